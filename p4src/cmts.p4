@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CMTS: network ports on one side (NSI), the RF port on the other.
+// Downstream frames are classified into the modems' service flows, policed
+// and queued towards the RF port; upstream frames are bridged to the network.
+#include <core.p4>
+#include <v1model.p4>
+
+// 64 modems of 4 downstream service flows and their classifiers; index 0
+// stands for "no service flow".
+const bit<32> SERVICE_FLOWS = 512;
+const bit<32> CLASSIFIERS   = 1024;
+const bit<32> STATIONS      = 4096;
+
+#include "include/types.p4"
+#include "include/headers.p4"
+#include "include/parser.p4"
+#include "include/counters.p4"
+#include "include/bridge.p4"
+#include "include/classifier.p4"
+#include "include/service_flow.p4"
+#include "include/docsis_pie.p4"
+#include "include/token_bucket.p4"
+#include "include/controller_io.p4"
+#include "include/ingress.p4"
+#include "include/egress.p4"
+
+V1Switch(FrameParser(), NoVerifyChecksum(), Ingress(), Egress(),
+         NoComputeChecksum(), FrameDeparser()) main;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packet-out and packet-in. On targets with P4Runtime registers the controller
+// reads and writes those; elsewhere it asks here, in band, with the same
+// ownership: what UPDATE writes are the controller's registers, and PROVISION
+// is only for a service flow that carries no traffic yet. A reply carries the
+// switch's clock, which is how the controller learns it on every target.
+
+control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
+                          inout standard_metadata_t standard_metadata) {
+    apply {
+        bit<32> sf = (bit<32>)hdr.packet_out.service_flow;
+
+        if (hdr.packet_out.op == controller_op_t.UPDATE) {
+            aqm_drop_prob.write(sf, hdr.packet_out.drop_prob);
+            aqm_qdelay_old.write(sf, hdr.packet_out.qdelay_old);
+            aqm_burst_allowance.write(sf, hdr.packet_out.burst_allowance);
+            aqm_control_state.write(sf, hdr.packet_out.control_state);
+            controller_heartbeat.write(0, hdr.packet_out.heartbeat);
+        } else if (hdr.packet_out.op == controller_op_t.PROVISION) {
+            aqm_accu_prob.write(sf, 0);
+            aqm_data_state.write(sf, 0);
+            aqm_drop_prob.write(sf, 0);
+            aqm_qdelay_old.write(sf, 0);
+            aqm_burst_allowance.write(sf, 0);
+            aqm_control_state.write(sf, 0);
+            msr_tokens.write(sf, hdr.packet_out.msr_tokens);
+            msr_updated.write(sf, standard_metadata.ingress_global_timestamp);
+        }
+
+        hdr.packet_in.setValid();
+        hdr.packet_in.op = hdr.packet_out.op;
+        hdr.packet_in.padding = 0;
+        hdr.packet_in.ingress_port = standard_metadata.ingress_port;
+        hdr.packet_in.request_id = hdr.packet_out.request_id;
+        hdr.packet_in.service_flow = hdr.packet_out.service_flow;
+        hdr.packet_in.timestamp = standard_metadata.ingress_global_timestamp;
+        sf_enqueued_bytes.read(hdr.packet_in.enqueued_bytes, sf);
+        sf_dequeued_bytes.read(hdr.packet_in.dequeued_bytes, sf);
+        msr_tokens.read(hdr.packet_in.msr_tokens, sf);
+        msr_updated.read(hdr.packet_in.msr_updated, sf);
+        aqm_accu_prob.read(hdr.packet_in.accu_prob, sf);
+        aqm_data_state.read(hdr.packet_in.data_state, sf);
+        aqm_drop_prob.read(hdr.packet_in.drop_prob, sf);
+        aqm_qdelay_old.read(hdr.packet_in.qdelay_old, sf);
+        aqm_burst_allowance.read(hdr.packet_in.burst_allowance, sf);
+        aqm_control_state.read(hdr.packet_in.control_state, sf);
+        controller_heartbeat.read(hdr.packet_in.heartbeat, 0);
+        standard_metadata.egress_spec = CPU_PORT;
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The way of a frame up to the traffic manager: bridge, and towards the RF
+// port classify, police, keep the buffer limit, manage the queue.
+
+control Ingress(inout headers_t hdr, inout metadata_t meta,
+                inout standard_metadata_t standard_metadata) {
+    ControllerRequest() controller_request;
+    Bridge() bridge;
+    Classifier() classifier;
+    ServiceFlowQueue() service_flow_queue;
+    DocsisPie() docsis_pie;
+
+    action drop() {
+        mark_to_drop(standard_metadata);
+    }
+
+    apply {
+        // Nothing leaves by accident.
+        drop();
+
+        bytes_t length = standard_metadata.packet_length;
+        if (hdr.packet_out.isValid()) {
+            if (hdr.packet_out.op != controller_op_t.TRANSMIT) {
+                controller_request.apply(hdr, meta, standard_metadata);
+                exit;
+            }
+            sf_received.count((bit<32>)NO_SERVICE_FLOW);
+            standard_metadata.egress_spec = hdr.packet_out.egress_port;
+            exit;
+        }
+
+        port_received.count((bit<32>)standard_metadata.ingress_port);
+        if (standard_metadata.parser_error != error.NoError) {
+            sf_received.count((bit<32>)NO_SERVICE_FLOW);
+            sf_drop_malformed.count((bit<32>)NO_SERVICE_FLOW);
+            exit;
+        }
+
+        bool routed;
+        bridge.apply(hdr, meta, standard_metadata, routed);
+        if (!routed) {
+            sf_received.count((bit<32>)NO_SERVICE_FLOW);
+            sf_drop_unroutable.count((bit<32>)NO_SERVICE_FLOW);
+            drop();
+            exit;
+        }
+
+        if (meta.to_rf == 0) {
+            sf_received.count((bit<32>)NO_SERVICE_FLOW);
+            if (meta.flooded == 1) {
+                sf_flooded.count((bit<32>)NO_SERVICE_FLOW);
+            }
+            exit;
+        }
+
+        queue_config_t queue;
+        bool provisioned;
+        classifier.apply(hdr, meta);
+        service_flow_queue.apply(meta, standard_metadata, queue, provisioned);
+        sf_received.count((bit<32>)meta.service_flow);
+        if (!provisioned) {
+            sf_drop_no_classifier.count((bit<32>)meta.service_flow);
+            drop();
+            exit;
+        }
+
+        if (length > queue.max_frame) {
+            sf_drop_policed.count((bit<32>)meta.service_flow);
+            drop();
+            exit;
+        }
+
+        bytes_t enqueued;
+        bytes_t dequeued;
+        sf_enqueued_bytes.read(enqueued, (bit<32>)meta.service_flow);
+        sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
+        bytes_t backlog = enqueued - dequeued;
+
+        if (backlog + length > queue.buffer_size) {
+            aqm_accu_prob.write((bit<32>)meta.service_flow, 0);
+            sf_drop_buffer_full.count((bit<32>)meta.service_flow);
+            drop();
+            exit;
+        }
+
+        if (queue.aqm_enabled == 1) {
+            bool drop_early;
+            bool controller_silent;
+            docsis_pie.apply(meta.service_flow, length, backlog, queue,
+                             standard_metadata.ingress_global_timestamp,
+                             drop_early, controller_silent);
+            if (controller_silent) {
+                sf_controller_silent.count((bit<32>)meta.service_flow);
+            }
+            if (drop_early) {
+                sf_drop_aqm.count((bit<32>)meta.service_flow);
+                drop();
+                exit;
+            }
+        }
+
+        sf_enqueued_bytes.write((bit<32>)meta.service_flow, enqueued + length);
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queue of a service flow as both halves of the pipeline see it. The
+// backlog is the difference, modulo 2^32, of two counters with one writer each.
+
+// Owner: ingress. Bytes handed to the traffic manager.
+@name("sf_enqueued_bytes")
+register<bytes_t>(SERVICE_FLOWS) sf_enqueued_bytes;
+// Owner: egress. Bytes that left the queue.
+@name("sf_dequeued_bytes")
+register<bytes_t>(SERVICE_FLOWS) sf_dequeued_bytes;
+
+// Ingress: what is provisioned for the service flow, and where it is queued.
+control ServiceFlowQueue(inout metadata_t meta, inout standard_metadata_t standard_metadata,
+                         out queue_config_t queue, out bool provisioned) {
+    action set_queue(port_t port, bit<16> queue_id, bytes_t buffer_size, bytes_t max_frame,
+                     bit<1> aqm_enabled, delay_us_t latency_target,
+                     delay_us_t controller_timeout) {
+        meta.rf_port = port;
+        meta.queue_id = queue_id;
+        // The nearest that BMv2 has to a queue of one's own.
+        standard_metadata.priority = (bit<3>)queue_id;
+        queue.buffer_size = buffer_size;
+        queue.max_frame = max_frame;
+        queue.aqm_enabled = aqm_enabled;
+        queue.latency_target = latency_target;
+        queue.controller_timeout = controller_timeout;
+    }
+
+    table service_flow {
+        key = { meta.service_flow: exact @name("service_flow"); }
+        actions = { set_queue; @defaultonly NoAction; }
+        default_action = NoAction();
+        size = SERVICE_FLOWS;
+    }
+
+    apply {
+        queue = { 0, 0, 0, 0, 0 };
+        provisioned = service_flow.apply().hit;
+        if (provisioned && meta.flooded == 0) {
+            // The service flow knows its channel; a station only says "to RF".
+            standard_metadata.egress_spec = meta.rf_port;
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Maximum Sustained Traffic Rate's token bucket, followed by the recursion
+// that the traffic manager enforces: tokens = min(B, tokens + dt * R) - size.
+// The traffic manager decides when a frame leaves; this keeps the state that
+// the control law needs where any P4Runtime client can read it.
+
+// Owner: egress. In 1/8,000,000 byte, so that a bit/s earns one a microsecond
+// and nothing is rounded.
+@name("msr_tokens")
+register<tokens_t>(SERVICE_FLOWS) msr_tokens;
+// Owner: egress. When msr_tokens was last brought up to date.
+@name("msr_updated")
+register<time_us_t>(SERVICE_FLOWS) msr_updated;
+
+const tokens_t TOKENS_PER_BYTE = 8000000;
+// Nine minutes fill any bucket, and 2^29 us at up to 2^34 bit/s stay within 64 bits.
+const time_us_t LONGEST_REFILL = 1 << 29;
+
+control TokenBucket(in metadata_t meta, in bytes_t packet_size, in time_us_t now) {
+    bit<40> rate;    // Maximum Sustained Traffic Rate, bit/s, below 2^34
+    bytes_t burst;   // Maximum Traffic Burst
+
+    action set_bucket(bit<40> max_sustained_rate, bytes_t max_burst) {
+        rate = max_sustained_rate;
+        burst = max_burst;
+    }
+
+    table msr_bucket {
+        key = { meta.service_flow: exact @name("service_flow"); }
+        actions = { set_bucket; @defaultonly NoAction; }
+        default_action = NoAction();
+        size = SERVICE_FLOWS;
+    }
+
+    apply {
+        rate = 0;
+        burst = 0;
+        if (msr_bucket.apply().hit) {
+            tokens_t tokens;
+            time_us_t updated;
+            msr_tokens.read(tokens, (bit<32>)meta.service_flow);
+            msr_updated.read(updated, (bit<32>)meta.service_flow);
+
+            time_us_t dt = now - updated;
+            if (dt > LONGEST_REFILL) {
+                dt = LONGEST_REFILL;
+            }
+            tokens = tokens + (tokens_t)dt * (tokens_t)rate;
+            tokens_t depth = (tokens_t)burst * TOKENS_PER_BYTE;
+            if (tokens > depth) {
+                tokens = depth;
+            }
+            tokens_t cost = (tokens_t)packet_size * TOKENS_PER_BYTE;
+            // The traffic manager counts nanoseconds, this microseconds: the
+            // difference may leave this a few bytes short.
+            if (tokens > cost) {
+                tokens = tokens - cost;
+            } else {
+                tokens = 0;
+            }
+            msr_tokens.write((bit<32>)meta.service_flow, tokens);
+            msr_updated.write((bit<32>)meta.service_flow, now);
+        }
+    }
+}

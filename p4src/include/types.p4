@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types, sizes and constants that more than one file uses.
+
+typedef bit<9>  port_t;          // v1model's width
+typedef bit<48> mac_t;
+typedef bit<16> service_flow_t;  // index of a service flow; 0 is "none"
+typedef bit<32> bytes_t;         // frame or queue length, without the FCS
+typedef bit<48> time_us_t;       // microseconds since the switch started
+typedef bit<32> delay_us_t;      // a duration in microseconds
+typedef bit<32> prob_t;          // probability, unsigned fixed point Q4.28
+typedef bit<64> tokens_t;        // 1/8,000,000 byte: one bit/s earns one a microsecond
+
+const service_flow_t NO_SERVICE_FLOW = 0;
+
+// The port of packet-in and packet-out (--cpu-port); 0 would mean "none".
+const port_t CPU_PORT = 255;
+const bit<32> PORTS = 512;
+
+// What the pipeline knows of a frame besides its headers.
+struct metadata_t {
+    service_flow_t service_flow;
+    // The traffic manager's queue at the egress port; 0 is the port's own,
+    // unshaped queue. Read by name on the embedded target.
+    bit<16>        queue_id;
+    port_t         rf_port;       // where the service flow is queued
+    bit<1>         to_rf;         // towards the RF port: needs a service flow
+    bit<1>         flooded;       // copied by multicast group
+    bit<16>        l4_src_port;   // 0 where the frame has no such field
+    bit<16>        l4_dst_port;
+    bit<8>         ip_protocol;
+    bit<8>         ip_tos;
+}
+
+// What DOCSIS provisions for a service flow's queue (table service_flow).
+struct queue_config_t {
+    bytes_t    buffer_size;
+    bytes_t    max_frame;
+    bit<1>     aqm_enabled;
+    delay_us_t latency_target;
+    delay_us_t controller_timeout;
+}

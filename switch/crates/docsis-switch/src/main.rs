@@ -1,0 +1,2 @@
+//! The switch as a process.
+fn main() {}
