@@ -9,38 +9,26 @@
 // group copied (their copies show in port_sent only). Packet-outs that
 // transmit count under 0 as well.
 
-@name("port_received")
 counter(PORTS, CounterType.packets_and_bytes) port_received;
-@name("port_sent")
 counter(PORTS, CounterType.packets_and_bytes) port_sent;
 
-@name("sf_received")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_received;
-@name("sf_forwarded")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_forwarded;
-@name("sf_flooded")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_flooded;
 
 // The frame would not fit into the service flow's buffer.
-@name("sf_drop_buffer_full")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_buffer_full;
 // Active queue management chose the frame.
-@name("sf_drop_aqm")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_aqm;
 // Longer than the service flow may ever send.
-@name("sf_drop_policed")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_policed;
 // No classifier matched, or the service flow is not provisioned.
-@name("sf_drop_no_classifier")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_no_classifier;
 // Truncated, or with an impossible header.
-@name("sf_drop_malformed")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_malformed;
 // The ingress port or the destination is not provisioned.
-@name("sf_drop_unroutable")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_unroutable;
 
 // Frames spared from active queue management because the controller was silent;
 // not a fate of its own.
-@name("sf_controller_silent")
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_controller_silent;

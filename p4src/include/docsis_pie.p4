@@ -23,22 +23,15 @@
 // no moment at which the burst is acknowledged and not yet allowed.
 
 // Owner: the controller.
-@name("aqm_drop_prob")
 register<prob_t>(SERVICE_FLOWS) aqm_drop_prob;
-@name("aqm_qdelay_old")
 register<delay_us_t>(SERVICE_FLOWS) aqm_qdelay_old;
-@name("aqm_burst_allowance")
 register<delay_us_t>(SERVICE_FLOWS) aqm_burst_allowance;
-@name("aqm_control_state")
 register<bit<32>>(SERVICE_FLOWS) aqm_control_state;
 // The switch's time at the controller's last update of any service flow.
-@name("controller_heartbeat")
 register<time_us_t>(1) controller_heartbeat;
 
 // Owner: ingress.
-@name("aqm_accu_prob")
 register<prob_t>(SERVICE_FLOWS) aqm_accu_prob;
-@name("aqm_data_state")
 register<bit<32>>(SERVICE_FLOWS) aqm_data_state;
 
 // Bits 1..0 of aqm_data_state and aqm_control_state; the sequence number is above.

@@ -4,10 +4,8 @@
 // backlog is the difference, modulo 2^32, of two counters with one writer each.
 
 // Owner: ingress. Bytes handed to the traffic manager.
-@name("sf_enqueued_bytes")
 register<bytes_t>(SERVICE_FLOWS) sf_enqueued_bytes;
 // Owner: egress. Bytes that left the queue.
-@name("sf_dequeued_bytes")
 register<bytes_t>(SERVICE_FLOWS) sf_dequeued_bytes;
 
 // Ingress: what is provisioned for the service flow, and where it is queued.

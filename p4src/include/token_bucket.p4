@@ -7,10 +7,8 @@
 
 // Owner: egress. In 1/8,000,000 byte, so that a bit/s earns one a microsecond
 // and nothing is rounded.
-@name("msr_tokens")
 register<tokens_t>(SERVICE_FLOWS) msr_tokens;
 // Owner: egress. When msr_tokens was last brought up to date.
-@name("msr_updated")
 register<time_us_t>(SERVICE_FLOWS) msr_updated;
 
 const tokens_t TOKENS_PER_BYTE = 8000000;
