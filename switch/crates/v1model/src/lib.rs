@@ -1,1 +1,25 @@
-//! See the crate's description in Cargo.toml.
+// SPDX-License-Identifier: Apache-2.0
+//! Runs P4 programs for v1model: loads p4c's BMv2 JSON, lowers it to dense
+//! typed instructions over a flat packet-header vector, and runs packets.
+//!
+//! Sans-IO: time is an argument, randomness is seeded, nothing here opens,
+//! sleeps or spawns. [`Program`] is what was loaded, [`Pipeline`] is a program
+//! with its tables, registers and counters, [`Packet`] is a frame on its way
+//! from [`Pipeline::ingress`] through a traffic manager to [`Pipeline::egress`].
+
+mod error;
+mod packet;
+mod pipeline;
+mod pre;
+mod program;
+mod schema;
+
+pub use error::{Code, ControlError, LoadError, SourcePosition};
+pub use packet::Packet;
+pub use pipeline::{EgressMetadata, EgressVerdict, IngressVerdict, Pipeline};
+pub use pre::{MulticastGroups, Replica};
+pub use program::Program;
+pub use schema::{
+    ActionCall, ActionId, ActionSchema, CounterData, CounterId, CounterSchema, EntryKey, KeySchema,
+    Match, MatchKind, ParamSchema, RegisterId, RegisterSchema, TableEntry, TableId, TableSchema,
+};

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A loaded program: immutable, shared by the pipelines that run it.
+
+use crate::error::LoadError;
+use crate::schema::*;
+
+/// A P4 program for v1model, lowered from p4c's BMv2 JSON.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) tables: Vec<TableSchema>,
+    pub(crate) actions: Vec<ActionSchema>,
+    pub(crate) registers: Vec<RegisterSchema>,
+    pub(crate) counters: Vec<CounterSchema>,
+}
+
+impl Program {
+    /// Lowers BMv2 JSON (format 2.x, as p4c-bm2-ss writes it).
+    ///
+    /// # Errors
+    /// Not such JSON, or the program uses what this target does not support;
+    /// the error names it, with its place in the P4 source.
+    pub fn load(json: &[u8]) -> Result<Program, LoadError> {
+        let _ = json;
+        todo!()
+    }
+
+    /// The tables, also those that the compiler made ([`TableSchema::hidden`]).
+    pub fn tables(&self) -> &[TableSchema] {
+        &self.tables
+    }
+
+    /// The actions.
+    pub fn actions(&self) -> &[ActionSchema] {
+        &self.actions
+    }
+
+    /// The register arrays.
+    pub fn registers(&self) -> &[RegisterSchema] {
+        &self.registers
+    }
+
+    /// The indirect counter arrays.
+    pub fn counters(&self) -> &[CounterSchema] {
+        &self.counters
+    }
+
+    /// A table by its fully qualified name.
+    pub fn table(&self, name: &str) -> Option<TableId> {
+        position(&self.tables, |t| t.name == name).map(TableId)
+    }
+
+    /// An action of a table by its fully qualified name.
+    pub fn table_action(&self, table: TableId, name: &str) -> Option<ActionId> {
+        let table = self.tables.get(table.0 as usize)?;
+        table
+            .actions
+            .iter()
+            .copied()
+            .find(|a| self.actions[a.0 as usize].name == name)
+    }
+
+    /// A register array by its fully qualified name.
+    pub fn register(&self, name: &str) -> Option<RegisterId> {
+        position(&self.registers, |r| r.name == name).map(RegisterId)
+    }
+
+    /// An indirect counter array by its fully qualified name.
+    pub fn counter(&self, name: &str) -> Option<CounterId> {
+        position(&self.counters, |c| c.name == name).map(CounterId)
+    }
+}
+
+fn position<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u32> {
+    list.iter()
+        .position(wanted)
+        .and_then(|i| u32::try_from(i).ok())
+}
