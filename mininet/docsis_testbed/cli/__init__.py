@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command-line program `docsis-p4`.
+
+Heavy libraries are imported inside the commands, so that `docsis-p4 --help`
+and the P4 build answer at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from docsis_testbed.cli import p4
+from docsis_testbed.errors import TestbedError
+
+app = typer.Typer(
+    name="docsis-p4",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="A DOCSIS cable modem and CMTS as P4 switches.",
+)
+app.add_typer(p4.app, name="p4")
+
+
+def main() -> None:
+    """Entry point: one sentence and exit status 1 for errors that the user can mend."""
+    try:
+        app()
+    except TestbedError as error:
+        Console(stderr=True).print(
+            f"docsis-p4: {error}", style="bold red", markup=False, soft_wrap=True
+        )
+        sys.exit(1)

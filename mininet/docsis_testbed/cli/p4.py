@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 p4`: compile the P4 programs, check the committed output."""
+
+from __future__ import annotations
+
+import typer
+
+from docsis_testbed import p4build
+
+app = typer.Typer(no_args_is_help=True, help="Compile the P4 programs; check the compiled output.")
+
+
+@app.command()
+def build() -> None:
+    """Compile p4src/ with the p4c on PATH into p4src/build/ and record the manifest."""
+    manifest = p4build.build()
+    for name in manifest["outputs_sha256"]:
+        typer.echo(f"p4src/build/{name}")
+    typer.echo(f"compiled with p4c {manifest['p4c']}")
+
+
+@app.command()
+def check() -> None:
+    """Fail when p4src/build/ does not match the sources."""
+    typer.echo(p4build.check())
