@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Compiles the .proto files with a protoc written in Rust, so that no protoc
+//! binary is needed. The P4Runtime files come with the Python package finsy.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use prost::Message;
+
+const PROTO_DIR_VARIABLE: &str = "P4RUNTIME_PROTO_DIR";
+const P4RUNTIME_PROTO: &str = "p4/v1/p4runtime.proto";
+const TRAFFIC_MANAGER_PROTO: &str = "docsis/tm/v1/traffic_manager.proto";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed={PROTO_DIR_VARIABLE}");
+    let manifest_dir = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let own_dir = manifest_dir.join("../../proto");
+    println!("cargo:rerun-if-changed={}", own_dir.display());
+    let p4runtime_dir = match p4runtime_proto_dir(&manifest_dir) {
+        Ok(directory) => directory,
+        Err(message) => {
+            // One clear sentence instead of a backtrace.
+            eprintln!("error: {message}");
+            std::process::exit(1);
+        }
+    };
+    println!("cargo:rerun-if-changed={}", p4runtime_dir.display());
+
+    let descriptors = protox::compile(
+        [P4RUNTIME_PROTO, TRAFFIC_MANAGER_PROTO],
+        [p4runtime_dir, own_dir],
+    )?;
+    // The text format of P4Info is read through the descriptors.
+    let out_dir = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out_dir.join("descriptors.bin"), descriptors.encode_to_vec())?;
+    tonic_prost_build::configure()
+        // Large payloads are slices of the message that they came in.
+        .bytes(".p4.v1.ForwardingPipelineConfig.p4_device_config")
+        .bytes(".p4.v1.PacketOut.payload")
+        .bytes(".p4.v1.PacketIn.payload")
+        .compile_fds(descriptors)?;
+    Ok(())
+}
+
+/// The directory to include that holds p4/v1/p4runtime.proto.
+fn p4runtime_proto_dir(manifest_dir: &Path) -> Result<PathBuf, String> {
+    if let Some(directory) = env::var_os(PROTO_DIR_VARIABLE) {
+        let directory = PathBuf::from(directory);
+        if directory.join(P4RUNTIME_PROTO).is_file() {
+            return Ok(directory);
+        }
+        return Err(format!(
+            "{PROTO_DIR_VARIABLE} is {}, and there is no {P4RUNTIME_PROTO} in it",
+            directory.display()
+        ));
+    }
+    let lib = manifest_dir.join("../../../.venv/lib");
+    find_in_venv(&lib).map_err(|error| {
+        format!(
+            "cannot find the P4Runtime .proto files of the Python package finsy below {} ({error}): \
+             run 'make setup', or set {PROTO_DIR_VARIABLE} to the directory that contains \
+             {P4RUNTIME_PROTO}",
+            lib.display()
+        )
+    })
+}
+
+fn find_in_venv(lib: &Path) -> io::Result<PathBuf> {
+    for entry in fs::read_dir(lib)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with("python3") {
+            let directory = entry.path().join("site-packages/finsy/proto");
+            if directory.join(P4RUNTIME_PROTO).is_file() {
+                return Ok(directory);
+            }
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, "not installed"))
+}
