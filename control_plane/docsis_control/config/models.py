@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of the configuration files: strict, frozen, in the operator's terms.
+
+An unknown key is an error everywhere, so that a misspelt parameter cannot
+silently keep its default. Rates are bit/s, durations nanoseconds, sizes bytes
+once parsed; see `units` for how they are written.
+"""
+
+import re
+from ipaddress import IPv4Interface
+from typing import Annotated, Final, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from docsis_control.config.units import (
+    Buffer,
+    BufferLimit,
+    ByteSize,
+    DataRate,
+    Duration,
+    format_bytes,
+    format_rate,
+)
+
+MAX_FRAME: Final = 1522
+"""The largest frame of a service flow in bytes, and the depth of the peak-rate
+bucket (000, appendix C; the traffic manager's second inequality)."""
+
+MAX_RATE: Final = 2**34 - 1
+"""bit/s; the pipeline's token arithmetic holds below 2^34."""
+
+MAX_BURST: Final = 2**32 - 1
+"""Bytes; the pipeline's bytes_t."""
+
+MAX_BUFFER: Final = 2**31 - 1
+"""Bytes; half the range of the pipeline's wrapping byte counters."""
+
+DEFAULT_LATENCY_TARGET: Final = 10_000_000
+"""Nanoseconds; LATENCY_TARGET of RFC 8034 A.1."""
+
+DEFAULT_BUFFER: Final = BufferLimit(time=250_000_000)
+"""000, section 9: 250 ms at the Maximum Sustained Traffic Rate."""
+
+GRPC_BASE_PORT: Final = 50050
+"""A device without `grpc_port` listens on this plus its device_id."""
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]*", re.ASCII)
+_MAC: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
+# An interface is named HOST-eth0, and Linux allows 15 characters.
+_LONGEST_NODE_NAME: Final = 10
+
+
+def _node_name(value: str) -> str:
+    if not _NAME.fullmatch(value) or len(value) > _LONGEST_NODE_NAME:
+        raise ValueError(
+            f'"{value}" is not a node name; use 1 to {_LONGEST_NODE_NAME} lower-case letters, '
+            "digits or hyphens, a letter first"
+        )
+    return value
+
+
+def _mac(value: object) -> str:
+    if not isinstance(value, str) or not _MAC.fullmatch(value.lower()):
+        raise ValueError(f'"{value}" is not a MAC address; write it as in "02:00:00:00:01:01"')
+    mac = value.lower()
+    if int(mac[:2], 16) & 1:
+        raise ValueError(f'"{value}" is a multicast address; a station needs a unicast one')
+    return mac
+
+
+def _ipv4(value: object) -> IPv4Interface:
+    if isinstance(value, IPv4Interface):
+        return value
+    try:
+        if not isinstance(value, str) or "/" not in value:
+            raise ValueError
+        interface = IPv4Interface(value)
+    except ValueError:
+        raise ValueError(
+            f'"{value}" is not an IPv4 address with its prefix; write it as in "10.0.0.11/24"'
+        ) from None
+    network = interface.network
+    if network.prefixlen < 31 and interface.ip in (
+        network.network_address,
+        network.broadcast_address,
+    ):
+        raise ValueError(f'"{value}" is the address of a network, not of a host')
+    return interface
+
+
+NodeName = Annotated[
+    str,
+    AfterValidator(_node_name),
+    Field(json_schema_extra={"pattern": f"^{_NAME.pattern}$", "maxLength": _LONGEST_NODE_NAME}),
+]
+MacAddress = Annotated[
+    str,
+    BeforeValidator(_mac),
+    WithJsonSchema({"type": "string", "pattern": "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"}),
+]
+HostAddress = Annotated[
+    IPv4Interface,
+    BeforeValidator(_ipv4),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+){3}/[0-9]+$"}),
+]
+
+
+class Model(BaseModel):
+    """Base of all configuration models: no unknown keys, no coercion, immutable."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, validate_default=False, str_strip_whitespace=False
+    )
+
+
+class Aqm(Model):
+    """Active queue management of a service flow (TLV 24/25.40)."""
+
+    enabled: bool = Field(description="Whether the service flow's queue is actively managed.")
+    latency_target: Duration = Field(
+        default=DEFAULT_LATENCY_TARGET, description="AQM latency target; 10 ms unless given."
+    )
+
+    @field_validator("latency_target")
+    @classmethod
+    def _whole_milliseconds(cls, value: int) -> int:
+        # TLV 24.40.2 holds milliseconds in one byte.
+        if value % 1_000_000 or not 1 <= value // 1_000_000 <= 255:
+            raise ValueError("the latency target must be whole milliseconds from 1 ms to 255 ms")
+        return value
+
+
+class ServiceFlowProfile(Model):
+    """QoS parameters of one direction's service flow (TLV 24 and 25)."""
+
+    maximum_sustained_traffic_rate: DataRate = Field(
+        description="R: the long-term limit, TLV 24/25.8."
+    )
+    peak_traffic_rate: DataRate = Field(
+        description="P: the limit while a burst lasts, TLV 24/25.27."
+    )
+    maximum_traffic_burst: ByteSize = Field(
+        description="B: depth of the sustained rate's bucket, TLV 24/25.9; at least 1522 B."
+    )
+    initial_tokens: ByteSize | None = Field(
+        default=None, description="Bytes in the bucket at the start; full unless given."
+    )
+    buffer: Buffer = Field(
+        default=DEFAULT_BUFFER,
+        description="Queue limit: a size, or a time at the sustained rate; 250 ms unless given.",
+    )
+    aqm: Aqm = Field(default=Aqm(enabled=True), description="Active queue management.")
+
+    @field_validator("maximum_sustained_traffic_rate", "peak_traffic_rate")
+    @classmethod
+    def _rate(cls, value: int) -> int:
+        if not 0 < value <= MAX_RATE:
+            raise ValueError(
+                f"a rate must be above 0 and at most {MAX_RATE} bps, not {format_rate(value)}"
+            )
+        return value
+
+    @field_validator("maximum_traffic_burst")
+    @classmethod
+    def _burst(cls, value: int) -> int:
+        if value < MAX_FRAME:
+            raise ValueError(
+                f"a burst of {format_bytes(value)} is too small to send the largest frame; "
+                f"give at least {MAX_FRAME} B"
+            )
+        if value > MAX_BURST:
+            raise ValueError(f"a burst must be at most {MAX_BURST} B, not {format_bytes(value)}")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        rate = self.maximum_sustained_traffic_rate
+        if self.peak_traffic_rate < rate:
+            raise KeyedError(
+                "peak_traffic_rate",
+                f"{format_rate(self.peak_traffic_rate)} is below the Maximum Sustained Traffic "
+                f"Rate of {format_rate(rate)}; make it at least equal",
+            )
+        if self.initial_tokens is not None and self.initial_tokens > self.maximum_traffic_burst:
+            raise KeyedError(
+                "initial_tokens",
+                f"{format_bytes(self.initial_tokens)} do not fit into a Maximum Traffic Burst of "
+                f"{format_bytes(self.maximum_traffic_burst)}",
+            )
+        buffer = self.buffer_bytes
+        if buffer < MAX_FRAME:
+            raise KeyedError(
+                "buffer",
+                f"a buffer of {buffer} bytes cannot hold the largest frame; "
+                f"give at least {MAX_FRAME} B",
+            )
+        if buffer > MAX_BUFFER:
+            raise KeyedError("buffer", f"a buffer must be at most {MAX_BUFFER} bytes, not {buffer}")
+        return self
+
+    @property
+    def buffer_bytes(self) -> int:
+        """The buffer in bytes."""
+        return self.buffer.bytes_at(self.maximum_sustained_traffic_rate)
+
+
+class ServiceTier(Model):
+    """What a subscriber bought: one service flow in each direction."""
+
+    name: str = Field(description="Name of the tier; the file's name without .yaml.")
+    description: str = Field(default="", description="One line for people.")
+    upstream: ServiceFlowProfile
+    downstream: ServiceFlowProfile
+
+
+class Device(Model):
+    """A P4 switch of the topology."""
+
+    name: NodeName = Field(description="Name of the node.")
+    device_id: int = Field(ge=0, lt=2**64, description="P4Runtime device id.")
+    grpc_port: int | None = Field(
+        default=None, ge=1, le=65535, description="TCP port of its P4Runtime server."
+    )
+
+    @property
+    def server_port(self) -> int:
+        """The TCP port of the device's P4Runtime server."""
+        return GRPC_BASE_PORT + self.device_id if self.grpc_port is None else self.grpc_port
+
+    @model_validator(mode="after")
+    def _port_in_range(self) -> Self:
+        if self.server_port > 65535:
+            raise KeyedError(
+                "grpc_port", f"device_id {self.device_id} needs a grpc_port of its own"
+            )
+        return self
+
+
+class Host(Model):
+    """A host behind the cable modem (CPE)."""
+
+    name: NodeName = Field(description="Name of the node.")
+    ip: HostAddress = Field(description="IPv4 address with its prefix.")
+    mac: MacAddress = Field(description="MAC address of its interface.")
+
+
+class Server(Host):
+    """A host on the network side of the CMTS."""
+
+    round_trip_time: Duration = Field(
+        default=0,
+        description="Propagation delay added to the path back from it; none unless given.",
+    )
+
+    @field_validator("round_trip_time")
+    @classmethod
+    def _bearable(cls, value: int) -> int:
+        if value > 10_000_000_000:
+            raise ValueError("a round-trip time must be at most 10 s")
+        return value
+
+
+class Topology(Model):
+    """A cable modem, its CMTS, hosts behind the one and servers behind the other."""
+
+    name: str = Field(description="Name of the topology.")
+    description: str = Field(default="", description="One line for people.")
+    tier: ServiceTier = Field(
+        description="Service tier: the name of a file in tiers/ beside this file, without .yaml."
+    )
+    cable_modem: Device
+    cmts: Device
+    hosts: tuple[Host, ...] = Field(description="Hosts behind the modem; its ports 2, 3, ...")
+    servers: tuple[Server, ...] = Field(description="Hosts behind the CMTS; its ports 2, 3, ...")
+
+    @field_validator("hosts", "servers", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("hosts", "servers")
+    @classmethod
+    def _not_empty(cls, value: tuple[Host, ...]) -> tuple[Host, ...]:
+        if not value:
+            raise ValueError("is empty; name at least one host")
+        # Port numbers end below the CPU port, and the pipeline's table below 64.
+        if len(value) > 62:
+            raise ValueError(f"has {len(value)} entries; a device has ports for 62")
+        return value
+
+    @model_validator(mode="after")
+    def _unique(self) -> Self:
+        places: list[tuple[str, Device | Host]] = [
+            ("cable_modem", self.cable_modem),
+            ("cmts", self.cmts),
+        ]
+        places += [(f"hosts.{index}", host) for index, host in enumerate(self.hosts)]
+        places += [(f"servers.{index}", host) for index, host in enumerate(self.servers)]
+        for key in ("name", "mac", "ip", "device_id", "server_port"):
+            seen: dict[object, str] = {}
+            for place, node in places:
+                value = getattr(node, key, None)
+                if value is None:
+                    continue
+                identity = value.ip if isinstance(value, IPv4Interface) else value
+                if identity in seen:
+                    shown = "grpc_port" if key == "server_port" else key
+                    raise KeyedError(
+                        f"{place}.{shown}", f"{identity} is already taken by {seen[identity]}"
+                    )
+                seen[identity] = place
+        first = self.hosts[0].ip.network
+        for place, node in places:
+            if isinstance(node, Host) and node.ip.network != first:
+                raise KeyedError(
+                    f"{place}.ip",
+                    f"{node.ip} is not in the network {first} of the first host; modem and CMTS "
+                    "are bridges, so all hosts share one network",
+                )
+        return self
+
+    @property
+    def nodes(self) -> tuple[Host, ...]:
+        """All hosts and servers, hosts first."""
+        return (*self.hosts, *self.servers)
+
+    def node(self, name: str) -> Host:
+        """The host or server of that name.
+
+        Raises:
+            KeyError: There is none; the message names those that exist.
+        """
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        known = ", ".join(node.name for node in self.nodes)
+        raise KeyError(f'the topology "{self.name}" has no host "{name}"; it has {known}')
+
+
+class KeyedError(ValueError):
+    """A problem that concerns one key below the model that found it.
+
+    Attributes:
+        key: Dotted path of the key, relative to the model.
+    """
+
+    def __init__(self, key: str, message: str) -> None:
+        self.key = key
+        super().__init__(message)

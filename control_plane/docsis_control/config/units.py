@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantities as an operator writes them: a number, a space, a unit.
+
+Multiples are decimal (SI) throughout, as they are in DOCSIS: 1 Mbps is 1,000,000
+bit/s and 1 KB is 1,000 bytes. Parsing is exact: decimal fractions are never
+taken through binary floating point, and a value between two units of the result
+is refused instead of rounded.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+_QUANTITY: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>[A-Za-z/]+)", re.ASCII)
+
+_RATE_UNITS: Final = {
+    "bps": 1,
+    "bit/s": 1,
+    "kbps": 10**3,
+    "kbit/s": 10**3,
+    "Mbps": 10**6,
+    "Mbit/s": 10**6,
+    "Gbps": 10**9,
+    "Gbit/s": 10**9,
+}
+_DURATION_UNITS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+_BYTE_UNITS: Final = {"B": 1, "bytes": 1, "KB": 10**3, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def _parse(value: object, units: dict[str, int], what: str, example: str) -> int:
+    choice = ", ".join(units)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f'is not {what}; write a number and a unit, as in "{example}"')
+    if not isinstance(value, str):
+        raise ValueError(
+            f'{value} has no unit; write {what} as a number and one of {choice}, as in "{example}"'
+        )
+    match = _QUANTITY.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(
+            f'"{value}" is not {what}; write a number and one of {choice}, as in "{example}"'
+        )
+    factor = units.get(match["unit"])
+    if factor is None:
+        raise ValueError(
+            f'"{match["unit"]}" is not a unit of {what}; use one of {choice}, as in "{example}"'
+        )
+    exact = Fraction(match["number"]) * factor
+    if exact.denominator != 1:
+        raise ValueError(f'"{value}" is finer than 1 {next(iter(units))}, the smallest unit')
+    return exact.numerator
+
+
+def parse_rate(value: object) -> int:
+    """Parses a data rate such as "20 Mbps" into bit/s.
+
+    Raises:
+        ValueError: Not a rate; the message is for the operator.
+    """
+    return _parse(value, _RATE_UNITS, "a data rate", "20 Mbps")
+
+
+def parse_duration(value: object) -> int:
+    """Parses a duration such as "250 ms" into nanoseconds.
+
+    Raises:
+        ValueError: Not a duration; the message is for the operator.
+    """
+    return _parse(value, _DURATION_UNITS, "a duration", "20 ms")
+
+
+def parse_bytes(value: object) -> int:
+    """Parses a size such as "500 KB" into bytes.
+
+    Raises:
+        ValueError: Not a size; the message is for the operator.
+    """
+    return _parse(value, _BYTE_UNITS, "a size", "500 KB")
+
+
+def format_rate(value: int) -> str:
+    """Writes bit/s the way `parse_rate` reads them, without loss."""
+    for unit in ("Gbps", "Mbps", "kbps"):
+        if value and value % _RATE_UNITS[unit] == 0:
+            return f"{value // _RATE_UNITS[unit]} {unit}"
+    return f"{value} bps"
+
+
+def format_duration(value: int) -> str:
+    """Writes nanoseconds the way `parse_duration` reads them, without loss."""
+    for unit in ("s", "ms", "us"):
+        if value and value % _DURATION_UNITS[unit] == 0:
+            return f"{value // _DURATION_UNITS[unit]} {unit}"
+    return f"{value} ns"
+
+
+def format_bytes(value: int) -> str:
+    """Writes bytes the way `parse_bytes` reads them, without loss."""
+    for unit in ("GB", "MB", "KB"):
+        if value and value % _BYTE_UNITS[unit] == 0:
+            return f"{value // _BYTE_UNITS[unit]} {unit}"
+    return f"{value} B"
+
+
+@dataclass(frozen=True)
+class BufferLimit:
+    """A buffer given as a size or as a time at the Maximum Sustained Traffic Rate.
+
+    Attributes:
+        size: Bytes, or None.
+        time: Nanoseconds, or None. Exactly one of the two is set.
+    """
+
+    size: int | None = None
+    time: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.size is None) == (self.time is None):
+            raise ValueError("a buffer is either a size or a time")
+
+    def bytes_at(self, rate: int) -> int:
+        """The buffer in bytes at `rate` bit/s, rounded down."""
+        if self.size is not None:
+            return self.size
+        assert self.time is not None
+        return self.time * rate // (8 * 10**9)
+
+    def __str__(self) -> str:
+        if self.size is not None:
+            return format_bytes(self.size)
+        assert self.time is not None
+        return format_duration(self.time)
+
+
+def parse_buffer(value: object) -> BufferLimit:
+    """Parses "250 KB" or "250 ms".
+
+    Raises:
+        ValueError: Neither a size nor a duration; the message is for the operator.
+    """
+    if isinstance(value, BufferLimit):
+        return value
+    units = _BYTE_UNITS | _DURATION_UNITS
+    match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is not None and match["unit"] in _BYTE_UNITS:
+        return BufferLimit(size=parse_bytes(value))
+    if match is not None and match["unit"] in _DURATION_UNITS:
+        return BufferLimit(time=parse_duration(value))
+    _parse(value, units, "a size or a duration", "250 ms")
+    raise AssertionError("unreachable: every known unit was handled")
+
+
+def _pattern(units: dict[str, int]) -> str:
+    return rf"^[0-9]+(\.[0-9]+)? ?({'|'.join(units)})$"
+
+
+def _schema(units: dict[str, int], description: str, *examples: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": _pattern(units),
+            "description": description,
+            "examples": list(examples),
+        }
+    )
+
+
+DataRate = Annotated[
+    int,
+    BeforeValidator(parse_rate),
+    PlainSerializer(format_rate, return_type=str),
+    _schema(_RATE_UNITS, "Data rate with its unit", "20 Mbps", "512 kbps"),
+]
+"""bit/s in Python, "20 Mbps" in YAML."""
+
+Duration = Annotated[
+    int,
+    BeforeValidator(parse_duration),
+    PlainSerializer(format_duration, return_type=str),
+    _schema(_DURATION_UNITS, "Duration with its unit", "20 ms", "500 us"),
+]
+"""Nanoseconds in Python, "20 ms" in YAML."""
+
+ByteSize = Annotated[
+    int,
+    BeforeValidator(parse_bytes),
+    PlainSerializer(format_bytes, return_type=str),
+    _schema(_BYTE_UNITS, "Size with its unit", "500 KB", "30 MB"),
+]
+"""Bytes in Python, "500 KB" in YAML."""
+
+Buffer = Annotated[
+    BufferLimit,
+    BeforeValidator(parse_buffer),
+    PlainSerializer(str, return_type=str),
+    _schema(
+        _BYTE_UNITS | _DURATION_UNITS,
+        "Buffer: a size, or a time at the Maximum Sustained Traffic Rate",
+        "250 ms",
+        "625 KB",
+    ),
+]
+"""A `BufferLimit` in Python, "250 ms" or "625 KB" in YAML."""
