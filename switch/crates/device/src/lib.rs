@@ -1,1 +1,22 @@
-//! See the crate's description in Cargo.toml.
+// SPDX-License-Identifier: Apache-2.0
+//! One switch: a v1model pipeline around the traffic manager, with multicast
+//! replication, a CPU port and delay lines.
+//!
+//! Sans-IO: the shell calls [`Device::receive`] with frames and
+//! [`Device::step`] or [`Device::poll`] when [`Device::next_deadline`] has
+//! come; frames leave through [`Output`]. Every `now` is in nanoseconds since
+//! the process started and never decreases.
+
+mod counters;
+mod device;
+pub mod handle;
+mod output;
+
+pub use counters::DeviceCounters;
+pub use device::{Device, DeviceConfig, TrafficManagerState};
+pub use handle::{DeviceGone, DeviceHandle};
+pub use output::Output;
+pub use traffic_manager::{
+    ConfigError, Configuration, PortConfig, PortState, QueueId, ServiceFlowConfig,
+    ServiceFlowState, Traffic,
+};

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How other threads reach a device: closures that its own thread runs between
+//! packets. All that one closure does is atomic for the data plane.
+
+use crate::Device;
+use std::fmt;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+type Request = Box<dyn FnOnce(&mut Device, u64) + Send>;
+
+/// The device's thread has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceGone;
+
+impl fmt::Display for DeviceGone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the device has stopped")
+    }
+}
+
+impl std::error::Error for DeviceGone {}
+
+/// Reaches one device from any thread.
+#[derive(Clone)]
+pub struct DeviceHandle {
+    device_id: u64,
+    cpu_port: Option<u16>,
+    requests: mpsc::Sender<Request>,
+    wake: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl fmt::Debug for DeviceHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceHandle")
+            .field("device_id", &self.device_id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DeviceHandle {
+    /// P4Runtime's device_id.
+    #[must_use]
+    pub fn device_id(&self) -> u64 {
+        self.device_id
+    }
+
+    /// The port of packet-in and packet-out, if the device has one.
+    #[must_use]
+    pub fn cpu_port(&self) -> Option<u16> {
+        self.cpu_port
+    }
+
+    /// Runs `f` on the device's thread, between two packets, with the device's
+    /// clock in nanoseconds. Waits while the device's queue of requests is full.
+    /// Keep `f` short: packets wait for it.
+    ///
+    /// # Errors
+    /// [`DeviceGone`].
+    pub async fn call<R, F>(&self, f: F) -> Result<R, DeviceGone>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Device, u64) -> R + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let request: Request = Box::new(move |device, now| {
+            // Nobody waits any more: the caller was cancelled.
+            let _ = reply.send(f(device, now));
+        });
+        self.requests.send(request).await.map_err(|_| DeviceGone)?;
+        (self.wake)();
+        answer.await.map_err(|_| DeviceGone)
+    }
+}
+
+/// The device's end of its handles.
+pub struct Requests {
+    queue: mpsc::Receiver<Request>,
+}
+
+impl fmt::Debug for Requests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Requests").finish_non_exhaustive()
+    }
+}
+
+impl Requests {
+    /// Runs the next request, if there is one.
+    pub fn run_one(&mut self, device: &mut Device, now: u64) -> bool {
+        match self.queue.try_recv() {
+            Ok(request) => {
+                request(device, now);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Waits for a request and runs it; false when all handles are gone. For
+    /// devices without packets, as in tests; not within an async runtime.
+    pub fn run_blocking(&mut self, device: &mut Device, now: impl FnOnce() -> u64) -> bool {
+        match self.queue.blocking_recv() {
+            Some(request) => {
+                request(device, now());
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Frames for the controller, packet-in header in front.
+pub type PacketIns = mpsc::Receiver<Vec<u8>>;
+
+/// The device's end of [`PacketIns`].
+#[derive(Debug, Clone)]
+pub struct PacketInSender {
+    queue: mpsc::Sender<Vec<u8>>,
+}
+
+impl PacketInSender {
+    /// Hands over a frame; false when the queue is full or nobody reads it.
+    #[must_use]
+    pub fn send(&self, frame: &[u8]) -> bool {
+        match self.queue.try_reserve() {
+            Ok(place) => {
+                place.send(frame.to_vec());
+                true
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+/// Requests that may wait for a device's thread.
+pub const REQUESTS: usize = 256;
+/// Packet-ins that may wait for the server.
+pub const PACKET_INS: usize = 4096;
+
+/// Both ends of a device's requests and packet-ins. `wake` is called after each
+/// request, to end the sleep of the device's thread.
+pub fn channel(
+    device_id: u64,
+    cpu_port: Option<u16>,
+    wake: impl Fn() + Send + Sync + 'static,
+) -> (DeviceHandle, Requests, PacketInSender, PacketIns) {
+    let (requests, queue) = mpsc::channel(REQUESTS);
+    let (packet_in, packet_ins) = mpsc::channel(PACKET_INS);
+    let handle = DeviceHandle {
+        device_id,
+        cpu_port,
+        requests,
+        wake: Arc::new(wake),
+    };
+    (
+        handle,
+        Requests { queue },
+        PacketInSender { queue: packet_in },
+        packet_ins,
+    )
+}

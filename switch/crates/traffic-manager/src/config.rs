@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What `switch/proto/docsis/tm/v1/traffic_manager.proto` configures and reports.
+//!
+//! Rates are in bit/s of Ethernet frames without FCS, lengths in bytes, times
+//! in nanoseconds since the process started; 0 means what the .proto says.
+
+use std::fmt;
+
+/// Depth of the peak bucket in bytes: the longest VLAN-tagged Ethernet frame
+/// with FCS, as in the second inequality of DOCSIS rate shaping.
+pub const PEAK_BURST: u64 = 1522;
+/// Limit of a service flow's queue where none is configured, bytes.
+pub const DEFAULT_FLOW_LIMIT: u64 = 64 << 20;
+/// Limit of a port's own queue where none is configured, bytes.
+pub const DEFAULT_PORT_QUEUE_LIMIT: u64 = 4 << 20;
+/// Limit of each of a port's delay lines where none is configured, bytes.
+pub const DEFAULT_DELAY_LIMIT: u64 = 64 << 20;
+/// Highest rate that is accepted, bit/s.
+pub const MAX_RATE: u64 = 1_000_000_000_000;
+/// Largest burst that is accepted, bytes (TLV 24.9 has 32 bits).
+pub const MAX_BURST: u64 = u32::MAX as u64;
+/// Longest delay of a port that is accepted, nanoseconds.
+pub const MAX_DELAY_NS: u64 = 60_000_000_000;
+/// Highest queue_id: the pipeline's metadata field has 16 bits.
+pub const MAX_QUEUE_ID: u32 = u16::MAX as u32;
+
+/// A queue of a port; `queue_id` 0 is the port's own, unshaped queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct QueueId {
+    /// Port number.
+    pub port: u16,
+    /// The pipeline's metadata field `queue_id`.
+    pub queue_id: u32,
+}
+
+impl fmt::Display for QueueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "port {} queue {}", self.port, self.queue_id)
+    }
+}
+
+/// Frames and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Number of frames.
+    pub frames: u64,
+    /// Sum of their lengths without FCS.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// Counts one frame of `len` bytes.
+    pub fn count(&mut self, len: usize) {
+        self.frames += 1;
+        self.bytes += len as u64;
+    }
+
+    /// Takes one frame of `len` bytes out again (for what is queued now).
+    pub fn uncount(&mut self, len: usize) {
+        self.frames -= 1;
+        self.bytes -= len as u64;
+    }
+}
+
+/// A port's configuration; the default is no rate limit and no delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortConfig {
+    /// Port number.
+    pub port: u16,
+    /// bit/s; 0 is no limit.
+    pub rate: u64,
+    /// Added before ingress, ns.
+    pub receive_delay_ns: u64,
+    /// Added after egress, ns.
+    pub transmit_delay_ns: u64,
+    /// Bytes in each delay line; 0 is [`DEFAULT_DELAY_LIMIT`].
+    pub delay_limit: u64,
+    /// Bytes in queue 0; 0 is [`DEFAULT_PORT_QUEUE_LIMIT`].
+    pub queue_limit: u64,
+}
+
+/// A service flow's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServiceFlowConfig {
+    /// Where it is queued; `queue_id` is at least 1.
+    pub queue: QueueId,
+    /// Maximum Sustained Traffic Rate, bit/s; 0 is no limit.
+    pub max_sustained_rate: u64,
+    /// Maximum Traffic Burst, bytes; at least 1522 where there is a rate.
+    pub max_burst: u64,
+    /// Peak Traffic Rate, bit/s; 0 is no limit.
+    pub peak_rate: u64,
+    /// Bytes in the sustained bucket from now on; `None`: full when new, kept otherwise.
+    pub initial_tokens: Option<u64>,
+    /// Bytes that may be queued; 0 is [`DEFAULT_FLOW_LIMIT`].
+    pub queue_limit: u64,
+    /// 0 to 7, 7 first.
+    pub traffic_priority: u8,
+}
+
+/// One request to the traffic manager: applied as a whole or not at all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Configuration {
+    /// Each replaces what the port had.
+    pub ports: Vec<PortConfig>,
+    /// Each creates or changes a service flow's queue.
+    pub service_flows: Vec<ServiceFlowConfig>,
+    /// Removed with the frames in them.
+    pub removed: Vec<QueueId>,
+}
+
+/// A port's configuration, counters and state at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortState {
+    /// As configured.
+    pub config: PortConfig,
+    /// From the wire.
+    pub received: Traffic,
+    /// To the wire.
+    pub sent: Traffic,
+    /// Dropped: delay line towards the switch full.
+    pub receive_overflow: Traffic,
+    /// Dropped: delay line from the switch full.
+    pub transmit_overflow: Traffic,
+    /// Dropped: the interface did not take it.
+    pub send_failed: Traffic,
+    /// Dropped: queue 0 full.
+    pub queue_overflow: Traffic,
+    /// In queue 0 now.
+    pub queued: Traffic,
+}
+
+/// A service flow's configuration, counters and state at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServiceFlowState {
+    /// As configured.
+    pub config: ServiceFlowConfig,
+    /// Accepted into the queue.
+    pub enqueued: Traffic,
+    /// Left the queue to the port.
+    pub dequeued: Traffic,
+    /// Dropped at the queue's limit, or longer than a bucket is deep.
+    pub overflow: Traffic,
+    /// Dequeued and then dropped by the egress pipeline; no tokens spent.
+    pub egress_dropped: Traffic,
+    /// Removed with the queue or by a new pipeline.
+    pub flushed: Traffic,
+    /// In the queue now.
+    pub queued: Traffic,
+    /// Sustained tokens now, in 1/8,000,000 byte.
+    pub sustained_tokens: u64,
+    /// Peak tokens now, in 1/8,000,000 byte.
+    pub peak_tokens: u64,
+}
+
+/// A value out of range (INVALID_ARGUMENT); the words name port, queue and field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError(pub String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+fn check_rate(place: &dyn fmt::Display, field: &str, rate: u64) -> Result<(), ConfigError> {
+    if rate > MAX_RATE {
+        return Err(ConfigError(format!(
+            "{place}: {field} is {rate} bit/s, more than {MAX_RATE}"
+        )));
+    }
+    Ok(())
+}
+
+impl PortConfig {
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// The first value out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let place = format!("port {}", self.port);
+        check_rate(&place, "rate", self.rate)?;
+        for (field, delay) in [
+            ("receive_delay_ns", self.receive_delay_ns),
+            ("transmit_delay_ns", self.transmit_delay_ns),
+        ] {
+            if delay > MAX_DELAY_NS {
+                return Err(ConfigError(format!(
+                    "{place}: {field} is {delay}, more than a minute"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn effective_queue_limit(&self) -> u64 {
+        or_default(self.queue_limit, DEFAULT_PORT_QUEUE_LIMIT)
+    }
+
+    /// Bytes that each of the port's delay lines may hold.
+    #[must_use]
+    pub fn effective_delay_limit(&self) -> u64 {
+        or_default(self.delay_limit, DEFAULT_DELAY_LIMIT)
+    }
+}
+
+impl ServiceFlowConfig {
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// The first value out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let place = self.queue;
+        let bad = |text: String| Err(ConfigError(format!("{place}: {text}")));
+        if place.queue_id == 0 {
+            return bad("queue_id 0 is the port's own queue, not a service flow".into());
+        }
+        if place.queue_id > MAX_QUEUE_ID {
+            return bad(format!("queue_id is more than {MAX_QUEUE_ID}"));
+        }
+        check_rate(&place, "max_sustained_rate", self.max_sustained_rate)?;
+        check_rate(&place, "peak_rate", self.peak_rate)?;
+        if self.max_sustained_rate > 0 && self.max_burst < PEAK_BURST {
+            return bad(format!(
+                "max_burst is {} bytes, less than a frame of {PEAK_BURST}",
+                self.max_burst
+            ));
+        }
+        if self.max_burst > MAX_BURST {
+            return bad(format!("max_burst is more than {MAX_BURST} bytes"));
+        }
+        if self.traffic_priority > 7 {
+            return bad(format!(
+                "traffic_priority is {}, more than 7",
+                self.traffic_priority
+            ));
+        }
+        match self.initial_tokens {
+            Some(tokens) if tokens > self.max_burst => bad(format!(
+                "initial_tokens is {tokens} bytes, more than max_burst, {}",
+                self.max_burst
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn effective_queue_limit(&self) -> u64 {
+        or_default(self.queue_limit, DEFAULT_FLOW_LIMIT)
+    }
+}
+
+fn or_default(value: u64, default: u64) -> u64 {
+    if value == 0 { default } else { value }
+}

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+//! All queues of a device.
+
+use crate::bucket::PortBucket;
+use crate::config::{
+    ConfigError, Configuration, PortConfig, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
+};
+use crate::queue::{Queue, Standing};
+use crate::round_robin::Round;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+
+/// A queue, found once a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot(u32);
+
+/// The head frame of a queue that may send now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    /// Where it is queued.
+    pub queue: QueueId,
+    /// False for a port's own queue.
+    pub shaped: bool,
+    /// What stays in the queue behind it.
+    pub left: Traffic,
+}
+
+/// What became of an offered frame that the egress pipeline let pass.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Commit<'q, T> {
+    /// It leaves now; its tokens are spent.
+    Sent(T),
+    /// Egress made it longer than the tokens allow: it stays at the head of
+    /// its queue and will be offered again when they do.
+    Held(&'q mut T),
+    /// Egress made it longer than the bucket is deep: dropped as overflow.
+    TooLong(T),
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+struct Port {
+    config: PortConfig,
+    bucket: PortBucket,
+    round: Round,
+    /// In `active`.
+    active: bool,
+    /// Short of tokens until then; has a timer.
+    blocked: Option<u64>,
+    /// Slot by queue_id.
+    slots: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Queue(u32),
+    Port(u32),
+}
+
+/// The queues of a device's ports. `T` is a frame on its way.
+#[derive(Debug)]
+pub struct TrafficManager<T> {
+    now: u64,
+    ports: Vec<Port>,
+    /// Index by port number.
+    port_index: Vec<u32>,
+    queues: Vec<Option<Queue<T>>>,
+    free: Vec<u32>,
+    /// Entries that the queue or port does not confirm are out of date.
+    timers: BinaryHeap<Reverse<(u64, Timer)>>,
+    /// Ports with a ready queue that are not known to lack tokens.
+    active: VecDeque<u32>,
+    offered: Option<u32>,
+}
+
+impl<T> Default for TrafficManager<T> {
+    fn default() -> Self {
+        Self {
+            now: 0,
+            ports: Vec::new(),
+            port_index: Vec::new(),
+            queues: Vec::new(),
+            free: Vec::new(),
+            timers: BinaryHeap::new(),
+            active: VecDeque::new(),
+            offered: None,
+        }
+    }
+}
+
+impl<T> TrafficManager<T> {
+    /// Adds a port with its own queue; a port that is there stays as it is.
+    pub fn add_port(&mut self, port: u16) {
+        let number = usize::from(port);
+        if self.port_index.len() <= number {
+            self.port_index.resize(number + 1, NONE);
+        }
+        if self.port_index[number] != NONE {
+            return;
+        }
+        let index = self.ports.len() as u32;
+        self.port_index[number] = index;
+        let config = PortConfig {
+            port,
+            ..Default::default()
+        };
+        self.ports.push(Port {
+            config,
+            bucket: PortBucket::new(self.now, 0),
+            round: Round::default(),
+            active: false,
+            blocked: None,
+            slots: Vec::new(),
+        });
+        let queue = Queue::port_queue(self.now, port, index, config.effective_queue_limit());
+        let slot = self.allocate(queue);
+        self.ports[index as usize].slots.push(slot);
+    }
+
+    fn allocate(&mut self, queue: Queue<T>) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.queues[slot as usize] = Some(queue);
+            slot
+        } else {
+            self.queues.push(Some(queue));
+            self.queues.len() as u32 - 1
+        }
+    }
+
+    fn port(&self, port: u16) -> Option<u32> {
+        self.port_index
+            .get(usize::from(port))
+            .copied()
+            .filter(|&index| index != NONE)
+    }
+
+    /// Slots are only ever held while their queue exists.
+    fn queue(&self, slot: u32) -> &Queue<T> {
+        self.queues[slot as usize].as_ref().expect("a live slot")
+    }
+
+    fn queue_mut(&mut self, slot: u32) -> &mut Queue<T> {
+        self.queues[slot as usize].as_mut().expect("a live slot")
+    }
+
+    /// The queue with this id, if the port has it.
+    #[must_use]
+    pub fn lookup(&self, queue: QueueId) -> Option<Slot> {
+        let port = &self.ports[self.port(queue.port)? as usize];
+        match port.slots.get(queue.queue_id as usize) {
+            Some(&slot) if slot != NONE => Some(Slot(slot)),
+            _ => None,
+        }
+    }
+
+    /// What is queued there now.
+    #[must_use]
+    pub fn depth(&self, slot: Slot) -> Traffic {
+        self.queue(slot.0).depth()
+    }
+
+    /// Queues a frame of `len` bytes.
+    ///
+    /// # Errors
+    /// Hands the frame back, counted as overflow, when the queue is full or no
+    /// bucket will ever hold enough tokens for it.
+    pub fn enqueue(&mut self, now: u64, slot: Slot, len: usize, item: T) -> Result<(), T> {
+        self.advance(now);
+        let queue = self.queue_mut(slot.0);
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        queue.push(len, item)?;
+        if queue.standing == Standing::Empty {
+            self.stand(slot.0);
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, now: u64) {
+        debug_assert!(now >= self.now, "time runs backwards");
+        self.now = self.now.max(now);
+    }
+
+    /// Decides anew where a queue stands that is neither ready nor confirmed waiting.
+    fn stand(&mut self, slot: u32) {
+        let now = self.now;
+        let queue = self.queues[slot as usize].as_mut().expect("a live slot");
+        let Some(len) = queue.head() else {
+            queue.standing = Standing::Empty;
+            queue.turn = Default::default();
+            return;
+        };
+        // A head that can never go is offered: `offer` throws it out.
+        let at = queue.ready_at(len).unwrap_or(0);
+        if at > now {
+            queue.standing = Standing::Waiting(at);
+            self.timers.push(Reverse((at, Timer::Queue(slot))));
+            return;
+        }
+        queue.standing = Standing::Ready;
+        let (index, turn, priority) = (queue.port, queue.turn, queue.config.traffic_priority);
+        self.ports[index as usize].round.enter(slot, priority, turn);
+        self.activate(index);
+    }
+
+    /// The port looks again for something to send: the head frame changed.
+    fn activate(&mut self, index: u32) {
+        let port = &mut self.ports[index as usize];
+        port.blocked = None;
+        if !port.active {
+            port.active = true;
+            self.active.push_back(index);
+        }
+    }
+
+    /// Takes a queue out of its port's round, if it is there.
+    fn stand_down(&mut self, slot: u32) {
+        let queue = self.queue_mut(slot);
+        let (index, priority) = (queue.port, queue.config.traffic_priority);
+        if queue.standing == Standing::Ready {
+            self.ports[index as usize].round.leave(slot, priority);
+        }
+        self.queue_mut(slot).standing = Standing::Empty;
+    }
+
+    fn confirmed(&self, at: u64, timer: Timer) -> bool {
+        match timer {
+            Timer::Queue(slot) => self.queues[slot as usize]
+                .as_ref()
+                .is_some_and(|queue| queue.standing == Standing::Waiting(at)),
+            Timer::Port(index) => self.ports[index as usize].blocked == Some(at),
+        }
+    }
+
+    fn fire_timers(&mut self) {
+        while let Some(&Reverse((at, timer))) = self.timers.peek() {
+            if at > self.now {
+                break;
+            }
+            self.timers.pop();
+            if self.confirmed(at, timer) {
+                match timer {
+                    Timer::Queue(slot) => self.stand(slot),
+                    Timer::Port(index) => self.activate(index),
+                }
+            }
+        }
+    }
+
+    /// The slot whose head may go now.
+    fn select(&mut self) -> Option<u32> {
+        self.fire_timers();
+        loop {
+            let index = *self.active.front()?;
+            let port = &mut self.ports[index as usize];
+            let queues = &mut self.queues;
+            let chosen = port.round.next(|slot| {
+                let queue = queues[slot as usize].as_mut().expect("a live slot");
+                let len = u64::from(queue.head().unwrap_or(0));
+                queue.turn.covers(len)
+            });
+            if let Some(slot) = chosen {
+                let len = self.queue(slot).head().unwrap_or(0);
+                let port = &mut self.ports[index as usize];
+                let at = port.bucket.ready_at(u64::from(len));
+                if at <= self.now {
+                    return Some(slot);
+                }
+                port.blocked = Some(at);
+                self.timers.push(Reverse((at, Timer::Port(index))));
+            }
+            self.ports[index as usize].active = false;
+            self.active.pop_front();
+        }
+    }
+
+    /// The frame that leaves next, if one may leave now. It stays at the head
+    /// of its queue until [`Self::commit`] or [`Self::discard`].
+    pub fn offer(&mut self, now: u64) -> Option<Offer> {
+        self.advance(now);
+        let slot = match self.offered {
+            Some(slot) => slot,
+            None => self.select()?,
+        };
+        self.offered = Some(slot);
+        let queue = self.queue(slot);
+        let mut left = queue.depth();
+        left.uncount(queue.fifo.front().map_or(0, |&(len, _)| len as usize));
+        Some(Offer {
+            queue: queue.config.queue,
+            shaped: queue.config.queue.queue_id != 0,
+            left,
+        })
+    }
+
+    /// The offered frame.
+    pub fn offered_mut(&mut self) -> Option<&mut T> {
+        let slot = self.offered?;
+        self.queue_mut(slot).fifo.front_mut().map(|(_, item)| item)
+    }
+
+    /// The offered frame leaves, `len` bytes long after egress. `None` when
+    /// nothing is on offer.
+    pub fn commit(&mut self, len: usize) -> Option<Commit<'_, T>> {
+        let slot = self.offered.take()?;
+        let now = self.now;
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        let queue = self.queue_mut(slot);
+        let index = queue.port;
+        match queue.ready_at(len) {
+            None => {
+                let item = queue.discard_too_long()?;
+                self.settle(slot, index);
+                Some(Commit::TooLong(item))
+            }
+            Some(at) if at > now => {
+                queue.head_length = Some(len);
+                self.settle(slot, index);
+                let (_, item) = self.queue_mut(slot).fifo.front_mut()?;
+                Some(Commit::Held(item))
+            }
+            Some(_) => {
+                let item = queue.send(now, len)?;
+                self.ports[index as usize].bucket.spend(now, u64::from(len));
+                self.settle(slot, index);
+                Some(Commit::Sent(item))
+            }
+        }
+    }
+
+    /// The egress pipeline dropped the offered frame: no tokens are spent.
+    pub fn discard(&mut self) -> Option<T> {
+        let slot = self.offered.take()?;
+        let queue = self.queue_mut(slot);
+        let index = queue.port;
+        let item = queue.discard();
+        self.settle(slot, index);
+        item
+    }
+
+    /// After the head changed: the queue stays in the round if the next may go, too.
+    fn settle(&mut self, slot: u32, index: u32) {
+        let now = self.now;
+        let queue = self.queue(slot);
+        let stays = queue
+            .head()
+            .is_some_and(|len| queue.ready_at(len).unwrap_or(0) <= now);
+        if !stays {
+            self.stand_down(slot);
+            self.stand(slot);
+        }
+        // The other ports' turn; this one, if it has nothing left, drops out.
+        let more = !self.ports[index as usize].round.is_empty();
+        if self.active.front() == Some(&index) {
+            self.active.pop_front();
+            if more {
+                self.active.push_back(index);
+            } else {
+                self.ports[index as usize].active = false;
+            }
+        }
+    }
+
+    /// When [`Self::offer`] will have a frame, exact to the nanosecond; a time
+    /// not after the last call's is "now". Changes nothing that can be seen.
+    pub fn next_deadline(&mut self) -> Option<u64> {
+        if self.offered.is_some() || self.select().is_some() {
+            return Some(self.now);
+        }
+        while let Some(&Reverse((at, timer))) = self.timers.peek() {
+            if self.confirmed(at, timer) {
+                return Some(at);
+            }
+            self.timers.pop();
+        }
+        None
+    }
+
+    /// Checks a request without applying it.
+    ///
+    /// # Errors
+    /// The first value out of range, port that is not there, or queue named twice.
+    pub fn check(&self, request: &Configuration) -> Result<(), ConfigError> {
+        let known = |port: u16| match self.port(port) {
+            Some(_) => Ok(()),
+            None => Err(ConfigError(format!("port {port}: no such port"))),
+        };
+        let mut ports = BTreeSet::new();
+        for config in &request.ports {
+            config.check()?;
+            known(config.port)?;
+            if !ports.insert(config.port) {
+                return Err(ConfigError(format!("port {}: named twice", config.port)));
+            }
+        }
+        let mut queues = BTreeSet::new();
+        for config in &request.service_flows {
+            config.check()?;
+            known(config.queue.port)?;
+            if !queues.insert(config.queue) {
+                return Err(ConfigError(format!("{}: named twice", config.queue)));
+            }
+        }
+        for queue in &request.removed {
+            if queue.queue_id == 0 || self.lookup(*queue).is_none() {
+                return Err(ConfigError(format!(
+                    "{queue}: removed: no such service flow"
+                )));
+            }
+            if !queues.insert(*queue) {
+                return Err(ConfigError(format!("{queue}: named twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies a whole request, or nothing of it. Frames of removed queues go to `sink`.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn configure(
+        &mut self,
+        now: u64,
+        request: &Configuration,
+        sink: &mut dyn FnMut(T),
+    ) -> Result<(), ConfigError> {
+        self.check(request)?;
+        self.advance(now);
+        self.offered = None;
+        for config in &request.ports {
+            self.configure_port(*config);
+        }
+        for config in &request.service_flows {
+            self.configure_flow(*config);
+        }
+        for queue in &request.removed {
+            self.remove(*queue, sink);
+        }
+        Ok(())
+    }
+
+    fn configure_port(&mut self, config: PortConfig) {
+        let Some(index) = self.port(config.port) else {
+            return;
+        };
+        let now = self.now;
+        let port = &mut self.ports[index as usize];
+        port.config = config;
+        port.bucket = port.bucket.reconfigured(now, config.rate);
+        let own = port.slots[0];
+        self.queue_mut(own)
+            .set_limit(config.effective_queue_limit());
+        self.activate(index);
+    }
+
+    fn configure_flow(&mut self, config: ServiceFlowConfig) {
+        let now = self.now;
+        if let Some(Slot(slot)) = self.lookup(config.queue) {
+            self.stand_down(slot);
+            self.queue_mut(slot).reconfigure(now, config);
+            self.stand(slot);
+            return;
+        }
+        let Some(index) = self.port(config.queue.port) else {
+            return;
+        };
+        let slot = self.allocate(Queue::service_flow(now, config, index));
+        let slots = &mut self.ports[index as usize].slots;
+        let id = config.queue.queue_id as usize;
+        if slots.len() <= id {
+            slots.resize(id + 1, NONE);
+        }
+        slots[id] = slot;
+    }
+
+    fn remove(&mut self, id: QueueId, sink: &mut dyn FnMut(T)) {
+        let Some(Slot(slot)) = self.lookup(id) else {
+            return;
+        };
+        self.stand_down(slot);
+        let index = self.queue(slot).port as usize;
+        self.ports[index].slots[id.queue_id as usize] = NONE;
+        if let Some(mut queue) = self.queues[slot as usize].take() {
+            queue.flush(sink);
+        }
+        self.free.push(slot);
+    }
+
+    /// Hands every queued frame back, counted as flushed; queues and tokens stay.
+    pub fn flush(&mut self, now: u64, sink: &mut dyn FnMut(T)) {
+        self.advance(now);
+        self.offered = None;
+        for slot in 0..self.queues.len() as u32 {
+            if self.queues[slot as usize].is_some() {
+                self.stand_down(slot);
+                let queue = self.queue_mut(slot);
+                queue.flush(sink);
+                queue.turn = Default::default();
+            }
+        }
+    }
+
+    /// A port's configuration, and of its own queue what overflowed and what is
+    /// in it now.
+    #[must_use]
+    pub fn port_state(&self, port: u16) -> Option<(PortConfig, Traffic, Traffic)> {
+        let port = &self.ports[self.port(port)? as usize];
+        let own = self.queue(port.slots[0]);
+        Some((port.config, own.overflowed(), own.depth()))
+    }
+
+    /// Every service flow, by port and queue_id.
+    #[must_use]
+    pub fn service_flows(&self, now: u64) -> Vec<ServiceFlowState> {
+        let now = now.max(self.now);
+        let mut flows: Vec<ServiceFlowState> = self
+            .queues
+            .iter()
+            .flatten()
+            .filter(|queue| queue.config.queue.queue_id != 0)
+            .map(|queue| queue.state(now))
+            .collect();
+        flows.sort_by_key(|flow| flow.config.queue);
+        flows
+    }
+}

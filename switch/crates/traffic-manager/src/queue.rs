@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One queue: frames, buckets, counters.
+
+use crate::bucket::{Bucket, TOKENS_PER_BYTE};
+use crate::config::{PEAK_BURST, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic};
+use crate::round_robin::Turn;
+use std::collections::VecDeque;
+
+/// Why a queue is, or is not, in its port's round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// No frames.
+    Empty,
+    /// Short of tokens until then.
+    Waiting(u64),
+    /// Its head may go.
+    Ready,
+}
+
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    /// The configuration; of a port's own queue only `queue`, `queue_limit`
+    /// and `traffic_priority` (0) have a meaning.
+    pub(crate) config: ServiceFlowConfig,
+    /// Index of its port.
+    pub(crate) port: u32,
+    pub(crate) fifo: VecDeque<(u32, T)>,
+    /// Bytes the head needs, once egress has made it a different length.
+    pub(crate) head_length: Option<u32>,
+    pub(crate) standing: Standing,
+    pub(crate) turn: Turn,
+    sustained: Bucket,
+    peak: Bucket,
+    limit: u64,
+    enqueued: Traffic,
+    dequeued: Traffic,
+    overflow: Traffic,
+    egress_dropped: Traffic,
+    flushed: Traffic,
+    queued: Traffic,
+}
+
+impl<T> Queue<T> {
+    pub(crate) fn port_queue(now: u64, port: u16, index: u32, limit: u64) -> Self {
+        let mut queue = Self::service_flow(
+            now,
+            ServiceFlowConfig {
+                queue: QueueId { port, queue_id: 0 },
+                ..Default::default()
+            },
+            index,
+        );
+        queue.limit = limit;
+        queue
+    }
+
+    pub(crate) fn service_flow(now: u64, config: ServiceFlowConfig, port: u32) -> Self {
+        let tokens = config.initial_tokens.unwrap_or(config.max_burst);
+        Self {
+            config,
+            port,
+            fifo: VecDeque::new(),
+            head_length: None,
+            standing: Standing::Empty,
+            turn: Turn::default(),
+            sustained: Bucket::new(now, config.max_sustained_rate, config.max_burst, tokens),
+            peak: Bucket::new(now, config.peak_rate, PEAK_BURST, PEAK_BURST),
+            limit: config.effective_queue_limit(),
+            enqueued: Traffic::default(),
+            dequeued: Traffic::default(),
+            overflow: Traffic::default(),
+            egress_dropped: Traffic::default(),
+            flushed: Traffic::default(),
+            queued: Traffic::default(),
+        }
+    }
+
+    pub(crate) fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
+    /// Takes another configuration; frames, counters and (unless it says
+    /// otherwise) tokens stay.
+    pub(crate) fn reconfigure(&mut self, now: u64, config: ServiceFlowConfig) {
+        let (rate, burst) = (config.max_sustained_rate, config.max_burst);
+        self.sustained = match config.initial_tokens {
+            Some(tokens) => Bucket::new(now, rate, burst, tokens),
+            None => self.sustained.reconfigured(now, rate, burst),
+        };
+        self.peak = self.peak.reconfigured(now, config.peak_rate, PEAK_BURST);
+        self.limit = config.effective_queue_limit();
+        self.config = config;
+    }
+
+    /// Bytes that the head frame needs.
+    pub(crate) fn head(&self) -> Option<u32> {
+        let &(len, _) = self.fifo.front()?;
+        Some(self.head_length.unwrap_or(len))
+    }
+
+    /// When `bytes` may go; `None` is never.
+    pub(crate) fn ready_at(&self, bytes: u32) -> Option<u64> {
+        let bytes = u64::from(bytes);
+        Some(
+            self.sustained
+                .ready_at(bytes)?
+                .max(self.peak.ready_at(bytes)?),
+        )
+    }
+
+    pub(crate) fn depth(&self) -> Traffic {
+        self.queued
+    }
+
+    pub(crate) fn overflowed(&self) -> Traffic {
+        self.overflow
+    }
+
+    /// Accepts a frame, or counts it as overflow and hands it back.
+    pub(crate) fn push(&mut self, len: u32, item: T) -> Result<(), T> {
+        let fits = self.queued.bytes + u64::from(len) <= self.limit;
+        if !fits || self.ready_at(len).is_none() {
+            self.overflow.count(len as usize);
+            return Err(item);
+        }
+        self.enqueued.count(len as usize);
+        self.queued.count(len as usize);
+        self.fifo.push_back((len, item));
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<(u32, T)> {
+        let (len, item) = self.fifo.pop_front()?;
+        self.head_length = None;
+        self.queued.uncount(len as usize);
+        Some((len, item))
+    }
+
+    /// The head leaves, `len` bytes long.
+    pub(crate) fn send(&mut self, now: u64, len: u32) -> Option<T> {
+        let bytes = u64::from(len);
+        self.sustained.spend(now, bytes);
+        self.peak.spend(now, bytes);
+        self.turn.deficit = self.turn.deficit.saturating_sub(bytes);
+        let (queued, item) = self.pop()?;
+        self.dequeued.count(queued as usize);
+        Some(item)
+    }
+
+    /// The egress pipeline dropped the head.
+    pub(crate) fn discard(&mut self) -> Option<T> {
+        let (len, item) = self.pop()?;
+        self.egress_dropped.count(len as usize);
+        Some(item)
+    }
+
+    /// The head can never go: longer than a bucket is deep.
+    pub(crate) fn discard_too_long(&mut self) -> Option<T> {
+        let (len, item) = self.pop()?;
+        self.overflow.count(len as usize);
+        Some(item)
+    }
+
+    /// Hands every frame back.
+    pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(T)) {
+        while let Some((len, item)) = self.pop() {
+            self.flushed.count(len as usize);
+            sink(item);
+        }
+    }
+
+    pub(crate) fn state(&self, now: u64) -> ServiceFlowState {
+        // As in the pipeline: 1/8,000,000 byte.
+        let report = |tokens: u128| (tokens / 1000) as u64;
+        const { assert!(TOKENS_PER_BYTE == 8_000_000 * 1000) };
+        ServiceFlowState {
+            config: self.config,
+            enqueued: self.enqueued,
+            dequeued: self.dequeued,
+            overflow: self.overflow,
+            egress_dropped: self.egress_dropped,
+            flushed: self.flushed,
+            queued: self.queued,
+            sustained_tokens: report(self.sustained.tokens(now)),
+            peak_tokens: report(self.peak.tokens(now)),
+        }
+    }
+}
