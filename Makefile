@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every target does its own set-up; the second time there is nothing to do.
+
+PYTHON ?= python3
+VENV := .venv
+STAMPS := $(VENV)/.stamps
+CLI := $(VENV)/bin/docsis-p4
+
+# What to run, and on what: make demo TIER=cable-2018, make ptf TARGET=bmv2
+TOPOLOGY ?= topologies/residential.yaml
+TIER ?=
+TARGET ?= embedded
+AQM ?= docsis-pie
+
+OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
+PYTHON_CODE = control_plane mininet ptf_tests
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## this list
+	@echo 'Targets:'
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	    while IFS='|' read -r target text; do printf '%-14s %s\n' "$$target" "$$text"; done
+	@echo 'Variables: TOPOLOGY=file.yaml TIER=cable-20|cable-2018 TARGET=embedded|bmv2 AQM=docsis-pie'
+
+# --- Set-up -----------------------------------------------------------------
+
+.PHONY: setup packages switch
+setup: packages $(STAMPS)/python $(STAMPS)/stubs switch ## Debian packages, Python environment, the switch
+
+packages:
+	@mininet/setup/debian-packages.sh "$(PYTHON)"
+
+$(STAMPS)/python: requirements.lock pyproject.toml mininet/setup/python-environment.sh | packages
+	@mininet/setup/python-environment.sh "$(PYTHON)" "$(VENV)"
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/stubs: switch/proto/docsis/tm/v1/traffic_manager.proto mininet/setup/proto-stubs.sh $(STAMPS)/python
+	@mininet/setup/proto-stubs.sh "$(VENV)"
+	@touch $@
+
+# cargo knows better than a stamp what is out of date.
+switch: $(STAMPS)/python
+	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
+	@echo 'set-up: building the switch'
+	@cd switch && cargo build --release --locked --quiet
+
+# --- The main job ------------------------------------------------------------
+
+.PHONY: demo run stop clean bench
+demo: setup ## the main job: three queue managers under load, and a report
+	@$(CLI) demo $(OPTIONS)
+
+run: setup ## the system running, with you in the Mininet command line
+	@$(CLI) run $(OPTIONS) --aqm "$(AQM)"
+
+bench: setup ## the switch's speed beside a bare forwarder (and BMv2 where installed)
+	@$(CLI) bench
+
+stop: ## end what runs, and only what is ours
+	@if [ -x $(CLI) ]; then $(CLI) stop; else echo 'nothing is set up, so nothing of ours runs'; fi
+
+clean: ## stop, and remove what set-up and runs made; results/ stays
+	@if [ -x $(CLI) ]; then $(CLI) clean; fi
+	@rm -rf $(VENV) switch/target control_plane/docsis_control/gen
+	@rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+# --- P4 ------------------------------------------------------------------------
+
+.PHONY: p4 p4-check
+p4: packages $(STAMPS)/python ## compile p4src/ with the p4c on PATH
+	@$(CLI) p4 build
+
+p4-check: packages $(STAMPS)/python
+	@$(CLI) p4 check
+
+# --- Tests -----------------------------------------------------------------------
+
+.PHONY: test lint fmt ptf test-rust test-python test-end-to-end
+test: setup lint p4-check test-rust test-python ptf test-end-to-end ## every test
+	@echo 'make test: everything passed'
+
+lint: setup ## formatters and linters, checking only
+	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
+	$(VENV)/bin/ruff check $(PYTHON_CODE)
+	$(VENV)/bin/mypy $(PYTHON_CODE)
+	cd switch && cargo fmt --check
+	cd switch && cargo clippy --locked --all-targets --quiet -- -D warnings
+
+fmt: $(STAMPS)/python ## format the code
+	$(VENV)/bin/ruff check --fix $(PYTHON_CODE)
+	$(VENV)/bin/ruff format $(PYTHON_CODE)
+	cd switch && cargo fmt
+
+# In the development profile: with overflow checks and debug assertions.
+test-rust: setup
+	cd switch && cargo test --locked --quiet
+
+test-python: setup
+	$(VENV)/bin/pytest -m 'not end_to_end'
+
+test-end-to-end: setup
+	$(VENV)/bin/pytest -m end_to_end
+
+ptf: setup ## the PTF suite; TARGET=bmv2 or HOST:PORT for another switch
+	$(CLI) ptf --target "$(TARGET)"
+
+# --- For developers ------------------------------------------------------------
+
+.PHONY: lock
+lock: packages ## resolve pyproject.toml and requirements.in into requirements.lock
+	@mininet/setup/lock.sh "$(PYTHON)"

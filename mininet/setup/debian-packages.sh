@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the Debian packages that the testbed needs, and only those that are
+# missing. Starts no service and enables none.
+#
+# Usage: debian-packages.sh PYTHON
+
+set -eu
+python=$1
+missing=
+
+# need PACKAGE COMMAND: the package is wanted when the command is not there.
+need() {
+    if ! PATH="$PATH:/usr/sbin:/sbin" command -v "$2" >/dev/null 2>&1; then
+        missing="$missing $1"
+    fi
+}
+
+need mininet mnexec
+need iperf3 iperf3
+need irtt irtt
+need ethtool ethtool
+need tcpdump tcpdump
+need iproute2 ip
+need kmod modprobe
+need procps sysctl
+need gcc cc
+# Files, not commands: Mininet's Python package, and libc's start files for the linker.
+[ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
+[ -f /usr/include/stdlib.h ] || missing="$missing libc6-dev"
+# Debian's Python leaves ensurepip to a package of its own; pyenv's has it.
+"$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+
+if [ -z "$missing" ]; then
+    exit 0
+fi
+if [ "$(id -u)" != 0 ]; then
+    echo "set-up: these Debian packages are missing:$missing; run make as root, or install them yourself" >&2
+    exit 1
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "set-up: these programs' Debian packages are missing:$missing; this system has no apt-get, install them yourself" >&2
+    exit 1
+fi
+
+# invoke-rc.d and deb-systemd-invoke ask this file whether a package may start
+# its service: 101 is no. An administrator's own file rules.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+fi
+
+# Services that these packages bring; whatever was enabled before stays so.
+services="irtt.service iperf3.service"
+enabled_before=
+for service in $services; do
+    if [ -e "/etc/systemd/system/multi-user.target.wants/$service" ]; then
+        enabled_before="$enabled_before $service"
+    fi
+done
+
+echo "set-up: installing Debian packages:$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q
+# Recommended packages of mininet are Open vSwitch and its services: not used here.
+# shellcheck disable=SC2086 # a list of words
+apt-get install -q -y --no-install-recommends $missing
+
+for service in $services; do
+    case " $enabled_before " in
+    *" $service "*) ;;
+    *)
+        link=/etc/systemd/system/multi-user.target.wants/$service
+        if [ -L "$link" ]; then
+            echo "set-up: $service stays disabled; the testbed starts its own"
+            rm -f "$link"
+        fi
+        ;;
+    esac
+done

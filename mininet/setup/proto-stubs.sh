@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Generates the Python stubs of the traffic manager's gRPC service.
+#
+# Usage: proto-stubs.sh VENV
+
+set -eu
+venv=$1
+cd "$(dirname "$0")/../.."
+out=control_plane/docsis_control/gen
+echo "set-up: generating $out from switch/proto"
+mkdir -p "$out"
+"$venv/bin/python" -m grpc_tools.protoc --proto_path=switch/proto \
+    --python_out="$out" --pyi_out="$out" --grpc_python_out="$out" \
+    docsis/tm/v1/traffic_manager.proto
+# Regular packages, so that tools find them without namespace rules.
+for package in docsis docsis/tm docsis/tm/v1; do
+    : >"$out/$package/__init__.py"
+done

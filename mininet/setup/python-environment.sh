@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Makes .venv from requirements.lock, with this project and Debian's Mininet
+# importable in it.
+#
+# Usage: python-environment.sh PYTHON VENV
+
+set -eu
+python=$1
+venv=$2
+cd "$(dirname "$0")/../.."
+
+version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || {
+    echo "set-up: $python does not run; give a Python 3.11 with make PYTHON=..." >&2
+    exit 1
+}
+if [ "$version" != 3.11 ]; then
+    echo "set-up: $python is Python $version; give a Python 3.11 with make PYTHON=..." >&2
+    exit 1
+fi
+
+# An environment that points to a Python that is gone cannot be mended.
+if ! "$venv/bin/python" -c '' 2>/dev/null; then
+    echo "set-up: making $venv with $("$python" --version)"
+    rm -rf "$venv"
+    "$python" -m venv "$venv"
+fi
+
+echo "set-up: installing Python packages from requirements.lock"
+pip() {
+    PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/python" -m pip "$@"
+}
+# The lock is complete, so there is nothing to resolve.
+pip install --quiet --progress-bar off --no-deps --requirement requirements.lock
+pip install --quiet --no-deps --no-build-isolation --editable .
+
+site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+# Only Mininet from Debian's Python packages, not the other ones beside it.
+ln -sfn /usr/lib/python3/dist-packages/mininet "$site/mininet"
+# The stubs generated below import each other by the package of their .proto.
+echo "$PWD/control_plane/docsis_control/gen" >"$site/docsis_p4_generated.pth"
+"$venv/bin/python" -c 'import mininet.net' || {
+    echo "set-up: Debian's Mininet cannot be imported from $site/mininet; reinstall the package mininet" >&2
+    exit 1
+}
