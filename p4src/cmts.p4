@@ -25,5 +25,5 @@ const bit<32> STATIONS      = 4096;
 #include "include/ingress.p4"
 #include "include/egress.p4"
 
-V1Switch(FrameParser(), NoVerifyChecksum(), Ingress(), Egress(),
+V1Switch(FrameParser(), NoVerifyChecksum(), FrameIngress(), FrameEgress(),
          NoComputeChecksum(), FrameDeparser()) main;

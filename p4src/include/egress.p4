@@ -3,7 +3,7 @@
 // The way of a frame after the traffic manager let it go: account for what
 // left the service flow's queue and its token bucket.
 
-control Egress(inout headers_t hdr, inout metadata_t meta,
+control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
     TokenBucket() token_bucket;
 

@@ -3,7 +3,7 @@
 // The way of a frame up to the traffic manager: bridge, and towards the RF
 // port classify, police, keep the buffer limit, manage the queue.
 
-control Ingress(inout headers_t hdr, inout metadata_t meta,
+control FrameIngress(inout headers_t hdr, inout metadata_t meta,
                 inout standard_metadata_t standard_metadata) {
     ControllerRequest() controller_request;
     Bridge() bridge;
