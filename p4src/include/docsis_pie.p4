@@ -97,7 +97,11 @@ control DocsisPie(in service_flow_t service_flow, in bytes_t packet_size, in byt
                     if (scaled < (bit<64>)PROB_LOW) {
                         p1 = scaled[31:0];
                     }
-                    accu_prob = accu_prob + p1;
+                    // Beyond PROB_HIGH the next frame that may be dropped is dropped; adding
+                    // more while drops are suppressed would only wrap around.
+                    if (accu_prob < PROB_HIGH) {
+                        accu_prob = accu_prob + p1;
+                    }
 
                     delay_us_t qdelay_old;
                     aqm_qdelay_old.read(qdelay_old, (bit<32>)service_flow);
