@@ -279,13 +279,13 @@ def _service_flow_entries(flow: ServiceFlow) -> tuple[TableEntry, ...]:
     key = {"service_flow": flow.index}
     return (
         TableEntry(
-            "Egress.token_bucket.msr_bucket",
+            "FrameEgress.token_bucket.msr_bucket",
             key,
             "set_bucket",
             {"max_sustained_rate": flow.max_sustained_rate, "max_burst": flow.max_burst},
         ),
         TableEntry(
-            "Ingress.service_flow_queue.service_flow",
+            "FrameIngress.service_flow_queue.service_flow",
             key,
             "set_queue",
             {
@@ -299,7 +299,7 @@ def _service_flow_entries(flow: ServiceFlow) -> tuple[TableEntry, ...]:
             },
         ),
         TableEntry(
-            "Ingress.classifier.classifier",
+            "FrameIngress.classifier.classifier",
             None,
             "set_service_flow",
             {"service_flow": flow.index},
@@ -310,7 +310,7 @@ def _service_flow_entries(flow: ServiceFlow) -> tuple[TableEntry, ...]:
 def _interface(port: int) -> TableEntry:
     """Floods to the group of all other ports, which has the RF port unless it is the RF port's."""
     return TableEntry(
-        "Ingress.bridge.interface",
+        "FrameIngress.bridge.interface",
         {"port": port},
         "provision",
         {"flood_group": port, "to_rf": int(port != RF_PORT)},
@@ -319,7 +319,7 @@ def _interface(port: int) -> TableEntry:
 
 def _station(host: Host, port: int) -> TableEntry:
     return TableEntry(
-        "Ingress.bridge.station",
+        "FrameIngress.bridge.station",
         {"address": int(host.mac.replace(":", ""), 16)},
         "forward",
         {"port": port, "to_rf": int(port == RF_PORT)},
