@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mininet nodes: hosts that keep quiet, and the P4 switches.
+
+Switches live in the root namespace, as Mininet's do, so that a controller
+reaches their P4Runtime servers on the loopback interface.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+from mininet.node import Host, Switch
+
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import switch_binary
+
+CPU_PORT = 255
+"""Port number of the controller in the P4 programs (p4src/include/types.p4)."""
+
+CONGESTION_CONTROL = "cubic"
+"""Named at every connection: a system's default may be another one, and a kernel
+may refuse to change the default of a namespace."""
+
+READY_SECONDS = 20.0
+"""How long a switch may take until its P4Runtime server answers."""
+
+_HOST_SETTINGS = {
+    # Neighbour discovery and router solicitations would be in the idle baseline.
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv6.conf.default.disable_ipv6": "1",
+    # Bandwidth-delay product plus buffer of the fastest tier, for each connection:
+    # the queue limits TCP, never a socket.
+    "net.ipv4.tcp_rmem": "4096 131072 33554432",
+    "net.ipv4.tcp_wmem": "4096 65536 33554432",
+    # Every connection starts from nothing, not from an earlier one's threshold.
+    "net.ipv4.tcp_no_metrics_save": "1",
+}
+
+
+class Process(Protocol):
+    """What is used of a subprocess.Popen."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
+    """A host that sends nothing by itself, and whose sockets never limit TCP."""
+
+    def config(self, **params: Any) -> dict[str, Any]:
+        """Settings come first, so that its interface comes up without IPv6."""
+        settings = [f"{key}={value}" for key, value in _HOST_SETTINGS.items()]
+        _, errors, status = self.pexec(["sysctl", "-q", "-w", *settings])
+        if status != 0:
+            raise TestbedError(
+                f"host {self.name}: the kernel refused a setting ({errors.strip()}); "
+                "it needs IPv4 and IPv6's switch to turn it off"
+            )
+        result: dict[str, Any] = super().config(**params)
+        return result
+
+
+class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
+    """A P4Runtime switch without a program: the controller pushes it.
+
+    Args:
+        name: Name of the node.
+        device_id: P4Runtime device id.
+        grpc_address: host:port of its P4Runtime server.
+        log: File that gets what the switch prints.
+        extra: More arguments of the program, before its `--`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        device_id: int,
+        grpc_address: str,
+        log: Path,
+        extra: tuple[str, ...] = (),
+        **params: Any,
+    ) -> None:
+        params.setdefault("dpid", f"{device_id:x}")
+        super().__init__(name, **params)
+        self.device_id = device_id
+        self.grpc_address = grpc_address
+        self.log = log
+        self.extra = extra
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def command(self) -> list[str]:
+        """The program and its arguments, without a shell."""
+        raise NotImplementedError
+
+    def _interfaces(self) -> list[str]:
+        ports = sorted((port, intf.name) for intf, port in self.ports.items() if port > 0)
+        return [word for port, name in ports for word in ("-i", f"{port}@{name}")]
+
+    def start(self, controllers: object = None) -> None:
+        """Start the program; `wait_ready` tells when it serves."""
+        del controllers  # OpenFlow's; ours connect to the switch
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # Ctrl-C in the terminal is for the program that cleans up, not for this one.
+                start_new_session=True,
+            )
+
+    def wait_ready(self, seconds: float = READY_SECONDS) -> None:
+        """Poll until the P4Runtime server accepts connections.
+
+        Raises:
+            TestbedError: the switch ended (with its last words), or took too long.
+        """
+        assert self.process is not None, "started"
+        host, port = self.grpc_address.rsplit(":", 1)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                words = self.log.read_text(errors="replace").strip().splitlines()
+                last = words[-1] if words else "it said nothing"
+                raise TestbedError(f"switch {self.name} ended at its start: {last}")
+            try:
+                with socket.create_connection((host, int(port)), timeout=1):
+                    return
+            except OSError:
+                time.sleep(0.02)
+        raise TestbedError(
+            f"switch {self.name} did not open {self.grpc_address} within {seconds:.0f} s; "
+            f"see {self.log}"
+        )
+
+    def stop(self, deleteIntfs: bool = True) -> None:  # Mininet's name
+        """End the program, then what Mininet does."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        super().stop(deleteIntfs)
+
+
+class DocsisSwitch(P4Switch):
+    """The embedded target with the DOCSIS traffic manager."""
+
+    def command(self) -> list[str]:
+        return [
+            str(switch_binary()),
+            "--no-p4",
+            *("--device-id", str(self.device_id)),
+            *("--traffic-manager", "docsis"),
+            *self._interfaces(),
+            *self.extra,
+            "--",
+            *("--grpc-server-addr", self.grpc_address),
+            *("--cpu-port", str(CPU_PORT)),
+        ]
+
+
+class Bmv2Switch(P4Switch):
+    """The reference target, simple_switch_grpc, from PATH."""
+
+    def command(self) -> list[str]:
+        program = shutil.which("simple_switch_grpc")
+        if program is None:
+            raise TestbedError(
+                "TARGET=bmv2: simple_switch_grpc is not on PATH; install BMv2, "
+                "or use TARGET=embedded"
+            )
+        return [
+            program,
+            "--no-p4",
+            *("--device-id", str(self.device_id)),
+            # Two switches on one machine must not share BMv2's default port.
+            *("--thrift-port", str(9090 + self.device_id)),
+            *self._interfaces(),
+            *self.extra,
+            "--",
+            *("--grpc-server-addr", self.grpc_address),
+            *("--cpu-port", str(CPU_PORT)),
+            *("--priority-queues", "8"),
+        ]
+
+
+SWITCHES: dict[str, type[P4Switch]] = {"embedded": DocsisSwitch, "bmv2": Bmv2Switch}
+"""Switch classes by the name of the target."""

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks before anything is made: each failure is one sentence that says what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from docsis_control.config.models import Topology
+from docsis_testbed import p4build
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.nodes import CONGESTION_CONTROL, SWITCHES
+from docsis_testbed.paths import switch_binary
+from docsis_testbed.testbed import device_address, root_interfaces
+
+TOOLS = {
+    "ip": "iproute2",
+    "ethtool": "ethtool",
+    "sysctl": "procps",
+    "ifconfig": "net-tools",
+    "mnexec": "mininet",
+    "iperf3": "iperf3",
+    "irtt": "irtt",
+}
+"""Programs that are run, and the Debian package of each."""
+
+_PROBE = "d4probe"
+"""Name of the interface made in a namespace of its own to try the kernel."""
+
+
+def check_root() -> None:
+    """Refuse to go on as another user than root."""
+    if os.geteuid() != 0:
+        raise TestbedError(
+            "not root: network namespaces and interfaces need it; run this again with sudo"
+        )
+
+
+def check_tools(tools: Sequence[str] = tuple(TOOLS)) -> None:
+    """Refuse to go on when a program is missing."""
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing:
+        packages = " ".join(sorted({TOOLS[tool] for tool in missing}))
+        raise TestbedError(
+            f"missing on PATH: {', '.join(missing)}; run `make setup`, "
+            f"or install Debian's {packages}"
+        )
+
+
+def check_kernel() -> None:
+    """Try network namespaces and veth in a namespace that vanishes again; look for CUBIC."""
+    if not Path("/proc/self/ns/net").exists():
+        raise TestbedError(
+            "this kernel has no network namespaces (CONFIG_NET_NS); use one that has them"
+        )
+    trial = subprocess.run(
+        ["unshare", "--net", "ip", "link", "add", "name", _PROBE, "type", "veth"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if trial.returncode != 0:
+        reason = trial.stderr.strip() or f"exit status {trial.returncode}"
+        if "unshare" in reason:
+            raise TestbedError(
+                f"this kernel makes no network namespace ({reason}); run as root on a kernel "
+                "with CONFIG_NET_NS, outside of a restricted container"
+            )
+        raise TestbedError(
+            f"this kernel makes no veth pair ({reason}); load the module veth, "
+            "or use a kernel with CONFIG_VETH"
+        )
+    check_congestion_control()
+
+
+def check_congestion_control(
+    available: Path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control"),
+) -> None:
+    """Refuse to go on when the kernel does not offer CUBIC, after asking for its module."""
+    if CONGESTION_CONTROL in available.read_text().split():
+        return
+    if shutil.which("modprobe"):
+        subprocess.run(
+            ["modprobe", "--quiet", f"tcp_{CONGESTION_CONTROL}"], check=False, capture_output=True
+        )
+    if CONGESTION_CONTROL not in available.read_text().split():
+        raise TestbedError(
+            "this kernel has no TCP CUBIC; load the module tcp_cubic, "
+            "or use a kernel with CONFIG_TCP_CONG_CUBIC"
+        )
+
+
+def check_port_free(address: str, what: str) -> None:
+    """Refuse to go on when something listens at host:port already."""
+    host, port = address.rsplit(":", 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except OSError:
+            raise TestbedError(
+                f"{what}: something listens on {address} already; end it (`ss -ltnp` names it), "
+                "or give the device another grpc_port in the topology"
+            ) from None
+
+
+def check_interfaces_free(names: Sequence[str]) -> None:
+    """Refuse to go on when an interface that we would make exists."""
+    present = {name for _, name in socket.if_nameindex()}
+    taken = [name for name in names if name in present]
+    if taken:
+        raise TestbedError(
+            f"interface {taken[0]} exists already and is not recorded as ours; "
+            f"delete it (`ip link delete dev {taken[0]}`) or rename the node in the topology"
+        )
+
+
+def check_interfaces_present(names: Sequence[str]) -> None:
+    """Refuse to go on when an interface that the user named does not exist."""
+    present = {name for _, name in socket.if_nameindex()}
+    for name in names:
+        if name not in present:
+            raise TestbedError(
+                f"there is no interface {name} here; `ip link` lists those that there are"
+            )
+
+
+def check_target(target: str) -> None:
+    """Refuse to go on without the switch's program."""
+    if target not in SWITCHES:
+        raise TestbedError(
+            f'there is no target "{target}"; there are {", ".join(sorted(SWITCHES))}'
+        )
+    if target == "embedded":
+        switch_binary()
+    elif shutil.which("simple_switch_grpc") is None:
+        raise TestbedError(
+            "TARGET=bmv2: simple_switch_grpc is not on PATH; install BMv2, or use TARGET=embedded"
+        )
+
+
+def check_all(topology: Topology, target: str) -> None:
+    """Everything that `demo` and `run` need. Leftovers of ours must be swept before."""
+    check_root()
+    check_tools()
+    check_kernel()
+    check_target(target)
+    p4build.require_current()
+    check_interfaces_free(root_interfaces(topology))
+    for device in (topology.cable_modem, topology.cmts):
+        check_port_free(device_address(device), f"P4Runtime server of {device.name}")

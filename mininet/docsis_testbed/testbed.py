@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds a topology in Mininet and takes it away again.
+
+Everything that it makes is recorded in the run's state before anything else
+happens, so that an interrupt at any moment leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from mininet.net import Mininet
+
+from docsis_control.config.models import Device, Host, Topology
+from docsis_control.provisioning import FIRST_HOST_PORT, RF_PORT
+from docsis_testbed.links import PlainLink
+from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost
+from docsis_testbed.runstate import RunState, interrupts_deferred
+
+
+def device_address(device: Device) -> str:
+    """host:port of a device's P4Runtime server, on the loopback interface."""
+    return f"127.0.0.1:{device.server_port}"
+
+
+def root_interfaces(topology: Topology) -> list[str]:
+    """Names of the switches' interfaces, which are in the root namespace."""
+    names = []
+    for device, near in (
+        (topology.cable_modem, topology.hosts),
+        (topology.cmts, topology.servers),
+    ):
+        ports = [RF_PORT, *range(FIRST_HOST_PORT, FIRST_HOST_PORT + len(near))]
+        names += [f"{device.name}-eth{port}" for port in ports]
+    return names
+
+
+class Testbed:
+    """Hosts, servers, modem and CMTS of a topology, without a pipeline yet.
+
+    Attributes:
+        topology: What was built.
+        net: The Mininet object, for its command line.
+    """
+
+    __test__ = False
+
+    def __init__(self, topology: Topology, *, target: str, run: RunState, logs: Path) -> None:
+        self.topology = topology
+        self.logs = logs
+        self._run = run
+        self._switch_class = SWITCHES[target]
+        # Mininet would raise system-wide limits that this testbed does not need.
+        Mininet.inited = True
+        self.net: Any = Mininet(topo=None, controller=None, build=False)
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *, static_arp: bool = False) -> None:
+        """Make nodes and links, start the switches, wait until they serve.
+
+        Args:
+            static_arp: Fill the hosts' ARP tables instead of letting them ask.
+
+        Raises:
+            TestbedError: something could not be made.
+        """
+        modem = self._add_switch(self.topology.cable_modem)
+        cmts = self._add_switch(self.topology.cmts)
+        self._link(modem, cmts, port1=RF_PORT, port2=RF_PORT)
+        for switch, near in ((modem, self.topology.hosts), (cmts, self.topology.servers)):
+            for port, host in enumerate(near, FIRST_HOST_PORT):
+                self._attach_host(switch, host, port)
+        self.net.configHosts()
+        if static_arp:
+            self.net.staticArp()
+        for switch in (modem, cmts):
+            with interrupts_deferred():
+                switch.start()
+                assert switch.process is not None, "started"
+                self._run.add_process(switch.process.pid, f"switch {switch.name}")
+                self._processes.append(switch.process)
+        for switch in (modem, cmts):
+            switch.wait_ready()
+
+    def _add_switch(self, device: Device) -> P4Switch:
+        def make() -> P4Switch:
+            node: P4Switch = self.net.addSwitch(
+                device.name,
+                cls=self._switch_class,
+                device_id=device.device_id,
+                grpc_address=device_address(device),
+                log=self.logs / f"{device.name}.log",
+            )
+            return node
+
+        switch: P4Switch = self._recorded(make)
+        return switch
+
+    def _attach_host(self, switch: P4Switch, host: Host, port: int) -> None:
+        node = self._recorded(
+            lambda: self.net.addHost(host.name, cls=QuietHost, ip=str(host.ip), mac=host.mac)
+        )
+        self._link(switch, node, port1=port, port2=0, addr2=host.mac)
+
+    def _recorded(self, make: Callable[[], Any]) -> Any:
+        """Make a node; its shell holds its namespace."""
+        with interrupts_deferred():
+            node = make()
+            self._run.add_process(node.pid, f"shell of {node.name}", signal.SIGHUP)
+        return node
+
+    def _link(self, node1: Any, node2: Any, **params: Any) -> None:
+        with interrupts_deferred():
+            link = self.net.addLink(node1, node2, cls=PlainLink, **params)
+            for end in (link.intf1, link.intf2):
+                if not end.node.inNamespace:
+                    self._run.add_interface(end.name)
+
+    def node(self, name: str) -> Any:
+        """The Mininet node of that name."""
+        return self.net.get(name)
+
+    def launch(self, node: str, command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        """Start a program in a host, recorded; it is ended with the testbed.
+
+        Args:
+            node: Name of the host.
+            command: The program and its arguments, without a shell.
+            log: File for what it prints.
+        """
+        with log.open("wb") as output, interrupts_deferred():
+            process: subprocess.Popen[bytes] = self.node(node).popen(
+                list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            )
+            self._run.add_process(process.pid, f"{command[0]} in {node}")
+            self._processes.append(process)
+        return process
+
+    def launch_here(self, command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        """Start a program in the root namespace; otherwise as `launch`."""
+        with log.open("wb") as output, interrupts_deferred():
+            process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            self._run.add_process(process.pid, Path(command[0]).name)
+            self._processes.append(process)
+        return process
+
+    def stop(self) -> None:
+        """End every process and remove every interface of this testbed."""
+        self._run.clear()
+        for process in self._processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=5)
+        for node in (*self.net.hosts, *self.net.switches):
+            # The shells have ended; this closes their pseudo-terminals.
+            with suppress(OSError):
+                node.cleanup()
+
+
+@contextmanager
+def running_testbed(
+    topology: Topology, *, target: str, run: RunState, logs: Path, static_arp: bool = False
+) -> Iterator[Testbed]:
+    """A started `Testbed` that is gone at the end of the block, however it ends."""
+    testbed = Testbed(topology, target=target, run=run, logs=logs)
+    try:
+        testbed.start(static_arp=static_arp)
+        yield testbed
+    finally:
+        testbed.stop()
