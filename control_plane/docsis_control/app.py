@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controller's process: command line, signals, priority, record."""
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from docsis_control.config import ConfigError, load_topology
+from docsis_control.controller import Controller, Options
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
+from docsis_control.p4rt.pipeline import BUILD_FOLDER, PipelineError
+from docsis_control.provisioning import AqmChoice, Deployment, deploy
+from docsis_control.recording import save
+
+_NICE: Final = -15
+_LOG: Final = logging.getLogger(__name__)
+
+
+def _address(text: str) -> tuple[str, str]:
+    name, equals, address = text.partition("=")
+    host, colon, port = address.rpartition(":")
+    if not (equals and name and colon and host and port.isascii() and port.isdigit()):
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is not NAME=HOST:PORT, as in cm1=127.0.0.1:50051'
+        )
+    return name, address
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="docsis-p4 controller",
+        description="Provisions the switches of a topology and runs their queue management.",
+    )
+    parser.add_argument("--topology", type=Path, required=True, help="topology file")
+    parser.add_argument("--tier", help="service tier instead of the topology's")
+    parser.add_argument(
+        "--aqm",
+        choices=[choice.value for choice in AqmChoice],
+        default=AqmChoice.DOCSIS_PIE.value,
+        help="queue manager of the upstream service flows (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FOLDER",
+        help="write stats.json and samples there at the end",
+    )
+    parser.add_argument(
+        "--address",
+        type=_address,
+        action="append",
+        default=[],
+        metavar="NAME=HOST:PORT",
+        help="P4Runtime address of a switch, instead of 127.0.0.1 and the topology's port",
+    )
+    parser.add_argument(
+        "--pipelines",
+        type=Path,
+        default=BUILD_FOLDER,
+        metavar="FOLDER",
+        help="folder of the compiled programs",
+    )
+    parser.add_argument("--election-id", type=int, default=1, help="for arbitration (default: 1)")
+    parser.add_argument(
+        "--connect-timeout",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="how long to wait for the switches to answer (default: 10)",
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the controller until SIGTERM or SIGINT.
+
+    Prints one line that starts with "ready" to stdout when every device has been
+    provisioned.
+
+    Args:
+        argv: Arguments without the program's name; those of the process by default.
+
+    Returns:
+        The exit code: 0 after a signal, 1 after an error, which is one sentence on
+        stderr.
+    """
+    arguments = _parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="controller: %(message)s")
+    # The packages below log each failed call, which this program puts into words itself.
+    logging.getLogger("grpc").setLevel(logging.CRITICAL)
+    try:
+        topology = load_topology(arguments.topology, arguments.tier)
+        deployment = deploy(topology, AqmChoice(arguments.aqm))
+        addresses = _addresses(deployment, arguments.address)
+        options = Options(
+            election_id=arguments.election_id,
+            connect_timeout=arguments.connect_timeout,
+            pipelines=arguments.pipelines,
+            addresses=addresses,
+        )
+        _raise_priority()
+        asyncio.run(_serve(deployment, options, arguments.record))
+    except (ConfigError, PipelineError, P4RuntimeError, ConnectionLost, RuntimeError) as error:
+        print(f"docsis-p4 controller: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"docsis-p4 controller: {error.filename or ''}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _addresses(deployment: Deployment, given: list[tuple[str, str]]) -> dict[str, str]:
+    known = [plan.name for plan in deployment.devices]
+    for name, _ in given:
+        if name not in known:
+            raise RuntimeError(f'--address: there is no switch "{name}"; there are {known}')
+    return dict(given)
+
+
+def _raise_priority() -> None:
+    """The loop's 16 ms come before the load that it controls; without the right, it does not."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+
+
+async def _serve(deployment: Deployment, options: Options, folder: Path | None) -> None:
+    controller = Controller(deployment, options)
+    running = asyncio.create_task(controller.run(), name="controller")
+    stopping = False
+
+    def stop() -> None:
+        nonlocal stopping
+        stopping = True
+        running.cancel()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    announcing = asyncio.create_task(_announce(controller), name="announce")
+    try:
+        await running
+    except asyncio.CancelledError:
+        if not stopping:
+            raise
+    finally:
+        announcing.cancel()
+        if folder is not None:
+            save(controller.records, folder)
+
+
+async def _announce(controller: Controller) -> None:
+    await controller.ready.wait()
+    # What lives now lives to the end: later collections need not look at it.
+    gc.collect()
+    gc.freeze()
+    state = ", ".join(f"{name} ({record.access})" for name, record in controller.records.items())
+    print(f"ready: {state}", flush=True)

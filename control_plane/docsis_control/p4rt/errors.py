@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What P4Runtime calls fail with, in words."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+from finsy.proto import p4r, rpc_code, rpc_status
+
+
+class P4RuntimeError(Exception):
+    """A P4Runtime call failed, and trying again would not help.
+
+    Attributes:
+        code: The gRPC status.
+    """
+
+    def __init__(self, message: str, code: grpc.StatusCode) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class ConnectionLost(Exception):
+    """The switch went away or stopped answering; it may come back."""
+
+
+class NotPrimaryError(P4RuntimeError):
+    """Another controller holds the device."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, grpc.StatusCode.PERMISSION_DENIED)
+
+
+_TRANSIENT = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.CANCELLED,
+}
+
+
+def explain(
+    error: grpc.RpcError, doing: str, what: Sequence[str] = ()
+) -> P4RuntimeError | ConnectionLost:
+    """Turns a failed call into the exception to raise.
+
+    Args:
+        error: As grpc raised it.
+        doing: The call and the device, such as 'Write to "cm1" at 127.0.0.1:50051'.
+        what: Names of a Write's updates, in order, to tell which of them failed.
+    """
+    code = error.code() if hasattr(error, "code") else grpc.StatusCode.UNKNOWN
+    details = (error.details() if hasattr(error, "details") else None) or "no details"
+    if code in _TRANSIENT:
+        return ConnectionLost(f"{doing}: {code.name}: {details}")
+    failed = [
+        f"{what[index] if index < len(what) else f'update {index}'}: {text}"
+        for index, text in _update_errors(error)
+    ]
+    text = "; ".join(failed) if failed else details
+    if code is grpc.StatusCode.PERMISSION_DENIED and not failed:
+        return NotPrimaryError(f"{doing}: another controller is the primary: {details}")
+    return P4RuntimeError(f"{doing} failed: {code.name}: {text}", code)
+
+
+def _update_errors(error: grpc.RpcError) -> list[tuple[int, str]]:
+    """The p4.v1.Error of each update that failed (P4Runtime 12.3)."""
+    metadata: Any = error.trailing_metadata() if hasattr(error, "trailing_metadata") else None
+    for key, value in metadata or ():
+        if key == "grpc-status-details-bin":
+            status = rpc_status.Status.FromString(value)
+            found = []
+            for index, packed in enumerate(status.details):
+                detail = p4r.Error()
+                if packed.Unpack(detail) and detail.canonical_code != rpc_code.OK:
+                    name = rpc_code.Code.Name(detail.canonical_code)
+                    found.append((index, f"{name}: {detail.message}"))
+            return found
+    return []

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds out how a device's state can be reached."""
+
+from collections.abc import Sequence
+
+import grpc
+
+from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.entities import register_entity
+from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.p4rt.pipeline import Pipeline
+from docsis_control.state.access import StateAccess
+from docsis_control.state.control_header import ControlHeader, SwitchClock
+from docsis_control.state.packets import PacketAccess
+from docsis_control.state.registers import RegisterAccess
+
+
+async def probe_state_access(
+    connection: Connection,
+    pipeline: Pipeline,
+    control: ControlHeader,
+    clock: SwitchClock,
+    service_flows: Sequence[int],
+) -> StateAccess:
+    """Registers where the target's P4Runtime has them, the control header elsewhere.
+
+    Raises:
+        ConnectionLost: The device went away.
+        P4RuntimeError: It refused a register for another reason than not having any.
+    """
+    try:
+        await connection.read([register_entity(pipeline, "controller_heartbeat", 0)])
+    except P4RuntimeError as error:
+        # A failed batch's status is UNKNOWN, with the reason in its details.
+        if error.code is not grpc.StatusCode.UNIMPLEMENTED and "UNIMPLEMENTED" not in str(error):
+            raise
+        return PacketAccess(control, clock, service_flows)
+    return RegisterAccess(connection, pipeline, clock, service_flows)

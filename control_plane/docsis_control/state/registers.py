@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State access by P4Runtime RegisterEntry: one Read and one Write an interval."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from finsy.proto import p4r
+
+from docsis_control.law.service_flows import Readings, Settings
+from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.entities import bitstring, register_entity, register_id
+from docsis_control.p4rt.errors import ConnectionLost
+from docsis_control.p4rt.pipeline import Pipeline
+from docsis_control.state.access import BucketState
+from docsis_control.state.control_header import SwitchClock
+
+_READ: Final = (
+    "sf_enqueued_bytes",
+    "sf_dequeued_bytes",
+    "msr_tokens",
+    "msr_updated",
+    "aqm_data_state",
+)
+# The pipeline counts on burst_allowance being written before control_state, on
+# a target whose batches are not atomic, too.
+_WRITTEN: Final = ("aqm_drop_prob", "aqm_qdelay_old", "aqm_burst_allowance", "aqm_control_state")
+_HEARTBEAT: Final = "controller_heartbeat"
+
+_TIMEOUT: Final = 1.0
+"""Seconds that a Read or Write of the control loop may take before the switch counts as gone."""
+
+
+class RegisterAccess:
+    """The state of some service flows in P4Runtime registers.
+
+    The requests are built once. A Read is the same bytes every time; a Write is
+    one message whose values are filled in.
+    """
+
+    name = "registers"
+
+    def __init__(
+        self,
+        connection: Connection,
+        pipeline: Pipeline,
+        clock: SwitchClock,
+        service_flows: Sequence[int],
+    ) -> None:
+        """Args: the device, and the indexes of its service flows in order."""
+        self._connection = connection
+        self._pipeline = pipeline
+        self._clock = clock
+        self._flows = tuple(service_flows)
+        self._read_request = self._build_read()
+        self._slots: dict[tuple[int, int], tuple[int, int]] = {
+            (register_id(pipeline, name), flow): (row, column)
+            for row, name in enumerate(_READ)
+            for column, flow in enumerate(self._flows)
+        }
+        self._write_request, self._cells, self._heartbeat = self._build_write()
+
+    def _build_read(self) -> bytes:
+        request = p4r.ReadRequest(device_id=self._connection.device_id)
+        for name in _READ:
+            request.entities.extend(
+                register_entity(self._pipeline, name, flow) for flow in self._flows
+            )
+        return bytes(request.SerializeToString())
+
+    def _build_write(self) -> tuple[Any, list[list[Any]], Any]:
+        """The request, its P4Data by register and service flow, and the heartbeat's."""
+        request = p4r.WriteRequest(
+            device_id=self._connection.device_id, election_id=self._connection.election_id
+        )
+
+        def add(name: str, index: int) -> Any:
+            entity = register_entity(self._pipeline, name, index, 0)
+            request.updates.add(type=p4r.Update.MODIFY, entity=entity)
+            return request.updates[-1].entity.register_entry.data
+
+        cells = [[add(name, flow) for flow in self._flows] for name in _WRITTEN]
+        return request, cells, add(_HEARTBEAT, 0)
+
+    async def provision(self, buckets: Sequence[BucketState]) -> None:
+        """See `StateAccess`."""
+        updates, names = [], []
+
+        def add(name: str, index: int, value: int) -> None:
+            entity = register_entity(self._pipeline, name, index, value)
+            updates.append(p4r.Update(type=p4r.Update.MODIFY, entity=entity))
+            names.append(f"{name}[{index}]")
+
+        for flow, bucket in zip(self._flows, buckets, strict=True):
+            for name in (*_WRITTEN, "aqm_accu_prob", "aqm_data_state"):
+                add(name, flow, 0)
+            updated = self._clock.now() if bucket.updated_us is None else bucket.updated_us
+            add("msr_tokens", flow, bucket.tokens)
+            add("msr_updated", flow, updated)
+        await self._connection.write(updates, names)
+
+    async def read(self) -> Readings:
+        """See `StateAccess`."""
+        before = time.monotonic_ns()
+        responses = await self._connection.read_raw(self._read_request, _TIMEOUT)
+        after = time.monotonic_ns()
+        values = np.zeros((len(_READ), len(self._flows)), np.int64)
+        missing = len(self._slots)
+        for raw in responses:
+            for entity in p4r.ReadResponse.FromString(raw).entities:
+                entry = entity.register_entry
+                slot = self._slots.get((entry.register_id, entry.index.index))
+                if slot is not None:
+                    values[slot] = int.from_bytes(entry.data.bitstring, "big")
+                    missing -= 1
+        if missing:
+            raise ConnectionLost(
+                f"{self._connection.place} left out {missing} of {len(self._slots)} registers"
+            )
+        return Readings(self._clock.at((before + after) // 2), *values)
+
+    async def write(self, settings: Settings) -> None:
+        """See `StateAccess`."""
+        columns = (
+            settings.drop_prob,
+            settings.qdelay_old,
+            settings.burst_allowance,
+            settings.control_state,
+        )
+        for cells, column in zip(self._cells, columns, strict=True):
+            for cell, value in zip(cells, column.tolist(), strict=True):
+                cell.bitstring = bitstring(value)
+        self._heartbeat.bitstring = bitstring(self._clock.now())
+        await self._connection.write_raw(self._write_request.SerializeToString(), _TIMEOUT)

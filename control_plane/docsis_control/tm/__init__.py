@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client of the traffic manager's service (docsis.tm.v1)."""

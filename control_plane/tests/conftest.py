@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small P4Runtime switch for the tests: state and rules, no packets but the control header."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+from finsy.proto import U128, p4r, rpc_code
+
+from docsis_control.config import Topology, load_topology
+from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
+from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
+from docsis_control.state.control_header import Operation
+
+TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
+
+_REPLY_REGISTERS = {
+    "enqueued_bytes": "sf_enqueued_bytes",
+    "dequeued_bytes": "sf_dequeued_bytes",
+    "msr_tokens": "msr_tokens",
+    "msr_updated": "msr_updated",
+    "accu_prob": "aqm_accu_prob",
+    "data_state": "aqm_data_state",
+    "drop_prob": "aqm_drop_prob",
+    "qdelay_old": "aqm_qdelay_old",
+    "burst_allowance": "aqm_burst_allowance",
+    "control_state": "aqm_control_state",
+}
+
+
+def _short(value: int) -> bytes:
+    return value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
+
+
+class FakeSwitch:
+    """One device. What it lacks is configured, so that the controller's probing is tested."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        device_id: int,
+        *,
+        has_registers: bool = True,
+        has_traffic_manager: bool = True,
+    ) -> None:
+        self.pipeline = pipeline
+        self.device_id = device_id
+        self.has_registers = has_registers
+        self.has_traffic_manager = has_traffic_manager
+        self.port = 0
+        # Seconds that every Write waits, to make the controller late.
+        self.write_delay = 0.0
+        self.writes = 0
+        self.reads = 0
+        self.pushes = 0
+        self.primary = 0
+        self._server: grpc.aio.Server | None = None
+        self._names = {register.id: register.name for register in pipeline.schema.registers}
+        self.forget()
+
+    def forget(self) -> None:
+        """What a restart forgets."""
+        self.started = time.monotonic_ns()
+        self.cookie: int | None = None
+        self.registers: dict[tuple[str, int], int] = {}
+        self.tables: dict[bytes, Any] = {}
+        self.defaults: dict[int, Any] = {}
+        self.groups: dict[int, tuple[int, ...]] = {}
+        self.traffic_manager: Any = None
+        self.primary = 0
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def now_us(self) -> int:
+        return (time.monotonic_ns() - self.started) // 1000
+
+    async def start(self) -> None:
+        """Serves, on the port of before if there was one."""
+        server = grpc.aio.server(options=(("grpc.so_reuseport", 0),))
+        handlers = {
+            "Write": grpc.unary_unary_rpc_method_handler(
+                self._write, p4r.WriteRequest.FromString, p4r.WriteResponse.SerializeToString
+            ),
+            "Read": grpc.unary_stream_rpc_method_handler(
+                self._read, p4r.ReadRequest.FromString, p4r.ReadResponse.SerializeToString
+            ),
+            "SetForwardingPipelineConfig": grpc.unary_unary_rpc_method_handler(
+                self._set_config,
+                p4r.SetForwardingPipelineConfigRequest.FromString,
+                p4r.SetForwardingPipelineConfigResponse.SerializeToString,
+            ),
+            "GetForwardingPipelineConfig": grpc.unary_unary_rpc_method_handler(
+                self._get_config,
+                p4r.GetForwardingPipelineConfigRequest.FromString,
+                p4r.GetForwardingPipelineConfigResponse.SerializeToString,
+            ),
+            "StreamChannel": grpc.stream_stream_rpc_method_handler(
+                self._stream,
+                p4r.StreamMessageRequest.FromString,
+                p4r.StreamMessageResponse.SerializeToString,
+            ),
+        }
+        generic = [grpc.method_handlers_generic_handler("p4.v1.P4Runtime", handlers)]
+        if self.has_traffic_manager:
+            generic.append(
+                grpc.method_handlers_generic_handler(
+                    "docsis.tm.v1.TrafficManager",
+                    {
+                        "Configure": grpc.unary_unary_rpc_method_handler(
+                            self._tm_configure,
+                            tm.ConfigureRequest.FromString,
+                            tm.ConfigureResponse.SerializeToString,
+                        ),
+                        "Get": grpc.unary_unary_rpc_method_handler(
+                            self._tm_get, tm.GetRequest.FromString, tm.GetResponse.SerializeToString
+                        ),
+                    },
+                )
+            )
+        server.add_generic_rpc_handlers(generic)
+        self.port = server.add_insecure_port(f"127.0.0.1:{self.port}")
+        await server.start()
+        self._server = server
+
+    async def stop(self) -> None:
+        """Ends at once, as a killed process does."""
+        if self._server is not None:
+            await self._server.stop(None)
+            self._server = None
+
+    async def _tm_configure(self, request: Any, context: Any) -> Any:
+        self.traffic_manager = request
+        return tm.ConfigureResponse()
+
+    async def _tm_get(self, request: Any, context: Any) -> Any:
+        response = tm.GetResponse(now_ns=self.now_us * 1000 + 7)
+        for flow in self.traffic_manager.service_flows:
+            response.service_flows.add(
+                config=flow, sustained_tokens=flow.initial_tokens * 8_000_000 - 5
+            )
+        return response
+
+    async def _set_config(self, request: Any, context: Any) -> Any:
+        await self._require_primary(request, context)
+        self.cookie = request.config.cookie.cookie
+        self.registers.clear()
+        self.tables.clear()
+        self.pushes += 1
+        return p4r.SetForwardingPipelineConfigResponse()
+
+    async def _get_config(self, request: Any, context: Any) -> Any:
+        response = p4r.GetForwardingPipelineConfigResponse()
+        if self.cookie is not None:
+            response.config.cookie.cookie = self.cookie
+        return response
+
+    async def _require_primary(self, request: Any, context: Any) -> None:
+        if request.device_id != self.device_id:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"no device {request.device_id}")
+        if not self.primary or U128.decode(request.election_id) != self.primary:
+            await context.abort(grpc.StatusCode.PERMISSION_DENIED, "not primary")
+
+    async def _write(self, request: Any, context: Any) -> Any:
+        await self._require_primary(request, context)
+        if self.cookie is None:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "no pipeline")
+        if self.write_delay:
+            await asyncio.sleep(self.write_delay)
+        self.writes += 1
+        for update in request.updates:
+            entity = update.entity
+            kind = entity.WhichOneof("entity")
+            if kind == "register_entry":
+                if not self.has_registers:
+                    await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no registers")
+                entry = entity.register_entry
+                value = int.from_bytes(entry.data.bitstring, "big")
+                self.registers[self._names[entry.register_id], entry.index.index] = value
+            elif kind == "table_entry":
+                entry = entity.table_entry
+                if entry.is_default_action:
+                    assert update.type == p4r.Update.MODIFY
+                    self.defaults[entry.table_id] = entry
+                    continue
+                key = p4r.TableEntry(table_id=entry.table_id, match=entry.match)
+                if key.SerializeToString() in self.tables:
+                    await context.abort(grpc.StatusCode.ALREADY_EXISTS, "entry exists")
+                self.tables[key.SerializeToString()] = entry
+            else:
+                group = entity.packet_replication_engine_entry.multicast_group_entry
+                self.groups[group.multicast_group_id] = tuple(
+                    replica.egress_port for replica in group.replicas
+                )
+        return p4r.WriteResponse()
+
+    async def _read(self, request: Any, context: Any) -> AsyncIterator[Any]:
+        self.reads += 1
+        if self.cookie is None:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "no pipeline")
+        if not self.has_registers:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no registers")
+        # In another order than asked, which P4Runtime leaves to the server.
+        for entity in reversed(request.entities):
+            entry = entity.register_entry
+            value = self.registers.get((self._names[entry.register_id], entry.index.index), 0)
+            entry.data.bitstring = _short(value)
+            yield p4r.ReadResponse(entities=[entity])
+
+    async def _stream(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        async for request in requests:
+            if request.HasField("arbitration"):
+                if request.arbitration.device_id != self.device_id:
+                    await context.abort(grpc.StatusCode.NOT_FOUND, "no such device")
+                election_id = U128.decode(request.arbitration.election_id)
+                self.primary = max(self.primary, election_id)
+                response = p4r.StreamMessageResponse()
+                response.arbitration.device_id = self.device_id
+                response.arbitration.election_id.CopyFrom(U128.encode(self.primary))
+                if election_id != self.primary:
+                    response.arbitration.status.code = rpc_code.ALREADY_EXISTS
+                yield response
+            elif request.HasField("packet"):
+                yield self._control_header(request.packet)
+
+    def _control_header(self, packet: Any) -> Any:
+        headers = self.pipeline.schema.controller_packet_metadata
+        fields = headers["packet_out"].decode(packet.metadata)
+        flow = fields["service_flow"]
+        if fields["op"] == Operation.UPDATE:
+            for name in ("drop_prob", "qdelay_old", "burst_allowance", "control_state"):
+                self.registers[f"aqm_{name}", flow] = fields[name]
+            self.registers["controller_heartbeat", 0] = fields["heartbeat"]
+            self.writes += 1
+        elif fields["op"] == Operation.PROVISION:
+            self.registers["msr_tokens", flow] = fields["msr_tokens"]
+            self.registers["msr_updated", flow] = self.now_us
+        reply = dict.fromkeys((field.name for field in headers["packet_in"].metadata), 0)
+        reply |= {name: fields[name] for name in ("op", "request_id", "service_flow")}
+        reply |= {
+            name: self.registers.get((register, flow), 0)
+            for name, register in _REPLY_REGISTERS.items()
+        }
+        reply["timestamp"] = self.now_us
+        reply["heartbeat"] = self.registers.get(("controller_heartbeat", 0), 0)
+        response = p4r.StreamMessageResponse()
+        response.packet.metadata.extend(headers["packet_in"].encode(reply))
+        return response
+
+
+@pytest.fixture(scope="session")
+def pipelines() -> dict[str, Pipeline]:
+    return {name: load_pipeline(name) for name in ("cm", "cmts")}
+
+
+@pytest.fixture
+def topology() -> Topology:
+    return load_topology(TOPOLOGIES / "residential.yaml")
+
+
+Poll = Callable[[Callable[[], object]], "asyncio.Future[None]"]
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object], float], Any]:
+    """Waits until a condition holds, and fails when it never does."""
+
+    async def wait(condition: Callable[[], object], seconds: float = 10.0) -> None:
+        give_up = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < give_up, "it never happened"
+            await asyncio.sleep(0.005)
+
+    return wait
+
+
+@pytest.fixture
+async def make_switch() -> AsyncIterator[Callable[..., Any]]:
+    """Makes fake switches that serve until the test ends."""
+    switches: list[FakeSwitch] = []
+
+    async def make(pipeline: Pipeline, device_id: int, **options: bool) -> FakeSwitch:
+        switch = FakeSwitch(pipeline, device_id, **options)
+        switches.append(switch)
+        await switch.start()
+        return switch
+
+    yield make
+    for switch in switches:
+        await switch.stop()

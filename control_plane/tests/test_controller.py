@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controller against small P4Runtime servers."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docsis_control.config import Topology
+from docsis_control.controller import Controller, Options
+from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
+from docsis_control.p4rt.pipeline import Pipeline
+from docsis_control.provisioning import AqmChoice, deploy
+from docsis_control.recording import save
+
+
+class Running:
+    """A controller with its two fake switches."""
+
+    def __init__(self, controller: Controller, task: Any, modem: Any, cmts: Any) -> None:
+        self.controller = controller
+        self.task = task
+        self.modem = modem
+        self.cmts = cmts
+
+    @property
+    def record(self) -> Any:
+        return self.controller.records["cm1"]
+
+
+@pytest.fixture
+def running(
+    topology: Topology,
+    pipelines: dict[str, Pipeline],
+    make_switch: Callable[..., Any],
+) -> Callable[..., Any]:
+    @asynccontextmanager
+    async def run(aqm: AqmChoice = AqmChoice.DOCSIS_PIE, **options: bool) -> AsyncIterator[Running]:
+        modem = await make_switch(pipelines["cm"], 1, **options)
+        cmts = await make_switch(pipelines["cmts"], 2, **options)
+        controller = Controller(
+            deploy(topology, aqm),
+            Options(addresses={"cm1": modem.address, "cmts1": cmts.address}),
+        )
+        task = asyncio.create_task(controller.run())
+        try:
+            ready = asyncio.create_task(controller.ready.wait())
+            await asyncio.wait((task, ready), timeout=10, return_when="FIRST_COMPLETED")
+            ready.cancel()
+            if task.done():
+                task.result()
+            yield Running(controller, task, modem, cmts)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    return run
+
+
+async def test_provisions_everything(running: Any, pipelines: dict[str, Pipeline]) -> None:
+    async with running() as system:
+        modem, cmts = system.modem, system.cmts
+        assert modem.groups == {1: (2, 3), 2: (1, 3), 3: (1, 2)}
+        # One queue, one bucket, three interfaces, four stations.
+        assert len(modem.tables) == 9
+        schema = pipelines["cm"].schema
+        classifier = modem.defaults[schema.tables["FrameIngress.classifier.classifier"].id]
+        assert [p.value for p in classifier.action.action.params] == [b"\x01"]
+
+        configured = modem.traffic_manager.service_flows[0]
+        assert configured.max_sustained_rate == 20_000_000
+        assert configured.peak_rate == 25_000_000
+        assert configured.max_burst == configured.initial_tokens == 500_000
+        assert configured.queue_limit > 625_000
+        delays = {port.port: port.receive_delay_ns for port in cmts.traffic_manager.ports}
+        assert delays == {1: 0, 2: 20_000_000, 3: 100_000_000}
+        # The pipeline's bucket follows the traffic manager's to the token.
+        assert modem.registers["msr_tokens", 1] == 500_000 * 8_000_000 - 5
+        assert 0 < modem.registers["msr_updated", 1] <= modem.now_us
+
+
+async def test_beats_and_keeps_time(running: Any, until: Any) -> None:
+    async with running() as system:
+        await until(lambda: system.record.updates >= 20)
+        beat = system.modem.registers["controller_heartbeat", 0]
+        assert abs(system.modem.now_us - beat) < 96_000
+        ticks = system.record.ticks
+        # Every deadline is on the grid of the first.
+        assert not ((ticks["monotonic_ns"] - ticks["monotonic_ns"][0]) % 16_000_000).any()
+        # The CMTS has nothing to manage: no loop.
+        assert system.controller.records["cmts1"].updates == 0
+
+
+async def test_computes_the_law(running: Any, until: Any) -> None:
+    async with running() as system:
+        modem = system.modem
+        modem.registers["msr_tokens", 1] = 0
+        modem.registers["msr_updated", 1] = 2**47
+        modem.registers["sf_enqueued_bytes", 1] = 99_996
+        # The counters wrap: 100,000 bytes are queued.
+        modem.registers["sf_dequeued_bytes", 1] = 2**32 - 4
+        # The data path went to ACTIVE: a burst starts, 142 ms of it.
+        modem.registers["aqm_data_state", 1] = (5 << 2) | 2
+        await until(lambda: modem.registers.get(("aqm_control_state", 1), 0) == (5 << 2) | 2)
+        assert modem.registers["aqm_qdelay_old", 1] == 40_000
+        assert 0 < modem.registers["aqm_burst_allowance", 1] <= 126_000
+        assert modem.registers["aqm_drop_prob", 1] == 0
+        await until(lambda: bool(system.record.samples["drop_prob"].any()))
+        assert modem.registers["aqm_burst_allowance", 1] == 0
+        # 0.25 * (40 ms - 10 ms) / 2048, in Q4.28, for the first interval.
+        samples = system.record.samples
+        first = samples["drop_prob"][samples["drop_prob"] > 0][0]
+        assert first == pytest.approx(0.25 * 0.03 / 2048, rel=1e-9)
+
+
+async def test_drop_tail_never_has_a_probability(running: Any, until: Any) -> None:
+    async with running(AqmChoice.DROP_TAIL_250MS) as system:
+        system.modem.registers["sf_enqueued_bytes", 1] = 600_000
+        await until(lambda: system.record.updates >= 30)
+        assert not system.record.samples["drop_prob"].any()
+        # The bucket's 500,000 bytes leave at the peak rate, the rest at the sustained rate.
+        assert system.record.samples["qdelay"][-1] == pytest.approx(0.16 + 0.04, rel=1e-6)
+
+
+async def test_uses_packets_where_there_are_no_registers(running: Any, until: Any) -> None:
+    async with running(has_registers=False, has_traffic_manager=False) as system:
+        modem = system.modem
+        assert system.record.access == "packets"
+        assert not system.record.traffic_manager
+        assert modem.registers["msr_tokens", 1] == 500_000 * 8_000_000
+        modem.registers["sf_enqueued_bytes", 1] = 25_000
+        await until(lambda: modem.registers.get(("aqm_qdelay_old", 1), 0) > 0)
+        assert modem.registers["aqm_qdelay_old", 1] == 8_000
+        assert modem.registers["controller_heartbeat", 0] > 0
+
+
+async def test_survives_a_restart(running: Any, until: Any) -> None:
+    async with running() as system:
+        modem = system.modem
+        modem.registers["aqm_data_state", 1] = (3 << 2) | 2
+        await until(lambda: modem.registers.get(("aqm_control_state", 1), 0) >> 2 == 3)
+        for restart in (1, 2):
+            await modem.stop()
+            modem.forget()
+            await modem.start()
+            await until(lambda: system.record.reconnects == restart)  # noqa: B023
+            before = system.record.updates
+            await until(lambda: system.record.updates > before + 5)  # noqa: B023
+            assert modem.pushes == restart + 1
+            assert len(modem.tables) == 9
+            # The law started afresh, too.
+            assert modem.registers["aqm_control_state", 1] == 0
+        assert not system.task.done()
+
+
+async def test_does_not_push_again_what_is_still_there(running: Any, until: Any) -> None:
+    async with running() as system:
+        modem = system.modem
+        modem.registers["aqm_data_state", 1] = (3 << 2) | 2
+        await until(lambda: modem.registers.get(("aqm_control_state", 1), 0) >> 2 == 3)
+        await modem.stop()
+        await modem.start()
+        await until(lambda: system.record.reconnects == 1)
+        before = system.record.updates
+        await until(lambda: system.record.updates > before + 5)
+        assert modem.pushes == 1
+        assert modem.registers["aqm_control_state", 1] >> 2 == 3
+
+
+async def test_counts_what_it_misses(running: Any, until: Any) -> None:
+    async with running() as system:
+        await until(lambda: system.record.updates >= 5)
+        system.modem.write_delay = 0.04
+        await until(lambda: system.record.updates >= 10)
+        record = system.record
+        assert record.missed >= 2 * 3
+        ticks = record.ticks
+        # Updates and missed intervals are all that there were.
+        span = ticks["monotonic_ns"][-1] - ticks["monotonic_ns"][0]
+        assert span // 16_000_000 == len(ticks) - 1 + ticks["missed"][:-1].sum()
+
+
+async def test_says_when_another_controller_takes_over(running: Any) -> None:
+    async with running() as system, Connection(system.modem.address, 1, election_id=7):
+        with pytest.raises(NotPrimaryError, match="another"):
+            await asyncio.wait_for(system.task, 5)
+
+
+async def test_says_when_nothing_answers(topology: Topology) -> None:
+    controller = Controller(
+        deploy(topology, AqmChoice.DOCSIS_PIE),
+        Options(connect_timeout=0.2, addresses={"cm1": "127.0.0.1:1", "cmts1": "127.0.0.1:1"}),
+    )
+    with pytest.raises(ConnectionLost, match=r"no switch answers at 127\.0\.0\.1:1.*--address"):
+        await asyncio.wait_for(controller.run(), 10)
+
+
+async def test_says_when_the_device_is_another(
+    topology: Topology, pipelines: dict[str, Pipeline], make_switch: Any
+) -> None:
+    switch = await make_switch(pipelines["cm"], 9)
+    controller = Controller(
+        deploy(topology, AqmChoice.DOCSIS_PIE),
+        Options(addresses={"cm1": switch.address, "cmts1": switch.address}),
+    )
+    with pytest.raises(P4RuntimeError, match="NOT_FOUND: no such device"):
+        await asyncio.wait_for(controller.run(), 10)
+
+
+async def test_saves_its_record(running: Any, until: Any, tmp_path: Path) -> None:
+    async with running() as system:
+        await until(lambda: system.record.updates >= 10)
+    save(system.controller.records, tmp_path / "record")
+    stats = json.loads((tmp_path / "record" / "stats.json").read_text())
+    assert stats["updates"] == system.record.updates
+    assert set(stats["lateness_ms"]) == {"p50", "p99", "max"}
+    assert stats["devices"]["cm1"]["state_access"] == "registers"
+    assert stats["devices"]["cmts1"]["updates"] == 0
+    lines = (tmp_path / "record" / "samples-cm1.csv").read_text().splitlines()
+    assert lines[0].split(",")[2:4] == ["service_flow", "backlog_bytes"]
+    assert len(lines) == stats["updates"] + 1
+    assert not (tmp_path / "record" / "samples-cmts1.csv").exists()
