@@ -1,4 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime and traffic manager services over gRPC for devices.
+//! P4Runtime 1.5 and the traffic manager's service over gRPC, for devices that
+//! are reached through [`device::DeviceHandle`]s.
+//!
+//! A write or a read is resolved to the program's dense ids on its own task,
+//! executed in one closure on the device's thread, and put into messages on
+//! the task again: packets wait as little as possible, and every batch is
+//! atomic for them.
 
+mod arbitration;
+mod bytestring;
+mod device_config;
+mod entry;
+mod failure;
+mod notes;
+mod p4info;
+mod packet_io;
+mod pipeline_config;
 pub mod proto;
+mod read;
+mod schema;
+mod server;
+mod service;
+mod stream;
+mod target;
+mod traffic_manager_service;
+mod write;
+
+pub use p4info::from_text as p4info_from_text;
+pub use pipeline_config::PipelineConfig;
+pub use server::{DEFAULT_ADDRESS, ServedDevice, Server, ServerError};

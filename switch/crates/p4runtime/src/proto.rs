@@ -38,5 +38,4 @@ pub mod docsis {
 }
 
 /// Serialised descriptors of all messages.
-pub(crate) const DESCRIPTORS: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+pub(crate) const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

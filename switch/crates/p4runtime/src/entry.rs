@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Keys and actions of table entries, from P4Runtime and back (specification
+//! 1.5, sections 9.1.1 and 9.1.2).
+
+use v1model::{ActionCall, EntryKey, Match, MatchKind};
+
+use crate::bytestring::{self, max_value};
+use crate::failure::Failure;
+use crate::proto::p4::v1 as p4;
+use crate::proto::p4::v1::field_match::{self, FieldMatchType};
+use crate::schema::{Action, Field, Scope, Table};
+
+/// Reads the match and the priority of an entry.
+///
+/// # Errors
+/// INVALID_ARGUMENT or OUT_OF_RANGE, naming table and field.
+pub fn key(table: &Table, entry: &p4::TableEntry) -> Result<EntryKey, Failure> {
+    let name = &table.name;
+    if table.needs_priority && entry.priority <= 0 {
+        return Err(Failure::invalid(format!(
+            "table {name}: priority is {}, and must be above 0 because a match field is ternary, \
+             range or optional",
+            entry.priority
+        )));
+    }
+    if !table.needs_priority && entry.priority != 0 {
+        return Err(Failure::invalid(format!(
+            "table {name}: priority is {}, and must be 0 because no match field is ternary, range \
+             or optional",
+            entry.priority
+        )));
+    }
+    Ok(EntryKey {
+        matches: matches(table, &entry.r#match)?,
+        priority: entry.priority,
+    })
+}
+
+/// Reads one match for each field of the table's key.
+///
+/// # Errors
+/// As for [`key`].
+pub fn matches(table: &Table, given: &[p4::FieldMatch]) -> Result<Vec<Match>, Failure> {
+    let name = &table.name;
+    for (n, field_match) in given.iter().enumerate() {
+        let id = field_match.field_id;
+        if !table.fields.iter().any(|field| field.id == id) {
+            return Err(Failure::invalid(format!(
+                "table {name} has no match field with id {id}"
+            )));
+        }
+        if given[..n].iter().any(|earlier| earlier.field_id == id) {
+            return Err(Failure::invalid(format!(
+                "table {name}: the match field with id {id} is given twice"
+            )));
+        }
+    }
+    let fields = table.fields.iter().map(|field| {
+        let place = || format!("table {name}, match field {} (id {})", field.name, field.id);
+        match given.iter().find(|given| given.field_id == field.id) {
+            Some(given) => read_match(field, given, &place),
+            None => dont_care(field)
+                .ok_or_else(|| Failure::invalid(format!("{} is exact and must be given", place()))),
+        }
+    });
+    fields.collect()
+}
+
+fn dont_care(field: &Field) -> Option<Match> {
+    Some(match field.kind {
+        MatchKind::Exact => return None,
+        MatchKind::Lpm => Match::Lpm {
+            value: 0,
+            prefix_len: 0,
+        },
+        MatchKind::Ternary => Match::Ternary { value: 0, mask: 0 },
+        MatchKind::Range => Match::Range {
+            low: 0,
+            high: max_value(field.width),
+        },
+        MatchKind::Optional => Match::Optional(None),
+    })
+}
+
+fn read_match(
+    field: &Field,
+    given: &p4::FieldMatch,
+    place: &dyn Fn() -> String,
+) -> Result<Match, Failure> {
+    let read = |what: &str, bytes: &[u8]| {
+        bytestring::decode(bytes, field.width)
+            .map_err(|error| Failure::out_of_range(format!("{}: the {what} {error}", place())))
+    };
+    let invalid = |words: &str| Err(Failure::invalid(format!("{}: {words}", place())));
+    let omit = "don't care is expressed by leaving the field out";
+    let found = match (field.kind, given.field_match_type.as_ref()) {
+        (_, None) => return invalid("field_match_type is unset"),
+        (MatchKind::Exact, Some(FieldMatchType::Exact(exact))) => {
+            Match::Exact(read("value", &exact.value)?)
+        }
+        (MatchKind::Lpm, Some(FieldMatchType::Lpm(lpm))) => {
+            let value = read("value", &lpm.value)?;
+            let prefix_len = match u16::try_from(lpm.prefix_len) {
+                Ok(0) => return invalid(omit),
+                Ok(length) if length <= field.width => length,
+                _ => {
+                    return invalid(&format!(
+                        "prefix_len is {}, not within 1 to {}",
+                        lpm.prefix_len, field.width
+                    ));
+                }
+            };
+            if value & max_value(field.width - prefix_len) != 0 {
+                return invalid("the value has bits set past prefix_len");
+            }
+            Match::Lpm { value, prefix_len }
+        }
+        (MatchKind::Ternary, Some(FieldMatchType::Ternary(ternary))) => {
+            let value = read("value", &ternary.value)?;
+            let mask = read("mask", &ternary.mask)?;
+            if mask == 0 {
+                return invalid(omit);
+            }
+            if value & !mask != 0 {
+                return invalid("the value has bits set where the mask has none");
+            }
+            Match::Ternary { value, mask }
+        }
+        (MatchKind::Range, Some(FieldMatchType::Range(range))) => {
+            let low = read("low bound", &range.low)?;
+            let high = read("high bound", &range.high)?;
+            if low > high {
+                return invalid("the low bound is above the high bound");
+            }
+            if low == 0 && high == max_value(field.width) {
+                return invalid(omit);
+            }
+            Match::Range { low, high }
+        }
+        (MatchKind::Optional, Some(FieldMatchType::Optional(optional))) => {
+            Match::Optional(Some(read("value", &optional.value)?))
+        }
+        (kind, Some(_)) => {
+            let kind = format!("{kind:?}").to_lowercase();
+            return invalid(&format!("field_match_type must be {kind}"));
+        }
+    };
+    Ok(found)
+}
+
+/// The match fields of an entry, don't cares left out.
+pub fn render_matches(table: &Table, matches: &[Match]) -> Vec<p4::FieldMatch> {
+    let encode = bytestring::encode;
+    let fields = table.fields.iter().zip(matches);
+    let rendered = fields.filter_map(|(field, found)| {
+        let kind = match *found {
+            Match::Exact(value) => FieldMatchType::Exact(field_match::Exact {
+                value: encode(value),
+            }),
+            Match::Lpm { prefix_len: 0, .. }
+            | Match::Ternary { mask: 0, .. }
+            | Match::Optional(None) => return None,
+            Match::Lpm { value, prefix_len } => FieldMatchType::Lpm(field_match::Lpm {
+                value: encode(value),
+                prefix_len: i32::from(prefix_len),
+            }),
+            Match::Ternary { value, mask } => FieldMatchType::Ternary(field_match::Ternary {
+                value: encode(value),
+                mask: encode(mask),
+            }),
+            Match::Range { low, high } if low == 0 && high == max_value(field.width) => {
+                return None;
+            }
+            Match::Range { low, high } => FieldMatchType::Range(field_match::Range {
+                low: encode(low),
+                high: encode(high),
+            }),
+            Match::Optional(Some(value)) => FieldMatchType::Optional(field_match::Optional {
+                value: encode(value),
+            }),
+        };
+        Some(p4::FieldMatch {
+            field_id: field.id,
+            field_match_type: Some(kind),
+        })
+    });
+    rendered.collect()
+}
+
+/// Reads the action of an entry, or of the default entry.
+///
+/// # Errors
+/// INVALID_ARGUMENT, PERMISSION_DENIED (scope) or OUT_OF_RANGE, naming table,
+/// action and parameter.
+pub fn action(
+    table: &Table,
+    given: &p4::TableAction,
+    is_default: bool,
+) -> Result<ActionCall, Failure> {
+    use p4::table_action::Type;
+    let name = &table.name;
+    match &given.r#type {
+        Some(Type::Action(action)) => direct_action(table, action, is_default),
+        Some(_) => Err(Failure::invalid(format!(
+            "table {name} has no action profile: its entries need action.action"
+        ))),
+        None => Err(Failure::invalid(format!(
+            "table {name}: action.type is unset"
+        ))),
+    }
+}
+
+fn direct_action(
+    table: &Table,
+    given: &p4::Action,
+    is_default: bool,
+) -> Result<ActionCall, Failure> {
+    let name = &table.name;
+    let action = find_action(table, given.action_id)?;
+    let wrong_scope = match action.scope {
+        Scope::Both => None,
+        Scope::TableOnly => is_default.then_some("not as its default action"),
+        Scope::DefaultOnly => (!is_default).then_some("only as its default action"),
+    };
+    if let Some(words) = wrong_scope {
+        return Err(Failure::denied(format!(
+            "table {name} has action {} {words}",
+            action.name
+        )));
+    }
+    let place = |param: &dyn std::fmt::Display| {
+        format!("table {name}, action {}, parameter {param}", action.name)
+    };
+    for (n, param) in given.params.iter().enumerate() {
+        let id = param.param_id;
+        if !action.params.iter().any(|known| known.id == id) {
+            return Err(Failure::invalid(format!(
+                "table {name}: action {} has no parameter with id {id}",
+                action.name
+            )));
+        }
+        if given.params[..n]
+            .iter()
+            .any(|earlier| earlier.param_id == id)
+        {
+            return Err(Failure::invalid(format!("{} is given twice", place(&id))));
+        }
+    }
+    let args = action.params.iter().map(|param| {
+        let given = given.params.iter().find(|given| given.param_id == param.id);
+        let given =
+            given.ok_or_else(|| Failure::invalid(format!("{} is missing", place(&param.name))))?;
+        bytestring::decode(&given.value, param.width).map_err(|error| {
+            Failure::out_of_range(format!("{}: the value {error}", place(&param.name)))
+        })
+    });
+    Ok(ActionCall {
+        action: action.action,
+        args: args.collect::<Result<_, Failure>>()?,
+    })
+}
+
+/// An action of a table by P4Info's id.
+///
+/// # Errors
+/// INVALID_ARGUMENT: the table has no such action.
+pub fn find_action(table: &Table, id: u32) -> Result<&Action, Failure> {
+    let action = table.actions.iter().find(|action| action.id == id);
+    action
+        .ok_or_else(|| Failure::invalid(format!("table {} has no action with id {id}", table.name)))
+}
+
+/// The action of an entry; `None` for one that P4Info does not have.
+pub fn render_action(table: &Table, call: &ActionCall) -> Option<p4::TableAction> {
+    let mut actions = table.actions.iter();
+    let action = actions.find(|action| action.action == call.action)?;
+    let params = action.params.iter().zip(&call.args);
+    let params = params.map(|(param, &value)| p4::action::Param {
+        param_id: param.id,
+        value: bytestring::encode(value),
+    });
+    Some(p4::TableAction {
+        r#type: Some(p4::table_action::Type::Action(p4::Action {
+            action_id: action.id,
+            params: params.collect(),
+        })),
+    })
+}

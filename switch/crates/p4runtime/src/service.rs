@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The gRPC service p4.v1.P4Runtime.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::failure::Failure;
+use crate::proto::p4::v1 as p4;
+use crate::proto::p4::v1::p4_runtime_server::P4Runtime;
+use crate::stream;
+use crate::target::{OUTBOUND, Outbound, Target};
+
+/// The version of the P4Runtime specification that is implemented.
+const API_VERSION: &str = "1.5.0";
+
+/// The devices by device_id.
+#[derive(Debug)]
+pub struct Targets(pub BTreeMap<u64, Arc<Target>>);
+
+impl Targets {
+    /// # Errors
+    /// NOT_FOUND.
+    pub fn find(&self, device_id: u64) -> Result<&Arc<Target>, Failure> {
+        self.0.get(&device_id).ok_or_else(|| {
+            let known: Vec<_> = self.0.keys().map(u64::to_string).collect();
+            Failure::not_found(format!(
+                "there is no device {device_id}, this server has {}",
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+/// Implements the service over the devices.
+#[derive(Clone, Debug)]
+pub struct Service {
+    pub targets: Arc<Targets>,
+    /// Becomes true when the server ends: streams do not end by themselves.
+    pub shutdown: watch::Receiver<bool>,
+}
+
+#[tonic::async_trait]
+impl P4Runtime for Service {
+    type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<p4::ReadResponse, Status>>>;
+    type StreamChannelStream = ReceiverStream<Outbound>;
+
+    async fn write(
+        &self,
+        request: Request<p4::WriteRequest>,
+    ) -> Result<Response<p4::WriteResponse>, Status> {
+        let request = request.into_inner();
+        self.targets
+            .find(request.device_id)?
+            .write(&request)
+            .await?;
+        Ok(Response::new(p4::WriteResponse {}))
+    }
+
+    async fn read(
+        &self,
+        request: Request<p4::ReadRequest>,
+    ) -> Result<Response<Self::ReadStream>, Status> {
+        let request = request.into_inner();
+        let messages = self.targets.find(request.device_id)?.read(&request).await?;
+        Ok(Response::new(tokio_stream::iter(messages)))
+    }
+
+    async fn set_forwarding_pipeline_config(
+        &self,
+        request: Request<p4::SetForwardingPipelineConfigRequest>,
+    ) -> Result<Response<p4::SetForwardingPipelineConfigResponse>, Status> {
+        let request = request.into_inner();
+        let target = self.targets.find(request.device_id)?;
+        target.set_pipeline(request).await?;
+        Ok(Response::new(p4::SetForwardingPipelineConfigResponse {}))
+    }
+
+    async fn get_forwarding_pipeline_config(
+        &self,
+        request: Request<p4::GetForwardingPipelineConfigRequest>,
+    ) -> Result<Response<p4::GetForwardingPipelineConfigResponse>, Status> {
+        let request = request.into_inner();
+        let target = self.targets.find(request.device_id)?;
+        let config = target.pipeline(request.response_type()).await;
+        Ok(Response::new(p4::GetForwardingPipelineConfigResponse {
+            config,
+        }))
+    }
+
+    async fn stream_channel(
+        &self,
+        request: Request<Streaming<p4::StreamMessageRequest>>,
+    ) -> Result<Response<Self::StreamChannelStream>, Status> {
+        let (outbound, messages) = mpsc::channel(OUTBOUND);
+        tokio::spawn(stream::serve(
+            Arc::clone(&self.targets),
+            request.into_inner(),
+            outbound,
+            self.shutdown.clone(),
+        ));
+        Ok(Response::new(ReceiverStream::new(messages)))
+    }
+
+    async fn capabilities(
+        &self,
+        _request: Request<p4::CapabilitiesRequest>,
+    ) -> Result<Response<p4::CapabilitiesResponse>, Status> {
+        Ok(Response::new(p4::CapabilitiesResponse {
+            p4runtime_api_version: API_VERSION.into(),
+            experimental: None,
+        }))
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One StreamChannel: arbitration, packet-outs, and what the server sends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc, watch};
+use tonic::{Status, Streaming};
+
+use crate::arbitration::{ClientId, role_name};
+use crate::failure::Failure;
+use crate::proto::p4::v1 as p4;
+use crate::proto::p4::v1::stream_error::Details;
+use crate::proto::p4::v1::stream_message_request::Update;
+use crate::service::Targets;
+use crate::target::{ClientLink, Outbound, Target};
+
+/// How long the last status of a stream may wait for a client that does not read.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1);
+
+/// A stream's state; its device and role are known after the first arbitration.
+struct Session {
+    id: ClientId,
+    link: ClientLink,
+    place: Option<(Arc<Target>, String)>,
+}
+
+/// Serves one stream until either side ends it.
+pub async fn serve(
+    targets: Arc<Targets>,
+    mut inbound: Streaming<p4::StreamMessageRequest>,
+    outbound: mpsc::Sender<Outbound>,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let mut session = Session {
+        id: ClientId(NEXT_CLIENT.fetch_add(1, Ordering::Relaxed)),
+        link: ClientLink {
+            outbound,
+            evict: Arc::new(Notify::new()),
+        },
+        place: None,
+    };
+    let evict = Arc::clone(&session.link.evict);
+    let status = loop {
+        tokio::select! {
+            () = session.link.outbound.closed() => break None,
+            () = ended(&mut shutdown) => {
+                break Some(Status::unavailable("the switch is shutting down"));
+            }
+            () = evict.notified() => {
+                break Some(Status::resource_exhausted(
+                    "the client does not read its stream",
+                ));
+            }
+            message = inbound.message() => match message {
+                Ok(Some(message)) => {
+                    if let Err(failure) = session.receive(&targets, message).await {
+                        break Some(failure.into());
+                    }
+                }
+                Ok(None) | Err(_) => break None,
+            }
+        }
+    };
+    if let Some((target, role)) = &session.place {
+        target.disconnect(session.id, role);
+    }
+    if let Some(status) = status {
+        let _ = session
+            .link
+            .outbound
+            .send_timeout(Err(status), FAREWELL)
+            .await;
+    }
+}
+
+/// Ready when the server ends.
+async fn ended(shutdown: &mut watch::Receiver<bool>) {
+    // An error means the same: the server is gone.
+    let _ = shutdown.wait_for(|&ended| ended).await;
+}
+
+impl Session {
+    async fn receive(
+        &mut self,
+        targets: &Targets,
+        message: p4::StreamMessageRequest,
+    ) -> Result<(), Failure> {
+        match message.update {
+            Some(Update::Arbitration(update)) => self.arbitrate(targets, &update).await?,
+            Some(Update::Packet(packet)) => {
+                if let Err(failure) = self.packet_out(&packet).await {
+                    let packet_out = Some(packet);
+                    self.report(
+                        failure,
+                        Details::PacketOut(p4::PacketOutError { packet_out }),
+                    );
+                }
+            }
+            Some(Update::DigestAck(ack)) => self.report(
+                Failure::unimplemented("digests are not supported by this target yet"),
+                Details::DigestListAck(p4::DigestListAckError {
+                    digest_list_ack: Some(ack),
+                }),
+            ),
+            Some(Update::Other(other)) => self.report(
+                Failure::unimplemented(format!("messages of type {} are unknown", other.type_url)),
+                Details::Other(p4::StreamOtherError { other: Some(other) }),
+            ),
+            None => self.report(
+                Failure::invalid("the message's update is unset"),
+                Details::Other(p4::StreamOtherError { other: None }),
+            ),
+        }
+        Ok(())
+    }
+
+    async fn arbitrate(
+        &mut self,
+        targets: &Targets,
+        update: &p4::MasterArbitrationUpdate,
+    ) -> Result<(), Failure> {
+        let target = match &self.place {
+            Some((target, _)) => Arc::clone(target),
+            None => Arc::clone(targets.find(update.device_id)?),
+        };
+        let role = self.place.as_ref().map(|(_, role)| role.as_str());
+        target.arbitrate(self.id, &self.link, role, update).await?;
+        if self.place.is_none() {
+            self.place = Some((target, role_name(update)?.to_owned()));
+        }
+        Ok(())
+    }
+
+    async fn packet_out(&self, packet: &p4::PacketOut) -> Result<(), Failure> {
+        let Some((target, role)) = &self.place else {
+            return Err(Failure::denied(
+                "a packet-out came before the stream's first MasterArbitrationUpdate",
+            ));
+        };
+        target.packet_out(self.id, role, packet).await
+    }
+
+    fn report(&self, failure: Failure, details: Details) {
+        let error = p4::StreamError {
+            canonical_code: failure.code as i32,
+            message: failure.message,
+            details: Some(details),
+            ..Default::default()
+        };
+        // Errors are the first to be left out for a client that is slow.
+        let _ = self.link.outbound.try_send(Ok(p4::StreamMessageResponse {
+            update: Some(p4::stream_message_response::Update::Error(error)),
+        }));
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The gRPC service docsis.tm.v1.TrafficManager.
+
+use device::{
+    Configuration, PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
+};
+use tonic::{Request, Response, Status};
+
+use crate::failure::Failure;
+use crate::proto::docsis::tm::v1 as tm;
+use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManager;
+use crate::service::Service;
+
+#[tonic::async_trait]
+impl TrafficManager for Service {
+    async fn configure(
+        &self,
+        request: Request<tm::ConfigureRequest>,
+    ) -> Result<Response<tm::ConfigureResponse>, Status> {
+        let request = request.into_inner();
+        let target = self.targets.find(request.device_id)?;
+        let configuration = configuration(&request)?;
+        target
+            .call(move |device, now| device.configure(now, &configuration))
+            .await?
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        Ok(Response::new(tm::ConfigureResponse {}))
+    }
+
+    async fn get(
+        &self,
+        request: Request<tm::GetRequest>,
+    ) -> Result<Response<tm::GetResponse>, Status> {
+        let target = self.targets.find(request.into_inner().device_id)?;
+        let state = target
+            .call(|device, now| device.traffic_manager_state(now))
+            .await?;
+        Ok(Response::new(tm::GetResponse {
+            now_ns: state.now_ns,
+            ports: state.ports.iter().map(port_state).collect(),
+            service_flows: state.service_flows.iter().map(service_flow_state).collect(),
+        }))
+    }
+}
+
+fn configuration(request: &tm::ConfigureRequest) -> Result<Configuration, Failure> {
+    let ports = request.ports.iter().map(port_config);
+    let service_flows = request.service_flows.iter().map(service_flow_config);
+    let removed = request.removed.iter().map(queue_id);
+    Ok(Configuration {
+        ports: ports.collect::<Result<_, Failure>>()?,
+        service_flows: service_flows.collect::<Result<_, Failure>>()?,
+        removed: removed.collect::<Result<_, Failure>>()?,
+    })
+}
+
+fn port(number: u32) -> Result<u16, Failure> {
+    u16::try_from(number)
+        .map_err(|_| Failure::invalid(format!("port {number} is not within 0 to 65535")))
+}
+
+fn queue_id(queue: &tm::QueueId) -> Result<QueueId, Failure> {
+    Ok(QueueId {
+        port: port(queue.port)?,
+        queue_id: queue.queue_id,
+    })
+}
+
+fn port_config(config: &tm::PortConfig) -> Result<PortConfig, Failure> {
+    Ok(PortConfig {
+        port: port(config.port)?,
+        rate: config.rate,
+        receive_delay_ns: config.receive_delay_ns,
+        transmit_delay_ns: config.transmit_delay_ns,
+        delay_limit: config.delay_limit,
+        queue_limit: config.queue_limit,
+    })
+}
+
+fn service_flow_config(config: &tm::ServiceFlowConfig) -> Result<ServiceFlowConfig, Failure> {
+    let queue = config
+        .queue
+        .as_ref()
+        .ok_or_else(|| Failure::invalid("service_flows.queue is unset"))?;
+    let queue = queue_id(queue)?;
+    let traffic_priority = u8::try_from(config.traffic_priority).map_err(|_| {
+        Failure::invalid(format!(
+            "port {} queue {}: traffic_priority is {}, more than 7",
+            queue.port, queue.queue_id, config.traffic_priority
+        ))
+    })?;
+    Ok(ServiceFlowConfig {
+        queue,
+        max_sustained_rate: config.max_sustained_rate,
+        max_burst: config.max_burst,
+        peak_rate: config.peak_rate,
+        initial_tokens: config.initial_tokens,
+        queue_limit: config.queue_limit,
+        traffic_priority,
+    })
+}
+
+fn traffic(traffic: Traffic) -> Option<tm::Traffic> {
+    Some(tm::Traffic {
+        frames: traffic.frames,
+        bytes: traffic.bytes,
+    })
+}
+
+fn port_state(state: &PortState) -> tm::PortState {
+    let config = &state.config;
+    tm::PortState {
+        config: Some(tm::PortConfig {
+            port: u32::from(config.port),
+            rate: config.rate,
+            receive_delay_ns: config.receive_delay_ns,
+            transmit_delay_ns: config.transmit_delay_ns,
+            delay_limit: config.delay_limit,
+            queue_limit: config.queue_limit,
+        }),
+        received: traffic(state.received),
+        sent: traffic(state.sent),
+        receive_overflow: traffic(state.receive_overflow),
+        transmit_overflow: traffic(state.transmit_overflow),
+        send_failed: traffic(state.send_failed),
+        queue_overflow: traffic(state.queue_overflow),
+        queued: traffic(state.queued),
+    }
+}
+
+fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
+    let config = &state.config;
+    tm::ServiceFlowState {
+        config: Some(tm::ServiceFlowConfig {
+            queue: Some(tm::QueueId {
+                port: u32::from(config.queue.port),
+                queue_id: config.queue.queue_id,
+            }),
+            max_sustained_rate: config.max_sustained_rate,
+            max_burst: config.max_burst,
+            peak_rate: config.peak_rate,
+            initial_tokens: config.initial_tokens,
+            queue_limit: config.queue_limit,
+            traffic_priority: u32::from(config.traffic_priority),
+        }),
+        enqueued: traffic(state.enqueued),
+        dequeued: traffic(state.dequeued),
+        overflow: traffic(state.overflow),
+        egress_dropped: traffic(state.egress_dropped),
+        flushed: traffic(state.flushed),
+        queued: traffic(state.queued),
+        sustained_tokens: state.sustained_tokens,
+        peak_tokens: state.peak_tokens,
+    }
+}
