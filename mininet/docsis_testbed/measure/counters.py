@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pipeline's counters, read over P4Runtime beside the controller.
+
+Reading needs no election id, so it takes nothing from the controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import grpc
+from finsy.proto import p4r
+
+from docsis_control.p4rt.pipeline import load_pipeline
+from docsis_control.provisioning import Role
+from docsis_testbed.errors import TestbedError
+
+SERVICE_FLOW_COUNTERS: Final = (
+    "sf_received",
+    "sf_forwarded",
+    "sf_flooded",
+    "sf_drop_buffer_full",
+    "sf_drop_aqm",
+    "sf_drop_policed",
+    "sf_drop_no_classifier",
+    "sf_drop_malformed",
+    "sf_drop_unroutable",
+    "sf_controller_silent",
+)
+"""Counters by service flow, docs/p4-contract.md."""
+
+_TIMEOUT_SECONDS: Final = 5.0
+
+
+class CounterReader:
+    """Reads the counters of one device.
+
+    Args:
+        address: host:port of its P4Runtime server.
+        device_id: P4Runtime device id.
+        role: Which program it runs.
+    """
+
+    def __init__(self, address: str, device_id: int, role: Role) -> None:
+        self._address = address
+        self._device_id = device_id
+        p4info: Any = load_pipeline(role.value).p4info
+        self._ids = {c.preamble.name: c.preamble.id for c in p4info.counters}
+        self._channel = grpc.insecure_channel(address)
+        self._read: Any = self._channel.unary_stream(
+            "/p4.v1.P4Runtime/Read",
+            request_serializer=p4r.ReadRequest.SerializeToString,
+            response_deserializer=p4r.ReadResponse.FromString,
+        )
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()
+
+    def packets(
+        self, service_flow: int, names: Sequence[str] = SERVICE_FLOW_COUNTERS
+    ) -> dict[str, int]:
+        """Packets that each counter has at a service flow.
+
+        Raises:
+            TestbedError: the switch does not answer.
+        """
+        request: Any = p4r.ReadRequest(device_id=self._device_id)
+        for name in names:
+            entry = request.entities.add().counter_entry
+            entry.counter_id = self._ids[name]
+            entry.index.index = service_flow
+        by_id: dict[int, int] = {}
+        try:
+            for response in self._read(request, timeout=_TIMEOUT_SECONDS):
+                for entity in response.entities:
+                    counter = entity.counter_entry
+                    by_id[counter.counter_id] = counter.data.packet_count
+        except grpc.RpcError as error:
+            code = getattr(error, "code", lambda: "no code")()
+            raise TestbedError(
+                f"the switch at {self._address} does not tell its counters ({code}); "
+                "its log in the results' folder may say why"
+            ) from None
+        return {name: by_id[self._ids[name]] for name in names}

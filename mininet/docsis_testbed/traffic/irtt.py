@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""irtt: the packets of a game or a call, and their one-way delay.
+
+Client and server run on one machine and so share one clock: the difference of
+the server's receive time and the client's send time is the one-way delay,
+without synchronisation.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from docsis_testbed.errors import TestbedError
+
+FRAME_BYTES: Final = 218
+"""The frame of 000, section 4.3 (VoIP and gaming), as an Ethernet frame without FCS."""
+
+PAYLOAD_BYTES: Final = FRAME_BYTES - 14 - 20 - 8
+"""UDP payload of that frame: without the Ethernet, IPv4 and UDP headers."""
+
+INTERVAL_MS: Final = 20
+"""50 packets a second, as in 000."""
+
+PORT: Final = 2112
+"""irtt's default UDP port."""
+
+LINGER_MS: Final = 1000
+"""How long the client waits for replies after its last packet."""
+
+
+def server_command(address: str) -> list[str]:
+    """irtt's server, bound to an address."""
+    return ["irtt", "server", "-b", f"{address}:{PORT}"]
+
+
+def client_command(address: str, seconds: float, output: Path) -> list[str]:
+    """irtt's client.
+
+    Args:
+        address: IPv4 address of the server.
+        seconds: How long to send.
+        output: File for its JSON.
+    """
+    return [
+        "irtt",
+        "client",
+        "-4",
+        "-Q",
+        *("-i", f"{INTERVAL_MS}ms"),
+        *("-d", f"{round(seconds * 1000)}ms"),
+        *("-l", str(PAYLOAD_BYTES)),
+        f"--wait={LINGER_MS}ms",
+        # The default gives up after some seconds of loss; a full queue may last.
+        "--timeouts=1s,2s,4s",
+        *("-o", str(output)),
+        address,
+    ]
+
+
+@dataclass(frozen=True)
+class Probes:
+    """The packets of one client, in the order of sending.
+
+    Attributes:
+        sent_ns: When the client sent each, wall clock in nanoseconds.
+        delay_ms: One-way delay to the server; NaN where it is not known.
+        arrived: Whether the server received it. A packet whose reply was lost
+            counts as arrived although its delay is not known.
+    """
+
+    sent_ns: npt.NDArray[np.int64]
+    delay_ms: npt.NDArray[np.float64]
+    arrived: npt.NDArray[np.bool_]
+
+    def between(self, start_ns: int, end_ns: int) -> Probes:
+        """Those sent from `start_ns` (included) to `end_ns` (excluded)."""
+        chosen = (self.sent_ns >= start_ns) & (self.sent_ns < end_ns)
+        return Probes(self.sent_ns[chosen], self.delay_ms[chosen], self.arrived[chosen])
+
+    @property
+    def delays(self) -> npt.NDArray[np.float64]:
+        """The known delays, milliseconds."""
+        return self.delay_ms[~np.isnan(self.delay_ms)]
+
+    @property
+    def loss_ratio(self) -> float:
+        """Packets that never arrived, over those sent; 0 when none was sent."""
+        return float(1 - self.arrived.mean()) if self.arrived.size else 0.0
+
+
+def load(path: Path) -> Probes:
+    """Read the JSON of irtt's client.
+
+    Raises:
+        TestbedError: it is missing or not irtt's.
+    """
+    try:
+        return parse(json.loads(path.read_text()))
+    except FileNotFoundError:
+        raise TestbedError(
+            f"{path}: irtt left no result; its log beside it says why, "
+            "and `make clean` and another try may help"
+        ) from None
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise TestbedError(f"{path}: not a result of irtt ({error!r})") from None
+
+
+def parse(result: dict[str, Any]) -> Probes:
+    """Turn irtt's JSON, format 1, into arrays.
+
+    Raises:
+        KeyError: the format is another one.
+    """
+    if result["version"]["json_format"] != 1:
+        raise KeyError(f"json_format {result['version']['json_format']}, expected 1")
+    trips = result["round_trips"]
+    sent = np.empty(len(trips), dtype=np.int64)
+    delay = np.full(len(trips), np.nan)
+    arrived = np.zeros(len(trips), dtype=np.bool_)
+    for index, trip in enumerate(trips):
+        stamps = trip["timestamps"]
+        sent[index] = stamps["client"]["send"]["wall"]
+        # "true" is a loss whose direction is not known; with a full upstream and
+        # an idle downstream it is counted as upstream.
+        arrived[index] = trip["lost"] in ("false", "true_down")
+        received = stamps.get("server", {}).get("receive", {}).get("wall")
+        if received:
+            delay[index] = (received - sent[index]) / 1e6
+    return Probes(sent, delay, arrived)
