@@ -30,11 +30,11 @@ class ConfigError(ValueError):
     """A configuration that cannot be used. `str()` is one sentence: the first problem.
 
     Attributes:
-        problems: All that was found, in the order of the file.
+        problems: All that was found, the one to mend first in front.
     """
 
     def __init__(self, problems: list[Problem]) -> None:
         if not problems:
             raise ValueError("a ConfigError needs a problem")
-        self.problems = sorted(problems, key=lambda problem: problem.line)
+        self.problems = problems
         super().__init__(str(self.problems[0]))

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, TypeVar, get_args
 
@@ -118,8 +119,10 @@ def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
     context = error.get("ctx", {})
     if kind == "extra_forbidden":
         parent = _model_at(model, location[:-1])
-        known = ", ".join(parent.model_fields) if parent else ""
-        return f"unknown key; known here: {known}"
+        known = list(parent.model_fields) if parent else []
+        close = get_close_matches(str(location[-1]), known, n=1)
+        meant = f'did you mean "{close[0]}"? ' if close else ""
+        return f"unknown key; {meant}known here: {', '.join(known)}"
     if kind == "missing":
         parent = _model_at(model, location[:-1])
         field = parent.model_fields.get(str(location[-1])) if parent else None
@@ -144,14 +147,17 @@ def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
 
 
 def _problems(document: _Document, model: type[BaseModel], error: ValidationError) -> list[Problem]:
-    problems = []
+    problems: list[tuple[bool, Problem]] = []
     for detail in error.errors():
         location = detail["loc"]
         cause = detail.get("ctx", {}).get("error")
         if isinstance(cause, KeyedError):
             location += tuple(int(p) if p.isdigit() else p for p in cause.key.split("."))
-        problems.append(document.problem(location, _sentence(model, detail)))
-    return problems
+        problem = document.problem(location, _sentence(model, detail))
+        problems.append((detail["type"] != "extra_forbidden", problem))
+    # A misspelt key is also a missing one, and the cause comes first.
+    problems.sort(key=lambda ranked: (ranked[0], ranked[1].line))
+    return [problem for _, problem in problems]
 
 
 def _validate(document: _Document, model: type[_M], data: object) -> _M:

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a topology turns into."""
+
+import dataclasses
+
+import pytest
+
+from docsis_control.config import Topology
+from docsis_control.p4rt.entities import bitstring, group_updates, table_updates
+from docsis_control.p4rt.pipeline import Pipeline, PipelineError, load_pipeline
+from docsis_control.provisioning import AqmChoice, Role, TableEntry, deploy
+
+
+@pytest.mark.parametrize(
+    ("aqm", "buffer", "enabled"),
+    [
+        (AqmChoice.DROP_TAIL_250MS, 625_000, False),
+        (AqmChoice.BUFFER_CONTROL_50MS, 125_000, False),
+        (AqmChoice.DOCSIS_PIE, 625_000, True),
+    ],
+)
+def test_queue_managers(topology: Topology, aqm: AqmChoice, buffer: int, enabled: bool) -> None:
+    modem = deploy(topology, aqm).device(Role.CABLE_MODEM)
+    (flow,) = modem.service_flows
+    assert (flow.buffer_size, flow.aqm_enabled) == (buffer, enabled)
+    assert modem.managed_service_flows == ((flow,) if enabled else ())
+    entry = next(e for e in modem.tables if e.action == "set_queue")
+    assert (entry.params["buffer_size"], entry.params["aqm_enabled"]) == (buffer, int(enabled))
+    assert entry.params["controller_timeout"] == 96_000
+    # Downstream is what the tier says, whatever runs upstream.
+    cmts = deploy(topology, aqm).device(Role.CMTS)
+    assert cmts.service_flows[0].buffer_size == 250_000
+    assert cmts.managed_service_flows == ()
+
+
+def test_stations_and_floods(topology: Topology) -> None:
+    deployment = deploy(topology, AqmChoice.DOCSIS_PIE)
+    for plan, near, far in (
+        (deployment.device(Role.CABLE_MODEM), topology.hosts, topology.servers),
+        (deployment.device(Role.CMTS), topology.servers, topology.hosts),
+    ):
+        assert list(plan.neighbours.values()) == [host.name for host in near]
+        stations = {
+            e.match["address"]: (e.params["port"], e.params["to_rf"])
+            for e in plan.tables
+            if e.action == "forward" and e.match is not None
+        }
+        for port, host in enumerate(near, start=2):
+            assert stations[int(host.mac.replace(":", ""), 16)] == (port, 0)
+        for host in far:
+            assert stations[int(host.mac.replace(":", ""), 16)] == (1, 1)
+        ports = {port.port for port in plan.ports}
+        for group in plan.groups:
+            assert set(group.ports) == ports - {group.group_id}
+        floods = [e.params for e in plan.tables if e.action == "provision"]
+        for params in floods:
+            group = next(g for g in plan.groups if g.group_id == params["flood_group"])
+            assert params["to_rf"] == int(1 in group.ports)
+
+
+def test_plans_are_plain_data(topology: Topology) -> None:
+    plan = deploy(topology, AqmChoice.DOCSIS_PIE).devices[0]
+    assert dataclasses.asdict(plan)["tables"][0]["params"]["max_burst"] == 500_000
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_the_programs_take_the_plans(
+    topology: Topology, pipelines: dict[str, Pipeline], role: Role
+) -> None:
+    plan = deploy(topology, AqmChoice.DOCSIS_PIE).device(role)
+    updates = list(table_updates(pipelines[role], plan.tables))
+    assert len(updates) == len(plan.tables)
+    assert len(list(group_updates(plan.groups))) == 3
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (TableEntry("FrameIngress.nothing", {}, "forward", {}), "nothing"),
+        (TableEntry("FrameIngress.bridge.station", {"address": 1}, "fly", {}), "fly"),
+        (
+            TableEntry("FrameIngress.bridge.station", {"address": 2**48}, "forward", {"port": 1}),
+            "281474976710656",
+        ),
+        (
+            TableEntry("FrameIngress.bridge.station", {"address": 1}, "forward", {"port": 512}),
+            "512",
+        ),
+    ],
+)
+def test_the_programs_refuse_other_entries(
+    pipelines: dict[str, Pipeline], entry: TableEntry, words: str
+) -> None:
+    with pytest.raises(PipelineError, match=words):
+        list(table_updates(pipelines["cm"], [entry]))
+
+
+def test_bitstrings_are_canonical() -> None:
+    assert [bitstring(n) for n in (0, 1, 255, 256)] == [b"\0", b"\1", b"\xff", b"\1\0"]
+
+
+def test_refuses_pipelines_that_do_not_match(tmp_path: object, topology: Topology) -> None:
+    from pathlib import Path
+
+    from docsis_control.p4rt.pipeline import BUILD_FOLDER
+
+    folder = Path(str(tmp_path))
+    info = (BUILD_FOLDER / "cm.p4info.txtpb").read_bytes()
+    config = (BUILD_FOLDER / "cm.json").read_bytes()
+    with pytest.raises(PipelineError, match=r"cm\.p4info\.txtpb: No such file.*run make p4"):
+        load_pipeline("cm", folder)
+    (folder / "cm.p4info.txtpb").write_bytes(info)
+    (folder / "cm.json").write_bytes(config.replace(b'"aqm_drop_prob"', b'"aqm_other"'))
+    with pytest.raises(PipelineError, match='register "aqm_drop_prob" is not in'):
+        load_pipeline("cm", folder)
+    (folder / "cm.json").write_bytes(config[:-10])
+    with pytest.raises(PipelineError, match=r"cm\.json: is not JSON"):
+        load_pipeline("cm", folder)
+    (folder / "cm.p4info.txtpb").write_bytes(b"tables {")
+    with pytest.raises(PipelineError, match="is not a P4Info"):
+        load_pipeline("cm", folder)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantities with units."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docsis_control.config.units import (
+    BufferLimit,
+    format_bytes,
+    format_duration,
+    format_rate,
+    parse_buffer,
+    parse_bytes,
+    parse_duration,
+    parse_rate,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("20 Mbps", 20_000_000),
+        ("20Mbps", 20_000_000),
+        ("20 Mbit/s", 20_000_000),
+        ("0.1 Mbps", 100_000),
+        ("1.5 Gbps", 1_500_000_000),
+        ("512 kbps", 512_000),
+        ("0 bps", 0),
+    ],
+)
+def test_rates(text: str, bits: int) -> None:
+    assert parse_rate(text) == bits
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"), [("250 ms", 250_000_000), ("0.5 us", 500), ("1 s", 10**9)]
+)
+def test_durations(text: str, nanoseconds: int) -> None:
+    assert parse_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("500 KB", 500_000), ("30 MB", 30_000_000), ("1522 B", 1522)]
+)
+def test_sizes(text: str, size: int) -> None:
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("20", "is not a data rate"),
+        (20, "20 has no unit"),
+        (True, "is not a data rate"),
+        (None, "is not a data rate"),
+        ("20 ms", '"ms" is not a unit of a data rate'),
+        ("20 mbps", '"mbps" is not a unit'),
+        ("-20 Mbps", "is not a data rate"),
+        ("1e3 Mbps", "is not a data rate"),
+        ("٢ Mbps", "is not a data rate"),
+        ("0.0000001 Mbps", "finer than 1 bps"),
+    ],
+)
+def test_refuses_what_is_no_rate(value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_rate(value)
+
+
+@given(st.integers(0, 2**60))
+def test_formats_without_loss(value: int) -> None:
+    assert parse_rate(format_rate(value)) == value
+    assert parse_duration(format_duration(value)) == value
+    assert parse_bytes(format_bytes(value)) == value
+
+
+def test_buffers() -> None:
+    assert parse_buffer("250 ms").bytes_at(20_000_000) == 625_000
+    assert parse_buffer("250 KB").bytes_at(20_000_000) == 250_000
+    assert str(parse_buffer("250 ms")) == "250 ms"
+    assert str(parse_buffer("0.25 MB")) == "250 KB"
+    with pytest.raises(ValueError, match="unit of a size or a duration"):
+        parse_buffer("250 Mbps")
+    with pytest.raises(ValueError, match="either"):
+        BufferLimit()
