@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The token buckets' inequality, checked over every window of a capture.
+
+design.md, "The traffic manager": for all t1 < t2,
+TxBytes <= (t2 - t1) * rate / 8 + depth.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+NANOSECONDS: Final = 1_000_000_000
+
+
+def worst_excess(
+    time_ns: npt.NDArray[np.int64], length: npt.NDArray[np.int64], rate: int, depth: int
+) -> float:
+    """Bytes by which the worst of all windows exceeds the bucket; negative: by how much it holds.
+
+    `rate` in bit/s, `depth` in bytes. A window starts just before a frame and
+    ends just after a later one. With S the bytes up to and including a frame,
+    its excess is (S[j] - t[j] r) - (S[i-1] - t[i] r) - depth, so one running
+    minimum finds the largest of the n^2 / 2 windows.
+    """
+    if not len(time_ns):
+        return -float(depth)
+    earned = (time_ns - time_ns[0]) * (rate / 8 / NANOSECONDS)
+    sent = np.cumsum(length)
+    window_start = np.minimum.accumulate(sent - length - earned)
+    return float((sent - earned - window_start).max()) - depth
+
+
+def rate_between(time_ns: npt.NDArray[np.int64], length: npt.NDArray[np.int64]) -> float:
+    """Mean rate in bit/s from the first frame to the last, without the first one's bytes."""
+    return float(length[1:].sum()) * 8 * NANOSECONDS / float(time_ns[-1] - time_ns[0])

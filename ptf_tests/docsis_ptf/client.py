@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docsis_control's asynchronous P4Runtime driver, one call at a time.
+
+A test is a sequence of questions and answers, so each method runs the event
+loop until the answer is there. Entities go by the P4Info's names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+import grpc
+from finsy.p4schema import P4MatchType
+from finsy.proto import p4r
+
+from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
+from docsis_control.p4rt.entities import bitstring, register_entity
+from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
+from docsis_control.state.control_header import ControlHeader, Operation, Reply
+from docsis_ptf.entities import Control, Counts, Entry, Group, State
+from docsis_ptf.params import TestParams
+
+T = TypeVar("T")
+_SERVICE: Final = "/docsis.tm.v1.TrafficManager"
+_STATE_FIELDS: Final = tuple(State.__dataclass_fields__)
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """grpc.aio wants one event loop for the life of the process."""
+    return asyncio.new_event_loop()
+
+
+@cache
+def _pipeline(program: str, folder: str) -> Pipeline:
+    return load_pipeline(program, Path(folder))
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs the loop until the coroutine is done."""
+    return _loop().run_until_complete(coroutine)
+
+
+@dataclass(frozen=True)
+class QueueConfig:
+    """A service flow's queue in the traffic manager: bit/s and bytes."""
+
+    port: int
+    queue_id: int
+    max_sustained_rate: int
+    max_burst: int
+    peak_rate: int
+    initial_tokens: int | None = None
+    queue_limit: int = 0
+
+
+class Client:
+    """The primary client of one target. All methods raise P4RuntimeError, in words."""
+
+    def __init__(self, params: TestParams) -> None:
+        self._params = params
+        self._connection = Connection(params.grpc, params.device_id, params.election_id)
+        self._lacking: dict[str, str] = {}
+        self._control: ControlHeader | None = None
+        self._program: Pipeline | None = None
+
+    @classmethod
+    def connect(cls, params: TestParams) -> Self:
+        """Becomes the target's primary client. ConnectionLost: nothing answers."""
+
+        async def open_connection() -> Self:
+            client = cls(params)
+            try:
+                await client._connection.open()
+            except BaseException:
+                await client._connection.close()
+                raise
+            return client
+
+        return run(open_connection())
+
+    def close(self) -> None:
+        """Ends the connection."""
+        run(self._connection.close())
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The program pushed."""
+        if self._program is None:
+            raise RuntimeError("no program has been pushed")
+        return self._program
+
+    @property
+    def control(self) -> ControlHeader:
+        """Requests over packet-out and packet-in."""
+        if self._control is None:
+            raise RuntimeError("no program has been pushed")
+        return self._control
+
+    def push(self, program: str) -> None:
+        """Pushes FOLDER/PROGRAM.{json,p4info.txtpb}: the target begins afresh."""
+        pipeline = _pipeline(program, self._params.programs)
+        run(self._connection.set_pipeline(pipeline, pipeline.cookie))
+        self._program = pipeline
+        self._control = ControlHeader(self._connection, pipeline)
+
+    # What the target has.
+
+    def lacks(self, need: str) -> str | None:
+        """Why the target cannot be asked for this, or None."""
+        probe = {"registers": self._probe_registers, "shaping": self._probe_shaping}[need]
+        try:
+            probe()
+        except P4RuntimeError as error:
+            if error.code is not grpc.StatusCode.UNIMPLEMENTED:
+                raise
+            what = {
+                "registers": "its P4Runtime server has no registers",
+                "shaping": "it has no service docsis.tm.v1, so nothing is shaped in bytes",
+            }[need]
+            return f"{self._params.target}: {what} ({error})"
+        return None
+
+    def _probe_registers(self) -> None:
+        self.push("cm")
+        self.register("sf_enqueued_bytes", 0)
+
+    def _probe_shaping(self) -> None:
+        self.traffic_manager()
+
+    # Tables and multicast groups.
+
+    def insert(self, entity: Entry | Group) -> None:
+        """Inserts a table entry or a multicast group."""
+        self._write(p4r.Update.INSERT, entity)
+
+    def modify(self, entity: Entry | Group) -> None:
+        """Changes a table entry, default entries included, or a multicast group."""
+        self._write(p4r.Update.MODIFY, entity)
+
+    def delete(self, entity: Entry | Group) -> None:
+        """Deletes a table entry or a multicast group."""
+        self._write(p4r.Update.DELETE, entity)
+
+    def read(self, entry: Entry) -> Entry:
+        """The action that an entry of this key has now."""
+        found = run(self._connection.read([self._table_entry(entry, with_action=False)]))
+        if len(found) != 1:
+            raise LookupError(f"{entry.table} has {len(found)} entries like {entry.match}")
+        action = found[0].table_entry.action.action
+        table = self.pipeline.schema.tables[entry.table]
+        description = next(a for a in table.actions if a.id == action.action_id)
+        names = {param.id: param.name for param in description.params}
+        params = {names[p.param_id]: int.from_bytes(p.value) for p in action.params}
+        return Entry(entry.table, description.alias, params, entry.match, entry.priority)
+
+    def direct_counts(self, entry: Entry) -> Counts:
+        """An entry's direct counter."""
+        table = self._table_entry(entry, with_action=False).table_entry
+        request = p4r.Entity(direct_counter_entry=p4r.DirectCounterEntry(table_entry=table))
+        (found,) = run(self._connection.read([request]))
+        data = found.direct_counter_entry.data
+        return Counts(data.packet_count, data.byte_count)
+
+    def _write(self, kind: Any, entity: Entry | Group) -> None:
+        if isinstance(entity, Entry):
+            message = self._table_entry(entity, with_action=kind != p4r.Update.DELETE)
+            name = f"{entity.table} {dict(entity.match or {})}"
+        else:
+            message, name = _group(entity), f"multicast group {entity.group_id}"
+        update = p4r.Update(type=kind, entity=message)
+        run(self._connection.write([update], [name]))
+
+    def _table_entry(self, entry: Entry, *, with_action: bool) -> Any:
+        table = self.pipeline.schema.tables[entry.table]
+        message = p4r.TableEntry(table_id=table.id, priority=entry.priority)
+        if entry.match is None:
+            message.is_default_action = True
+        for name, value in (entry.match or {}).items():
+            message.match.append(_match(table.match_fields[name], value))
+        if with_action:
+            action = table.actions[entry.action]
+            message.action.action.action_id = action.id
+            for name, value in entry.params.items():
+                message.action.action.params.append(action.params[name].encode_param(value))
+        return p4r.Entity(table_entry=message)
+
+    # Counters and registers.
+
+    def counters(self, cells: Sequence[tuple[str, int]]) -> list[Counts]:
+        """The values of counters (name, index), in the order asked for."""
+        request = []
+        for name, index in cells:
+            counter = p4r.CounterEntry(counter_id=self.pipeline.schema.counters[name].id)
+            counter.index.index = index
+            request.append(p4r.Entity(counter_entry=counter))
+        found = {
+            (e.counter_entry.counter_id, e.counter_entry.index.index): e.counter_entry.data
+            for e in run(self._connection.read(request))
+        }
+        keys = [(e.counter_entry.counter_id, e.counter_entry.index.index) for e in request]
+        return [Counts(found[key].packet_count, found[key].byte_count) for key in keys]
+
+    def register(self, name: str, index: int) -> int:
+        """A register's cell."""
+        return self.registers([(name, index)])[0]
+
+    def registers(self, cells: Sequence[tuple[str, int]]) -> list[int]:
+        """Registers' cells (name, index), all of one moment where the target's reads are atomic."""
+        entities = [register_entity(self.pipeline, name, index) for name, index in cells]
+        found = {
+            (e.register_entry.register_id, e.register_entry.index.index): int.from_bytes(
+                e.register_entry.data.bitstring
+            )
+            for e in run(self._connection.read(entities))
+        }
+        keys = [(e.register_entry.register_id, e.register_entry.index.index) for e in entities]
+        return [found[key] for key in keys]
+
+    def set_register(self, name: str, index: int, value: int) -> None:
+        """Writes a register's cell."""
+        entity = register_entity(self.pipeline, name, index, value)
+        update = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
+        run(self._connection.write([update], [f"{name}[{index}]"]))
+
+    # The control header.
+
+    def request(self, operation: Operation, index: int, **fields: int) -> Reply:
+        """A request in a packet-out and the fields of its answer."""
+        return run(self.control.request(operation, index, fields))
+
+    def state(self, index: int) -> State:
+        """A service flow's state, by READ."""
+        return _state(self.request(Operation.READ, index))
+
+    def update(self, index: int, control: Control) -> State:
+        """Writes the controller's share of the state; returns all of it afterwards."""
+        return _state(self.request(Operation.UPDATE, index, **asdict(control)))
+
+    def provision(self, index: int, tokens: int) -> State:
+        """Starts queue management afresh, with `tokens` bytes in the MSR bucket."""
+        return _state(self.request(Operation.PROVISION, index, msr_tokens=tokens * 8_000_000))
+
+    def transmit(self, port: int, frame: bytes) -> None:
+        """Sends a frame out of a port by packet-out."""
+        message = p4r.StreamMessageRequest()
+        message.packet.payload = frame
+        values = {"op": int(Operation.TRANSMIT), "egress_port": port}
+        for item in self.pipeline.schema.controller_packet_metadata["packet_out"].metadata:
+            value = bitstring(values.get(item.name, 0))
+            message.packet.metadata.add(metadata_id=item.id, value=value)
+        run(self._connection.send(message))
+
+    # The traffic manager.
+
+    def traffic_manager(self) -> Any:
+        """The docsis.tm.v1.GetResponse of the device."""
+        pb = _messages()
+        return self._unary("Get", pb.GetRequest(device_id=self._params.device_id), pb.GetResponse)
+
+    def queue_state(self, queue: tuple[int, int]) -> tuple[int, Any]:
+        """The device's time in nanoseconds, and the ServiceFlowState of (port, queue_id)."""
+        response = self.traffic_manager()
+        for flow in response.service_flows:
+            if (flow.config.queue.port, flow.config.queue.queue_id) == queue:
+                return int(response.now_ns), flow
+        raise LookupError(f"port {queue[0]} has no queue {queue[1]}")
+
+    def configure_queue(self, queue: QueueConfig) -> None:
+        """Creates or changes a queue."""
+        request = _messages().ConfigureRequest(device_id=self._params.device_id)
+        request.service_flows.add(
+            queue={"port": queue.port, "queue_id": queue.queue_id},
+            max_sustained_rate=queue.max_sustained_rate,
+            max_burst=queue.max_burst,
+            peak_rate=queue.peak_rate,
+            initial_tokens=queue.initial_tokens,
+            queue_limit=queue.queue_limit,
+        )
+        self._configure(request)
+
+    def remove_queue(self, queue: QueueConfig) -> None:
+        """Removes a queue with all that waits in it."""
+        request = _messages().ConfigureRequest(device_id=self._params.device_id)
+        request.removed.add(port=queue.port, queue_id=queue.queue_id)
+        self._configure(request)
+
+    def _configure(self, request: Any) -> None:
+        self._unary("Configure", request, _messages().ConfigureResponse)
+
+    def _unary(self, method: str, request: Any, response: Any) -> Any:
+        async def call() -> Any:
+            unary = self._connection.channel.unary_unary(
+                f"{_SERVICE}/{method}",
+                request_serializer=lambda message: message.SerializeToString(),
+                response_deserializer=response.FromString,
+            )
+            return await self._connection.call(
+                f"{method} of the traffic manager", unary(request, timeout=RPC_TIMEOUT)
+            )
+
+        return run(call())
+
+
+def _messages() -> Any:
+    from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2
+
+    return traffic_manager_pb2
+
+
+def _state(reply: Reply) -> State:
+    return State(**{name: reply[name] for name in _STATE_FIELDS})
+
+
+def _match(field: Any, value: int | tuple[int, int]) -> Any:
+    match = p4r.FieldMatch(field_id=field.id)
+    if isinstance(value, int):
+        match.exact.value = bitstring(value)
+    elif field.match_type == P4MatchType.TERNARY:
+        # P4Runtime wants the bits outside of the mask to be 0.
+        match.ternary.value = bitstring(value[0] & value[1])
+        match.ternary.mask = bitstring(value[1])
+    else:
+        match.range.low, match.range.high = bitstring(value[0]), bitstring(value[1])
+    return match
+
+
+def _group(group: Group) -> Any:
+    entry = p4r.MulticastGroupEntry(multicast_group_id=group.group_id)
+    for port in group.ports:
+        # The numeric field: servers of P4Runtime 1.3 know no other.
+        entry.replicas.add(egress_port=port, instance=1)
+    engine = p4r.PacketReplicationEngineEntry(multicast_group_entry=entry)
+    return p4r.Entity(packet_replication_engine_entry=engine)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Second rung: a provisioned modem (or CMTS), and what becomes of a frame."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+from dataclasses import astuple, dataclass, fields
+from typing import Any, ClassVar, Final
+
+import ptf
+from ptf import testutils
+
+from docsis_ptf.entities import Entry, Group
+from docsis_ptf.frames import mac_bytes
+from docsis_ptf.p4runtime_test import P4RuntimeTest
+
+NETWORK_MAC: Final = "02:00:00:00:01:01"  # behind the RF port
+NEAR_MAC: Final = "02:00:00:00:02:02"  # at the first CPE port
+FAR_MAC: Final = "02:00:00:00:03:03"  # at the second
+UNKNOWN_MAC: Final = "02:00:00:00:0f:0f"  # at no station
+BROADCAST_MAC: Final = "ff:ff:ff:ff:ff:ff"
+
+NO_SERVICE_FLOW: Final = 0
+MAX_FRAME: Final = 1522  # bytes
+# 71 minutes: no test's controller is silent for so long unless it wants to be.
+NEVER_US: Final = (1 << 32) - 1
+SERVICE_FLOWS: Final = {"cm": 64, "cmts": 512}
+
+
+def mac_value(address: str) -> int:
+    """A MAC address as P4 sees it."""
+    return int.from_bytes(mac_bytes(address))
+
+
+@dataclass(frozen=True)
+class Fates:
+    """A service flow's counters in packets, and the one that is no fate (`silent`)."""
+
+    received: int = 0
+    forwarded: int = 0
+    flooded: int = 0
+    buffer_full: int = 0
+    aqm: int = 0
+    policed: int = 0
+    no_classifier: int = 0
+    malformed: int = 0
+    unroutable: int = 0
+    silent: int = 0
+
+    def __sub__(self, other: Fates) -> Fates:
+        return Fates(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def finished(self) -> int:
+        """Frames of which it is known what became of them."""
+        total: int = sum(astuple(self))
+        return total - self.received - self.silent
+
+    @staticmethod
+    def counter_of(field: str) -> str:
+        """The P4 counter behind a field."""
+        if field in ("received", "forwarded", "flooded"):
+            return f"sf_{field}"
+        return "sf_controller_silent" if field == "silent" else f"sf_drop_{field}"
+
+
+FATE_COUNTERS: Final = tuple(Fates.counter_of(field.name) for field in fields(Fates))
+
+
+class DocsisTest(P4RuntimeTest):
+    """The program freshly pushed, three interfaces and their stations provisioned.
+
+    Attributes:
+        program: "cm" or "cmts".
+        rf, near, far: The RF port and two ports on the other side.
+        primary: The primary service flow.
+    """
+
+    program: ClassVar[str] = "cm"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.rf = self.params.rf_port
+        self.near, self.far = self.params.cpe_ports
+        self.client.push(self.program)
+        self._indexes = itertools.count(1)
+        ports = (self.rf, self.near, self.far)
+        for port in ports:
+            self.insert_group(Group(port, tuple(other for other in ports if other != port)))
+            self.insert(self.interface(port, port, to_rf=port != self.rf))
+        for port, address in zip(ports, (NETWORK_MAC, NEAR_MAC, FAR_MAC), strict=True):
+            self.insert(self.station(address, port))
+        self.primary = self.service_flow()
+        self.make_primary(self.primary)
+        ptf.dataplane_instance.flush()
+
+    def interface(self, port: int, flood_group: int, *, to_rf: bool) -> Entry:
+        """An entry of table interface."""
+        params = {"flood_group": flood_group, "to_rf": int(to_rf)}
+        return Entry("FrameIngress.bridge.interface", "provision", params, {"port": port})
+
+    def station(self, address: str, port: int) -> Entry:
+        """An entry of table station."""
+        params = {"port": port, "to_rf": int(port == self.rf)}
+        match = {"address": mac_value(address)}
+        return Entry("FrameIngress.bridge.station", "forward", params, match)
+
+    def queue(
+        self,
+        index: int,
+        *,
+        buffer_size: int = 1_000_000,
+        max_frame: int = MAX_FRAME,
+        aqm: bool = False,
+        latency_target: int = 10_000,
+        controller_timeout: int = NEVER_US,
+        queue_id: int = 0,
+    ) -> Entry:
+        """An entry of table service_flow; bytes and microseconds.
+
+        Queue 0 is the port's own: nothing waits in it that the wire could carry.
+        """
+        params = {
+            "port": self.rf,
+            "queue_id": queue_id,
+            "buffer_size": buffer_size,
+            "max_frame": max_frame,
+            "aqm_enabled": int(aqm),
+            "latency_target": latency_target,
+            "controller_timeout": controller_timeout,
+        }
+        table = "FrameIngress.service_flow_queue.service_flow"
+        return Entry(table, "set_queue", params, {"service_flow": index})
+
+    def new_index(self) -> int:
+        """A service flow whose registers nothing has touched since the push."""
+        index = next(self._indexes)
+        if index >= SERVICE_FLOWS[self.program]:
+            self.fail(f"{self.program} has no more than {index - 1} service flows")
+        return index
+
+    def service_flow(self, index: int | None = None, **config: Any) -> int:
+        """Provisions a fresh service flow; `config` as for `queue`."""
+        index = self.new_index() if index is None else index
+        self.insert(self.queue(index, **config))
+        return index
+
+    def make_primary(self, index: int) -> None:
+        """Frames without a classifier belong to this service flow."""
+        params = {"service_flow": index}
+        self.modify(Entry("FrameIngress.classifier.classifier", "set_service_flow", params))
+
+    def fates(self, index: int) -> Fates:
+        """A service flow's counters."""
+        counts = self.client.counters([(name, index) for name in FATE_COUNTERS])
+        return Fates(*(count.packets for count in counts))
+
+    def expect_fates(self, index: int, before: Fates, **expected: int) -> None:
+        """Waits until these counters, and no others, have risen by so much."""
+        wanted = Fates(**expected)
+        wanted = Fates(**{**expected, "received": expected.get("received", wanted.finished)})
+        seen = Fates()
+
+        def reached() -> bool:
+            nonlocal seen
+            seen = self.fates(index) - before
+            return seen == wanted or seen.finished > wanted.finished
+
+        with suppress(AssertionError):  # the comparison says it better
+            self.poll("the fates", reached)
+        self.assertEqual(seen, wanted, f"what became of service flow {index}'s frames")
+
+    def send(self, port: int, frame: Any) -> None:
+        """One frame into a port."""
+        testutils.send_packet(self, port, frame)
+
+    def expect_frame(self, port: int, frame: Any) -> None:
+        """The next frame that leaves a port is this one, byte for byte."""
+        testutils.verify_packet(self, frame, port, timeout=self.params.timeout)
+
+    def expect_silence(self) -> None:
+        """Nothing else leaves any port."""
+        testutils.verify_no_other_packets(self)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""First rung: a P4Runtime client, and writes that are undone whatever happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
+
+import ptf.testutils
+from ptf.base_tests import BaseTest
+
+from docsis_ptf.client import Client
+from docsis_ptf.entities import Counts, Entry, Group
+from docsis_ptf.params import TestParams
+
+
+class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
+    """A connection to the target as its primary client.
+
+    A leaf test gives `cases()` and `doRunTest()`; every case's writes are undone
+    before the next begins, and those of `setUp` at the end.
+
+    Attributes:
+        needs: What the target must have beyond P4Runtime: "registers" (entries
+            over P4Runtime), "shaping" (the service docsis.tm.v1). They are PTF
+            groups as well, so that `^shaping` leaves such tests out; otherwise a
+            target that lacks them is found out by asking, and the test skipped.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    # One case; its parameters are its own.
+    doRunTest: Callable[..., None]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # PTF appends to this list in place: a class must not share its base's.
+        cls._groups = list(cls.needs)
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Not tearDown, which unittest leaves out when setUp fails.
+        self.addCleanup(super().tearDown)
+        self.params = TestParams.parse(ptf.testutils.TEST_PARAMS)
+        self.client = Client.connect(self.params)
+        self.addCleanup(self.client.close)
+        for need in self.needs:
+            if reason := self.client.lacks(need):
+                self.skipTest(reason)
+        self._undo: list[tuple[str, Callable[[], None]]] = []
+        self.addCleanup(self.undo)
+
+    def tearDown(self) -> None:
+        """Nothing: see setUp."""
+
+    def cases(self) -> Iterable[Mapping[str, Any]]:
+        """The parameters of each case; one without any by default."""
+        return [{}]
+
+    def runTest(self) -> None:
+        """Walks the cases; one that fails does not keep the others from running."""
+        for case in self.cases():
+            with self.subTest(**case):
+                before = len(self._undo)
+                try:
+                    self.doRunTest(**case)
+                finally:
+                    self.undo(before)
+
+    def undo(self, keep: int = 0) -> None:
+        """Takes back all writes but the first `keep`, the latest first."""
+        failures: list[str] = []
+        while len(self._undo) > keep:
+            what, action = self._undo.pop()
+            try:
+                action()
+            except Exception as error:  # the rest must be undone, too
+                failures.append(f"{what}: {error}")
+        if failures:
+            self.fail("could not be undone: " + "; ".join(failures))
+
+    def insert(self, entry: Entry) -> None:
+        """Inserts a table entry for the rest of the case."""
+        self.client.insert(entry)
+        self._undo.append((f"insertion into {entry.table}", lambda: self.client.delete(entry)))
+
+    def modify(self, entry: Entry) -> None:
+        """Changes an entry, default entries included, for the rest of the case."""
+        before = self.client.read(entry)
+        self.client.modify(entry)
+        self._undo.append((f"change of {entry.table}", lambda: self.client.modify(before)))
+
+    def insert_group(self, group: Group) -> None:
+        """Creates a multicast group for the rest of the case."""
+        self.client.insert(group)
+        self._undo.append((f"group {group.group_id}", lambda: self.client.delete(group)))
+
+    def counts(self, counter: str, *indexes: int) -> list[Counts]:
+        """An indirect counter's values."""
+        return self.client.counters([(counter, index) for index in indexes])
+
+    def poll(
+        self,
+        what: str | Callable[[], str],
+        condition: Callable[[], bool],
+        seconds: float | None = None,
+    ) -> None:
+        """Waits until the condition holds, and fails with `what` when it never does.
+
+        `seconds` is the longest wait, for what takes its time by design.
+        """
+        deadline = time.monotonic() + (self.params.timeout if seconds is None else seconds)
+        while not condition():
+            if time.monotonic() > deadline:
+                self.fail(f"waited in vain: {what if isinstance(what, str) else what()}")
+            time.sleep(0.0005)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The suite's parameters: PTF's --test-params, checked and typed.
+
+PTF hands over whatever was written as "key=value;key=value" in Python syntax.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final, Self
+
+PROGRAMS: Final = Path(__file__).resolve().parents[2] / "p4src" / "build"
+
+
+@dataclass(frozen=True)
+class TestParams:
+    """Where the target is and how it is wired.
+
+    Attributes:
+        grpc: host:port of its P4Runtime server.
+        device_id: P4Runtime device id.
+        cpu_port: Its port of packet-in and packet-out; the programs expect 255.
+        rf_port: The switch port that plays the RF interface.
+        cpe_ports: Two more ports (a CMTS's network ports).
+        target: A name for messages: "embedded", "bmv2" or one's own.
+        seeded: Whether the target's random() repeats from run to run.
+        programs: Folder with {cm,cmts}.json and {cm,cmts}.p4info.txtpb.
+        batch: Frames that may be under way inside the target. BMv2's queues
+            hold 64, so it is given 32.
+        frames: How many frames a statistical test may inject.
+        timeout: Seconds that an expected event may take.
+        election_id: Of the suite's P4Runtime client.
+    """
+
+    # Not a test case, whatever its name suggests to a test loader.
+    __test__ = False
+
+    grpc: str = "127.0.0.1:9559"
+    device_id: int = 1
+    cpu_port: int = 255
+    rf_port: int = 1
+    cpe_ports: tuple[int, int] = (2, 3)
+    target: str = "p4runtime"
+    seeded: bool = False
+    programs: str = str(PROGRAMS)
+    batch: int = 32
+    frames: int = 40_000
+    timeout: float = 5.0
+    election_id: int = 1
+
+    @classmethod
+    def parse(cls, values: dict[str, Any] | None) -> Self:
+        """From PTF's dictionary. ValueError: an unknown key or a value of another type."""
+        known = {field.name: field for field in fields(cls)}
+        given = dict(values or {})
+        for key, value in given.items():
+            if key not in known:
+                raise ValueError(
+                    f"--test-params: unknown key {key!r}; there are {', '.join(sorted(known))}"
+                )
+            default = known[key].default
+            if not isinstance(value, type(default)) and not (
+                isinstance(default, float) and isinstance(value, int)
+            ):
+                raise ValueError(
+                    f"--test-params: {key}={value!r} is a {type(value).__name__},"
+                    f" it must be a {type(default).__name__}"
+                )
+        return cls(**given)
+
+    def text(self) -> str:
+        """As PTF's --test-params wants it."""
+        return ";".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))

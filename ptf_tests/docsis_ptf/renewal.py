@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What de-randomised dropping must look like (RFC 8034, appendix A.2, drop_early()).
+
+Between two drops the k-th frame has accu_prob = k * p1. It is dropped never
+while that is below PROB_LOW, with probability p1 up to PROB_HIGH, and always
+from there on. The distance from one drop to the next is therefore a truncated,
+shifted geometric variable; this module knows it exactly for Q4.28 arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+ONE: Final = 1 << 28  # 1.0 in Q4.28
+PROB_LOW: Final = round(0.85 * ONE)
+PROB_HIGH: Final = round(8.5 * ONE)
+MEAN_PKTSIZE: Final = 1024  # bytes
+DROP_PROB_MAX: Final = math.floor(13.6 * ONE)
+
+# Two-sided 99.9%: the normal quantile, and Kolmogorov's for the distance of an
+# empirical distribution (conservative for a discrete one).
+CONFIDENCE: Final = "99.9%"
+NORMAL_QUANTILE: Final = 3.2905
+KOLMOGOROV_QUANTILE: Final = 1.9495
+
+
+def p1_of(drop_prob: int, size: int) -> int:
+    """The probability of one frame of `size` bytes, both Q4.28."""
+    return min(drop_prob * size // MEAN_PKTSIZE, PROB_LOW)
+
+
+def drop_prob_for(p1: float, size: int) -> int:
+    """The largest drop_prob (Q4.28) that gives a frame of `size` bytes no more than p1."""
+    return math.floor(p1 * ONE) * MEAN_PKTSIZE // size
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """Distances between drops for one p1 (Q4.28, above 0)."""
+
+    p1: int
+
+    @property
+    def shortest(self) -> int:
+        """The first frame after a drop that may be dropped: 1 is the very next."""
+        return -(-PROB_LOW // self.p1)
+
+    @property
+    def longest(self) -> int:
+        """The first frame after a drop that must be dropped."""
+        return -(-PROB_HIGH // self.p1)
+
+    @cached_property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """Probability of each distance shortest ... longest."""
+        p = self.p1 / ONE
+        trials = np.arange(self.longest - self.shortest, dtype=np.float64)
+        free = p * (1 - p) ** trials
+        return np.append(free, 1 - free.sum())
+
+    @property
+    def distance(self) -> npt.NDArray[np.int64]:
+        """The distances that `probability` is about."""
+        return np.arange(self.shortest, self.longest + 1, dtype=np.int64)
+
+    @property
+    def mean(self) -> float:
+        """Mean distance in frames."""
+        return float((self.distance * self.probability).sum())
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of a distance in frames."""
+        return math.sqrt(float(((self.distance - self.mean) ** 2 * self.probability).sum()))
+
+    @property
+    def rate(self) -> float:
+        """Effective drop rate; 0.541 p for small p."""
+        return 1 / self.mean
+
+
+def distances(dropped: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Distances between consecutive drops, from the dropped frames' positions."""
+    return np.diff(dropped)
+
+
+def kolmogorov_distance(sample: npt.NDArray[np.int64], model: Renewal) -> float:
+    """Largest distance between the sample's distribution function and the model's."""
+    expected = np.cumsum(model.probability)
+    observed = np.searchsorted(np.sort(sample), model.distance, side="right") / len(sample)
+    return float(np.abs(observed - expected).max())

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Third rung for tests of the traffic manager (service docsis.tm.v1)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from docsis_ptf.client import QueueConfig
+from docsis_ptf.entities import Entry
+from docsis_ptf.stream_test import StreamTest
+
+
+class ShapingTest(StreamTest):
+    """Service flows with a queue of their own, shaped in bytes."""
+
+    needs: ClassVar[tuple[str, ...]] = ("shaping",)
+
+    def shaped_flow(
+        self,
+        *,
+        max_sustained_rate: int,
+        max_burst: int,
+        peak_rate: int,
+        initial_tokens: int,
+        **config: Any,
+    ) -> int:
+        """Provisions a service flow, its queue and both halves of its token bucket.
+
+        Rates in bit/s, burst and tokens in bytes; `config` as for `queue`.
+        """
+        index = self.new_index()
+        self.configure(
+            QueueConfig(self.rf, index, max_sustained_rate, max_burst, peak_rate, initial_tokens)
+        )
+        self.client.provision(index, initial_tokens)
+        self.insert(self.bucket(index, max_sustained_rate, max_burst))
+        self.insert(self.queue(index, queue_id=index, **config))
+        self.make_primary(index)
+        return index
+
+    def configure(self, queue: QueueConfig) -> None:
+        """Creates a queue for the rest of the case."""
+        self.client.configure_queue(queue)
+        self._undo.append((f"queue {queue.queue_id}", lambda: self.client.remove_queue(queue)))
+
+    def change_rate(self, index: int, max_sustained_rate: int) -> None:
+        """Gives a service flow's queue another rate (0: no limit); its frames stay."""
+        self.client.configure_queue(QueueConfig(self.rf, index, max_sustained_rate, 0, 0))
+
+    def bucket(self, index: int, rate: int, burst: int) -> Entry:
+        """An entry of table msr_bucket."""
+        params = {"max_sustained_rate": rate, "max_burst": burst}
+        match = {"service_flow": index}
+        return Entry("FrameEgress.token_bucket.msr_bucket", "set_bucket", params, match)

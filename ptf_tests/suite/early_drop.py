@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DOCSIS-PIE's decision to drop (RFC 8034, appendix A.2), with drop_prob forced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from docsis_ptf import aqm_test, renewal_test
+from docsis_ptf.aqm_test import HELD, LATENCY_TARGET_US, SIZE, SLOW_US, SUPPRESSIBLE
+from docsis_ptf.entities import ACTIVE, INACTIVE, QUIESCENT
+from docsis_ptf.renewal import (
+    CONFIDENCE,
+    DROP_PROB_MAX,
+    KOLMOGOROV_QUANTILE,
+    NORMAL_QUANTILE,
+    ONE,
+    PROB_HIGH,
+    PROB_LOW,
+    drop_prob_for,
+    kolmogorov_distance,
+    p1_of,
+)
+
+
+class RunLengths(renewal_test.RenewalTest):
+    """At p1 = 0.01 every run of forwarded frames is 85 to 850 long, at 0.541 p1 on average."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"size": 64}, {"size": 1500}]
+
+    def doRunTest(self, size: int) -> None:
+        model, found = self.observe(drop_prob_for(0.01, size), size, self.params.frames)
+        self.assertEqual((model.shortest - 1, model.longest - 1), (85, 850))
+        self.assertGreater(len(found), 100, "too few drops to say anything")
+        self.assertGreaterEqual(found.min() - 1, 85)
+        self.assertLessEqual(found.max() - 1, 850)
+        error = NORMAL_QUANTILE * model.deviation / math.sqrt(len(found))
+        # A switch without de-randomisation has a mean of 100: outside by far.
+        self.assertLess(model.mean + error, 1.5 * model.mean, "too few drops to tell 0.541 p")
+        self.assertAlmostEqual(
+            found.mean(),
+            model.mean,
+            delta=error,
+            msg=f"mean distance of {len(found)} drops, {CONFIDENCE} confidence",
+        )
+        self.assertAlmostEqual(model.rate / (model.p1 / ONE), 0.541, places=3)
+
+
+class Distribution(renewal_test.RenewalTest):
+    """The distances have the distribution of the RFC's algorithm, from rare to constant drops."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"p1": p1, "size": size}
+            for p1, size in ((0.02, 1500), (0.1, 64), (0.1, 1500), (0.4, 256))
+        ]
+
+    def doRunTest(self, p1: float, size: int) -> None:
+        model, found = self.observe(drop_prob_for(p1, size), size, self.params.frames // 4)
+        self.assertGreaterEqual(found.min(), model.shortest)
+        self.assertLessEqual(found.max(), model.longest)
+        self.assertLess(
+            kolmogorov_distance(found, model),
+            KOLMOGOROV_QUANTILE / math.sqrt(len(found)),
+            f"Kolmogorov-Smirnov over {len(found)} drops, {CONFIDENCE} confidence",
+        )
+
+
+class UnreachableRates(renewal_test.RenewalTest):
+    """Effective rates between 0.46 and 0.85 do not exist: p1 below 0.85 needs two frames."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"drop_prob": drop_prob_for(0.8499, SIZE), "low": 0.44, "high": 0.48},
+            {"drop_prob": DROP_PROB_MAX, "low": 0.83, "high": 0.87},
+        ]
+
+    def doRunTest(self, drop_prob: int, low: float, high: float) -> None:
+        model, found = self.observe(drop_prob, SIZE, 6000)
+        self.assertTrue(low < model.rate < high)
+        error = NORMAL_QUANTILE * model.deviation / math.sqrt(len(found))
+        self.assertAlmostEqual(found.mean(), model.mean, delta=error)
+        self.assertTrue(low < 1 / found.mean() < high)
+
+
+class SizeScaling(aqm_test.AqmTest):
+    """accu_prob grows by drop_prob * size / 1024, and by no more than 0.85."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        tenth = ONE // 10
+        return [{"size": size, "drop_prob": tenth} for size in (64, 218, 1024, 1500)] + [
+            {"size": 1500, "drop_prob": DROP_PROB_MAX},
+            {"size": 64, "drop_prob": DROP_PROB_MAX},
+            {"size": 64, "drop_prob": 1},
+        ]
+
+    def doRunTest(self, size: int, drop_prob: int) -> None:
+        # A queue of no more than two frames suppresses the drop, whatever drop_prob is.
+        index = self.aqm_flow(backlog=0)
+        self.control(index, ACTIVE, drop_prob=drop_prob, qdelay_old=SLOW_US)
+        expected = p1_of(drop_prob, size)
+        self.assertLessEqual(expected, PROB_LOW)
+        self.assertEqual(self.pass_frames(index, 1, size).accu_prob, expected)
+        self.assertEqual(self.pass_frames(index, 2, size).accu_prob, 3 * expected)
+
+
+class SuppressedByDelay(aqm_test.AqmTest):
+    """No drop while qdelay_old is below half the target and drop_prob below 0.2."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        half = LATENCY_TARGET_US // 2
+        fifth = 53_687_091  # 0.2
+        return [
+            {"qdelay_old": half - 1, "drop_prob": fifth - 1, "suppressed": True},
+            {"qdelay_old": half, "drop_prob": fifth - 1, "suppressed": False},
+            {"qdelay_old": half - 1, "drop_prob": fifth, "suppressed": False},
+            {"qdelay_old": 0, "drop_prob": 1, "suppressed": True},
+        ]
+
+    def doRunTest(self, qdelay_old: int, drop_prob: int, suppressed: bool) -> None:
+        index = self.aqm_flow()
+        self.charge(index)
+        self.control(index, ACTIVE, drop_prob=drop_prob, qdelay_old=qdelay_old)
+        if suppressed:
+            self.pass_frames(index, 3)
+            self.control(index, ACTIVE, drop_prob=drop_prob, qdelay_old=SLOW_US)
+        self.drop_frame(index)
+
+
+class SuppressedByShortQueue(aqm_test.AqmTest):
+    """No drop while the queue has no more than 2 * MEAN_PKTSIZE = 2048 bytes."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"backlog": 0}, {"backlog": 2048}, {"backlog": 2049}]
+
+    def doRunTest(self, backlog: int) -> None:
+        index = self.aqm_flow(backlog=backlog)
+        self.arm(index)
+        if backlog <= 2048:
+            self.pass_frames(index, 3)
+        else:
+            self.drop_frame(index)
+
+
+class SuppressedAccumulation(aqm_test.AqmTest):
+    """accu_prob does not wrap however long drops are suppressed: then the next frame goes."""
+
+    def doRunTest(self) -> None:
+        index = self.aqm_flow()
+        self.control(index, ACTIVE, drop_prob=SUPPRESSIBLE)
+        # Past 16.0, which is all that Q4.28 holds, and on to where a wrapped value would be small.
+        enough = -(-16 * ONE // SUPPRESSIBLE) + 2
+        self.assertGreaterEqual(self.pass_frames(index, enough).accu_prob, PROB_HIGH)
+        self.control(index, ACTIVE, drop_prob=SUPPRESSIBLE, qdelay_old=SLOW_US)
+        self.assertEqual(self.drop_frame(index).accu_prob, 0)
+
+
+class CertainDrop(aqm_test.AqmTest):
+    """Above 8.5 the next frame is dropped, and accu_prob begins again at 0."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"size": 64}, {"size": 1500}]
+
+    def doRunTest(self, size: int) -> None:
+        index = self.aqm_flow()
+        self.arm(index)
+        self.assertEqual(self.drop_frame(index, size).accu_prob, 0)
+        # From 0 no frame can be dropped before 0.85.
+        forwarded = PROB_LOW // SUPPRESSIBLE
+        after = self.pass_frames(index, forwarded)
+        self.assertEqual(after.accu_prob, forwarded * SUPPRESSIBLE)
+
+
+class NoProbability(aqm_test.AqmTest):
+    """drop_prob 0 forgets what had accumulated, and drops nothing."""
+
+    def doRunTest(self) -> None:
+        index = self.aqm_flow()
+        self.arm(index, drop_prob=0)
+        self.assertEqual(self.pass_frames(index, 20).accu_prob, 0)
+
+
+class Disabled(aqm_test.AqmTest):
+    """Without aqm_enabled the probability means nothing."""
+
+    def doRunTest(self) -> None:
+        index = self.aqm_flow()
+        self.arm(index)
+        self.modify(self.queue(index, buffer_size=15_000, aqm=False))
+        self.pass_frames(index, 20)
+
+
+class EveryState(aqm_test.AqmTest):
+    """INACTIVE accepts below a third of the buffer; QUIESCENT and ACTIVE drop."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"state": INACTIVE, "drops": False},
+            {"state": QUIESCENT, "drops": True},
+            {"state": ACTIVE, "drops": True},
+        ]
+
+    def doRunTest(self, state: int, drops: bool) -> None:
+        index = self.aqm_flow(buffer_size=3 * HELD + 3)
+        self.charge(index)
+        before = self.control(index, state, drop_prob=SUPPRESSIBLE, qdelay_old=SLOW_US)
+        if drops:
+            self.drop_frame(index)
+        else:
+            # RFC 8034 returns before it accumulates.
+            after = self.pass_frames(index, 3)
+            self.assertEqual(after.accu_prob, before.accu_prob)
+            self.assertEqual(after.data_state, before.data_state)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two inequalities of the dual token bucket, on the wire; P4's msr_tokens beside it.
+
+design.md, "The traffic manager": over all t1 < t2
+TxBytes <= (t2-t1) R/8 + B and TxBytes <= (t2-t1) P/8 + 1522.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from docsis_ptf import load_test
+from docsis_ptf.buckets import rate_between
+from docsis_ptf.docsis_test import MAX_FRAME
+from docsis_ptf.wire import Capture
+
+TOKENS_PER_BYTE = 8_000_000
+
+
+class Inequalities(load_test.LoadTest):
+    """Both inequalities over every window: a burst at the peak rate, then the sustained rate."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"sustained": 20, "peak": 25, "burst": 100_000, "tokens": 100_000, "length": 1500},
+            {"sustained": 20, "peak": 25, "burst": 100_000, "tokens": 0, "length": 300},
+            {"sustained": 5, "peak": 50, "burst": MAX_FRAME, "tokens": MAX_FRAME, "length": 1500},
+            {"sustained": 10, "peak": 100, "burst": 50_000, "tokens": 50_000, "length": 64},
+            {"sustained": 200, "peak": 250, "burst": 500_000, "tokens": 0, "length": 1500},
+            {"sustained": 50, "peak": 50, "burst": 10_000, "tokens": 10_000, "length": 1522},
+        ]
+
+    def doRunTest(self, sustained: int, peak: int, burst: int, tokens: int, length: int) -> None:
+        rate, peak_rate = sustained * 1_000_000, peak * 1_000_000
+        index = self.shaped_flow(
+            max_sustained_rate=rate,
+            max_burst=burst,
+            peak_rate=peak_rate,
+            initial_tokens=tokens,
+            buffer_size=100_000_000,
+        )
+        # Three quarters of a second beyond the burst, so that the sustained rate decides.
+        count = min((burst + rate // 8 * 3 // 4) // length, 6_000)
+        arrivals = self.work_off(index, count, length)
+        self.assert_conforms(arrivals, rate, burst, "Maximum Sustained Traffic Rate")
+        self.assert_conforms(arrivals, peak_rate, MAX_FRAME, "Peak Traffic Rate")
+        # As fast as the buckets allow, too: the time that both together need.
+        total = int(arrivals.length.sum())
+        seconds = max((total - tokens) / rate, (total - MAX_FRAME) / peak_rate) * 8
+        took = float(arrivals.time_ns[-1] - arrivals.time_ns[0]) / 1e9
+        self.assertLess(took, seconds * 1.005 + 0.005, "slower than the rates provisioned")
+
+
+class SustainedRate(load_test.LoadTest):
+    """Under load the Maximum Sustained Traffic Rate is met within 0.5%."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"rate": 20_000_000, "length": 1500}, {"rate": 20_000_000, "length": 218}]
+
+    def doRunTest(self, rate: int, length: int) -> None:
+        index = self.shaped_flow(
+            max_sustained_rate=rate,
+            max_burst=10_000,
+            peak_rate=rate * 5 // 4,
+            initial_tokens=0,
+            buffer_size=100_000_000,
+        )
+        arrivals = self.work_off(index, rate // 8 * 2 // length, length)
+        # Without what the bucket had while frames were still coming in.
+        tail = slice(len(arrivals) // 10, None)
+        measured = rate_between(arrivals.time_ns[tail], arrivals.length[tail])
+        self.assertAlmostEqual(measured / rate, 1, delta=0.005)
+
+
+class RefilledBurst(load_test.LoadTest):
+    """After a pause the bucket is full, and no fuller: a second burst is as long as the first."""
+
+    def doRunTest(self) -> None:
+        rate, peak, burst, length = 10_000_000, 100_000_000, 100_000, 1000
+        index = self.shaped_flow(
+            max_sustained_rate=rate,
+            max_burst=burst,
+            peak_rate=peak,
+            initial_tokens=burst,
+            buffer_size=1_000_000,
+        )
+        first = self.work_off(index, 200, length)
+
+        def full() -> bool:
+            _, queue = self.client.queue_state((self.rf, index))
+            return int(queue.sustained_tokens) == burst * TOKENS_PER_BYTE
+
+        self.poll("a full bucket", full)
+        second = self.work_off(index, 200, length)
+        for arrivals in (first, second):
+            self.assert_conforms(arrivals, rate, burst, "Maximum Sustained Traffic Rate")
+            self.assert_conforms(arrivals, peak, MAX_FRAME, "Peak Traffic Rate")
+            # B / (P - R) * P is what leaves before the sustained rate rules.
+            elapsed = arrivals.time_ns - arrivals.time_ns[0]
+            at_peak = int((elapsed < burst * 8 * 10**9 // peak * 9 // 10).sum())
+            self.assertGreater(at_peak, 85, "frames at the peak rate in the first 90% of a burst")
+
+
+class TokensAgree(load_test.LoadTest):
+    """P4's msr_tokens is within one packet of the traffic manager's state, idle and under load."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"length": 64}, {"length": 1500}]
+
+    def doRunTest(self, length: int) -> None:
+        rate, burst = 4_000_000, 50_000
+        index = self.shaped_flow(
+            max_sustained_rate=rate,
+            max_burst=burst,
+            peak_rate=8_000_000,
+            initial_tokens=burst,
+            buffer_size=10_000_000,
+        )
+        self.assert_agree(index, rate, burst, "before any frame")
+        count = (burst + rate // 8) // length
+        stream = self.upstream(length)
+        with self.recording(stream, count) as (capture, injector):
+            for first in range(0, count, self.params.batch):
+                injector.send(stream.frames(min(self.params.batch, count - first), first))
+                self.assert_agree(index, rate, burst, f"after {first} frames")
+            while capture.count() < count:
+                before = capture.count()
+                self.assert_agree(index, rate, burst, f"{before} frames sent")
+                self.await_count(capture, min(before + 20, count))
+            self.assertEqual(capture.count(), count)
+        self.assert_agree(index, rate, burst, "after the last frame")
+
+    def await_count(self, capture: Capture, count: int) -> None:
+        self.poll(f"{count} frames", lambda: capture.count() >= count)
+
+    def assert_agree(self, index: int, rate: int, burst: int, when: str) -> None:
+        """Brings the pipeline's tokens to the traffic manager's moment and compares."""
+        state = self.client.state(index)
+        now_ns, queue = self.client.queue_state((self.rf, index))
+        earned = max(now_ns - state.msr_updated * 1000, 0) * rate // 1000
+        # What left between the two readings is in the later one only.
+        left = (int(queue.dequeued.bytes) - state.dequeued_bytes) % (1 << 32)
+        tokens = min(burst * TOKENS_PER_BYTE, state.msr_tokens + earned)
+        tokens -= left * TOKENS_PER_BYTE
+        difference = abs(tokens - int(queue.sustained_tokens)) / TOKENS_PER_BYTE
+        self.assertLessEqual(difference, MAX_FRAME, f"bytes of difference {when}")
