@@ -367,3 +367,11 @@ def stop(folder: Path = RUN_STATE, grace: float = 60.0) -> list[str]:
 
 def _state_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json")) if folder.is_dir() else []
+
+
+def remove_folder(folder: Path = RUN_STATE) -> None:
+    """Remove the folder of the state files, once no run is recorded in it."""
+    if folder.is_dir() and not _state_files(folder):
+        (folder / "lock").unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()

@@ -12,7 +12,7 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_testbed.cli import p4
+from docsis_testbed.cli import p4, testbed
 from docsis_testbed.errors import TestbedError
 
 app = typer.Typer(
@@ -20,8 +20,17 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="A DOCSIS cable modem and CMTS as P4 switches.",
 )
+for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
+    app.command()(command)
+app.command()(testbed.schema)
+# The controller has a command line of its own.
+app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(testbed.controller)
 app.add_typer(p4.app, name="p4")
 
 
@@ -31,6 +40,9 @@ def main() -> None:
         app()
     except TestbedError as error:
         Console(stderr=True).print(
-            f"docsis-p4: {error}", style="bold red", markup=False, soft_wrap=True
+            f"docsis-p4: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True
         )
         sys.exit(1)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("docsis-p4: interrupted; everything of ours is removed")
+        sys.exit(130)

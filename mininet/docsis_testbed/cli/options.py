@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from docsis_testbed.paths import TOPOLOGIES
+
+
+class Target(StrEnum):
+    """Switch targets."""
+
+    EMBEDDED = "embedded"
+    BMV2 = "bmv2"
+
+
+class Aqm(StrEnum):
+    """Queue managers; the same as docsis_control's, which is too heavy to import for --help."""
+
+    DROP_TAIL_250MS = "drop-tail-250ms"
+    BUFFER_CONTROL_50MS = "buffer-control-50ms"
+    DOCSIS_PIE = "docsis-pie"
+
+
+DEFAULT_TOPOLOGY = TOPOLOGIES / "residential.yaml"
+
+TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
+TierOption = Annotated[
+    str | None, typer.Option("--tier", help="Service tier instead of the topology's.")
+]
+TargetOption = Annotated[Target, typer.Option("--target", help="Switch target.")]

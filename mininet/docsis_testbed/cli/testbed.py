@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 demo|run|stop|clean|report|schema`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from docsis_testbed.cli.options import (
+    DEFAULT_TOPOLOGY,
+    Aqm,
+    Target,
+    TargetOption,
+    TierOption,
+    TopologyOption,
+)
+from docsis_testbed.errors import TestbedError
+
+_CONSOLE = Console()
+
+
+def demo(
+    topology: TopologyOption = DEFAULT_TOPOLOGY,
+    tier: TierOption = None,
+    target: TargetOption = Target.EMBEDDED,
+    aqm: Annotated[
+        list[Aqm] | None, typer.Option("--aqm", help="Only these queue managers; repeatable.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=2, help="Measured time of each run.")
+    ] = None,
+) -> None:
+    """The main job: queue managers under load one after the other, and a report."""
+    from docsis_control.config.errors import ConfigError
+    from docsis_control.config.loader import load_topology
+    from docsis_control.provisioning import AqmChoice
+    from docsis_testbed import demo as job
+    from docsis_testbed.experiment import MEASURED_SECONDS
+
+    try:
+        loaded = load_topology(topology, tier)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    job.run(
+        loaded,
+        target=target.value,
+        aqms=[AqmChoice(choice.value) for choice in aqm or Aqm],
+        measured_seconds=seconds or MEASURED_SECONDS,
+        console=_CONSOLE,
+    )
+
+
+def run(
+    topology: TopologyOption = DEFAULT_TOPOLOGY,
+    tier: TierOption = None,
+    target: TargetOption = Target.EMBEDDED,
+    aqm: Annotated[Aqm, typer.Option("--aqm", help="Queue manager.")] = Aqm.DOCSIS_PIE,
+) -> None:
+    """The system running, with you in the Mininet command line."""
+    from docsis_control.config.errors import ConfigError
+    from docsis_control.config.loader import load_topology
+    from docsis_control.provisioning import AqmChoice
+    from docsis_testbed import interactive
+
+    try:
+        loaded = load_topology(topology, tier)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    interactive.run(loaded, target=target.value, aqm=AqmChoice(aqm.value), console=_CONSOLE)
+
+
+def stop() -> None:
+    """End what runs, and only what is ours."""
+    from docsis_testbed import runstate
+
+    ended = runstate.stop()
+    for what in ended:
+        _CONSOLE.print(f"ended {what}", markup=False, highlight=False)
+    if not ended:
+        _CONSOLE.print("nothing of ours runs")
+
+
+def clean() -> None:
+    """Stop, and remove the record of runs."""
+    from docsis_testbed import runstate
+    from docsis_testbed.paths import RUN_STATE
+
+    stop()
+    runstate.remove_folder(RUN_STATE)
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run under results/.")],
+) -> None:
+    """Write a run's report.html again from its files."""
+    from docsis_testbed.results import report as page
+
+    _CONSOLE.print(f"Report: {page.write(folder)}", soft_wrap=True, highlight=False)
+
+
+def schema(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Write the schemas there instead of printing them.")
+    ] = None,
+) -> None:
+    """JSON Schemas of topologies, tiers and summary.json."""
+    import json
+
+    from docsis_control.config.schema import json_schemas
+    from docsis_testbed.results import summary
+
+    schemas = {**json_schemas(), "summary": summary.schema()}
+    if folder is None:
+        typer.echo(json.dumps(schemas, indent=2))
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in schemas.items():
+        (folder / f"{name}.schema.json").write_text(json.dumps(content, indent=2) + "\n")
+        typer.echo(folder / f"{name}.schema.json")
+
+
+def controller(context: typer.Context) -> None:
+    """The controller alone, for switches that run already; --help tells its options."""
+    from docsis_control.app import main
+
+    raise typer.Exit(main(context.args))

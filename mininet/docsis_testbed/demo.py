@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 demo`: the three queue managers one after the other, and what they left."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from docsis_control.config.models import Topology
+from docsis_control.provisioning import PRIMARY_SERVICE_FLOW, AqmChoice
+from docsis_testbed import experiment, preflight, versions
+from docsis_testbed.experiment import Measurement, Plan
+from docsis_testbed.results import folder as run_folder
+from docsis_testbed.results import plots, raw, report, summary
+from docsis_testbed.results.plots import STYLES
+from docsis_testbed.runstate import recorded_run
+
+_BUILD_SECONDS = 4.0
+"""What a run takes beside its traffic, about, for the progress bar."""
+
+
+def run(
+    topology: Topology,
+    *,
+    target: str,
+    aqms: Sequence[AqmChoice],
+    measured_seconds: float,
+    console: Console,
+) -> Path:
+    """Run the experiment, write the results, print the table.
+
+    Args:
+        topology: What to build.
+        target: Name of the switch target.
+        aqms: Queue managers, in the order in which they run.
+        measured_seconds: Length of each measured time.
+        console: Where progress and table go.
+
+    Returns:
+        The run's folder.
+
+    Raises:
+        TestbedError: something is missing or did not work; nothing is left behind.
+    """
+    preflight.check_root()
+    plan = experiment.plan_for(topology, measured_seconds)
+    started = datetime.now()
+    with recorded_run("demo") as state:
+        preflight.check_all(topology, target)
+        folder = run_folder.create(topology)
+        topology_file = folder / "inputs" / "topology.yaml"
+        run_folder.write_topology(topology, topology_file)
+        measurements: list[Measurement] = []
+        with _progress(console) as bar:
+            total = bar.add_task("starting", total=len(aqms) * (plan.seconds + _BUILD_SECONDS))
+            for number, aqm in enumerate(aqms):
+                raw_folder = folder / "runs" / aqm.value
+                raw_folder.mkdir(parents=True)
+                done = number * (plan.seconds + _BUILD_SECONDS)
+
+                def show(
+                    phase: str, seconds: float, aqm: AqmChoice = aqm, done: float = done
+                ) -> None:
+                    bar.update(
+                        total, completed=done + seconds, description=f"{STYLES[aqm].label}: {phase}"
+                    )
+
+                measurements.append(
+                    experiment.measure(
+                        topology,
+                        topology_file,
+                        aqm,
+                        plan=plan,
+                        target=target,
+                        run=state,
+                        folder=raw_folder,
+                        progress=show,
+                    )
+                )
+            bar.update(total, description="report", completed=bar.tasks[0].total)
+            figures = summary.summarise(
+                measurements,
+                target=target,
+                topology=topology.name,
+                tier=topology.tier.name,
+                versions=versions.collect(target),
+            )
+            _write(folder, topology, plan, measurements, figures, started)
+    console.print(table(figures))
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    return folder
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description:<42}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("of about"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=console,
+        refresh_per_second=4,
+    )
+
+
+def _write(
+    folder: Path,
+    topology: Topology,
+    plan: Plan,
+    measurements: Sequence[Measurement],
+    figures: dict[str, Any],
+    started: datetime,
+) -> None:
+    (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
+    details = {
+        "started": started.isoformat(sep=" ", timespec="seconds"),
+        "seconds": round((datetime.now() - started).total_seconds(), 1),
+        "machine": {"cpus": os.cpu_count(), "load_average": os.getloadavg()[0]},
+        "time_zone": time.tzname[0],
+        "plan": asdict(plan),
+        "runs": {m.aqm.value: _details(m) for m in measurements},
+    }
+    (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
+    all_series = {}
+    for measurement in measurements:
+        data = raw.series(measurement, topology.cable_modem.name, PRIMARY_SERVICE_FLOW)
+        raw.write(data, measurement.folder)
+        all_series[measurement.aqm] = data
+    profile = topology.tier.upstream
+    target_ms = profile.aqm.latency_target / 1e6
+    plots.latency_cdf(all_series, target_ms, folder / "plots" / report.LATENCY.file)
+    plots.over_time(
+        all_series,
+        target_ms,
+        profile.maximum_sustained_traffic_rate / 1e6,
+        folder / "plots" / report.OVER_TIME.file,
+    )
+    report.write(folder)
+
+
+def _details(measurement: Measurement) -> dict[str, Any]:
+    return {
+        "idle": asdict(measurement.idle),
+        "measured": asdict(measurement.loaded),
+        "uploads": {
+            name: {**asdict(upload), "mbps": upload.received_bytes * 8e-6 / upload.seconds}
+            for name, upload in measurement.uploads.items()
+        },
+        "counters": measurement.counters,
+    }
+
+
+def table(figures: dict[str, Any]) -> Table:
+    """The result for the terminal, from summary.json's content."""
+    result = Table(title=f"{figures['topology']}, {figures['tier']}, {figures['target']} switch")
+    result.add_column("queue manager")
+    for heading in (
+        "goodput\nMbit/s",
+        "latency ms\np50 / p90 / p99",
+        "induced ms\np50 / p90 / p99",
+        "loss\n%",
+        "MOS",
+        "drops\nearly / full",
+        "late ms\np99",
+        "missed\nupdates",
+    ):
+        result.add_column(heading, justify="right", no_wrap=True)
+    for run in figures["runs"]:
+        upstream, controller = run["upstream"], run["controller"]
+        result.add_row(
+            STYLES[AqmChoice(run["aqm"])].label,
+            f"{upstream['goodput_mbps']:.2f}",
+            _quantiles(upstream["latency_ms"]),
+            _quantiles(upstream["induced_latency_ms"]),
+            f"{100 * upstream['loss_ratio']:.2f}",
+            f"{upstream['mos']:.2f}",
+            f"{run['aqm_drops']} / {run['tail_drops']}",
+            f"{controller['lateness_ms']['p99']:.2f}",
+            f"{controller['missed']}/{controller['updates'] + controller['missed']}",
+        )
+    return result
+
+
+def _quantiles(values: dict[str, float]) -> str:
+    return " / ".join(f"{values[key]:.1f}" for key in ("p50", "p90", "p99"))

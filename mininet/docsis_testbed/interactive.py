@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 run`: the system running, with the user in Mininet's command line."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from mininet.cli import CLI
+from rich.console import Console
+
+from docsis_control.config.models import Topology
+from docsis_control.provisioning import AqmChoice
+from docsis_testbed import preflight
+from docsis_testbed.experiment import start_controller
+from docsis_testbed.results.folder import write_topology
+from docsis_testbed.runstate import recorded_run
+from docsis_testbed.testbed import running_testbed
+
+
+def run(topology: Topology, *, target: str, aqm: AqmChoice, console: Console) -> None:
+    """Build the topology, provision it, and hand over until the user leaves.
+
+    Raises:
+        TestbedError: something is missing or did not work; nothing is left behind.
+    """
+    preflight.check_root()
+    with recorded_run("run") as state, tempfile.TemporaryDirectory(prefix="docsis-p4-") as scratch:
+        preflight.check_all(topology, target)
+        logs = Path(scratch)
+        topology_file = logs / "topology.yaml"
+        write_topology(topology, topology_file)
+        with running_testbed(topology, target=target, run=state, logs=logs) as testbed:
+            start_controller(testbed, topology_file, aqm, logs / "controller")
+            host, server = topology.hosts[0].name, topology.servers[0].name
+            console.print(
+                f"{topology.name} is running with {aqm.value}; logs are in {logs} until you leave.",
+                soft_wrap=True,
+            )
+            console.print(
+                f"Try: {server} iperf3 -s -D -1; {host} iperf3 -c {server} -C cubic -t 5; "
+                "exit leaves and cleans up.",
+                soft_wrap=True,
+                markup=False,
+            )
+            CLI(testbed.net)

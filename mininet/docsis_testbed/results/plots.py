@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures: the distribution of latency, and the queue over time.
+
+Colours are Okabe and Ito's, which the colour-blind can tell apart; line
+styles differ as well, so that the figures survive a black-and-white printer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib as mpl
+import numpy as np
+from docsis_control.provisioning import AqmChoice
+from matplotlib.figure import Figure
+
+from docsis_testbed.results.raw import Series
+
+mpl.use("Agg")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a queue manager looks in every figure."""
+
+    label: str
+    colour: str
+    line: str
+
+
+STYLES: Final[Mapping[AqmChoice, Style]] = {
+    AqmChoice.DROP_TAIL_250MS: Style("Drop tail, 250 ms", "#D55E00", "-"),
+    AqmChoice.BUFFER_CONTROL_50MS: Style("Buffer Control, 50 ms", "#0072B2", "--"),
+    AqmChoice.DOCSIS_PIE: Style("DOCSIS-PIE", "#009E73", "-"),
+}
+
+_RC: Final[dict[Any, Any]] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "axes.edgecolor": "#555555",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+}
+
+
+def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) -> None:
+    """Cumulative distribution of one-way upstream latency, logarithmic in time.
+
+    Args:
+        runs: Series by queue manager.
+        target_ms: Latency target of DOCSIS-PIE, milliseconds.
+        path: PNG file to write.
+    """
+    with mpl.rc_context(_RC):
+        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+        axes = figure.add_subplot()
+        longest = 10.0
+        for aqm, data in runs.items():
+            style = STYLES[aqm]
+            delays = np.sort(_loaded(data))
+            if delays.size == 0:
+                continue
+            longest = max(longest, float(delays[-1]))
+            share = np.arange(1, delays.size + 1) / delays.size
+            axes.step(
+                delays, share, where="post", color=style.colour, linestyle=style.line, lw=2,
+                label=f"{style.label} (median {np.median(delays):.0f} ms)",
+            )  # fmt: skip
+        axes.axvline(target_ms, color="#555555", lw=1, linestyle=":")
+        axes.annotate(
+            f"target {target_ms:g} ms", (target_ms, 0.02), xytext=(-4, 0),
+            textcoords="offset points", rotation=90, ha="right", va="bottom", color="#555555",
+            fontsize=9,
+        )  # fmt: skip
+        axes.set_xscale("log")
+        axes.set_xlim(1, longest * 1.15)
+        ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if t <= longest * 1.15]
+        axes.set_xticks(ticks, [str(t) for t in ticks])
+        axes.minorticks_off()
+        axes.set_ylim(0, 1)
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 0.9, 1])
+        axes.set_yticklabels(["0", "25", "50", "75", "90", "100"])
+        axes.set_xlabel("One-way upstream latency (ms, logarithmic)")
+        axes.set_ylabel("Probes at or below (%)")
+        axes.set_title("Upstream latency under load")
+        # Outside of the axes: nowhere inside is free for every outcome.
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=1)
+        figure.savefig(path)
+
+
+def over_time(
+    runs: Mapping[AqmChoice, Series], target_ms: float, sustained_mbps: float, path: Path
+) -> None:
+    """Goodput, latency and drop probability over time, each queue manager over the others.
+
+    Args:
+        runs: Series by queue manager.
+        target_ms: Latency target of DOCSIS-PIE, milliseconds.
+        sustained_mbps: Maximum Sustained Traffic Rate, Mbit/s.
+        path: PNG file to write.
+    """
+    with mpl.rc_context(_RC):
+        figure = Figure(figsize=(9, 8.4), layout="constrained")
+        goodput, delay, probability = figure.subplots(
+            3, 1, sharex=True, height_ratios=(1, 1.5, 1)
+        )
+        end = max(data.loaded_s for data in runs.values())
+        start = min(_first(data.goodput_s) for data in runs.values())
+        for aqm, data in runs.items():
+            style = STYLES[aqm]
+            line = {"color": style.colour, "linestyle": style.line, "lw": 1.6}
+            goodput.plot(data.goodput_s, data.goodput_mbps, label=style.label, **line)
+            # The queue as the controller sees it is there at every update; a
+            # probe only tells of the 20 ms around it.
+            if data.control_s.size:
+                delay.plot(data.control_s, data.qdelay_ms, **{**line, "lw": 1.0})
+            else:
+                delay.plot(data.probe_s, data.probe_ms, **{**line, "lw": 1.0})
+        pie = runs.get(AqmChoice.DOCSIS_PIE)
+        if pie is not None and pie.control_s.size:
+            probability.plot(
+                pie.control_s, 100 * pie.drop_prob,
+                color=STYLES[AqmChoice.DOCSIS_PIE].colour, lw=1.2,
+            )  # fmt: skip
+        _reference(goodput, sustained_mbps, f"sustained rate {sustained_mbps:g} Mbit/s")
+        _reference(delay, target_ms, f"target {target_ms:g} ms")
+        goodput.set_ylabel("Goodput (Mbit/s)")
+        goodput.set_ylim(bottom=0)
+        goodput.set_title("Goodput of all uploads, mean of 0.5 s")
+        delay.set_ylabel("Queue delay (ms)")
+        delay.set_yscale("symlog", linthresh=10, linscale=0.6)
+        ticks = [0, 5, 10, 20, 50, 100, 200, 500]
+        highest = max((float(np.nanmax(d.qdelay_ms)) for d in runs.values() if d.qdelay_ms.size),
+                      default=300.0)  # fmt: skip
+        delay.set_ylim(0, max(60.0, highest * 1.3))
+        delay.set_yticks(ticks, [str(t) for t in ticks])
+        delay.minorticks_off()
+        delay.set_ylim(0, max(60.0, highest * 1.3))
+        delay.set_title("Queue delay as the controller computes it, every 16 ms")
+        probability.set_ylabel("drop_prob (%)")
+        probability.set_ylim(bottom=0)
+        probability.set_title("Drop probability of DOCSIS-PIE")
+        probability.set_xlabel("Time since the measured time began (s)")
+        for axes in (goodput, delay, probability):
+            axes.set_xlim(max(start, -20.0), end)
+            # What is before zero is ramp-up and not in the figures of the table.
+            axes.axvspan(-1e3, 0, color="#F2F2F2", lw=0, zorder=0)
+        goodput.annotate(
+            "ramp-up", (0, 0.04), xycoords=("data", "axes fraction"), xytext=(-6, 0),
+            textcoords="offset points", ha="right", color="#777777", fontsize=9,
+        )  # fmt: skip
+        figure.legend(loc="outside upper center", ncols=len(runs))
+        figure.savefig(path)
+
+
+def _reference(axes: Any, value: float, text: str) -> None:
+    axes.axhline(value, color="#555555", lw=1, linestyle=":")
+    axes.annotate(
+        text, (1, value), xycoords=("axes fraction", "data"), xytext=(-3, 3),
+        textcoords="offset points", ha="right", va="bottom", fontsize=9, color="#555555",
+    )  # fmt: skip
+
+
+def _loaded(data: Series) -> Any:
+    chosen = (data.probe_s >= 0) & (data.probe_s < data.loaded_s) & ~np.isnan(data.probe_ms)
+    return data.probe_ms[chosen]
+
+
+def _first(values: Any) -> float:
+    return float(values[0]) if values.size else 0.0
