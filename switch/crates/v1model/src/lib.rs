@@ -7,12 +7,23 @@
 //! with its tables, registers and counters, [`Packet`] is a frame on its way
 //! from [`Pipeline::ingress`] through a traffic manager to [`Pipeline::egress`].
 
+mod bits;
+mod code;
 mod error;
+mod hash;
+mod json;
+mod layout;
+mod lower;
+mod machine;
+mod op;
 mod packet;
 mod pipeline;
 mod pre;
 mod program;
+mod random;
 mod schema;
+mod state;
+mod table;
 
 pub use error::{Code, ControlError, LoadError, SourcePosition};
 pub use packet::Packet;

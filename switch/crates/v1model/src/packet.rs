@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A frame with its packet-header vector, on its way through a device.
 
+use crate::bits::PADDING;
+use crate::program::Program;
+
 /// A frame as received, and the fields that the program made of it. Carried
 /// through the traffic manager as it is and reused from a pool: nothing is
 /// allocated per packet once its buffers have grown.
@@ -8,11 +11,14 @@
 pub struct Packet {
     /// Slots: constants, fields, parameters and temporaries; see `layout`.
     pub(crate) phv: Vec<u64>,
-    /// The frame as received, packet-out header included.
+    /// The frame as received, packet-out header included; in use, with
+    /// [`PADDING`] behind it.
     pub(crate) frame: Vec<u8>,
+    /// Bytes of the frame.
+    pub(crate) len: usize,
     /// Where the bytes that no header was extracted from begin.
     pub(crate) payload: usize,
-    /// Which program `phv` belongs to.
+    /// Which program `phv` belongs to; 0 for none.
     pub(crate) program: u64,
 }
 
@@ -22,22 +28,41 @@ impl Packet {
         Self::default()
     }
 
-    /// The buffer for the next frame: fill it, then call
+    /// The buffer for the next frame, emptied: fill it, then call
     /// [`Pipeline::ingress_buffered`](crate::Pipeline::ingress_buffered).
     pub fn buffer(&mut self) -> &mut Vec<u8> {
+        self.frame.clear();
+        self.len = 0;
+        self.payload = 0;
         &mut self.frame
     }
 
-    /// The frame as received.
+    /// The frame as received; valid after ingress.
     pub fn received(&self) -> &[u8] {
-        &self.frame
+        &self.frame[..self.len]
     }
 
     /// Makes this a copy of `other`, reusing this packet's buffers. Multicast.
     pub fn copy_from(&mut self, other: &Packet) {
         self.phv.clone_from(&other.phv);
         self.frame.clone_from(&other.frame);
+        self.len = other.len;
         self.payload = other.payload;
         self.program = other.program;
+    }
+
+    /// Gets ready for a program, with the frame in the buffer.
+    #[inline]
+    pub(crate) fn reset(&mut self, program: &Program) {
+        let code = &program.code;
+        if self.program == program.id {
+            self.phv[..code.state_slots].copy_from_slice(&code.template[..code.state_slots]);
+        } else {
+            self.phv.clone_from(&code.template);
+            self.program = program.id;
+        }
+        self.len = self.frame.len();
+        self.payload = 0;
+        self.frame.resize(self.len + PADDING, 0);
     }
 }

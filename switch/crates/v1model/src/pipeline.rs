@@ -2,11 +2,20 @@
 //! A program with its state: what runs packets and what the control plane changes.
 
 use crate::error::ControlError;
+use crate::machine::{self, Outcome};
+use crate::op::{Slot, mask, mask_wide};
 use crate::packet::Packet;
 use crate::pre::MulticastGroups;
 use crate::program::Program;
 use crate::schema::*;
+use crate::state::{Log, State};
+use crate::table::Table;
 use std::sync::Arc;
+
+/// `instance_type` of a packet as received.
+const INSTANCE_NORMAL: u64 = 0;
+/// `instance_type` of a multicast copy.
+const INSTANCE_REPLICATION: u64 = 5;
 
 /// The fate of a packet at the end of ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +61,7 @@ pub struct EgressMetadata {
 #[derive(Debug)]
 pub struct Pipeline {
     program: Arc<Program>,
+    state: State,
     multicast: MulticastGroups,
 }
 
@@ -59,9 +69,10 @@ impl Pipeline {
     /// Fresh state for a program. `seed` determines everything that the
     /// program draws at random.
     pub fn new(program: Arc<Program>, seed: u64) -> Self {
-        let _ = seed;
+        let state = State::new(&program, seed);
         Pipeline {
             program,
+            state,
             multicast: MulticastGroups::default(),
         }
     }
@@ -73,14 +84,12 @@ impl Pipeline {
 
     /// The port that stands for "drop" in `egress_spec`; 511 unless set.
     pub fn set_drop_port(&mut self, port: u16) {
-        let _ = port;
-        todo!()
+        self.state.drop_port = port;
     }
 
     /// Where `log_msg` and failed assertions go; without one they are not formatted.
     pub fn set_log(&mut self, log: Option<Box<dyn FnMut(&str) + Send>>) {
-        let _ = log;
-        todo!()
+        self.state.log = Log(log);
     }
 
     // --- packets -----------------------------------------------------------
@@ -109,8 +118,34 @@ impl Pipeline {
         port: u16,
         packet: &mut Packet,
     ) -> IngressVerdict {
-        let _ = (now_ns, port, packet);
-        todo!()
+        let program = &*self.program;
+        packet.reset(program);
+        let standard = &program.code.standard;
+        let bytes = packet.len as u64;
+        let phv = packet.phv.as_mut_slice();
+        phv[usize::from(standard.ingress_port)] = u64::from(port);
+        phv[usize::from(standard.packet_length)] = bytes & mask(32);
+        phv[usize::from(standard.instance_type)] = INSTANCE_NORMAL;
+        phv[usize::from(standard.ingress_global_timestamp)] = microseconds(now_ns);
+        let code = &program.code;
+        let parsed = machine::run(program, &mut self.state, code.parser, packet, bytes);
+        if parsed == Outcome::Failed
+            || machine::run(program, &mut self.state, code.ingress, packet, bytes)
+                == Outcome::Failed
+        {
+            return IngressVerdict::Drop;
+        }
+        let group = packet.phv[usize::from(standard.mcast_grp)];
+        let port = packet.phv[usize::from(standard.egress_spec)] as u16;
+        if group != 0 {
+            IngressVerdict::Multicast {
+                group: group as u16,
+            }
+        } else if port == self.state.drop_port {
+            IngressVerdict::Drop
+        } else {
+            IngressVerdict::Unicast { port }
+        }
     }
 
     /// Runs the egress pipeline and, when it keeps the packet, puts the frame
@@ -126,33 +161,77 @@ impl Pipeline {
         packet: &mut Packet,
         out: &mut Vec<u8>,
     ) -> EgressVerdict {
-        let _ = (now_ns, metadata, packet, out);
-        todo!()
+        out.clear();
+        let program = &*self.program;
+        if packet.program != program.id {
+            return EgressVerdict::Drop;
+        }
+        let code = &program.code;
+        let standard = &code.standard;
+        let now = microseconds(now_ns);
+        let length = machine::frame_len(code, packet) as u64;
+        let phv = packet.phv.as_mut_slice();
+        let mut set = |slot: Slot, value: u64| phv[usize::from(slot)] = value;
+        // Any value but the drop port: only what egress itself drops is dropped.
+        set(standard.egress_spec, u64::from(self.state.drop_port == 0));
+        set(standard.egress_port, u64::from(metadata.port));
+        set(standard.egress_rid, u64::from(metadata.rid));
+        set(
+            standard.instance_type,
+            if metadata.replicated {
+                INSTANCE_REPLICATION
+            } else {
+                INSTANCE_NORMAL
+            },
+        );
+        set(standard.packet_length, length & mask(32));
+        set(standard.egress_global_timestamp, now);
+        set(
+            standard.deq_qdepth,
+            u64::from(metadata.deq_qdepth) & mask(19),
+        );
+        let enqueued = phv[usize::from(standard.enq_timestamp)];
+        phv[usize::from(standard.deq_timedelta)] = now.wrapping_sub(enqueued) & mask(32);
+        let bytes = packet.len as u64;
+        if machine::run(program, &mut self.state, code.egress, packet, bytes) == Outcome::Failed
+            || packet.phv[usize::from(standard.egress_spec)] == u64::from(self.state.drop_port)
+        {
+            return EgressVerdict::Drop;
+        }
+        machine::deparse(code, packet, out);
+        EgressVerdict::Send
     }
 
     /// Notes in the packet that it is put into a queue that holds `qdepth`
     /// packets, this one excluded (`enq_timestamp`, `enq_qdepth`).
     pub fn mark_enqueued(&self, now_ns: u64, qdepth: u32, packet: &mut Packet) {
-        let _ = (now_ns, qdepth, packet);
-        todo!()
+        if packet.program == self.program.id {
+            let standard = &self.program.code.standard;
+            packet.phv[usize::from(standard.enq_timestamp)] = microseconds(now_ns) & mask(32);
+            packet.phv[usize::from(standard.enq_qdepth)] = u64::from(qdepth) & mask(19);
+        }
     }
 
     /// The metadata field named `queue_id`; 0 when the program has none.
     pub fn queue_id(&self, packet: &Packet) -> u32 {
-        let _ = packet;
-        todo!()
+        match self.program.code.queue_id {
+            Some(slot) => self.read(packet, slot) as u32,
+            None => 0,
+        }
     }
 
     /// `standard_metadata.priority`.
     pub fn priority(&self, packet: &Packet) -> u8 {
-        let _ = packet;
-        todo!()
+        self.read(packet, self.program.code.standard.priority) as u8
     }
 
     /// Bytes of the frame if it were deparsed now.
     pub fn frame_len(&self, packet: &Packet) -> usize {
-        let _ = packet;
-        todo!()
+        if packet.program == self.program.id {
+            machine::frame_len(&self.program.code, packet)
+        } else {
+            packet.len
+        }
     }
 
     /// The multicast groups.
@@ -177,8 +256,8 @@ impl Pipeline {
         key: &EntryKey,
         action: &ActionCall,
     ) -> Result<(), ControlError> {
-        let _ = (table, key, action);
-        todo!()
+        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
+        table.insert(schema, &self.program.actions, key, action)
     }
 
     /// Replaces the action of an entry; its direct counter keeps counting.
@@ -191,8 +270,8 @@ impl Pipeline {
         key: &EntryKey,
         action: &ActionCall,
     ) -> Result<(), ControlError> {
-        let _ = (table, key, action);
-        todo!()
+        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
+        table.modify(schema, &self.program.actions, key, action)
     }
 
     /// Removes an entry.
@@ -200,8 +279,8 @@ impl Pipeline {
     /// # Errors
     /// See [`ControlError`].
     pub fn delete(&mut self, table: TableId, key: &EntryKey) -> Result<(), ControlError> {
-        let _ = (table, key);
-        todo!()
+        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
+        table.delete(schema, key)
     }
 
     /// One entry.
@@ -209,8 +288,8 @@ impl Pipeline {
     /// # Errors
     /// See [`ControlError`].
     pub fn entry(&self, table: TableId, key: &EntryKey) -> Result<TableEntry, ControlError> {
-        let _ = (table, key);
-        todo!()
+        let (table, schema) = self.table(table)?;
+        table.entry(schema, key)
     }
 
     /// All entries in the order of insertion, const entries included.
@@ -218,8 +297,8 @@ impl Pipeline {
     /// # Errors
     /// There is no such table.
     pub fn entries(&self, table: TableId) -> Result<Vec<TableEntry>, ControlError> {
-        let _ = table;
-        todo!()
+        let (table, schema) = self.table(table)?;
+        Ok(table.entries(schema))
     }
 
     /// Sets the default entry; `None` goes back to the one given in P4.
@@ -231,8 +310,8 @@ impl Pipeline {
         table: TableId,
         action: Option<&ActionCall>,
     ) -> Result<(), ControlError> {
-        let _ = (table, action);
-        todo!()
+        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
+        table.set_default(schema, &self.program.actions, action)
     }
 
     /// The default entry, and whether it is the one given in P4.
@@ -240,8 +319,8 @@ impl Pipeline {
     /// # Errors
     /// There is no such table.
     pub fn default_entry(&self, table: TableId) -> Result<(ActionCall, bool), ControlError> {
-        let _ = table;
-        todo!()
+        let (table, _) = self.table(table)?;
+        Ok(table.default_entry())
     }
 
     /// The direct counter of an entry, or of the default entry (`None`).
@@ -253,8 +332,8 @@ impl Pipeline {
         table: TableId,
         key: Option<&EntryKey>,
     ) -> Result<CounterData, ControlError> {
-        let _ = (table, key);
-        todo!()
+        let (table, schema) = self.table(table)?;
+        table.counter(schema, key)
     }
 
     /// Writes the direct counter of an entry, or of the default entry (`None`).
@@ -267,8 +346,9 @@ impl Pipeline {
         key: Option<&EntryKey>,
         data: CounterData,
     ) -> Result<(), ControlError> {
-        let _ = (table, key, data);
-        todo!()
+        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
+        *table.counter_mut(schema, key)? = data;
+        Ok(())
     }
 
     // --- counters and registers ---------------------------------------------
@@ -278,8 +358,17 @@ impl Pipeline {
     /// # Errors
     /// No such counter or cell.
     pub fn counter(&self, counter: CounterId, index: usize) -> Result<CounterData, ControlError> {
-        let _ = (counter, index);
-        todo!()
+        let at = counter.0 as usize;
+        let cells = self
+            .state
+            .counters
+            .get(at)
+            .ok_or_else(|| unknown("counter", counter.0))?;
+        let name = &self.program.counters[at].name;
+        cells
+            .get(index)
+            .copied()
+            .ok_or_else(|| past_the_end("counter", name, index, cells.len()))
     }
 
     /// Writes one cell of an indirect counter, or all (`None`).
@@ -292,8 +381,24 @@ impl Pipeline {
         index: Option<usize>,
         data: CounterData,
     ) -> Result<(), ControlError> {
-        let _ = (counter, index, data);
-        todo!()
+        let at = counter.0 as usize;
+        let cells = self
+            .state
+            .counters
+            .get_mut(at)
+            .ok_or_else(|| unknown("counter", counter.0))?;
+        let size = cells.len();
+        match index {
+            None => cells.fill(data),
+            Some(index) => match cells.get_mut(index) {
+                Some(cell) => *cell = data,
+                None => {
+                    let name = &self.program.counters[at].name;
+                    return Err(past_the_end("counter", name, index, size));
+                }
+            },
+        }
+        Ok(())
     }
 
     /// One cell of a register.
@@ -301,8 +406,19 @@ impl Pipeline {
     /// # Errors
     /// No such register or cell.
     pub fn register(&self, register: RegisterId, index: usize) -> Result<u128, ControlError> {
-        let _ = (register, index);
-        todo!()
+        let at = register.0 as usize;
+        let cells = self
+            .state
+            .registers
+            .get(at)
+            .ok_or_else(|| unknown("register", register.0))?;
+        let narrow = cells.narrow.get(index).map(|cell| u128::from(*cell));
+        narrow
+            .or_else(|| cells.wide.get(index).copied())
+            .ok_or_else(|| {
+                let schema = &self.program.registers[at];
+                past_the_end("register", &schema.name, index, schema.size)
+            })
     }
 
     /// Writes one cell of a register, or all (`None`).
@@ -315,7 +431,91 @@ impl Pipeline {
         index: Option<usize>,
         value: u128,
     ) -> Result<(), ControlError> {
-        let _ = (register, index, value);
-        todo!()
+        let at = register.0 as usize;
+        let cells = self
+            .state
+            .registers
+            .get_mut(at)
+            .ok_or_else(|| unknown("register", register.0))?;
+        let schema = &self.program.registers[at];
+        if value & !mask_wide(schema.width) != 0 {
+            let what = format!("register {}", schema.name);
+            return Err(ControlError::ValueTooWide {
+                what,
+                width: schema.width,
+            });
+        }
+        match index {
+            None => {
+                cells.narrow.fill(value as u64);
+                cells.wide.fill(value);
+            }
+            Some(index) if index >= schema.size => {
+                return Err(past_the_end("register", &schema.name, index, schema.size));
+            }
+            Some(index) if schema.width > 64 => cells.wide[index] = value,
+            Some(index) => cells.narrow[index] = value as u64,
+        }
+        Ok(())
+    }
+
+    // --- faults ------------------------------------------------------------
+
+    /// Register and counter accesses of the program past the end of an array;
+    /// each had no effect.
+    pub fn out_of_range_accesses(&self) -> u64 {
+        self.state.out_of_range
+    }
+
+    /// Failed `assert` and `assume` statements; each dropped its packet.
+    pub fn failed_assertions(&self) -> u64 {
+        self.state.assertions
+    }
+
+    fn read(&self, packet: &Packet, slot: Slot) -> u64 {
+        if packet.program == self.program.id {
+            packet.phv[usize::from(slot)]
+        } else {
+            0
+        }
+    }
+
+    fn table(&self, id: TableId) -> Result<(&Table, &TableSchema), ControlError> {
+        let at = id.0 as usize;
+        match (self.state.tables.get(at), self.program.tables.get(at)) {
+            (Some(table), Some(schema)) => Ok((table, schema)),
+            _ => Err(unknown("table", id.0)),
+        }
+    }
+
+    fn table_mut<'s>(
+        state: &'s mut State,
+        program: &'s Program,
+        id: TableId,
+    ) -> Result<(&'s mut Table, &'s TableSchema), ControlError> {
+        let at = id.0 as usize;
+        match (state.tables.get_mut(at), program.tables.get(at)) {
+            (Some(table), Some(schema)) => Ok((table, schema)),
+            _ => Err(unknown("table", id.0)),
+        }
+    }
+}
+
+/// v1model's clock: microseconds in 48 bits.
+fn microseconds(now_ns: u64) -> u64 {
+    now_ns / 1000 & mask(48)
+}
+
+fn unknown(kind: &str, id: u32) -> ControlError {
+    ControlError::UnknownObject {
+        what: format!("{kind} {id}"),
+    }
+}
+
+fn past_the_end(kind: &str, name: &str, index: usize, size: usize) -> ControlError {
+    ControlError::IndexOutOfRange {
+        what: format!("{kind} {name}"),
+        index,
+        size,
     }
 }

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A loaded program: immutable, shared by the pipelines that run it.
 
+use crate::code::Code;
 use crate::error::LoadError;
+use crate::lower::{Lowered, lower};
 use crate::schema::*;
+use crate::table::Table;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A P4 program for v1model, lowered from p4c's BMv2 JSON.
 #[derive(Debug)]
 pub struct Program {
+    pub(crate) code: Code,
     pub(crate) tables: Vec<TableSchema>,
     pub(crate) actions: Vec<ActionSchema>,
     pub(crate) registers: Vec<RegisterSchema>,
     pub(crate) counters: Vec<CounterSchema>,
+    /// The tables with the entries that P4 gives.
+    pub(crate) initial_tables: Vec<Table>,
+    /// Tells packets of one program from those of another; never 0.
+    pub(crate) id: u64,
 }
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Program {
     /// Lowers BMv2 JSON (format 2.x, as p4c-bm2-ss writes it).
@@ -20,8 +31,38 @@ impl Program {
     /// Not such JSON, or the program uses what this target does not support;
     /// the error names it, with its place in the P4 source.
     pub fn load(json: &[u8]) -> Result<Program, LoadError> {
-        let _ = json;
-        todo!()
+        let Lowered {
+            code,
+            tables,
+            actions,
+            registers,
+            counters,
+        } = lower(json)?;
+        let mut initial_tables = Vec::new();
+        for (schema, lowered) in tables.iter().zip(&code.tables) {
+            let mut table = Table::new(schema, &lowered.keys, &lowered.default);
+            for (key, action) in &lowered.entries {
+                table
+                    .insert_unchecked(schema, &actions, key, action)
+                    .map_err(|e| {
+                        LoadError::new(format!(
+                            "the entries of table {} are wrong: {e}",
+                            schema.name
+                        ))
+                    })?;
+            }
+            initial_tables.push(table);
+        }
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Ok(Program {
+            code,
+            tables,
+            actions,
+            registers,
+            counters,
+            initial_tables,
+            id,
+        })
     }
 
     /// The tables, also those that the compiler made ([`TableSchema::hidden`]).

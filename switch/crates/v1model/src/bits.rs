@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bit fields in network order.
+
+/// Zero bytes behind a frame, so that loads need not look where it ends.
+pub(crate) const PADDING: usize = 16;
+
+/// 8 bytes from `at` on as a big-endian number. `data` has [`PADDING`].
+#[inline(always)]
+pub(crate) fn load_word(data: &[u8], at: usize) -> u64 {
+    match data[at..].first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => 0,
+    }
+}
+
+/// `width` bits, 1 to 64, from bit `offset` on. `data` has [`PADDING`].
+#[inline(always)]
+pub(crate) fn load(data: &[u8], offset: usize, width: u16) -> u64 {
+    let (byte, skip) = (offset / 8, (offset % 8) as u32);
+    let mut word = load_word(data, byte) << skip;
+    if skip + u32::from(width) > 64 {
+        word |= u64::from(data[byte + 8]) >> (8 - skip);
+    }
+    word >> (64 - u32::from(width))
+}
+
+/// `width` bits of any number into slots, the lowest 64 bits first.
+#[inline]
+pub(crate) fn load_slots(data: &[u8], offset: usize, width: u16, slots: &mut [u64]) {
+    let mut left = width;
+    for slot in slots {
+        let bits = left.min(64);
+        left -= bits;
+        *slot = load(data, offset + usize::from(left), bits);
+    }
+}
+
+/// Ors `width` bits, 1 to 64, into zeroed bytes from bit `offset` on.
+pub(crate) fn store(data: &mut [u8], offset: usize, width: u16, value: u64) {
+    let mut left = width;
+    let mut at = offset;
+    while left > 0 {
+        let room = 8 - (at % 8) as u16;
+        let take = room.min(left);
+        let part = (value >> (left - take)) & ((1 << take) - 1);
+        data[at / 8] |= (part as u8) << (room - take);
+        at += usize::from(take);
+        left -= take;
+    }
+}
+
+/// Ors `width` bits of any number from slots, the lowest 64 bits first.
+pub(crate) fn store_slots(data: &mut [u8], offset: usize, width: u16, slots: &[u64]) {
+    let mut left = width;
+    for slot in slots {
+        let bits = left.min(64);
+        left -= bits;
+        store(data, offset + usize::from(left), bits, *slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_stored_is_loaded(
+            offset in 0usize..40,
+            width in 1u16..200,
+            value in any::<[u64; 4]>(),
+        ) {
+            let words = usize::from(width.div_ceil(64));
+            let mut slots = value[..words].to_vec();
+            let top = width - 64 * (words as u16 - 1);
+            slots[words - 1] &= u64::MAX >> (64 - top);
+            let mut data = vec![0; 40 + PADDING];
+            store_slots(&mut data, offset, width, &slots);
+            // Bit by bit, as the reference.
+            for bit in 0..width {
+                let from_low = usize::from(width - 1 - bit);
+                let wanted = slots[from_low / 64] >> (from_low % 64) & 1;
+                let at = offset + usize::from(bit);
+                prop_assert_eq!(u64::from(data[at / 8] >> (7 - at % 8) & 1), wanted);
+            }
+            let mut loaded = vec![0; words];
+            load_slots(&data, offset, width, &mut loaded);
+            prop_assert_eq!(loaded, slots);
+        }
+    }
+}

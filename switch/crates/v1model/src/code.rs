@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A lowered program: what the machine runs and what it needs beside it.
+
+use crate::hash::Algorithm;
+use crate::op::{Op, Pc, Slot};
+use crate::schema::ActionCall;
+use crate::schema::EntryKey;
+use crate::table::KeySource;
+
+/// Everything about a program that packets need.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub ops: Vec<Op>,
+    pub parser: Pc,
+    pub ingress: Pc,
+    pub egress: Pc,
+    /// A packet-header vector before its packet: zeroes and constants.
+    pub template: Vec<u64>,
+    /// Slots from the front that a new packet resets.
+    pub state_slots: usize,
+    /// First action parameter; each takes two slots.
+    pub params: usize,
+    pub headers: Vec<HeaderCode>,
+    /// Headers in the order in which they are emitted.
+    pub deparse: Vec<u16>,
+    pub tables: Vec<TableCode>,
+    pub messages: Vec<Message>,
+    pub calculations: Vec<Calculation>,
+    pub standard: Standard,
+    pub errors: ParserErrors,
+    /// Slot of the metadata field `queue_id`.
+    pub queue_id: Option<Slot>,
+}
+
+/// How a header is extracted and emitted.
+#[derive(Debug)]
+pub(crate) struct HeaderCode {
+    pub valid: Slot,
+    pub raw: Slot,
+    /// Slots from `valid` on.
+    pub slots: u16,
+    /// Bytes without the varbit field.
+    pub bytes: u32,
+    /// Most bytes with it; 0 without limit.
+    pub max_bytes: u32,
+    /// All fields, for emission.
+    pub fields: Vec<FieldCode>,
+    /// The fields that something reads, for extraction.
+    pub loads: Vec<FieldCode>,
+    /// Slot of the varbit field, and the bits in front of it.
+    pub var: Option<(Slot, u32)>,
+}
+
+/// Where a field is in its header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldCode {
+    pub slot: Slot,
+    /// Bits.
+    pub width: u16,
+    /// Bits of fixed fields in front of it.
+    pub offset: u32,
+    /// It is behind the varbit field, whose bits come on top of `offset`.
+    pub after_var: bool,
+    /// It is the varbit field.
+    pub var: bool,
+}
+
+/// A table as the machine sees it.
+#[derive(Debug)]
+pub(crate) struct TableCode {
+    pub keys: Vec<KeySource>,
+    /// First instruction of each of the table's actions.
+    pub actions: Vec<Pc>,
+    /// Where to go on after each action, on a hit and on a miss.
+    pub next: Vec<(Pc, Pc)>,
+    pub default: ActionCall,
+    pub entries: Vec<(EntryKey, ActionCall)>,
+}
+
+/// Text of a `log_msg` or a failed assertion: pieces around the values.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub pieces: Vec<String>,
+    /// Slot and whether it is a pair.
+    pub values: Vec<(Slot, bool)>,
+}
+
+/// A hash over fields.
+#[derive(Debug)]
+pub(crate) struct Calculation {
+    pub algorithm: Algorithm,
+    pub inputs: Vec<Input>,
+}
+
+/// One input of a hash.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A field, skipped when its header is not valid.
+    Field {
+        slot: Slot,
+        width: u16,
+        valid: Slot,
+    },
+    Constant {
+        value: u128,
+        width: u16,
+    },
+}
+
+/// Slots of v1model's standard metadata. A field that the program does not
+/// have is on a slot that nothing else uses.
+#[derive(Debug)]
+pub(crate) struct Standard {
+    pub ingress_port: Slot,
+    pub egress_spec: Slot,
+    pub egress_port: Slot,
+    pub instance_type: Slot,
+    pub packet_length: Slot,
+    pub enq_timestamp: Slot,
+    pub enq_qdepth: Slot,
+    pub deq_timedelta: Slot,
+    pub deq_qdepth: Slot,
+    pub ingress_global_timestamp: Slot,
+    pub egress_global_timestamp: Slot,
+    pub mcast_grp: Slot,
+    pub egress_rid: Slot,
+    pub parser_error: Slot,
+    pub priority: Slot,
+}
+
+/// Values of the errors of core.p4 in this program.
+#[derive(Debug)]
+pub(crate) struct ParserErrors {
+    pub packet_too_short: u64,
+    pub header_too_short: u64,
+    pub parser_timeout: u64,
+    pub parser_invalid_argument: u64,
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The packet-header vector: which slot holds what.
+//!
+//! `[ headers and metadata | action parameters | temporaries | constants ]`.
+//! Every header instance has a slot for its validity (0 or 1), one for where
+//! its unmodified bytes are (`raw`), then its fields in P4 order: one slot up
+//! to 64 bits, more above, the lowest bits first. Only the first part is
+//! cleared between packets.
+
+use crate::error::LoadError;
+use crate::json::{self, Document};
+use crate::op::Slot;
+use std::collections::HashMap;
+
+/// Temporaries that one expression may need.
+pub(crate) const TEMPORARIES: usize = 64;
+
+/// A field of a header instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub name: String,
+    pub slot: Slot,
+    /// Bits; 0 for a varbit field, whose slot holds `bit offset << 32 | bits`.
+    pub width: u16,
+    pub signed: bool,
+    pub var: bool,
+}
+
+impl Field {
+    /// Slots it takes.
+    pub fn words(&self) -> u16 {
+        words(self.width)
+    }
+}
+
+/// Slots that a value of this width takes.
+pub(crate) fn words(width: u16) -> u16 {
+    width.div_ceil(64).max(1)
+}
+
+/// A header or metadata instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    pub name: String,
+    pub header_type: String,
+    pub metadata: bool,
+    /// Slot of `$valid$`; the first slot of the instance.
+    pub valid: Slot,
+    /// Slot that holds 1 + the byte offset in the received frame while the
+    /// header is as received, else 0.
+    pub raw: Slot,
+    pub fields: Vec<Field>,
+    /// Slots of the instance from `valid` on.
+    pub slots: u16,
+    /// Bits without the varbit field.
+    pub bits: u32,
+    /// Most bytes with the varbit field; 0 when it has none.
+    pub max_bytes: u32,
+}
+
+impl Header {
+    /// The varbit field.
+    pub fn var(&self) -> Option<&Field> {
+        self.fields.iter().find(|f| f.var)
+    }
+}
+
+/// The slots of a program.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub headers: Vec<Header>,
+    by_name: HashMap<String, usize>,
+    aliases: HashMap<(String, String), (String, String)>,
+    /// Slots of headers and metadata: what a new packet resets.
+    pub state_slots: usize,
+    /// Stands in for standard metadata that the program lacks: written, never read.
+    pub absent: Slot,
+    /// The same, for what the target reads: only ever written with 0.
+    pub absent_zero: Slot,
+    /// First action parameter.
+    pub params: usize,
+    /// First temporary.
+    pub temporaries: usize,
+    /// First constant.
+    pub constants: usize,
+}
+
+impl Layout {
+    pub fn new(document: &Document, param_slots: usize) -> Result<Layout, LoadError> {
+        let mut headers = Vec::new();
+        let mut by_name = HashMap::new();
+        let mut next = 0usize;
+        for header in &document.headers {
+            let at = json::position(&header.source_info);
+            let header_type = document
+                .header_types
+                .iter()
+                .find(|t| t.name == header.header_type)
+                .ok_or_else(|| {
+                    LoadError::new(format!(
+                        "the BMv2 JSON is malformed: header {} has the unknown type {}",
+                        header.name, header.header_type
+                    ))
+                })?;
+            let built = build(header, header_type, &mut next)
+                .map_err(|e| e.at(at).at(json::position(&header_type.source_info)))?;
+            by_name.insert(built.name.clone(), headers.len());
+            headers.push(built);
+        }
+        let aliases = document
+            .field_aliases
+            .iter()
+            .cloned()
+            .map(|(alias, target)| {
+                let (header, field) = alias.split_once('.').unwrap_or((&alias, ""));
+                ((header.to_owned(), field.to_owned()), target)
+            });
+        let absent = next;
+        next += 2;
+        let layout = Layout {
+            absent: absent as Slot,
+            absent_zero: absent as Slot + 1,
+            aliases: aliases.collect(),
+            headers,
+            by_name,
+            state_slots: next,
+            params: next,
+            temporaries: next + param_slots,
+            constants: next + param_slots + TEMPORARIES,
+        };
+        if layout.constants > usize::from(Slot::MAX) / 2 {
+            return Err(LoadError::new(format!(
+                "the headers, metadata and action parameters need {} slots, more than are supported",
+                layout.constants
+            )));
+        }
+        Ok(layout)
+    }
+
+    pub fn header_index(&self, name: &str) -> Result<usize, LoadError> {
+        self.by_name.get(name).copied().ok_or_else(|| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: there is no header {name}"
+            ))
+        })
+    }
+
+    pub fn header(&self, name: &str) -> Result<&Header, LoadError> {
+        Ok(&self.headers[self.header_index(name)?])
+    }
+
+    /// A field by the names that the JSON uses; `$valid$` included.
+    pub fn field(&self, header: &str, field: &str) -> Result<(&Header, Field), LoadError> {
+        let h = self.header(header)?;
+        if field == "$valid$" {
+            let valid = Field {
+                name: field.to_owned(),
+                slot: h.valid,
+                width: 1,
+                signed: false,
+                var: false,
+            };
+            return Ok((h, valid));
+        }
+        match h.fields.iter().find(|f| f.name == field) {
+            Some(f) => Ok((h, f.clone())),
+            None => Err(LoadError::new(format!(
+                "the BMv2 JSON is malformed: header {header} has no field {field}"
+            ))),
+        }
+    }
+
+    /// A field of v1model's standard metadata, if the program has it, by its
+    /// own name or by an alias that p4c keeps for P4_14's names.
+    pub fn standard(&self, field: &str) -> Option<Slot> {
+        let direct = self
+            .field("standard_metadata", field)
+            .ok()
+            .map(|(_, f)| f.slot);
+        direct.or_else(|| {
+            [
+                "standard_metadata",
+                "intrinsic_metadata",
+                "queueing_metadata",
+            ]
+            .iter()
+            .find_map(|h| {
+                let (header, name) = self.aliases.get(&((*h).to_owned(), field.to_owned()))?;
+                self.field(header, name).ok().map(|(_, f)| f.slot)
+            })
+        })
+    }
+
+    /// The metadata field of this name, or the one whose name p4c made from
+    /// it: `queue_id` may be `userMetadata.queue_id` or `userMetadata._queue_id1`.
+    pub fn metadata_by_suffix(&self, name: &str) -> Option<Slot> {
+        let fields = || {
+            self.headers
+                .iter()
+                .filter(|h| h.metadata)
+                .flat_map(|h| &h.fields)
+        };
+        let last = |full: &str| full.rsplit('.').next().unwrap_or(full).to_owned();
+        fields()
+            .find(|f| last(&f.name) == name)
+            .map(|f| f.slot)
+            .or_else(|| {
+                fields()
+                    .find(|f| {
+                        let bare = last(&f.name);
+                        let bare = bare.trim_end_matches(|c: char| c.is_ascii_digit());
+                        bare.strip_prefix('_') == Some(name) || bare.ends_with(&format!("_{name}"))
+                    })
+                    .map(|f| f.slot)
+            })
+    }
+}
+
+fn build(
+    header: &json::Header,
+    header_type: &json::HeaderType,
+    next: &mut usize,
+) -> Result<Header, LoadError> {
+    let slot = |index: usize| {
+        Slot::try_from(index).map_err(|_| {
+            LoadError::new("the headers and metadata have more fields than are supported")
+        })
+    };
+    let first = *next;
+    let valid = slot(first)?;
+    let raw = slot(first + 1)?;
+    let mut at = first + 2;
+    let mut fields: Vec<Field> = Vec::new();
+    let mut bits = 0u32;
+    for field in &header_type.fields {
+        let bad = || {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: header type {} has the field {field}",
+                header_type.name
+            ))
+        };
+        let parts = field.as_array().ok_or_else(bad)?;
+        let name = parts.first().and_then(|v| v.as_str()).ok_or_else(bad)?;
+        let width = parts.get(1).ok_or_else(bad)?;
+        let signed = parts
+            .get(2)
+            .and_then(serde_json::Value::as_bool)
+            .unwrap_or(false);
+        let var = width.as_str() == Some("*");
+        let width = match width.as_u64() {
+            _ if var => 0,
+            Some(w) => u16::try_from(w).map_err(|_| bad())?,
+            None => return Err(bad()),
+        };
+        if var && fields.iter().any(|f| f.var) {
+            return Err(LoadError::new(format!(
+                "header type {} has more than one varbit field, which is not supported",
+                header_type.name
+            )));
+        }
+        bits += u32::from(width);
+        fields.push(Field {
+            name: name.to_owned(),
+            slot: slot(at)?,
+            width,
+            signed,
+            var,
+        });
+        at += usize::from(words(width));
+    }
+    slot(at + 2)?;
+    *next = at;
+    if !header.metadata && bits % 8 != 0 {
+        return Err(LoadError::new(format!(
+            "header {} is {bits} bits long, and headers that are no whole bytes are not supported",
+            header.name
+        )));
+    }
+    Ok(Header {
+        name: header.name.clone(),
+        header_type: header.header_type.clone(),
+        metadata: header.metadata,
+        valid,
+        raw,
+        slots: slot(at - first)?,
+        fields,
+        bits,
+        max_bytes: u32::try_from(header_type.max_length.unwrap_or(0)).unwrap_or(u32::MAX),
+    })
+}

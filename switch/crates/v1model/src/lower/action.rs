@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Actions and their primitives.
+
+use super::Lowering;
+use super::expr::Expr;
+use crate::code::{Calculation, Input, Message};
+use crate::error::LoadError;
+use crate::hash::Algorithm;
+use crate::json::{self, Operand, Primitive};
+use crate::layout::{self, Field};
+use crate::op::{Op, Slot};
+use serde_json::Value;
+
+impl Lowering<'_> {
+    /// The code of all actions that tables call.
+    pub fn called_actions(&mut self) -> Result<(), LoadError> {
+        for index in 0..self.document.actions.len() {
+            let label = self.action_labels[index];
+            self.emitter.bind(label);
+            let action = &self.document.actions[index];
+            let params: Vec<Expr> = action
+                .runtime_data
+                .iter()
+                .enumerate()
+                .map(|(i, param)| Expr::Load {
+                    slot: (self.layout.params + 2 * i) as Slot,
+                    width: param.bitwidth as u16,
+                    signed: false,
+                })
+                .collect();
+            self.action_body(index, &params)?;
+            self.emitter.push(Op::Return);
+        }
+        Ok(())
+    }
+
+    /// The primitives of an action, in place.
+    pub fn action_body(&mut self, action: usize, params: &[Expr]) -> Result<(), LoadError> {
+        let document = self.document;
+        let primitives = &document.actions[action].primitives;
+        // Targets of _jump are indices of primitives, the end included.
+        let jumps = primitives.iter().any(|p| p.op.starts_with("_jump"));
+        let labels: Vec<_> = if jumps {
+            (0..=primitives.len())
+                .map(|_| self.emitter.label())
+                .collect()
+        } else {
+            Vec::new()
+        };
+        for (index, primitive) in primitives.iter().enumerate() {
+            if let Some(label) = labels.get(index) {
+                self.emitter.bind(*label);
+            }
+            let at = || json::position(&primitive.source_info);
+            let jump_target = |operand: Option<&Operand>| {
+                operand
+                    .and_then(|o| o.value.as_str())
+                    .and_then(|text| json::unsigned(text).ok())
+                    .and_then(|n| labels.get(n as usize).copied())
+                    .ok_or_else(|| malformed(primitive).at(at()))
+            };
+            match primitive.op.as_str() {
+                "_jump" => {
+                    let to = jump_target(primitive.parameters.first())?.0;
+                    self.emitter.push(Op::Jump { to });
+                }
+                "_jump_if_zero" => {
+                    let to = jump_target(primitive.parameters.get(1))?;
+                    let cond = primitive
+                        .parameters
+                        .first()
+                        .ok_or_else(|| malformed(primitive))?;
+                    let cond = Expr::parse(&self.layout, params, cond).map_err(|e| e.at(at()))?;
+                    let cond = if cond.is_bool() {
+                        cond
+                    } else {
+                        Expr::ToBool(Box::new(cond))
+                    };
+                    self.emitter
+                        .branch(&cond, false, to)
+                        .map_err(|e| e.at(at()))?;
+                }
+                _ => self.primitive(primitive, params).map_err(|e| e.at(at()))?,
+            }
+            self.emitter.release_temporaries();
+        }
+        if let Some(label) = labels.last() {
+            self.emitter.bind(*label);
+        }
+        Ok(())
+    }
+
+    /// One primitive that is no jump.
+    pub fn primitive(&mut self, primitive: &Primitive, params: &[Expr]) -> Result<(), LoadError> {
+        let operands = &primitive.parameters;
+        let count = |n: usize| {
+            if operands.len() == n {
+                Ok(())
+            } else {
+                Err(malformed(primitive))
+            }
+        };
+        match primitive.op.as_str() {
+            "assign" | "modify_field" => {
+                count(2)?;
+                let value = Expr::parse(&self.layout, params, &operands[1])?;
+                self.assign_operand(&operands[0], &value)
+            }
+            "assign_VL" => {
+                count(2)?;
+                self.assign_var(&operands[0], &operands[1])
+            }
+            "assign_header" => {
+                count(2)?;
+                let (to, from) = (self.header(&operands[0])?, self.header(&operands[1])?);
+                let (to, from) = (&self.layout.headers[to], &self.layout.headers[from]);
+                if to.header_type != from.header_type {
+                    return Err(malformed(primitive));
+                }
+                // Validity and the place of the unmodified bytes go along.
+                self.emitter.push(Op::Copy {
+                    d: to.valid,
+                    a: from.valid,
+                    n: to.slots,
+                });
+                Ok(())
+            }
+            "add_header" => {
+                count(1)?;
+                let header = self.header(&operands[0])? as u16;
+                self.emitter.push(Op::AddHeader { header });
+                Ok(())
+            }
+            "remove_header" => {
+                count(1)?;
+                let header = self.header(&operands[0])? as u16;
+                self.emitter.push(Op::RemoveHeader { header });
+                Ok(())
+            }
+            "mark_to_drop" => {
+                self.emitter.push(Op::MarkToDrop);
+                Ok(())
+            }
+            "exit" => {
+                self.emitter.push(Op::End);
+                Ok(())
+            }
+            "no_op" => Ok(()),
+            "count" => {
+                count(2)?;
+                let counter = self.counter_index(name(&operands[0], "counter_array")?)?;
+                let index = self.natural(&operands[1], params, "a counter index")?;
+                self.emitter.push(Op::Count { counter, index });
+                Ok(())
+            }
+            "register_read" => {
+                count(3)?;
+                let register = self.register_index(name(&operands[1], "register_array")?)?;
+                let field = self.destination(&operands[0])?;
+                let index = self.natural(&operands[2], params, "a register index")?;
+                let (d, w) = (field.slot, field.width as u8);
+                let stored = self.registers[usize::from(register)].width;
+                if stored > 64 || field.width > 64 {
+                    if field.width > 128 {
+                        return Err(LoadError::new(
+                            "a register read into more than 128 bits is not supported",
+                        ));
+                    }
+                    let target = if field.width > 64 {
+                        d
+                    } else {
+                        self.emitter.temporary(2)?
+                    };
+                    if target != d {
+                        // An index past the end leaves the field as it is.
+                        self.emitter.push(Op::Mov { d: target, a: d });
+                    }
+                    self.emitter.push(Op::RegisterReadW {
+                        d: target,
+                        index,
+                        register,
+                        w,
+                    });
+                    if target != d {
+                        self.emitter.push(Op::Cut { d, a: target, w });
+                    }
+                } else {
+                    self.emitter.push(Op::RegisterRead {
+                        d,
+                        index,
+                        register,
+                        w,
+                    });
+                }
+                self.touch(&operands[0])
+            }
+            "register_write" => {
+                count(3)?;
+                let register = self.register_index(name(&operands[0], "register_array")?)?;
+                let index = self.natural(&operands[1], params, "a register index")?;
+                let value = Expr::parse(&self.layout, params, &operands[2])?;
+                if self.registers[usize::from(register)].width > 64 {
+                    let a = self.emitter.value_wide(&value)?;
+                    self.emitter.push(Op::RegisterWriteW { a, index, register });
+                } else {
+                    let a = self.emitter.value(&value)?;
+                    self.emitter.push(Op::RegisterWrite { a, index, register });
+                }
+                Ok(())
+            }
+            "modify_field_rng_uniform" => {
+                count(3)?;
+                let field = self.destination(&operands[0])?;
+                let low = self.natural(&operands[1], params, "a bound of random()")?;
+                let high = self.natural(&operands[2], params, "a bound of random()")?;
+                self.with_narrow(&field, |d, w| Op::Random { d, low, high, w })?;
+                self.touch(&operands[0])
+            }
+            "modify_field_with_hash_based_offset" => {
+                count(4)?;
+                let field = self.destination(&operands[0])?;
+                let base = self.natural(&operands[1], params, "the base of hash()")?;
+                let calculation = self.calculation(name(&operands[2], "calculation")?)?;
+                let size = self.natural(&operands[3], params, "the size of hash()")?;
+                self.with_narrow(&field, |d, _| Op::Hash {
+                    d,
+                    calculation,
+                    base,
+                    size,
+                })?;
+                let (d, w) = (field.slot, field.width.min(64) as u8);
+                self.emitter.push(Op::Cut { d, a: d, w });
+                self.touch(&operands[0])
+            }
+            "log_msg" => {
+                let text = operands.first().and_then(|o| o.value.as_str());
+                let text = text.ok_or_else(|| malformed(primitive))?.to_owned();
+                let values: Vec<Operand> = match operands.get(1) {
+                    Some(values) => json::from_value("log_msg", &values.value)?,
+                    None => Vec::new(),
+                };
+                let message = self.message(&text, &values, params)?;
+                self.emitter.push(Op::Log { message });
+                Ok(())
+            }
+            "assert" | "assume" => {
+                count(1)?;
+                let condition = Expr::parse(&self.layout, params, &operands[0])?;
+                let a = self.emitter.boolean(&condition)?;
+                let place = json::position(&primitive.source_info);
+                let place = place.map_or_else(String::new, |p| p.to_string());
+                let text = format!("{place}: {} failed; the packet is dropped", primitive.op);
+                let text = text.replace('{', "(").replace('}', ")");
+                let message = self.message(&text, &[], params)?;
+                self.emitter.push(Op::Assert { a, message });
+                Ok(())
+            }
+            other => Err(LoadError::new(format!(
+                "the primitive {other} is not supported"
+            ))),
+        }
+    }
+
+    /// Assigns to the field that an operand names.
+    pub fn assign_operand(&mut self, target: &Operand, value: &Expr) -> Result<(), LoadError> {
+        let field = self.destination(target)?;
+        self.emitter.assign(&field, value)?;
+        self.touch(target)
+    }
+
+    /// The field that an operand names, to write to.
+    pub fn destination(&self, operand: &Operand) -> Result<Field, LoadError> {
+        if operand.kind != "field" {
+            return Err(LoadError::new(format!(
+                "an assignment to a target of kind {} is not supported",
+                operand.kind
+            )));
+        }
+        let (header, field): (String, String) = json::from_value("a field", &operand.value)?;
+        let (_, field) = self.layout.field(&header, &field)?;
+        Ok(field)
+    }
+
+    /// Notes that the field's header is no longer as received.
+    pub fn touch(&mut self, operand: &Operand) -> Result<(), LoadError> {
+        let (header, _): (String, String) = json::from_value("a field", &operand.value)?;
+        let header = self.layout.header(&header)?;
+        if !header.metadata {
+            let (d, a) = (header.raw, self.emitter.constant(0)?);
+            self.emitter.push(Op::Mov { d, a });
+        }
+        Ok(())
+    }
+
+    /// An operand that is an exact number which is not negative.
+    pub fn natural(
+        &mut self,
+        operand: &Operand,
+        params: &[Expr],
+        what: &str,
+    ) -> Result<Slot, LoadError> {
+        let expr = Expr::parse(&self.layout, params, operand)?;
+        self.emitter.natural(&expr, what)
+    }
+
+    /// Writes a 64-bit result into a field of any width.
+    fn with_narrow(
+        &mut self,
+        field: &Field,
+        op: impl FnOnce(Slot, u8) -> Op,
+    ) -> Result<(), LoadError> {
+        let zero = self.emitter.constant(0)?;
+        self.emitter.push(op(field.slot, field.width.min(64) as u8));
+        for word in 1..layout::words(field.width) {
+            self.emitter.push(Op::Mov {
+                d: field.slot + word,
+                a: zero,
+            });
+        }
+        Ok(())
+    }
+
+    fn assign_var(&mut self, to: &Operand, from: &Operand) -> Result<(), LoadError> {
+        let (target, source) = (self.destination(to)?, self.destination(from)?);
+        if !target.var || !source.var {
+            return Err(LoadError::new(
+                "an assignment between varbit and other fields is not supported",
+            ));
+        }
+        self.emitter.push(Op::Mov {
+            d: target.slot,
+            a: source.slot,
+        });
+        self.touch(to)
+    }
+
+    fn header(&self, operand: &Operand) -> Result<usize, LoadError> {
+        self.layout.header_index(name(operand, "header")?)
+    }
+
+    fn message(
+        &mut self,
+        text: &str,
+        values: &[Operand],
+        params: &[Expr],
+    ) -> Result<u16, LoadError> {
+        let pieces: Vec<String> = text.split("{}").map(str::to_owned).collect();
+        if pieces.len() != values.len() + 1 {
+            return Err(LoadError::new(format!(
+                "log_msg has {} values for {} places",
+                values.len(),
+                pieces.len() - 1
+            )));
+        }
+        let mut slots = Vec::new();
+        for value in values {
+            let expr = Expr::parse(&self.layout, params, value)?;
+            let wide = expr.range().bits() > 64;
+            let slot = if wide {
+                self.emitter.value_wide(&expr)?
+            } else {
+                self.emitter.value(&expr)?
+            };
+            slots.push((slot, wide));
+        }
+        self.messages.push(Message {
+            pieces,
+            values: slots,
+        });
+        u16::try_from(self.messages.len() - 1)
+            .map_err(|_| LoadError::new("the program logs more messages than are supported"))
+    }
+
+    fn calculation(&mut self, name: &str) -> Result<u16, LoadError> {
+        let document = self.document;
+        let found = document
+            .calculations
+            .iter()
+            .find(|c| c.name == name)
+            .ok_or_else(|| {
+                LoadError::new(format!(
+                    "the BMv2 JSON is malformed: there is no calculation {name}"
+                ))
+            })?;
+        let at = json::position(&found.source_info);
+        let algorithm = Algorithm::from_name(&found.algo).ok_or_else(|| {
+            LoadError::new(format!(
+                "the hash algorithm {} is not supported",
+                found.algo
+            ))
+            .at(at.clone())
+        })?;
+        let inputs = found.input.iter().map(|i| self.hash_input(i));
+        let inputs = inputs
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|e| e.at(at))?;
+        self.calculations.push(Calculation { algorithm, inputs });
+        u16::try_from(self.calculations.len() - 1)
+            .map_err(|_| LoadError::new("the program has more hashes than are supported"))
+    }
+
+    fn hash_input(&self, input: &Value) -> Result<Input, LoadError> {
+        let operand: Operand = json::from_value("a calculation", input)?;
+        match operand.kind.as_str() {
+            "field" => {
+                let (header, field): (String, String) =
+                    json::from_value("a calculation", &operand.value)?;
+                let (header, field) = self.layout.field(&header, &field)?;
+                if field.var {
+                    return Err(LoadError::new(
+                        "a hash over a varbit field is not supported",
+                    ));
+                }
+                Ok(Input::Field {
+                    slot: field.slot,
+                    width: field.width,
+                    valid: header.valid,
+                })
+            }
+            "hexstr" => {
+                let width = input.get("bitwidth").and_then(Value::as_u64);
+                let width = width
+                    .and_then(|w| u16::try_from(w).ok())
+                    .filter(|w| *w <= 128);
+                let value = operand.value.as_str().map(json::unsigned).transpose()?;
+                match (value, width) {
+                    (Some(value), Some(width)) => Ok(Input::Constant { value, width }),
+                    _ => Err(LoadError::new(format!(
+                        "the BMv2 JSON is malformed: a calculation has the input {input}"
+                    ))),
+                }
+            }
+            other => Err(LoadError::new(format!(
+                "a hash over a {other} is not supported"
+            ))),
+        }
+    }
+}
+
+/// The name in an operand of the given kind.
+fn name<'o>(operand: &'o Operand, kind: &str) -> Result<&'o str, LoadError> {
+    match operand.value.as_str() {
+        Some(name) if operand.kind == kind => Ok(name),
+        _ => Err(LoadError::new(format!(
+            "an operand of kind {} where a {kind} is expected is not supported",
+            operand.kind
+        ))),
+    }
+}
+
+fn malformed(primitive: &Primitive) -> LoadError {
+    LoadError::new(format!(
+        "the BMv2 JSON is malformed: the primitive {} has the wrong operands",
+        primitive.op
+    ))
+}

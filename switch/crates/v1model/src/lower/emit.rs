@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Instructions under construction: labels, constants and temporaries.
+
+use crate::error::LoadError;
+use crate::layout::{Layout, TEMPORARIES};
+use crate::op::{Op, Pc, Slot};
+use std::collections::HashMap;
+
+/// A place in the code that may not be known yet; jumps carry it until
+/// [`Emitter::finish`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Label(pub Pc);
+
+/// Collects instructions.
+pub(crate) struct Emitter {
+    pub code: Vec<Op>,
+    labels: Vec<Option<Pc>>,
+    constants: Vec<u64>,
+    narrow: HashMap<u64, Slot>,
+    wide: HashMap<u128, Slot>,
+    first_constant: usize,
+    first_temporary: usize,
+    next_temporary: usize,
+    /// No instruction before this one may be changed: something jumps past it.
+    barrier: usize,
+}
+
+impl Emitter {
+    pub fn new(layout: &Layout) -> Self {
+        Emitter {
+            code: Vec::new(),
+            labels: Vec::new(),
+            constants: Vec::new(),
+            narrow: HashMap::new(),
+            wide: HashMap::new(),
+            first_constant: layout.constants,
+            first_temporary: layout.temporaries,
+            next_temporary: 0,
+            barrier: 0,
+        }
+    }
+
+    pub fn push(&mut self, op: Op) {
+        self.code.push(op);
+    }
+
+    pub fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() as Pc - 1)
+    }
+
+    /// The label stands for the next instruction.
+    pub fn bind(&mut self, label: Label) {
+        self.labels[label.0 as usize] = Some(self.code.len() as Pc);
+        self.barrier = self.code.len();
+    }
+
+    pub fn bound(&self, label: Label) -> bool {
+        self.labels[label.0 as usize].is_some()
+    }
+
+    /// The last instruction, if it can still be changed.
+    pub fn last_mut(&mut self) -> Option<&mut Op> {
+        if self.code.len() > self.barrier {
+            self.code.last_mut()
+        } else {
+            None
+        }
+    }
+
+    /// The slot of a 64-bit constant.
+    pub fn constant(&mut self, value: u64) -> Result<Slot, LoadError> {
+        if let Some(slot) = self.narrow.get(&value) {
+            return Ok(*slot);
+        }
+        let slot = self.new_constants(&[value])?;
+        self.narrow.insert(value, slot);
+        Ok(slot)
+    }
+
+    /// The first of the two slots of a 128-bit constant.
+    pub fn constant_wide(&mut self, value: u128) -> Result<Slot, LoadError> {
+        if let Some(slot) = self.wide.get(&value) {
+            return Ok(*slot);
+        }
+        let slot = self.new_constants(&[value as u64, (value >> 64) as u64])?;
+        self.wide.insert(value, slot);
+        Ok(slot)
+    }
+
+    fn new_constants(&mut self, values: &[u64]) -> Result<Slot, LoadError> {
+        let slot = self.first_constant + self.constants.len();
+        self.constants.extend_from_slice(values);
+        Slot::try_from(slot + values.len())
+            .map(|_| slot as Slot)
+            .map_err(|_| LoadError::new("the program has more constants than are supported"))
+    }
+
+    /// `words` consecutive temporaries, free again after
+    /// [`Emitter::release_temporaries`].
+    pub fn temporary(&mut self, words: usize) -> Result<Slot, LoadError> {
+        let at = self.next_temporary;
+        if at + words > TEMPORARIES {
+            return Err(LoadError::new(format!(
+                "an expression needs more than {TEMPORARIES} intermediate values; \
+                 split it into several statements"
+            )));
+        }
+        self.next_temporary += words;
+        Ok((self.first_temporary + at) as Slot)
+    }
+
+    pub fn is_temporary(&self, slot: Slot) -> bool {
+        (self.first_temporary..self.first_temporary + TEMPORARIES).contains(&usize::from(slot))
+    }
+
+    /// Gives back the temporary that was taken last.
+    pub fn free_temporary(&mut self, slot: Slot) {
+        if usize::from(slot) + 1 == self.first_temporary + self.next_temporary {
+            self.next_temporary -= 1;
+        }
+    }
+
+    pub fn release_temporaries(&mut self) {
+        self.next_temporary = 0;
+    }
+
+    /// The code with labels replaced by places, and the constants.
+    pub fn finish(self) -> (Vec<Op>, Vec<u64>, impl Fn(Label) -> Pc) {
+        let labels = self.labels;
+        let place = move |label: Label| labels[label.0 as usize].expect("every label is bound");
+        let mut code = self.code;
+        for op in &mut code {
+            match op {
+                Op::Jump { to }
+                | Op::JumpIf { to, .. }
+                | Op::JumpIfNot { to, .. }
+                | Op::JumpEq { to, .. }
+                | Op::JumpNe { to, .. }
+                | Op::JumpLt { to, .. }
+                | Op::JumpLe { to, .. } => *to = place(Label(*to)),
+                _ => {}
+            }
+        }
+        (code, self.constants, place)
+    }
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Expressions: what the JSON says, without instructions yet.
+//!
+//! BMv2 computes with unbounded signed integers and cuts where p4c put a mask
+//! or where a value is assigned. [`Expr::range`] bounds a value at load time,
+//! so that the code generator can prove that 64 or 128 bits give the same.
+
+use crate::error::LoadError;
+use crate::json::{self, Operand};
+use crate::layout::Layout;
+use crate::op::Slot;
+use serde_json::Value;
+
+/// Operators with two data operands and a data result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arith {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    /// Two's complement of the left value in the right number of bits.
+    TwoCompMod,
+    /// Saturate to so many unsigned bits.
+    SatUnsigned,
+    /// Saturate to so many signed bits.
+    SatSigned,
+}
+
+/// Comparisons of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relation {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Expr {
+    Const {
+        magnitude: u128,
+        negative: bool,
+    },
+    Load {
+        slot: Slot,
+        width: u16,
+        signed: bool,
+    },
+    Arith(Arith, Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
+    /// `if 0 then 1 else 2`, of data or of booleans.
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    FromBool(Box<Expr>),
+    // Booleans.
+    Bool(bool),
+    ToBool(Box<Expr>),
+    Compare(Relation, Box<Expr>, Box<Expr>),
+    /// Equality of booleans.
+    Same(Box<Expr>, Box<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Negate(Box<Expr>),
+}
+
+/// Bounds of a value: `-(2^neg) <= v < 2^pos`; without `neg` it is not negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub neg: Option<u32>,
+    pub pos: u32,
+}
+
+/// Stands for "no useful bound".
+const HUGE: u32 = 100_000;
+
+impl Range {
+    pub fn unsigned(pos: u32) -> Range {
+        Range {
+            neg: None,
+            pos: pos.min(HUGE),
+        }
+    }
+
+    fn signed(neg: u32, pos: u32) -> Range {
+        Range {
+            neg: Some(neg.min(HUGE)),
+            pos: pos.min(HUGE),
+        }
+    }
+
+    /// Bits that hold the value in two's complement, or unsigned when it
+    /// cannot be negative.
+    pub fn bits(&self) -> u32 {
+        match self.neg {
+            None => self.pos,
+            Some(neg) => neg.max(self.pos) + 1,
+        }
+    }
+
+    fn magnitude(&self) -> u32 {
+        self.neg.unwrap_or(0).max(self.pos)
+    }
+
+    fn union(self, other: Range) -> Range {
+        let neg = match (self.neg, other.neg) {
+            (None, n) | (n, None) => n,
+            (Some(a), Some(b)) => Some(a.max(b)),
+        };
+        Range {
+            neg,
+            pos: self.pos.max(other.pos),
+        }
+    }
+}
+
+impl Expr {
+    pub fn constant(value: u128) -> Expr {
+        Expr::Const {
+            magnitude: value,
+            negative: false,
+        }
+    }
+
+    pub fn is_bool(&self) -> bool {
+        match self {
+            Expr::If(_, yes, _) => yes.is_bool(),
+            Expr::Bool(_)
+            | Expr::ToBool(_)
+            | Expr::Compare(..)
+            | Expr::Same(..)
+            | Expr::And(..)
+            | Expr::Or(..)
+            | Expr::Negate(_) => true,
+            _ => false,
+        }
+    }
+
+    /// The constant, if it is one that is not negative.
+    pub fn as_constant(&self) -> Option<u128> {
+        match self {
+            Expr::Const {
+                magnitude,
+                negative: false,
+            } => Some(*magnitude),
+            _ => None,
+        }
+    }
+
+    /// Bounds of a data expression's value.
+    pub fn range(&self) -> Range {
+        match self {
+            Expr::Const {
+                magnitude,
+                negative,
+            } => {
+                let bits = 128 - magnitude.leading_zeros();
+                if *negative {
+                    Range::signed(bits, 0)
+                } else {
+                    Range::unsigned(bits)
+                }
+            }
+            Expr::Load {
+                width,
+                signed: false,
+                ..
+            } => Range::unsigned(u32::from(*width)),
+            Expr::Load { width, .. } => {
+                let bits = u32::from(*width).saturating_sub(1);
+                Range::signed(bits, bits)
+            }
+            Expr::Arith(op, left, right) => arith_range(*op, left, right),
+            Expr::Not(of) => {
+                // ~v = -v - 1
+                let r = of.range();
+                Range {
+                    neg: Some(r.pos),
+                    pos: r.neg.unwrap_or(0),
+                }
+            }
+            Expr::If(_, yes, no) => yes.range().union(no.range()),
+            _ => Range::unsigned(1),
+        }
+    }
+
+    /// Parses an operand of a statement or expression. `params` are the
+    /// enclosing action's parameters.
+    pub fn parse(layout: &Layout, params: &[Expr], operand: &Operand) -> Result<Expr, LoadError> {
+        let value = &operand.value;
+        match operand.kind.as_str() {
+            "hexstr" => {
+                let text = value.as_str().ok_or_else(|| malformed("hexstr", value))?;
+                let (magnitude, negative) = json::hex(text)?;
+                if negative && magnitude > 1 << 127 {
+                    return Err(LoadError::new(format!(
+                        "the constant {text} is out of range"
+                    )));
+                }
+                Ok(Expr::Const {
+                    magnitude,
+                    negative,
+                })
+            }
+            "bool" => value
+                .as_bool()
+                .map(Expr::Bool)
+                .ok_or_else(|| malformed("bool", value)),
+            "field" => {
+                let (header, name): (String, String) = json::from_value("a field", value)?;
+                let (_, field) = layout.field(&header, &name)?;
+                if field.var {
+                    return Err(LoadError::new(format!(
+                        "the varbit field {header}.{name} is used in an expression, which is not supported"
+                    )));
+                }
+                Ok(Expr::Load {
+                    slot: field.slot,
+                    width: field.width,
+                    signed: field.signed,
+                })
+            }
+            "local" | "runtime_data" => {
+                let index = value.as_u64().and_then(|i| usize::try_from(i).ok());
+                index
+                    .and_then(|i| params.get(i).cloned())
+                    .ok_or_else(|| malformed(&operand.kind, value))
+            }
+            "expression" => parse_expression(layout, params, value),
+            other => Err(LoadError::new(format!(
+                "an operand of kind {other} in an expression is not supported"
+            ))),
+        }
+    }
+}
+
+fn malformed(what: &str, value: &Value) -> LoadError {
+    LoadError::new(format!(
+        "the BMv2 JSON is malformed: {what} has the value {value}"
+    ))
+}
+
+fn arith_range(op: Arith, left: &Expr, right: &Expr) -> Range {
+    let (l, r) = (left.range(), right.range());
+    let any_negative = l.neg.is_some() || r.neg.is_some();
+    match op {
+        Arith::Add => {
+            let neg = any_negative.then(|| l.neg.unwrap_or(0).max(r.neg.unwrap_or(0)) + 1);
+            Range {
+                neg,
+                pos: l.pos.max(r.pos) + 1,
+            }
+        }
+        // A right operand of 0 is no reason for a sign; all others are.
+        Arith::Sub => Range::signed(
+            l.neg.unwrap_or(0).max(r.pos) + 1,
+            l.pos.max(r.neg.unwrap_or(0)) + 1,
+        ),
+        Arith::Mul if any_negative => {
+            let bits = l.magnitude() + r.magnitude();
+            Range::signed(bits, bits + 1)
+        }
+        Arith::Mul => Range::unsigned(l.pos + r.pos),
+        Arith::Div if !any_negative => l,
+        Arith::Rem if !any_negative => Range::unsigned(l.pos.min(r.pos)),
+        Arith::Div | Arith::Rem => Range::signed(HUGE, HUGE),
+        Arith::And => match (l.neg, r.neg) {
+            (None, None) => Range::unsigned(l.pos.min(r.pos)),
+            (None, Some(_)) => l,
+            (Some(_), None) => r,
+            (Some(a), Some(b)) => Range::signed(a.max(b).max(l.pos).max(r.pos), l.pos.max(r.pos)),
+        },
+        Arith::Or | Arith::Xor if any_negative => {
+            let bits = l.magnitude().max(r.magnitude());
+            Range::signed(bits, bits)
+        }
+        Arith::Or | Arith::Xor => Range::unsigned(l.pos.max(r.pos)),
+        Arith::Shl => {
+            let by = match right.as_constant() {
+                Some(c) => u32::try_from(c).unwrap_or(HUGE).min(HUGE),
+                None => 1u32.checked_shl(r.pos).unwrap_or(HUGE).min(HUGE),
+            };
+            match l.neg {
+                None => Range::unsigned(l.pos + by),
+                Some(neg) => Range::signed(neg + by, l.pos + by),
+            }
+        }
+        Arith::Shr => {
+            let by = right
+                .as_constant()
+                .and_then(|c| u32::try_from(c).ok())
+                .unwrap_or(0);
+            Range {
+                neg: l.neg.map(|n| n.saturating_sub(by)),
+                pos: l.pos.saturating_sub(by),
+            }
+        }
+        Arith::TwoCompMod | Arith::SatSigned => {
+            let bits = right
+                .as_constant()
+                .map_or(HUGE, |w| (w as u32).saturating_sub(1));
+            Range::signed(bits, bits)
+        }
+        Arith::SatUnsigned => Range::unsigned(right.as_constant().map_or(HUGE, |w| w as u32)),
+    }
+}
+
+fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<Expr, LoadError> {
+    // p4c wraps expressions in further expressions, and leaves in them.
+    if value.get("type").is_some() {
+        return Expr::parse(layout, params, &json::from_value("an expression", value)?);
+    }
+    let op = value
+        .get("op")
+        .and_then(Value::as_str)
+        .ok_or_else(|| malformed("an expression", value))?;
+    let has = |name: &str| value.get(name).is_some_and(|v| !v.is_null());
+    let operand = |name: &str| -> Result<Operand, LoadError> {
+        let v = value
+            .get(name)
+            .ok_or_else(|| malformed(&format!("operator {op}"), value))?;
+        json::from_value("an expression", v)
+    };
+    let parse = |name: &str| Expr::parse(layout, params, &operand(name)?);
+    let data = |name: &str| {
+        let e = parse(name)?;
+        if e.is_bool() {
+            Err(malformed(&format!("operator {op}"), value))
+        } else {
+            Ok(Box::new(e))
+        }
+    };
+    let boolean = |name: &str| {
+        let e = parse(name)?;
+        if e.is_bool() {
+            Ok(Box::new(e))
+        } else {
+            Err(malformed(&format!("operator {op}"), value))
+        }
+    };
+    let arith = |op: Arith| Ok(Expr::Arith(op, data("left")?, data("right")?));
+    let width_of = |expr: &Expr| match expr {
+        Expr::Arith(_, _, width) => width.as_constant().is_some_and(|w| (1..=128).contains(&w)),
+        _ => false,
+    };
+    let cast = |op_kind: Arith| {
+        let e = arith(op_kind)?;
+        if width_of(&e) {
+            Ok(e)
+        } else {
+            Err(LoadError::new(format!(
+                "operator {op} to a width that is not 1 to 128 bits"
+            )))
+        }
+    };
+    match op {
+        "+" if !has("left") => parse("right"),
+        "-" if !has("left") => Ok(Expr::Arith(
+            Arith::Sub,
+            Box::new(Expr::constant(0)),
+            data("right")?,
+        )),
+        "+" => arith(Arith::Add),
+        "-" => arith(Arith::Sub),
+        "*" => arith(Arith::Mul),
+        "/" => arith(Arith::Div),
+        "%" => arith(Arith::Rem),
+        "&" => arith(Arith::And),
+        "|" => arith(Arith::Or),
+        "^" => arith(Arith::Xor),
+        "<<" => arith(Arith::Shl),
+        ">>" => arith(Arith::Shr),
+        "~" => Ok(Expr::Not(data("right")?)),
+        "two_comp_mod" => cast(Arith::TwoCompMod),
+        "usat_cast" => cast(Arith::SatUnsigned),
+        "sat_cast" => cast(Arith::SatSigned),
+        "==" | "!=" => {
+            if operand("left")?.kind == "header" || operand("right")?.kind == "header" {
+                return Err(LoadError::new(format!(
+                    "operator {op} on whole headers is not supported"
+                )));
+            }
+            let (left, right) = (Box::new(parse("left")?), Box::new(parse("right")?));
+            match (left.is_bool(), right.is_bool(), op) {
+                (false, false, "==") => Ok(Expr::Compare(Relation::Eq, left, right)),
+                (false, false, _) => Ok(Expr::Compare(Relation::Ne, left, right)),
+                (true, true, "==") => Ok(Expr::Same(left, right)),
+                (true, true, _) => Ok(Expr::Negate(Box::new(Expr::Same(left, right)))),
+                _ => Err(malformed(&format!("operator {op}"), value)),
+            }
+        }
+        "<" => Ok(Expr::Compare(Relation::Lt, data("left")?, data("right")?)),
+        "<=" => Ok(Expr::Compare(Relation::Le, data("left")?, data("right")?)),
+        ">" => Ok(Expr::Compare(Relation::Lt, data("right")?, data("left")?)),
+        ">=" => Ok(Expr::Compare(Relation::Le, data("right")?, data("left")?)),
+        "and" => Ok(Expr::And(boolean("left")?, boolean("right")?)),
+        "or" => Ok(Expr::Or(boolean("left")?, boolean("right")?)),
+        "not" => Ok(Expr::Negate(boolean("right")?)),
+        "d2b" => Ok(Expr::ToBool(data("right")?)),
+        "b2d" => Ok(Expr::FromBool(boolean("right")?)),
+        "?" => {
+            let (yes, no) = (Box::new(parse("left")?), Box::new(parse("right")?));
+            if yes.is_bool() != no.is_bool() {
+                return Err(malformed("operator ?", value));
+            }
+            Ok(Expr::If(boolean("cond")?, yes, no))
+        }
+        "valid" => {
+            let header = operand("right")?;
+            let name = header
+                .value
+                .as_str()
+                .ok_or_else(|| malformed("operator valid", value))?;
+            let slot = layout.header(name)?.valid;
+            Ok(Expr::ToBool(Box::new(Expr::Load {
+                slot,
+                width: 1,
+                signed: false,
+            })))
+        }
+        _ => Err(LoadError::new(format!("operator {op} is not supported"))),
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Puts the lowered parts together.
+
+use super::emit::Label;
+use super::{Lowered, Lowering};
+use crate::code::{Code, FieldCode, HeaderCode, Input, Message, ParserErrors, Standard, TableCode};
+use crate::error::LoadError;
+use crate::json::{self, Document};
+use crate::layout::{self, Header, Layout};
+use crate::op::{Op, Slot, Use};
+use crate::schema::{ActionSchema, ParamSchema};
+
+impl Lowering<'_> {
+    /// The program, once all instructions are emitted.
+    pub fn finish(
+        self,
+        parser: Label,
+        ingress: Label,
+        egress: Label,
+    ) -> Result<Lowered, LoadError> {
+        let document = self.document;
+        let layout = self.layout;
+        let (ops, constants, place) = self.emitter.finish();
+
+        let mut template = vec![0; layout.constants];
+        template.extend(constants);
+        for header in layout.headers.iter().filter(|h| h.metadata) {
+            template[usize::from(header.valid)] = 1;
+        }
+
+        let mut read = vec![false; template.len()];
+        let mut written = vec![false; template.len()];
+        let mut mark = |slot: Slot, n: u16, to: Use| {
+            let range = usize::from(slot)..usize::from(slot) + usize::from(n);
+            let marks = if to == Use::Read {
+                &mut read
+            } else {
+                &mut written
+            };
+            marks[range].fill(true);
+        };
+        for op in &ops {
+            op.operands(&mut mark);
+            if let Op::AddHeader { header } = op {
+                let header = &layout.headers[usize::from(*header)];
+                mark(header.valid, header.slots, Use::Write);
+            }
+        }
+        for source in self.tables.iter().flat_map(|t| &t.keys) {
+            mark(source.slot, layout::words(source.width), Use::Read);
+        }
+        for (slot, wide) in self.messages.iter().flat_map(|m: &Message| &m.values) {
+            mark(*slot, if *wide { 2 } else { 1 }, Use::Read);
+        }
+        for input in self.calculations.iter().flat_map(|c| &c.inputs) {
+            if let Input::Field { slot, width, .. } = input {
+                mark(*slot, layout::words(*width), Use::Read);
+            }
+        }
+
+        let headers = layout
+            .headers
+            .iter()
+            .map(|h| header_code(h, &read, &written))
+            .collect();
+        let actions: Vec<ActionSchema> = document
+            .actions
+            .iter()
+            .map(|action| {
+                let params = action
+                    .runtime_data
+                    .iter()
+                    .map(|p| match u16::try_from(p.bitwidth) {
+                        Ok(width @ 1..=128) => Ok(ParamSchema {
+                            name: p.name.clone(),
+                            width,
+                        }),
+                        _ => Err(LoadError::new(format!(
+                            "parameter {} of action {} has {} bits; 1 to 128 are supported",
+                            p.name, action.name, p.bitwidth
+                        ))),
+                    });
+                Ok(ActionSchema {
+                    name: action.name.clone(),
+                    params: params.collect::<Result<_, _>>()?,
+                })
+            })
+            .collect::<Result<_, LoadError>>()?;
+
+        let mut tables = Vec::new();
+        let mut table_code = Vec::new();
+        for table in self.tables {
+            table_code.push(TableCode {
+                keys: table.keys,
+                actions: table
+                    .actions
+                    .iter()
+                    .map(|(code, _, _)| place(*code))
+                    .collect(),
+                next: table
+                    .actions
+                    .iter()
+                    .map(|(_, hit, miss)| (place(*hit), place(*miss)))
+                    .collect(),
+                default: table.default,
+                entries: table.entries,
+            });
+            tables.push(table.schema);
+        }
+        let code = Code {
+            ops,
+            parser: place(parser),
+            ingress: place(ingress),
+            egress: place(egress),
+            template,
+            state_slots: layout.state_slots,
+            params: layout.params,
+            headers,
+            deparse: deparse_order(document, &layout)?,
+            tables: table_code,
+            messages: self.messages,
+            calculations: self.calculations,
+            standard: standard(&layout)?,
+            errors: parser_errors(document),
+            queue_id: layout.metadata_by_suffix("queue_id"),
+        };
+        Ok(Lowered {
+            code,
+            tables,
+            actions,
+            registers: self.registers,
+            counters: self.counters,
+        })
+    }
+}
+
+/// Fields that nothing reads are not extracted, unless the header may have to
+/// be put together again because something in it is written.
+fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
+    let own = usize::from(header.valid)..usize::from(header.valid + header.slots);
+    let rebuilt = written[own].contains(&true);
+    let mut offset = 0;
+    let mut var = None;
+    let mut fields = Vec::new();
+    for field in &header.fields {
+        if field.var {
+            var = Some((field.slot, offset));
+        }
+        fields.push(FieldCode {
+            slot: field.slot,
+            width: field.width,
+            offset,
+            after_var: var.is_some() && !field.var,
+            var: field.var,
+        });
+        offset += u32::from(field.width);
+    }
+    let needed = |f: &&FieldCode| {
+        let slots = usize::from(f.slot)..usize::from(f.slot + layout::words(f.width));
+        !f.var && (rebuilt || read[slots].contains(&true))
+    };
+    HeaderCode {
+        valid: header.valid,
+        raw: header.raw,
+        slots: header.slots,
+        bytes: header.bits / 8,
+        max_bytes: header.max_bytes,
+        loads: fields.iter().filter(needed).copied().collect(),
+        fields,
+        var,
+    }
+}
+
+fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<u16>, LoadError> {
+    let [deparser] = document.deparsers.as_slice() else {
+        return Err(LoadError::new(format!(
+            "the program has {} deparsers, and v1model has one",
+            document.deparsers.len()
+        )));
+    };
+    let at = || json::position(&deparser.source_info);
+    if let Some(primitive) = deparser.primitives.first() {
+        let op = primitive
+            .get("op")
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or("?");
+        return Err(
+            LoadError::new(format!("the primitive {op} in a deparser is not supported")).at(at()),
+        );
+    }
+    deparser
+        .order
+        .iter()
+        .map(|name| {
+            layout
+                .header_index(name)
+                .map(|i| i as u16)
+                .map_err(|e| e.at(at()))
+        })
+        .collect()
+}
+
+fn standard(layout: &Layout) -> Result<Standard, LoadError> {
+    if layout.standard("egress_spec").is_none() {
+        return Err(LoadError::new(
+            "the program has no standard_metadata.egress_spec, so it is not for v1model",
+        ));
+    }
+    let slot = |name: &str| layout.standard(name).unwrap_or(layout.absent);
+    Ok(Standard {
+        ingress_port: slot("ingress_port"),
+        egress_spec: slot("egress_spec"),
+        egress_port: slot("egress_port"),
+        instance_type: slot("instance_type"),
+        packet_length: slot("packet_length"),
+        enq_timestamp: slot("enq_timestamp"),
+        enq_qdepth: slot("enq_qdepth"),
+        deq_timedelta: slot("deq_timedelta"),
+        deq_qdepth: slot("deq_qdepth"),
+        ingress_global_timestamp: slot("ingress_global_timestamp"),
+        egress_global_timestamp: slot("egress_global_timestamp"),
+        mcast_grp: layout.standard("mcast_grp").unwrap_or(layout.absent_zero),
+        egress_rid: slot("egress_rid"),
+        parser_error: slot("parser_error"),
+        priority: layout.standard("priority").unwrap_or(layout.absent_zero),
+    })
+}
+
+/// core.p4's errors; their numbers are p4c's, in the order of declaration.
+fn parser_errors(document: &Document) -> ParserErrors {
+    let value = |name: &str, otherwise: u64| {
+        document
+            .errors
+            .iter()
+            .find(|(n, _)| n == name)
+            .map_or(otherwise, |(_, v)| *v)
+    };
+    ParserErrors {
+        packet_too_short: value("PacketTooShort", 1),
+        header_too_short: value("HeaderTooShort", 4),
+        parser_timeout: value("ParserTimeout", 5),
+        parser_invalid_argument: value("ParserInvalidArgument", 6),
+    }
+}

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Instructions for expressions.
+//!
+//! Addition, multiplication and the bitwise operators give the right lower
+//! bits whatever the upper bits are, so they are done modulo 2^64 where only
+//! 64 bits are wanted. Comparisons, right shifts, divisions and saturation
+//! need exact operands: there the operands' ranges decide between 64 and 128
+//! bits, and what fits into neither is refused.
+
+use super::emit::{Emitter, Label};
+use super::expr::{Arith, Expr, Range, Relation};
+use crate::error::LoadError;
+use crate::layout::{self, Field};
+use crate::op::{Alu, Cmp, Op, Slot, mask_wide};
+
+/// How exact values are held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Lane {
+    wide: bool,
+    signed: bool,
+}
+
+fn lane(range: Range) -> Result<Lane, LoadError> {
+    let signed = range.neg.is_some();
+    match range.bits() {
+        0..=64 => Ok(Lane {
+            wide: false,
+            signed,
+        }),
+        65..=128 => Ok(Lane { wide: true, signed }),
+        _ => Err(LoadError::new(
+            "an expression needs exact values of more than 128 bits, which is not supported",
+        )),
+    }
+}
+
+impl Emitter {
+    /// The value modulo 2^64, in one slot. Exact when its range says so.
+    pub fn value(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
+        match expr {
+            Expr::Const {
+                magnitude,
+                negative,
+            } => {
+                let low = *magnitude as u64;
+                self.constant(if *negative { low.wrapping_neg() } else { low })
+            }
+            Expr::Load {
+                slot,
+                signed: false,
+                ..
+            } => Ok(*slot),
+            Expr::Load { slot, width, .. } if *width < 64 => {
+                let d = self.temporary(1)?;
+                self.push(Op::Sext {
+                    d,
+                    a: *slot,
+                    from: *width as u8,
+                });
+                Ok(d)
+            }
+            Expr::Load { slot, .. } => Ok(*slot),
+            Expr::Arith(op, left, right) => self.arith(*op, left, right),
+            Expr::Not(of) => {
+                let a = self.value(of)?;
+                let d = self.temporary(1)?;
+                self.push(Op::Not { d, a, w: 64 });
+                Ok(d)
+            }
+            Expr::If(cond, yes, no) => {
+                let c = self.boolean(cond)?;
+                let a = self.value(yes)?;
+                let b = self.value(no)?;
+                let d = self.temporary(1)?;
+                self.push(Op::Select { d, c, a, b });
+                Ok(d)
+            }
+            Expr::FromBool(of) => self.boolean(of),
+            _ => self.boolean(expr),
+        }
+    }
+
+    /// The value modulo 2^128, in two slots. Exact when its range says so.
+    pub fn value_wide(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
+        if let Expr::Const {
+            magnitude,
+            negative,
+        } = expr
+        {
+            let value = if *negative {
+                magnitude.wrapping_neg()
+            } else {
+                *magnitude
+            };
+            return self.constant_wide(value);
+        }
+        let range = expr.range();
+        if range.bits() <= 64 {
+            let a = self.value(expr)?;
+            let d = self.temporary(2)?;
+            if range.neg.is_some() {
+                self.push(Op::SextW { d, a, from: 64 });
+            } else {
+                let zero = self.constant(0)?;
+                self.push(Op::Mov { d, a });
+                self.push(Op::Mov { d: d + 1, a: zero });
+            }
+            return Ok(d);
+        }
+        match expr {
+            Expr::Load { width, .. } if *width > 128 => Err(LoadError::new(format!(
+                "a field of {width} bits in an expression; more than 128 bits are not supported there"
+            ))),
+            Expr::Load {
+                slot,
+                signed: false,
+                ..
+            } => Ok(*slot),
+            Expr::Load { slot, width, .. } => {
+                let d = self.temporary(2)?;
+                self.push(Op::SextW {
+                    d,
+                    a: *slot,
+                    from: *width as u8,
+                });
+                Ok(d)
+            }
+            Expr::Arith(op, left, right) => self.arith_wide(*op, left, right),
+            Expr::Not(of) => {
+                let a = self.value_wide(of)?;
+                let d = self.temporary(2)?;
+                self.push(Op::NotW { d, a });
+                Ok(d)
+            }
+            Expr::If(cond, yes, no) => {
+                let c = self.boolean(cond)?;
+                let a = self.value_wide(yes)?;
+                let b = self.value_wide(no)?;
+                let d = self.temporary(2)?;
+                self.push(Op::Select { d, c, a, b });
+                self.push(Op::Select {
+                    d: d + 1,
+                    c,
+                    a: a + 1,
+                    b: b + 1,
+                });
+                Ok(d)
+            }
+            _ => Err(LoadError::new("a boolean where a number is expected")),
+        }
+    }
+
+    /// An exact value of at most 64 bits that is not negative: an index, an
+    /// amount, a bound.
+    pub fn natural(&mut self, expr: &Expr, what: &str) -> Result<Slot, LoadError> {
+        let range = expr.range();
+        if range.neg.is_some() || range.bits() > 64 {
+            return Err(LoadError::new(format!(
+                "{what} may be negative or longer than 64 bits, which is not supported"
+            )));
+        }
+        self.value(expr)
+    }
+
+    fn arith(&mut self, op: Arith, left: &Expr, right: &Expr) -> Result<Slot, LoadError> {
+        if let Some(width) = mask_width(op, left, right).filter(|w| *w <= 64) {
+            let inner = if right.as_constant().is_some() {
+                left
+            } else {
+                right
+            };
+            let range = inner.range();
+            let a = self.value(inner)?;
+            if range.neg.is_none() && range.pos <= width {
+                return Ok(a);
+            }
+            if self.narrow_last(a, a, width as u8) {
+                return Ok(a);
+            }
+            let d = self.temporary(1)?;
+            self.push(Op::Cut {
+                d,
+                a,
+                w: width as u8,
+            });
+            return Ok(d);
+        }
+        match op {
+            Arith::TwoCompMod => {
+                let from = right.as_constant().unwrap_or(128);
+                let a = self.value(left)?;
+                if from >= 64 {
+                    return Ok(a);
+                }
+                let d = self.temporary(1)?;
+                self.push(Op::Sext {
+                    d,
+                    a,
+                    from: from as u8,
+                });
+                return Ok(d);
+            }
+            Arith::SatUnsigned | Arith::SatSigned => return self.saturate(op, left, right),
+            Arith::Shr => {
+                let held = lane(left.range())?;
+                if held.wide {
+                    return self.arith_wide(op, left, right);
+                }
+                let a = self.value(left)?;
+                let b = self.natural(right, "a shift amount")?;
+                let d = self.temporary(1)?;
+                self.push(if held.signed {
+                    Op::Sar { d, a, b, w: 64 }
+                } else {
+                    Op::Shr { d, a, b, w: 64 }
+                });
+                return Ok(d);
+            }
+            _ => {}
+        }
+        let (a, b) = match op {
+            Arith::Div | Arith::Rem => (
+                self.natural(left, "a dividend")?,
+                self.natural(right, "a divisor")?,
+            ),
+            Arith::Shl => (self.value(left)?, self.natural(right, "a shift amount")?),
+            _ => (self.value(left)?, self.value(right)?),
+        };
+        let d = self.temporary(1)?;
+        let w = 64;
+        self.push(match op {
+            Arith::Add => Op::Add { d, a, b, w },
+            Arith::Sub => Op::Sub { d, a, b, w },
+            Arith::Mul => Op::Mul { d, a, b, w },
+            Arith::And => Op::And { d, a, b, w },
+            Arith::Or => Op::Or { d, a, b, w },
+            Arith::Xor => Op::Xor { d, a, b, w },
+            Arith::Shl => Op::Shl { d, a, b, w },
+            Arith::Div => Op::Div { d, a, b, w },
+            _ => Op::Rem { d, a, b, w },
+        });
+        Ok(d)
+    }
+
+    fn arith_wide(&mut self, op: Arith, left: &Expr, right: &Expr) -> Result<Slot, LoadError> {
+        if let Some(width) = mask_width(op, left, right) {
+            let inner = if right.as_constant().is_some() {
+                left
+            } else {
+                right
+            };
+            let range = inner.range();
+            let a = self.value_wide(inner)?;
+            if range.neg.is_none() && range.pos <= width {
+                return Ok(a);
+            }
+            let d = self.temporary(2)?;
+            self.push(Op::CutW {
+                d,
+                a,
+                w: width as u8,
+            });
+            return Ok(d);
+        }
+        let mut alu = match op {
+            Arith::TwoCompMod => {
+                let from = right.as_constant().unwrap_or(128);
+                let a = self.value_wide(left)?;
+                let d = self.temporary(2)?;
+                self.push(Op::SextW {
+                    d,
+                    a,
+                    from: from as u8,
+                });
+                return Ok(d);
+            }
+            Arith::SatUnsigned | Arith::SatSigned => return self.saturate(op, left, right),
+            Arith::Div | Arith::Rem => {
+                return Err(LoadError::new(
+                    "a division of values longer than 64 bits is not supported",
+                ));
+            }
+            Arith::Add => Alu::Add,
+            Arith::Sub => Alu::Sub,
+            Arith::Mul => Alu::Mul,
+            Arith::And => Alu::And,
+            Arith::Or => Alu::Or,
+            Arith::Xor => Alu::Xor,
+            Arith::Shl => Alu::Shl,
+            Arith::Shr => Alu::Shr,
+        };
+        if alu == Alu::Shr && lane(left.range())?.signed {
+            alu = Alu::Sar;
+        }
+        let a = self.value_wide(left)?;
+        let b = match alu {
+            Alu::Shl | Alu::Shr | Alu::Sar => self.natural(right, "a shift amount")?,
+            _ => self.value_wide(right)?,
+        };
+        let d = self.temporary(2)?;
+        self.push(Op::AluW { d, a, b, alu });
+        Ok(d)
+    }
+
+    fn saturate(&mut self, op: Arith, left: &Expr, right: &Expr) -> Result<Slot, LoadError> {
+        let range = left.range();
+        if range.bits() > 127 {
+            return Err(LoadError::new(
+                "saturating arithmetic on more than 126 bits is not supported",
+            ));
+        }
+        let w = right.as_constant().unwrap_or(128) as u8;
+        let a = self.value_wide(left)?;
+        let d = self.temporary(2)?;
+        self.push(Op::SaturateW {
+            d,
+            a,
+            w,
+            signed: op == Arith::SatSigned,
+        });
+        Ok(d)
+    }
+
+    /// A boolean, 0 or 1, in one slot.
+    pub fn boolean(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
+        let w = 1;
+        match expr {
+            Expr::Bool(value) => self.constant(u64::from(*value)),
+            Expr::ToBool(of) if of.range() == Range::unsigned(1) => self.value(of),
+            Expr::ToBool(of) => self.compare(Relation::Ne, of, &Expr::constant(0)),
+            Expr::Compare(relation, left, right) => self.compare(*relation, left, right),
+            Expr::Same(left, right) => {
+                let (a, b) = (self.boolean(left)?, self.boolean(right)?);
+                let d = self.temporary(1)?;
+                self.push(Op::Compare {
+                    d,
+                    a,
+                    b,
+                    cmp: Cmp::Eq,
+                });
+                Ok(d)
+            }
+            Expr::And(left, right) => {
+                let (a, b) = (self.boolean(left)?, self.boolean(right)?);
+                let d = self.temporary(1)?;
+                self.push(Op::And { d, a, b, w });
+                Ok(d)
+            }
+            Expr::Or(left, right) => {
+                let (a, b) = (self.boolean(left)?, self.boolean(right)?);
+                let d = self.temporary(1)?;
+                self.push(Op::Or { d, a, b, w });
+                Ok(d)
+            }
+            Expr::Negate(of) => {
+                let a = self.boolean(of)?;
+                let d = self.temporary(1)?;
+                self.push(Op::Not { d, a, w });
+                Ok(d)
+            }
+            Expr::If(cond, yes, no) => {
+                let (c, a, b) = (self.boolean(cond)?, self.boolean(yes)?, self.boolean(no)?);
+                let d = self.temporary(1)?;
+                self.push(Op::Select { d, c, a, b });
+                Ok(d)
+            }
+            _ => Err(LoadError::new("a number where a boolean is expected")),
+        }
+    }
+
+    fn compare(
+        &mut self,
+        relation: Relation,
+        left: &Expr,
+        right: &Expr,
+    ) -> Result<Slot, LoadError> {
+        let held = comparison_lane(left, right)?;
+        let cmp = match (relation, held.signed) {
+            (Relation::Eq, _) => Cmp::Eq,
+            (Relation::Ne, _) => Cmp::Ne,
+            (Relation::Lt, false) => Cmp::Lt,
+            (Relation::Le, false) => Cmp::Le,
+            (Relation::Lt, true) => Cmp::LtS,
+            (Relation::Le, true) => Cmp::LeS,
+        };
+        let (a, b) = if held.wide {
+            (self.value_wide(left)?, self.value_wide(right)?)
+        } else {
+            (self.value(left)?, self.value(right)?)
+        };
+        let d = self.temporary(1)?;
+        self.push(if held.wide {
+            Op::CompareW { d, a, b, cmp }
+        } else {
+            Op::Compare { d, a, b, cmp }
+        });
+        Ok(d)
+    }
+
+    /// Jumps to `target` when the expression is `when`, else goes on.
+    pub fn branch(&mut self, expr: &Expr, when: bool, target: Label) -> Result<(), LoadError> {
+        let to = target.0;
+        match expr {
+            Expr::Negate(of) => return self.branch(of, !when, target),
+            Expr::And(left, right) | Expr::Or(left, right) => {
+                // The value of the left side that decides alone.
+                let decides = matches!(expr, Expr::Or(..));
+                if decides == when {
+                    self.branch(left, when, target)?;
+                    self.branch(right, when, target)?;
+                } else {
+                    let on = self.label();
+                    self.branch(left, decides, on)?;
+                    self.branch(right, when, target)?;
+                    self.bind(on);
+                }
+                return Ok(());
+            }
+            Expr::Compare(relation, left, right) => {
+                let held = comparison_lane(left, right)?;
+                let unsigned =
+                    !held.wide && (!held.signed || matches!(relation, Relation::Eq | Relation::Ne));
+                if unsigned {
+                    let (a, b) = (self.value(left)?, self.value(right)?);
+                    let zero = right.as_constant() == Some(0);
+                    self.push(match (relation, when) {
+                        (Relation::Eq, true) | (Relation::Ne, false) if zero => {
+                            Op::JumpIfNot { a, to }
+                        }
+                        (Relation::Eq, false) | (Relation::Ne, true) if zero => {
+                            Op::JumpIf { a, to }
+                        }
+                        (Relation::Eq, true) | (Relation::Ne, false) => Op::JumpEq { a, b, to },
+                        (Relation::Eq, false) | (Relation::Ne, true) => Op::JumpNe { a, b, to },
+                        (Relation::Lt, true) => Op::JumpLt { a, b, to },
+                        (Relation::Lt, false) => Op::JumpLe { a: b, b: a, to },
+                        (Relation::Le, true) => Op::JumpLe { a, b, to },
+                        (Relation::Le, false) => Op::JumpLt { a: b, b: a, to },
+                    });
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        let a = self.boolean(expr)?;
+        self.push(if when {
+            Op::JumpIf { a, to }
+        } else {
+            Op::JumpIfNot { a, to }
+        });
+        Ok(())
+    }
+
+    /// Assigns to a field, cutting the value to the field's width.
+    pub fn assign(&mut self, field: &Field, expr: &Expr) -> Result<(), LoadError> {
+        if field.var {
+            return Err(LoadError::new(format!(
+                "an assignment to the varbit field {} other than from a varbit is not supported",
+                field.name
+            )));
+        }
+        if field.width > 128 {
+            return match expr {
+                Expr::Load {
+                    slot,
+                    width,
+                    signed: false,
+                } if *width == field.width => {
+                    self.push(Op::Copy {
+                        d: field.slot,
+                        a: *slot,
+                        n: layout::words(*width),
+                    });
+                    Ok(())
+                }
+                _ => Err(LoadError::new(format!(
+                    "an expression for the field {} of {} bits; more than 128 bits are not supported",
+                    field.name, field.width
+                ))),
+            };
+        }
+        let range = expr.range();
+        let fits = !expr.is_bool() && range.neg.is_none() && range.pos <= u32::from(field.width)
+            || expr.is_bool();
+        if field.width > 64 {
+            let a = self.value_wide(expr)?;
+            self.push(if fits {
+                Op::MovW { d: field.slot, a }
+            } else {
+                Op::CutW {
+                    d: field.slot,
+                    a,
+                    w: field.width as u8,
+                }
+            });
+            return Ok(());
+        }
+        let w = field.width as u8;
+        let a = self.value(expr)?;
+        if self.narrow_last(a, field.slot, w) || (fits && self.redirect_last(a, field.slot)) {
+            return Ok(());
+        }
+        self.push(if fits {
+            Op::Mov { d: field.slot, a }
+        } else {
+            Op::Cut {
+                d: field.slot,
+                a,
+                w,
+            }
+        });
+        Ok(())
+    }
+
+    /// If the last instruction computes the temporary `a` and can cut its
+    /// result, lets it write `to` instead, cut to `width`.
+    fn narrow_last(&mut self, a: Slot, to: Slot, width: u8) -> bool {
+        if !self.is_temporary(a) {
+            return false;
+        }
+        match self.last_mut() {
+            Some(
+                Op::Add { d, w, .. }
+                | Op::Sub { d, w, .. }
+                | Op::Mul { d, w, .. }
+                | Op::And { d, w, .. }
+                | Op::Or { d, w, .. }
+                | Op::Xor { d, w, .. }
+                | Op::Not { d, w, .. }
+                | Op::Shl { d, w, .. }
+                | Op::Shr { d, w, .. }
+                | Op::Sar { d, w, .. }
+                | Op::Div { d, w, .. }
+                | Op::Rem { d, w, .. }
+                | Op::Cut { d, w, .. },
+            ) if *d == a => {
+                *d = to;
+                *w = (*w).min(width);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// If the last instruction computes the temporary `a`, lets it write `to`.
+    fn redirect_last(&mut self, a: Slot, to: Slot) -> bool {
+        if !self.is_temporary(a) {
+            return false;
+        }
+        match self.last_mut() {
+            Some(Op::Compare { d, .. } | Op::Select { d, .. } | Op::CompareW { d, .. })
+                if *d == a =>
+            {
+                *d = to;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// For `x & (2^k - 1)` or the reverse: k.
+fn mask_width(op: Arith, left: &Expr, right: &Expr) -> Option<u32> {
+    if op != Arith::And {
+        return None;
+    }
+    let mask = right.as_constant().or_else(|| left.as_constant())?;
+    let width = 128 - mask.leading_zeros();
+    (width > 0 && mask == mask_wide(width as u16)).then_some(width)
+}
+
+/// A lane that holds both sides exactly.
+fn comparison_lane(left: &Expr, right: &Expr) -> Result<Lane, LoadError> {
+    let (l, r) = (left.range(), right.range());
+    let signed = l.neg.is_some() || r.neg.is_some();
+    let bits = if signed {
+        let with_sign = |r: Range| r.neg.unwrap_or(0).max(r.pos) + 1;
+        with_sign(l).max(with_sign(r))
+    } else {
+        l.pos.max(r.pos)
+    };
+    match bits {
+        0..=64 => Ok(Lane {
+            wide: false,
+            signed,
+        }),
+        65..=128 => Ok(Lane { wide: true, signed }),
+        _ => Err(LoadError::new(
+            "a comparison needs values of more than 128 bits, which is not supported",
+        )),
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From BMv2 JSON to instructions.
+
+mod action;
+mod control;
+mod emit;
+mod expr;
+mod finish;
+mod generate;
+mod parser;
+mod tables;
+
+use crate::code::{Calculation, Code, Message};
+use crate::error::LoadError;
+use crate::json::{self, Document, Named};
+use crate::layout::Layout;
+use crate::schema::{ActionSchema, CounterSchema, RegisterSchema, TableSchema};
+use emit::{Emitter, Label};
+use std::collections::HashMap;
+
+/// A program as lowered: what packets need, and what the control plane sees.
+pub(crate) struct Lowered {
+    pub code: Code,
+    pub tables: Vec<TableSchema>,
+    pub actions: Vec<ActionSchema>,
+    pub registers: Vec<RegisterSchema>,
+    pub counters: Vec<CounterSchema>,
+}
+
+/// The work in progress.
+struct Lowering<'a> {
+    document: &'a Document,
+    layout: Layout,
+    emitter: Emitter,
+    registers: Vec<RegisterSchema>,
+    counters: Vec<CounterSchema>,
+    messages: Vec<Message>,
+    calculations: Vec<Calculation>,
+    /// Index of the JSON's action by its id.
+    action_ids: HashMap<u64, usize>,
+    /// Code of an action that tables call, by its index.
+    action_labels: Vec<Label>,
+    tables: Vec<tables::LoweredTable>,
+}
+
+/// Lowers BMv2 JSON.
+pub(crate) fn lower(text: &[u8]) -> Result<Lowered, LoadError> {
+    let document: Document = serde_json::from_slice(text)
+        .map_err(|e| LoadError::new(format!("this is not the BMv2 JSON of a P4 program: {e}")))?;
+    refuse_unsupported(&document)?;
+
+    // Each parameter takes two slots, so that arguments need no schema.
+    let params = document
+        .actions
+        .iter()
+        .map(|a| 2 * a.runtime_data.len())
+        .max()
+        .unwrap_or(0);
+    let layout = Layout::new(&document, params)?;
+    let mut emitter = Emitter::new(&layout);
+    let action_labels = document.actions.iter().map(|_| emitter.label()).collect();
+    let mut lowering = Lowering {
+        registers: registers(&document)?,
+        counters: document
+            .counter_arrays
+            .iter()
+            .filter(|c| !c.is_direct)
+            .map(|c| CounterSchema {
+                name: c.name.clone(),
+                size: c.size.unwrap_or(0),
+            })
+            .collect(),
+        messages: Vec::new(),
+        calculations: Vec::new(),
+        action_ids: document
+            .actions
+            .iter()
+            .enumerate()
+            .map(|(i, a)| (a.id, i))
+            .collect(),
+        action_labels,
+        tables: Vec::new(),
+        document: &document,
+        layout,
+        emitter,
+    };
+    let parser = lowering.parser()?;
+    let ingress = lowering.pipeline("ingress")?;
+    let egress = lowering.pipeline("egress")?;
+    lowering.called_actions()?;
+    lowering.finish(parser, ingress, egress)
+}
+
+impl Lowering<'_> {
+    fn register_index(&self, name: &str) -> Result<u16, LoadError> {
+        index_of(
+            self.registers.iter().map(|r| &r.name),
+            "register array",
+            name,
+        )
+    }
+
+    fn counter_index(&self, name: &str) -> Result<u16, LoadError> {
+        index_of(self.counters.iter().map(|c| &c.name), "counter array", name)
+    }
+}
+
+fn index_of<'n>(
+    mut names: impl Iterator<Item = &'n String>,
+    kind: &str,
+    name: &str,
+) -> Result<u16, LoadError> {
+    names
+        .position(|n| n == name)
+        .and_then(|i| u16::try_from(i).ok())
+        .ok_or_else(|| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: there is no {kind} {name}"
+            ))
+        })
+}
+
+fn registers(document: &Document) -> Result<Vec<RegisterSchema>, LoadError> {
+    document
+        .register_arrays
+        .iter()
+        .map(|r| {
+            let width = u16::try_from(r.bitwidth)
+                .ok()
+                .filter(|w| (1..=128).contains(w));
+            match width {
+                Some(width) => Ok(RegisterSchema {
+                    name: r.name.clone(),
+                    size: r.size,
+                    width,
+                }),
+                None => Err(LoadError::new(format!(
+                    "register {} has {} bits; 1 to 128 are supported",
+                    r.name, r.bitwidth
+                ))
+                .at(json::position(&r.source_info))),
+            }
+        })
+        .collect()
+}
+
+/// What this target does not have yet is refused here by name, at load, so
+/// that it can never be skipped when a packet comes.
+fn refuse_unsupported(document: &Document) -> Result<(), LoadError> {
+    let refuse = |kind: &str, list: &[Named]| match list.first() {
+        None => Ok(()),
+        Some(first) => Err(
+            LoadError::new(format!("{kind} {} is not supported", first.name))
+                .at(json::position(&first.source_info)),
+        ),
+    };
+    refuse("header stack", &document.header_stacks)?;
+    refuse("header union", &document.header_unions)?;
+    refuse("stack of header unions", &document.header_union_stacks)?;
+    refuse("parser value set", &document.parse_vsets)?;
+    refuse("meter", &document.meter_arrays)?;
+    refuse("checksum", &document.checksums)?;
+    refuse("extern instance", &document.extern_instances)?;
+    for pipeline in &document.pipelines {
+        refuse("action profile", &pipeline.action_profiles)?;
+    }
+    Ok(())
+}

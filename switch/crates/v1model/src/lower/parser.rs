@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The parser's states.
+
+use super::Lowering;
+use super::emit::Label;
+use super::expr::Expr;
+use crate::error::LoadError;
+use crate::json::{self, Operand, ParseState, ParserOp, Primitive};
+use crate::layout;
+use crate::op::{Op, Slot, mask};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// One part of a select key: where its value is.
+struct KeyPart {
+    slot: Slot,
+    width: u16,
+}
+
+impl Lowering<'_> {
+    /// The parser; gives its first instruction.
+    pub fn parser(&mut self) -> Result<Label, LoadError> {
+        let document = self.document;
+        let [parser] = document.parsers.as_slice() else {
+            return Err(LoadError::new(format!(
+                "the program has {} parsers, and v1model has one",
+                document.parsers.len()
+            )));
+        };
+        let mut labels: HashMap<&str, Label> = HashMap::new();
+        for state in &parser.parse_states {
+            labels.insert(&state.name, self.emitter.label());
+        }
+        let accept = self.emitter.label();
+        let target = |name: Option<&str>| match name {
+            None => Ok(accept),
+            Some(name) => labels.get(name).copied().ok_or_else(|| {
+                LoadError::new(format!(
+                    "the BMv2 JSON is malformed: parser {} has no state {name}",
+                    parser.name
+                ))
+            }),
+        };
+        let start = target(parser.init_state.as_deref())?;
+        let loops = has_loop(&parser.parse_states);
+        for state in &parser.parse_states {
+            self.emitter.bind(labels[state.name.as_str()]);
+            if loops {
+                self.emitter.push(Op::Tick);
+            }
+            let position = json::position(&state.source_info);
+            for op in &state.parser_ops {
+                let at = json::position(&op.source_info).or_else(|| position.clone());
+                self.parser_op(op).map_err(|e| {
+                    let message = format!("parser state {}: {}", state.name, e.message);
+                    LoadError { message, ..e }.at(at)
+                })?;
+                self.emitter.release_temporaries();
+            }
+            self.transitions(state, &target).map_err(|e| {
+                let message = format!("parser state {}: {}", state.name, e.message);
+                LoadError { message, ..e }.at(position)
+            })?;
+            self.emitter.release_temporaries();
+        }
+        self.emitter.bind(accept);
+        self.emitter.push(Op::End);
+        Ok(start)
+    }
+
+    fn parser_op(&mut self, op: &ParserOp) -> Result<(), LoadError> {
+        let operand = |index: usize| -> Result<Operand, LoadError> {
+            let value = op.parameters.get(index).unwrap_or(&Value::Null);
+            json::from_value(&format!("the parser operation {}", op.op), value)
+        };
+        match op.op.as_str() {
+            "extract" | "extract_VL" => {
+                let target = operand(0)?;
+                let name = target.value.as_str().filter(|_| target.kind == "regular");
+                let name = name.ok_or_else(|| {
+                    LoadError::new(format!("{} into a {} is not supported", op.op, target.kind))
+                })?;
+                let index = self.layout.header_index(name)? as u16;
+                let has_var = self.layout.header(name)?.var().is_some();
+                if op.op == "extract" {
+                    if has_var {
+                        return Err(LoadError::new(format!(
+                            "header {name} with a varbit field is extracted without its length"
+                        )));
+                    }
+                    self.emitter.push(Op::Extract { header: index });
+                } else {
+                    let length = Expr::parse(&self.layout, &[], &operand(1)?)?;
+                    let bits = self
+                        .emitter
+                        .natural(&length, "the length of a varbit field")?;
+                    self.emitter.push(Op::ExtractVar {
+                        header: index,
+                        bits,
+                    });
+                }
+                Ok(())
+            }
+            "set" => {
+                let (to, from) = (operand(0)?, operand(1)?);
+                if from.kind != "lookahead" {
+                    let value = Expr::parse(&self.layout, &[], &from)?;
+                    return self.assign_operand(&to, &value);
+                }
+                let part = self.lookahead(&from)?;
+                let value = Expr::Load {
+                    slot: part.slot,
+                    width: part.width,
+                    signed: false,
+                };
+                self.assign_operand(&to, &value)
+            }
+            "verify" => {
+                let condition = Expr::parse(&self.layout, &[], &operand(0)?)?;
+                let condition = if condition.is_bool() {
+                    condition
+                } else {
+                    Expr::ToBool(Box::new(condition))
+                };
+                let error = Expr::parse(&self.layout, &[], &operand(1)?)?;
+                let good = self.emitter.label();
+                self.emitter.branch(&condition, true, good)?;
+                let a = self.emitter.natural(&error, "an error")?;
+                self.emitter.push(Op::Fail { a });
+                self.emitter.bind(good);
+                Ok(())
+            }
+            "advance" => {
+                let bits = Expr::parse(&self.layout, &[], &operand(0)?)?;
+                let a = self.emitter.natural(&bits, "the length of advance()")?;
+                self.emitter.push(Op::Advance { a });
+                Ok(())
+            }
+            "shift" => {
+                let bytes = op.parameters.first().and_then(Value::as_u64).unwrap_or(0);
+                let a = self.emitter.constant(bytes.saturating_mul(8))?;
+                self.emitter.push(Op::Advance { a });
+                Ok(())
+            }
+            "primitive" => {
+                let value = op.parameters.first().unwrap_or(&Value::Null);
+                let primitive: Primitive = json::from_value("a parser's primitive", value)?;
+                self.primitive(&primitive, &[])
+                    .map_err(|e| e.at(json::position(&primitive.source_info)))
+            }
+            other => Err(LoadError::new(format!(
+                "the parser operation {other} is not supported"
+            ))),
+        }
+    }
+
+    /// Reads ahead into temporaries.
+    fn lookahead(&mut self, operand: &Operand) -> Result<KeyPart, LoadError> {
+        let (offset, width): (u64, u64) = json::from_value("a lookahead", &operand.value)?;
+        match (u16::try_from(offset), u16::try_from(width)) {
+            (Ok(offset), Ok(width @ 1..=64)) => {
+                let d = self.emitter.temporary(1)?;
+                self.emitter.push(Op::Lookahead {
+                    d,
+                    offset,
+                    width: width as u8,
+                });
+                Ok(KeyPart { slot: d, width })
+            }
+            (Ok(offset), Ok(width @ 65..=128)) => {
+                let d = self.emitter.temporary(2)?;
+                self.emitter.push(Op::LookaheadW {
+                    d,
+                    offset,
+                    width: width as u8,
+                });
+                Ok(KeyPart { slot: d, width })
+            }
+            _ => Err(LoadError::new(format!(
+                "a lookahead of {width} bits is not supported; the limit is 128"
+            ))),
+        }
+    }
+
+    fn transitions(
+        &mut self,
+        state: &ParseState,
+        target: &dyn Fn(Option<&str>) -> Result<Label, LoadError>,
+    ) -> Result<(), LoadError> {
+        let mut parts = Vec::new();
+        for part in &state.transition_key {
+            parts.push(match part.kind.as_str() {
+                "lookahead" => self.lookahead(part)?,
+                "field" => {
+                    let field = self.destination(part)?;
+                    if field.var {
+                        return Err(LoadError::new(
+                            "a select on a varbit field is not supported",
+                        ));
+                    }
+                    KeyPart {
+                        slot: field.slot,
+                        width: field.width,
+                    }
+                }
+                other => {
+                    return Err(LoadError::new(format!(
+                        "a select on a {other} is not supported"
+                    )));
+                }
+            });
+        }
+        let bytes: usize = parts.iter().map(|p| usize::from(p.width.div_ceil(8))).sum();
+        for transition in &state.transitions {
+            let to = target(transition.next_state.as_deref())?;
+            match transition.kind.as_deref() {
+                Some("default") => {
+                    self.emitter.push(Op::Jump { to: to.0 });
+                    return Ok(());
+                }
+                Some("hexstr") => {
+                    let text = transition.value.as_deref().unwrap_or("");
+                    let value = hex_bytes(text, bytes)?;
+                    let wanted = match transition.mask.as_deref() {
+                        Some(text) => hex_bytes(text, bytes)?,
+                        None => vec![0xff; bytes],
+                    };
+                    self.select_case(&parts, &value, &wanted, to)?;
+                }
+                other => {
+                    return Err(LoadError::new(format!(
+                        "a transition of kind {} is not supported",
+                        other.unwrap_or("(none)")
+                    )));
+                }
+            }
+        }
+        // Nothing matched: BMv2 accepts without an error.
+        let accept = target(None)?;
+        self.emitter.push(Op::Jump { to: accept.0 });
+        Ok(())
+    }
+
+    /// Jumps to `to` when all parts have the wanted values under the masks,
+    /// both given as byte-padded parts one after the other.
+    fn select_case(
+        &mut self,
+        parts: &[KeyPart],
+        value: &[u8],
+        masks: &[u8],
+        to: Label,
+    ) -> Result<(), LoadError> {
+        // (slot, mask or None for all bits, value) of each 64-bit word.
+        let mut words: Vec<(Slot, Option<u64>, u64)> = Vec::new();
+        let mut at = 0;
+        for part in parts {
+            let bytes = usize::from(part.width.div_ceil(8));
+            for word in 0..layout::words(part.width) {
+                let bits = (part.width - 64 * word).min(64) as u8;
+                let full = mask(bits);
+                let wanted = be_word(&masks[at..at + bytes], usize::from(word)) & full;
+                let value = be_word(&value[at..at + bytes], usize::from(word));
+                if wanted != 0 {
+                    let under = (wanted != full).then_some(wanted);
+                    words.push((part.slot + word, under, value & wanted));
+                }
+            }
+            at += bytes;
+        }
+        let Some((last, others)) = words.split_last() else {
+            self.emitter.push(Op::Jump { to: to.0 });
+            return Ok(());
+        };
+        let other_case = self.emitter.label();
+        for word in others {
+            let (a, b) = self.masked(*word)?;
+            self.emitter.push(Op::JumpNe {
+                a,
+                b,
+                to: other_case.0,
+            });
+        }
+        let (a, b) = self.masked(*last)?;
+        self.emitter.push(Op::JumpEq { a, b, to: to.0 });
+        self.emitter.bind(other_case);
+        Ok(())
+    }
+
+    fn masked(&mut self, word: (Slot, Option<u64>, u64)) -> Result<(Slot, Slot), LoadError> {
+        let (slot, under, value) = word;
+        let b = self.emitter.constant(value)?;
+        let a = match under {
+            None => slot,
+            Some(mask) => {
+                let mask = self.emitter.constant(mask)?;
+                let d = self.emitter.temporary(1)?;
+                self.emitter.push(Op::And {
+                    d,
+                    a: slot,
+                    b: mask,
+                    w: 64,
+                });
+                self.emitter.free_temporary(d);
+                d
+            }
+        };
+        Ok((a, b))
+    }
+}
+
+/// Whether some state can be visited twice.
+fn has_loop(states: &[ParseState]) -> bool {
+    fn visit<'s>(
+        name: &'s str,
+        edges: &HashMap<&'s str, Vec<&'s str>>,
+        open: &mut HashSet<&'s str>,
+        done: &mut HashSet<&'s str>,
+    ) -> bool {
+        if done.contains(name) {
+            return false;
+        }
+        if !open.insert(name) {
+            return true;
+        }
+        let found = edges
+            .get(name)
+            .is_some_and(|next| next.iter().any(|next| visit(next, edges, open, done)));
+        open.remove(name);
+        done.insert(name);
+        found
+    }
+    let edges: HashMap<&str, Vec<&str>> = states
+        .iter()
+        .map(|s| {
+            let next = s.transitions.iter().filter_map(|t| t.next_state.as_deref());
+            (s.name.as_str(), next.collect())
+        })
+        .collect();
+    let mut done = HashSet::new();
+    states
+        .iter()
+        .any(|s| visit(&s.name, &edges, &mut HashSet::new(), &mut done))
+}
+
+/// A hexadecimal string as exactly so many bytes.
+fn hex_bytes(text: &str, bytes: usize) -> Result<Vec<u8>, LoadError> {
+    let bad = || {
+        LoadError::new(format!(
+            "the BMv2 JSON is malformed: {text} is no value for a select over {bytes} bytes"
+        ))
+    };
+    let digits = text
+        .strip_prefix("0x")
+        .unwrap_or(text)
+        .trim_start_matches('0');
+    if digits.len() > 2 * bytes || !digits.is_ascii() {
+        return Err(bad());
+    }
+    let padded = format!("{digits:0>width$}", width = 2 * bytes);
+    (0..bytes)
+        .map(|i| u8::from_str_radix(&padded[2 * i..2 * i + 2], 16).map_err(|_| bad()))
+        .collect()
+}
+
+/// The 64-bit word number `word`, counted from the end, of a big-endian number.
+fn be_word(bytes: &[u8], word: usize) -> u64 {
+    let end = bytes.len() - (8 * word).min(bytes.len());
+    let start = end.saturating_sub(8);
+    bytes[start..end]
+        .iter()
+        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{be_word, hex_bytes};
+
+    #[test]
+    fn select_values_are_padded_and_split() {
+        assert_eq!(hex_bytes("0x0aba03", 3).unwrap(), [0x0a, 0xba, 0x03]);
+        assert_eq!(hex_bytes("0x6", 2).unwrap(), [0, 6]);
+        assert!(hex_bytes("0x10000", 2).is_err());
+        assert!(hex_bytes("0xzz", 1).is_err());
+        let address: Vec<u8> = (0..16).collect();
+        assert_eq!(be_word(&address, 0), 0x0809_0a0b_0c0d_0e0f);
+        assert_eq!(be_word(&address, 1), 0x0001_0203_0405_0607);
+        assert_eq!(be_word(&address[..9], 1), 0);
+    }
+}

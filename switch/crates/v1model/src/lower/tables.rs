@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tables: keys, actions, entries that P4 gives.
+
+use super::Lowering;
+use super::control::next_of;
+use super::emit::Label;
+use super::expr::Expr;
+use crate::error::LoadError;
+use crate::json::{self, ConstEntry, Key, Table};
+use crate::op::mask_wide;
+use crate::schema::{ActionCall, ActionId, EntryKey, KeySchema, Match, MatchKind, TableSchema};
+use crate::table::KeySource;
+use serde_json::Value;
+
+/// A table whose places in the code are not known yet.
+pub(super) struct LoweredTable {
+    pub schema: TableSchema,
+    pub keys: Vec<KeySource>,
+    /// For each action: its code, and where to go on after a hit and a miss.
+    /// Empty when the table's action was put in place.
+    pub actions: Vec<(Label, Label, Label)>,
+    pub default: ActionCall,
+    pub entries: Vec<(EntryKey, ActionCall)>,
+}
+
+impl Lowering<'_> {
+    /// Index of an action by the JSON's id.
+    pub fn action_index(&self, id: u64) -> Result<usize, LoadError> {
+        self.action_ids.get(&id).copied().ok_or_else(|| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: there is no action with id {id}"
+            ))
+        })
+    }
+
+    /// For a table that always does the same: which action, with what arguments.
+    pub fn constant_call(&self, table: &Table) -> Result<Option<(usize, Vec<Expr>)>, LoadError> {
+        match &table.default_entry {
+            Some(default)
+                if table.key.is_empty()
+                    && default.action_const
+                    && default.action_entry_const
+                    && !table.with_counters =>
+            {
+                let args = default.action_data.iter().map(|a| json::unsigned(a));
+                let args = args
+                    .map(|a| a.map(Expr::constant))
+                    .collect::<Result<_, _>>()?;
+                Ok(Some((self.action_index(default.action_id)?, args)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Keeps the schema of a table whose action was put in place.
+    pub fn note_constant_table(&mut self, table: &Table) -> Result<(), LoadError> {
+        let schema = self.schema(table)?;
+        let default = self.default(table)?;
+        self.tables.push(LoweredTable {
+            schema,
+            keys: Vec::new(),
+            actions: Vec::new(),
+            default,
+            entries: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Lowers a table that is looked up; gives its index.
+    pub fn table(
+        &mut self,
+        table: &Table,
+        label: &dyn Fn(Option<&str>) -> Result<Label, LoadError>,
+    ) -> Result<u16, LoadError> {
+        if table.kind != "simple" {
+            return Err(LoadError::new(format!(
+                "table {} of kind {} is not supported",
+                table.name, table.kind
+            )));
+        }
+        if table.support_timeout {
+            return Err(LoadError::new(format!(
+                "table {}: idle timeouts are not supported",
+                table.name
+            )));
+        }
+        if let Some(meter) = &table.direct_meters {
+            return Err(LoadError::new(format!(
+                "table {}: the direct meter {meter} is not supported",
+                table.name
+            )));
+        }
+        let schema = self.schema(table)?;
+        let mut keys = Vec::new();
+        for key in &table.key {
+            keys.push(self.key_source(key)?);
+        }
+        for (key, source) in schema.keys.iter().zip(&keys) {
+            let limit = if key.kind == MatchKind::Range {
+                64
+            } else {
+                128
+            };
+            if source.width > limit {
+                return Err(LoadError::new(format!(
+                    "table {}: key field {} of {} bits is not supported; the limit is {limit}",
+                    table.name, key.name, source.width
+                )));
+            }
+        }
+        if !schema.needs_priority()
+            && schema
+                .keys
+                .iter()
+                .filter(|k| k.kind == MatchKind::Lpm)
+                .count()
+                > 1
+        {
+            return Err(LoadError::new(format!(
+                "table {} with more than one lpm key field is not supported",
+                table.name
+            )));
+        }
+        let mut actions = Vec::new();
+        for id in &table.action_ids {
+            let index = self.action_index(*id)?;
+            let name = &self.document.actions[index].name;
+            actions.push((
+                self.action_labels[index],
+                label(next_of(table, name, true))?,
+                label(next_of(table, name, false))?,
+            ));
+        }
+        let default = self.default(table)?;
+        let mut entries = Vec::new();
+        for entry in table.entries.iter().flatten() {
+            let read = self.const_entry(&schema, entry);
+            entries.push(read.map_err(|e| e.at(json::position(&entry.source_info)))?);
+        }
+        self.tables.push(LoweredTable {
+            schema,
+            keys,
+            actions,
+            default,
+            entries,
+        });
+        u16::try_from(self.tables.len() - 1)
+            .map_err(|_| LoadError::new("the program has more tables than are supported"))
+    }
+
+    fn schema(&self, table: &Table) -> Result<TableSchema, LoadError> {
+        if table.action_ids.len() != table.actions.len() {
+            return Err(LoadError::new(format!(
+                "the BMv2 JSON is malformed: table {} has {} actions with {} ids",
+                table.name,
+                table.actions.len(),
+                table.action_ids.len()
+            )));
+        }
+        let actions = table.action_ids.iter().map(|id| self.action_index(*id));
+        let actions = actions
+            .map(|i| i.map(|i| ActionId(i as u32)))
+            .collect::<Result<_, _>>()?;
+        let const_default = table
+            .default_entry
+            .as_ref()
+            .is_some_and(|d| d.action_const || d.action_entry_const);
+        Ok(TableSchema {
+            name: table.name.clone(),
+            keys: table
+                .key
+                .iter()
+                .map(|k| self.key_schema(k))
+                .collect::<Result<_, _>>()?,
+            actions,
+            size: table.max_size,
+            const_entries: table.entries.is_some(),
+            const_default,
+            direct_counter: table.with_counters,
+            hidden: self.constant_call(table)?.is_some(),
+        })
+    }
+
+    fn key_schema(&self, key: &Key) -> Result<KeySchema, LoadError> {
+        let kind = match key.match_type.as_str() {
+            "exact" | "valid" => MatchKind::Exact,
+            "lpm" => MatchKind::Lpm,
+            "ternary" => MatchKind::Ternary,
+            "range" => MatchKind::Range,
+            "optional" => MatchKind::Optional,
+            other => {
+                return Err(LoadError::new(format!(
+                    "the match kind {other} is not supported"
+                )));
+            }
+        };
+        let source = self.key_source(key)?;
+        let name = key.name.clone().unwrap_or_else(|| match &key.target {
+            Value::Array(parts) => {
+                let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+                parts.join(".")
+            }
+            other => other.as_str().unwrap_or_default().to_owned(),
+        });
+        Ok(KeySchema {
+            name,
+            kind,
+            width: source.width,
+        })
+    }
+
+    fn key_source(&self, key: &Key) -> Result<KeySource, LoadError> {
+        if let Some(header) = key.target.as_str() {
+            let valid = self.layout.header(header)?.valid;
+            return Ok(KeySource {
+                slot: valid,
+                valid,
+                width: 1,
+                mask: 1,
+            });
+        }
+        let (header, field): (String, String) = json::from_value("a table's key", &key.target)?;
+        let (header, field) = self.layout.field(&header, &field)?;
+        if field.var {
+            return Err(LoadError::new(format!(
+                "a match on the varbit field {} is not supported",
+                field.name
+            )));
+        }
+        let mask = match &key.mask {
+            Some(text) => json::unsigned(text)?,
+            None => mask_wide(field.width),
+        };
+        Ok(KeySource {
+            slot: field.slot,
+            valid: header.valid,
+            width: field.width,
+            mask,
+        })
+    }
+
+    fn default(&self, table: &Table) -> Result<ActionCall, LoadError> {
+        match &table.default_entry {
+            Some(default) => self.call(default.action_id, &default.action_data),
+            None => Err(LoadError::new(format!(
+                "table {} without a default entry is not supported",
+                table.name
+            ))),
+        }
+    }
+
+    fn call(&self, id: u64, data: &[String]) -> Result<ActionCall, LoadError> {
+        let index = self.action_index(id)?;
+        let action = &self.document.actions[index];
+        if action.runtime_data.len() != data.len() {
+            return Err(LoadError::new(format!(
+                "the BMv2 JSON is malformed: action {} is called with {} arguments",
+                action.name,
+                data.len()
+            )));
+        }
+        let args = data
+            .iter()
+            .map(|a| json::unsigned(a))
+            .collect::<Result<_, _>>()?;
+        Ok(ActionCall {
+            action: ActionId(index as u32),
+            args,
+        })
+    }
+
+    fn const_entry(
+        &self,
+        schema: &TableSchema,
+        entry: &ConstEntry,
+    ) -> Result<(EntryKey, ActionCall), LoadError> {
+        let malformed = || {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: an entry of table {} does not fit its key",
+                schema.name
+            ))
+        };
+        if entry.match_key.len() != schema.keys.len() {
+            return Err(malformed());
+        }
+        let mut matches = Vec::new();
+        for (field, given) in schema.keys.iter().zip(&entry.match_key) {
+            let number = |value: &Option<String>| -> Result<u128, LoadError> {
+                json::unsigned(value.as_deref().ok_or_else(malformed)?)
+            };
+            let key = match &given.key {
+                Some(Value::String(text)) => json::unsigned(text)?,
+                Some(Value::Bool(valid)) => u128::from(*valid),
+                _ => 0,
+            };
+            matches.push(match field.kind {
+                MatchKind::Exact => Match::Exact(key),
+                MatchKind::Lpm => {
+                    let prefix_len = given.prefix_length.ok_or_else(malformed)?;
+                    let behind = mask_wide(field.width - prefix_len.min(field.width));
+                    Match::Lpm {
+                        value: key & !behind,
+                        prefix_len,
+                    }
+                }
+                MatchKind::Ternary => {
+                    let mask = number(&given.mask)?;
+                    Match::Ternary {
+                        value: key & mask,
+                        mask,
+                    }
+                }
+                MatchKind::Range => Match::Range {
+                    low: number(&given.start)?,
+                    high: number(&given.end)?,
+                },
+                // The format writes optional entries as ternary ones.
+                MatchKind::Optional => {
+                    let mask = match &given.mask {
+                        Some(text) => json::unsigned(text)?,
+                        None => u128::from(given.key.is_some()),
+                    };
+                    Match::Optional((mask != 0).then_some(key))
+                }
+            });
+        }
+        // In the JSON the lowest number is the highest priority.
+        let priority = if schema.needs_priority() {
+            i32::try_from(i64::from(i32::MAX) - entry.priority).map_err(|_| malformed())?
+        } else {
+            0
+        };
+        let action = self.call(
+            entry.action_entry.action_id,
+            &entry.action_entry.action_data,
+        )?;
+        Ok((EntryKey { matches, priority }, action))
+    }
+}

@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs instructions for a packet.
+
+use crate::bits;
+use crate::code::{Calculation, Code, HeaderCode, Input};
+use crate::op::{Alu, Cmp, Op, Pc, Slot, mask, mask_wide};
+use crate::packet::Packet;
+use crate::program::Program;
+use crate::state::State;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// At the end, or at `exit`.
+    Done,
+    /// An assertion failed; the packet must be dropped.
+    Failed,
+}
+
+/// Visits of parser states that a packet may cause where states can repeat.
+const MOST_VISITS: u32 = 4096;
+
+fn pair(phv: &[u64], slot: Slot) -> u128 {
+    let at = usize::from(slot);
+    u128::from(phv[at]) | u128::from(phv[at + 1]) << 64
+}
+
+fn set_pair(phv: &mut [u64], slot: Slot, value: u128) {
+    let at = usize::from(slot);
+    phv[at] = value as u64;
+    phv[at + 1] = (value >> 64) as u64;
+}
+
+/// Runs from `start` until the parser or pipeline ends. `bytes`: the frame's
+/// length as received, which counters add.
+pub(crate) fn run(
+    program: &Program,
+    state: &mut State,
+    start: Pc,
+    packet: &mut Packet,
+    bytes: u64,
+) -> Outcome {
+    let code: &Code = &program.code;
+    let ops = code.ops.as_slice();
+    let phv = packet.phv.as_mut_slice();
+    let mut pc = start as usize;
+    let mut return_to = 0usize;
+    let mut visits = 0;
+    macro_rules! at {
+        ($slot:expr) => {
+            phv[usize::from($slot)]
+        };
+    }
+    macro_rules! jump {
+        ($to:expr) => {{
+            pc = $to as usize;
+            continue;
+        }};
+    }
+    // Stops the parser with an error of core.p4 or of the program.
+    macro_rules! fail {
+        ($error:expr) => {{
+            let error = $error;
+            at!(code.standard.parser_error) = error;
+            return Outcome::Done;
+        }};
+    }
+    loop {
+        match ops[pc] {
+            Op::Mov { d, a } => at!(d) = at!(a),
+            Op::Cut { d, a, w } => at!(d) = at!(a) & mask(w),
+            Op::Add { d, a, b, w } => at!(d) = at!(a).wrapping_add(at!(b)) & mask(w),
+            Op::Sub { d, a, b, w } => at!(d) = at!(a).wrapping_sub(at!(b)) & mask(w),
+            Op::Mul { d, a, b, w } => at!(d) = at!(a).wrapping_mul(at!(b)) & mask(w),
+            Op::And { d, a, b, w } => at!(d) = at!(a) & at!(b) & mask(w),
+            Op::Or { d, a, b, w } => at!(d) = (at!(a) | at!(b)) & mask(w),
+            Op::Xor { d, a, b, w } => at!(d) = (at!(a) ^ at!(b)) & mask(w),
+            Op::Not { d, a, w } => at!(d) = !at!(a) & mask(w),
+            Op::Shl { d, a, b, w } => {
+                let by = at!(b);
+                at!(d) = if by < 64 { at!(a) << by & mask(w) } else { 0 };
+            }
+            Op::Shr { d, a, b, w } => {
+                let by = at!(b);
+                at!(d) = if by < 64 { at!(a) >> by & mask(w) } else { 0 };
+            }
+            Op::Sar { d, a, b, w } => {
+                let by = at!(b).min(63);
+                at!(d) = ((at!(a) as i64 >> by) as u64) & mask(w);
+            }
+            Op::Div { d, a, b, w } => at!(d) = at!(a).checked_div(at!(b)).unwrap_or(0) & mask(w),
+            Op::Rem { d, a, b, w } => at!(d) = at!(a).checked_rem(at!(b)).unwrap_or(0) & mask(w),
+            Op::Sext { d, a, from } => {
+                let shift = 64 - u32::from(from);
+                at!(d) = ((at!(a) << shift) as i64 >> shift) as u64;
+            }
+            Op::Compare { d, a, b, cmp } => {
+                let (x, y) = (at!(a), at!(b));
+                at!(d) = u64::from(match cmp {
+                    Cmp::Eq => x == y,
+                    Cmp::Ne => x != y,
+                    Cmp::Lt => x < y,
+                    Cmp::Le => x <= y,
+                    Cmp::LtS => (x as i64) < y as i64,
+                    Cmp::LeS => x as i64 <= y as i64,
+                });
+            }
+            Op::Select { d, c, a, b } => at!(d) = if at!(c) != 0 { at!(a) } else { at!(b) },
+
+            Op::MovW { d, a } => {
+                let value = pair(phv, a);
+                set_pair(phv, d, value);
+            }
+            Op::CutW { d, a, w } => {
+                let value = pair(phv, a) & mask_wide(u16::from(w));
+                set_pair(phv, d, value);
+            }
+            Op::AluW { d, a, b, alu } => {
+                let value = alu_wide(phv, a, b, alu);
+                set_pair(phv, d, value);
+            }
+            Op::NotW { d, a } => {
+                let value = !pair(phv, a);
+                set_pair(phv, d, value);
+            }
+            Op::SextW { d, a, from } => {
+                let value = if from > 64 {
+                    pair(phv, a)
+                } else {
+                    u128::from(at!(a))
+                };
+                let shift = 128 - u32::from(from);
+                set_pair(phv, d, ((value << shift) as i128 >> shift) as u128);
+            }
+            Op::CompareW { d, a, b, cmp } => {
+                let (x, y) = (pair(phv, a), pair(phv, b));
+                at!(d) = u64::from(match cmp {
+                    Cmp::Eq => x == y,
+                    Cmp::Ne => x != y,
+                    Cmp::Lt => x < y,
+                    Cmp::Le => x <= y,
+                    Cmp::LtS => (x as i128) < y as i128,
+                    Cmp::LeS => x as i128 <= y as i128,
+                });
+            }
+            Op::SaturateW { d, a, w, signed } => {
+                let value = pair(phv, a) as i128;
+                let bits = u16::from(w);
+                // A source of at most 127 bits is below any wider bound.
+                let most = |bits: u16| mask_wide(bits.min(127)) as i128;
+                let value = if signed {
+                    let high = most(bits - 1);
+                    value.clamp(-high - 1, high)
+                } else {
+                    value.clamp(0, most(bits))
+                };
+                set_pair(phv, d, value as u128);
+            }
+            Op::Copy { d, a, n } => {
+                let from = usize::from(a);
+                phv.copy_within(from..from + usize::from(n), usize::from(d));
+            }
+
+            Op::Jump { to } => jump!(to),
+            Op::JumpIf { a, to } => {
+                if at!(a) != 0 {
+                    jump!(to);
+                }
+            }
+            Op::JumpIfNot { a, to } => {
+                if at!(a) == 0 {
+                    jump!(to);
+                }
+            }
+            Op::JumpEq { a, b, to } => {
+                if at!(a) == at!(b) {
+                    jump!(to);
+                }
+            }
+            Op::JumpNe { a, b, to } => {
+                if at!(a) != at!(b) {
+                    jump!(to);
+                }
+            }
+            Op::JumpLt { a, b, to } => {
+                if at!(a) < at!(b) {
+                    jump!(to);
+                }
+            }
+            Op::JumpLe { a, b, to } => {
+                if at!(a) <= at!(b) {
+                    jump!(to);
+                }
+            }
+            Op::Apply { table } => {
+                let table = usize::from(table);
+                let found = state.tables[table].lookup(phv, bytes);
+                let action = usize::from(found.action);
+                let lowered = &code.tables[table];
+                let (hit, miss) = lowered.next[action];
+                return_to = if found.hit { hit } else { miss } as usize;
+                phv[code.params..code.params + found.args.len()].copy_from_slice(found.args);
+                jump!(lowered.actions[action]);
+            }
+            Op::Return => {
+                pc = return_to;
+                continue;
+            }
+            Op::End => return Outcome::Done,
+
+            Op::RegisterRead {
+                d,
+                index,
+                register,
+                w,
+            } => {
+                let (at, register) = (at!(index), usize::from(register));
+                match state.registers[register].narrow.get(at as usize) {
+                    Some(cell) => at!(d) = *cell & mask(w),
+                    None => state.past_the_end(&program.registers[register].name, at),
+                }
+            }
+            Op::RegisterWrite { a, index, register } => {
+                let (at, register) = (at!(index), usize::from(register));
+                let cells = &mut state.registers[register];
+                match cells.narrow.get_mut(at as usize) {
+                    Some(cell) => *cell = at!(a) & cells.mask,
+                    None => state.past_the_end(&program.registers[register].name, at),
+                }
+            }
+            Op::RegisterReadW {
+                d,
+                index,
+                register,
+                w,
+            } => {
+                let (at, register) = (at!(index), usize::from(register));
+                let cells = &state.registers[register];
+                let wide = cells.wide.get(at as usize).copied();
+                match wide.or_else(|| cells.narrow.get(at as usize).map(|c| u128::from(*c))) {
+                    Some(cell) => set_pair(phv, d, cell & mask_wide(u16::from(w))),
+                    None => state.past_the_end(&program.registers[register].name, at),
+                }
+            }
+            Op::RegisterWriteW { a, index, register } => {
+                let (at, register) = (at!(index), usize::from(register));
+                let value = pair(phv, a);
+                let cells = &mut state.registers[register];
+                match cells.wide.get_mut(at as usize) {
+                    Some(cell) => *cell = value & mask_wide(cells.width),
+                    None => state.past_the_end(&program.registers[register].name, at),
+                }
+            }
+            Op::Count { counter, index } => {
+                let (at, counter) = (at!(index), usize::from(counter));
+                match state.counters[counter].get_mut(at as usize) {
+                    Some(cell) => {
+                        cell.packets += 1;
+                        cell.bytes += bytes;
+                    }
+                    None => state.past_the_end(&program.counters[counter].name, at),
+                }
+            }
+            Op::Random { d, low, high, w } => {
+                if let Some(value) = state.random.uniform(at!(low), at!(high)) {
+                    at!(d) = value & mask(w);
+                }
+            }
+            Op::Hash {
+                d,
+                calculation,
+                base,
+                size,
+            } => {
+                let hash = hash(&code.calculations[usize::from(calculation)], phv);
+                at!(d) = at!(base).wrapping_add(hash % at!(size).max(1));
+            }
+            Op::MarkToDrop => {
+                at!(code.standard.egress_spec) = u64::from(state.drop_port);
+                at!(code.standard.mcast_grp) = 0;
+            }
+            Op::AddHeader { header } => {
+                let header = &code.headers[usize::from(header)];
+                if at!(header.valid) == 0 {
+                    let first = usize::from(header.valid);
+                    phv[first..first + usize::from(header.slots)].fill(0);
+                    at!(header.valid) = 1;
+                }
+            }
+            Op::RemoveHeader { header } => at!(code.headers[usize::from(header)].valid) = 0,
+            Op::Log { message } => log(code, state, phv, message),
+            Op::Assert { a, message } => {
+                if at!(a) == 0 {
+                    state.assertions += 1;
+                    log(code, state, phv, message);
+                    return Outcome::Failed;
+                }
+            }
+
+            Op::Extract { header } => {
+                let header = &code.headers[usize::from(header)];
+                let at = packet.payload;
+                if packet.len - at < header.bytes as usize {
+                    fail!(code.errors.packet_too_short);
+                }
+                extract(header, &packet.frame, at, 0, phv);
+                packet.payload = at + header.bytes as usize;
+            }
+            Op::ExtractVar { header, bits } => {
+                let header = &code.headers[usize::from(header)];
+                let (at, bits) = (packet.payload, at!(bits));
+                if bits % 8 != 0 {
+                    fail!(code.errors.parser_invalid_argument);
+                }
+                let total = u64::from(header.bytes).saturating_add(bits / 8);
+                if ((packet.len - at) as u64) < total {
+                    fail!(code.errors.packet_too_short);
+                }
+                if header.max_bytes != 0 && total > u64::from(header.max_bytes) {
+                    fail!(code.errors.header_too_short);
+                }
+                extract(header, &packet.frame, at, bits as usize, phv);
+                packet.payload = at + total as usize;
+            }
+            Op::Lookahead { d, offset, width } => {
+                let first = 8 * packet.payload + usize::from(offset);
+                if 8 * packet.len < first + usize::from(width) {
+                    fail!(code.errors.packet_too_short);
+                }
+                at!(d) = bits::load(&packet.frame, first, u16::from(width));
+            }
+            Op::LookaheadW { d, offset, width } => {
+                let first = 8 * packet.payload + usize::from(offset);
+                if 8 * packet.len < first + usize::from(width) {
+                    fail!(code.errors.packet_too_short);
+                }
+                let to = usize::from(d)..usize::from(d) + 2;
+                bits::load_slots(&packet.frame, first, u16::from(width), &mut phv[to]);
+            }
+            Op::Advance { a } => {
+                let bits = at!(a);
+                if bits % 8 != 0 {
+                    fail!(code.errors.parser_invalid_argument);
+                }
+                if ((packet.len - packet.payload) as u64) < bits / 8 {
+                    fail!(code.errors.packet_too_short);
+                }
+                packet.payload += (bits / 8) as usize;
+            }
+            Op::Fail { a } => fail!(at!(a)),
+            Op::Tick => {
+                visits += 1;
+                if visits > MOST_VISITS {
+                    fail!(code.errors.parser_timeout);
+                }
+            }
+        }
+        pc += 1;
+    }
+}
+
+fn alu_wide(phv: &[u64], a: Slot, b: Slot, alu: Alu) -> u128 {
+    let x = pair(phv, a);
+    let by = || u32::try_from(phv[usize::from(b)]).unwrap_or(u32::MAX);
+    let y = || pair(phv, b);
+    match alu {
+        Alu::Add => x.wrapping_add(y()),
+        Alu::Sub => x.wrapping_sub(y()),
+        Alu::Mul => x.wrapping_mul(y()),
+        Alu::And => x & y(),
+        Alu::Or => x | y(),
+        Alu::Xor => x ^ y(),
+        Alu::Shl => x.checked_shl(by()).unwrap_or(0),
+        Alu::Shr => x.checked_shr(by()).unwrap_or(0),
+        Alu::Sar => (x as i128 >> by().min(127)) as u128,
+    }
+}
+
+/// Puts the fields of a header that begins at byte `at` into their slots.
+#[inline]
+fn extract(header: &HeaderCode, frame: &[u8], at: usize, var_bits: usize, phv: &mut [u64]) {
+    phv[usize::from(header.valid)] = 1;
+    phv[usize::from(header.raw)] = at as u64 + 1;
+    if let Some((slot, offset)) = header.var {
+        let first = 8 * at as u64 + u64::from(offset);
+        phv[usize::from(slot)] = first << 32 | var_bits as u64;
+    }
+    for field in &header.loads {
+        let behind = if field.after_var { var_bits } else { 0 };
+        let offset = 8 * at + field.offset as usize + behind;
+        let slot = usize::from(field.slot);
+        if field.width <= 64 {
+            phv[slot] = bits::load(frame, offset, field.width);
+        } else {
+            let words = usize::from(field.width.div_ceil(64));
+            bits::load_slots(frame, offset, field.width, &mut phv[slot..slot + words]);
+        }
+    }
+}
+
+/// Bytes that a valid header takes on the wire.
+fn emitted_bytes(header: &HeaderCode, phv: &[u64]) -> usize {
+    let var = header.var.map_or(0, |(slot, _)| {
+        (phv[usize::from(slot)] & 0xffff_ffff) as usize
+    });
+    header.bytes as usize + var / 8
+}
+
+/// Bytes of the frame that [`deparse`] would make.
+pub(crate) fn frame_len(code: &Code, packet: &Packet) -> usize {
+    let mut len = packet.len - packet.payload;
+    for header in &code.deparse {
+        let header = &code.headers[usize::from(*header)];
+        if packet.phv[usize::from(header.valid)] != 0 {
+            len += emitted_bytes(header, &packet.phv);
+        }
+    }
+    len
+}
+
+/// Puts the valid headers and the payload into `out`. Bytes that nothing
+/// changed are copied as they came, in as few pieces as possible.
+pub(crate) fn deparse(code: &Code, packet: &Packet, out: &mut Vec<u8>) {
+    out.clear();
+    let phv = &packet.phv;
+    // Received bytes that are to be copied next.
+    let mut run = 0..0;
+    for header in &code.deparse {
+        let header = &code.headers[usize::from(*header)];
+        if phv[usize::from(header.valid)] == 0 {
+            continue;
+        }
+        let bytes = emitted_bytes(header, phv);
+        let raw = phv[usize::from(header.raw)] as usize;
+        if raw == 0 {
+            out.extend_from_slice(&packet.frame[run.clone()]);
+            run = 0..0;
+            rebuild(header, packet, bytes, out);
+        } else if raw - 1 == run.end {
+            run.end += bytes;
+        } else {
+            out.extend_from_slice(&packet.frame[run]);
+            run = raw - 1..raw - 1 + bytes;
+        }
+    }
+    if run.end == packet.payload {
+        out.extend_from_slice(&packet.frame[run.start..packet.len]);
+    } else {
+        out.extend_from_slice(&packet.frame[run]);
+        out.extend_from_slice(&packet.frame[packet.payload..packet.len]);
+    }
+}
+
+/// Serialises a header from its fields.
+fn rebuild(header: &HeaderCode, packet: &Packet, bytes: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + bytes, 0);
+    let to = &mut out[start..];
+    let var_bits = 8 * (bytes - header.bytes as usize);
+    for field in &header.fields {
+        let slot = usize::from(field.slot);
+        let offset = field.offset as usize + if field.after_var { var_bits } else { 0 };
+        if field.var {
+            let from = (packet.phv[slot] >> 32) as usize;
+            for done in (0..var_bits).step_by(8) {
+                let byte = bits::load(&packet.frame, from + done, 8);
+                bits::store(to, offset + done, 8, byte);
+            }
+        } else {
+            let words = usize::from(field.width.div_ceil(64));
+            bits::store_slots(to, offset, field.width, &packet.phv[slot..slot + words]);
+        }
+    }
+}
+
+/// The hash of a calculation's inputs, put together bit by bit and padded at
+/// the end; fields of invalid headers are left out.
+fn hash(calculation: &Calculation, phv: &[u64]) -> u64 {
+    let mut data = Vec::new();
+    let mut at = 0;
+    for input in &calculation.inputs {
+        match *input {
+            Input::Field { slot, width, valid } => {
+                if phv[usize::from(valid)] != 0 {
+                    let words = usize::from(width.div_ceil(64).max(1));
+                    let slot = usize::from(slot);
+                    data.resize((at + usize::from(width)).div_ceil(8), 0);
+                    bits::store_slots(&mut data, at, width, &phv[slot..slot + words]);
+                    at += usize::from(width);
+                }
+            }
+            Input::Constant { value, width } => {
+                data.resize((at + usize::from(width)).div_ceil(8), 0);
+                let words = [value as u64, (value >> 64) as u64];
+                let words = &words[..usize::from(width.div_ceil(64).max(1))];
+                bits::store_slots(&mut data, at, width, words);
+                at += usize::from(width);
+            }
+        }
+    }
+    calculation.algorithm.compute(&data)
+}
+
+#[cold]
+fn log(code: &Code, state: &mut State, phv: &[u64], message: u16) {
+    let Some(log) = &mut state.log.0 else { return };
+    let message = &code.messages[usize::from(message)];
+    let mut text = String::new();
+    for (index, piece) in message.pieces.iter().enumerate() {
+        text.push_str(piece);
+        if let Some((slot, wide)) = message.values.get(index) {
+            let value = if *wide {
+                pair(phv, *slot)
+            } else {
+                u128::from(phv[usize::from(*slot)])
+            };
+            text.push_str(&value.to_string());
+        }
+    }
+    log(&text);
+}

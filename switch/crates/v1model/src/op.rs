@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The instructions that a program is lowered to.
+//!
+//! A register machine whose registers are the slots of the packet-header
+//! vector: constants, header and metadata fields, action parameters and
+//! temporaries alike. `d` is the slot written, `a` and `b` are read. `w` is the
+//! width, 1 to 64, that the result is cut to. Wide instructions (`...W`) work
+//! on pairs of slots, the lower 64 bits first.
+
+/// Index of a 64-bit slot.
+pub(crate) type Slot = u16;
+/// Index of an instruction.
+pub(crate) type Pc = u32;
+
+/// Comparisons that leave 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cmp {
+    Eq,
+    Ne,
+    /// Less than, unsigned.
+    Lt,
+    /// Less or equal, unsigned.
+    Le,
+    /// Less than, two's complement.
+    LtS,
+    /// Less or equal, two's complement.
+    LeS,
+}
+
+/// Two-operand operations modulo 2^128.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Alu {
+    Add,
+    Sub,
+    Mul,
+    And,
+    Or,
+    Xor,
+    /// Shift left; the amount is a 64-bit slot.
+    Shl,
+    /// Logical shift right.
+    Shr,
+    /// Arithmetic shift right.
+    Sar,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Mov {
+        d: Slot,
+        a: Slot,
+    },
+    Cut {
+        d: Slot,
+        a: Slot,
+        w: u8,
+    },
+    Add {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    Sub {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    Mul {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    And {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    Or {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    Xor {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    Not {
+        d: Slot,
+        a: Slot,
+        w: u8,
+    },
+    Shl {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    Shr {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    Sar {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    /// Unsigned division; by 0 it gives 0.
+    Div {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    /// Unsigned remainder; by 0 it gives 0.
+    Rem {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        w: u8,
+    },
+    /// Sign-extends the lower `from` bits to 64.
+    Sext {
+        d: Slot,
+        a: Slot,
+        from: u8,
+    },
+    /// 0 or 1.
+    Compare {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        cmp: Cmp,
+    },
+    /// `d = if c then a else b`.
+    Select {
+        d: Slot,
+        c: Slot,
+        a: Slot,
+        b: Slot,
+    },
+
+    MovW {
+        d: Slot,
+        a: Slot,
+    },
+    CutW {
+        d: Slot,
+        a: Slot,
+        w: u8,
+    },
+    AluW {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        alu: Alu,
+    },
+    NotW {
+        d: Slot,
+        a: Slot,
+    },
+    /// Sign-extends the lower `from` bits, up to 128, to 128.
+    SextW {
+        d: Slot,
+        a: Slot,
+        from: u8,
+    },
+    CompareW {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        cmp: Cmp,
+    },
+    /// Clamps a two's complement pair to `w` bits, unsigned or signed.
+    SaturateW {
+        d: Slot,
+        a: Slot,
+        w: u8,
+        signed: bool,
+    },
+
+    /// Copies `n` slots.
+    Copy {
+        d: Slot,
+        a: Slot,
+        n: u16,
+    },
+
+    Jump {
+        to: Pc,
+    },
+    JumpIf {
+        a: Slot,
+        to: Pc,
+    },
+    JumpIfNot {
+        a: Slot,
+        to: Pc,
+    },
+    JumpEq {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    JumpNe {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    JumpLt {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    JumpLe {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    /// Looks up a table, runs the action and goes on where the table says.
+    Apply {
+        table: u16,
+    },
+    /// End of an action.
+    Return,
+    /// End of the parser or pipeline, P4's `exit` included.
+    End,
+
+    RegisterRead {
+        d: Slot,
+        index: Slot,
+        register: u16,
+        w: u8,
+    },
+    RegisterWrite {
+        a: Slot,
+        index: Slot,
+        register: u16,
+    },
+    RegisterReadW {
+        d: Slot,
+        index: Slot,
+        register: u16,
+        w: u8,
+    },
+    RegisterWriteW {
+        a: Slot,
+        index: Slot,
+        register: u16,
+    },
+    Count {
+        counter: u16,
+        index: Slot,
+    },
+    Random {
+        d: Slot,
+        low: Slot,
+        high: Slot,
+        w: u8,
+    },
+    /// `base + H % max(1, size)`; a size of 0 writes nothing but `base`.
+    Hash {
+        d: Slot,
+        calculation: u16,
+        base: Slot,
+        size: Slot,
+    },
+    MarkToDrop,
+    /// Makes a header valid; its fields become 0 when it was not.
+    AddHeader {
+        header: u16,
+    },
+    RemoveHeader {
+        header: u16,
+    },
+    Log {
+        message: u16,
+    },
+    Assert {
+        a: Slot,
+        message: u16,
+    },
+
+    Extract {
+        header: u16,
+    },
+    /// `bits` is the length of the varbit field.
+    ExtractVar {
+        header: u16,
+        bits: Slot,
+    },
+    /// `width` bits, at most 64, that begin `offset` bits after the cursor.
+    Lookahead {
+        d: Slot,
+        offset: u16,
+        width: u8,
+    },
+    LookaheadW {
+        d: Slot,
+        offset: u16,
+        width: u8,
+    },
+    /// Moves the cursor by a number of bits.
+    Advance {
+        a: Slot,
+    },
+    /// Stops the parser with this error.
+    Fail {
+        a: Slot,
+    },
+    /// Counts a visit of a state that may loop.
+    Tick,
+}
+
+/// The lowest `w` bits, 1 to 64.
+#[inline(always)]
+pub(crate) fn mask(w: u8) -> u64 {
+    u64::MAX >> ((64 - w as u32) & 63)
+}
+
+/// The lowest `w` bits, 0 to 128.
+#[inline(always)]
+pub(crate) fn mask_wide(w: u16) -> u128 {
+    match w {
+        0 => 0,
+        1..=127 => (1 << w) - 1,
+        _ => u128::MAX,
+    }
+}
+
+/// How an instruction uses slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    Read,
+    Write,
+}
+
+impl Op {
+    /// Calls `visit` with (first slot, number of slots, use) for every operand.
+    /// Headers, messages and hashes are not followed.
+    pub fn operands(&self, visit: &mut dyn FnMut(Slot, u16, Use)) {
+        use Use::{Read, Write};
+        match *self {
+            Op::Mov { d, a }
+            | Op::Cut { d, a, .. }
+            | Op::Not { d, a, .. }
+            | Op::Sext { d, a, .. } => {
+                visit(a, 1, Read);
+                visit(d, 1, Write);
+            }
+            Op::Add { d, a, b, .. }
+            | Op::Sub { d, a, b, .. }
+            | Op::Mul { d, a, b, .. }
+            | Op::And { d, a, b, .. }
+            | Op::Or { d, a, b, .. }
+            | Op::Xor { d, a, b, .. }
+            | Op::Shl { d, a, b, .. }
+            | Op::Shr { d, a, b, .. }
+            | Op::Sar { d, a, b, .. }
+            | Op::Div { d, a, b, .. }
+            | Op::Rem { d, a, b, .. }
+            | Op::Compare { d, a, b, .. }
+            | Op::Random {
+                d, low: a, high: b, ..
+            }
+            | Op::Hash {
+                d,
+                base: a,
+                size: b,
+                ..
+            } => {
+                visit(a, 1, Read);
+                visit(b, 1, Read);
+                visit(d, 1, Write);
+            }
+            Op::Select { d, c, a, b } => {
+                visit(c, 1, Read);
+                visit(a, 1, Read);
+                visit(b, 1, Read);
+                visit(d, 1, Write);
+            }
+            Op::MovW { d, a }
+            | Op::CutW { d, a, .. }
+            | Op::NotW { d, a }
+            | Op::SaturateW { d, a, .. } => {
+                visit(a, 2, Read);
+                visit(d, 2, Write);
+            }
+            Op::SextW { d, a, from } => {
+                visit(a, if from > 64 { 2 } else { 1 }, Read);
+                visit(d, 2, Write);
+            }
+            Op::AluW { d, a, b, alu } => {
+                let shift = matches!(alu, Alu::Shl | Alu::Shr | Alu::Sar);
+                visit(a, 2, Read);
+                visit(b, if shift { 1 } else { 2 }, Read);
+                visit(d, 2, Write);
+            }
+            Op::CompareW { d, a, b, .. } => {
+                visit(a, 2, Read);
+                visit(b, 2, Read);
+                visit(d, 1, Write);
+            }
+            Op::Copy { d, a, n } => {
+                visit(a, n, Read);
+                visit(d, n, Write);
+            }
+            Op::JumpIf { a, .. }
+            | Op::JumpIfNot { a, .. }
+            | Op::Assert { a, .. }
+            | Op::Advance { a }
+            | Op::Fail { a } => visit(a, 1, Read),
+            Op::JumpEq { a, b, .. }
+            | Op::JumpNe { a, b, .. }
+            | Op::JumpLt { a, b, .. }
+            | Op::JumpLe { a, b, .. } => {
+                visit(a, 1, Read);
+                visit(b, 1, Read);
+            }
+            Op::RegisterRead { d, index, .. } => {
+                visit(index, 1, Read);
+                visit(d, 1, Write);
+            }
+            Op::RegisterReadW { d, index, w, .. } => {
+                visit(index, 1, Read);
+                visit(d, if w > 64 { 2 } else { 1 }, Write);
+            }
+            Op::RegisterWrite { a, index, .. } => {
+                visit(index, 1, Read);
+                visit(a, 1, Read);
+            }
+            Op::RegisterWriteW { a, index, .. } => {
+                visit(index, 1, Read);
+                visit(a, 2, Read);
+            }
+            Op::Count { index, .. } => visit(index, 1, Read),
+            Op::ExtractVar { bits, .. } => visit(bits, 1, Read),
+            Op::Lookahead { d, .. } => visit(d, 1, Write),
+            Op::LookaheadW { d, .. } => visit(d, 2, Write),
+            Op::Jump { .. }
+            | Op::Apply { .. }
+            | Op::Return
+            | Op::End
+            | Op::MarkToDrop
+            | Op::AddHeader { .. }
+            | Op::RemoveHeader { .. }
+            | Op::Log { .. }
+            | Op::Extract { .. }
+            | Op::Tick => {}
+        }
+    }
+}
