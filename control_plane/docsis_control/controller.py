@@ -157,7 +157,7 @@ class DeviceController:
                         f"{self.plan.name}: no switch answers at {self._address} ({lost}); "
                         "start it, or give its address with --address"
                     ) from None
-                if self.ready.is_set():
+                if self.ready.is_set() and back_off == _BACK_OFF_FIRST:
                     _LOG.warning("%s: lost: %s; trying again", self.plan.name, lost)
             await asyncio.sleep(back_off)
             back_off = min(2 * back_off, _BACK_OFF_LONGEST)

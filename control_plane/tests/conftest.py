@@ -53,6 +53,7 @@ class FakeSwitch:
         self.has_registers = has_registers
         self.has_traffic_manager = has_traffic_manager
         self.port = 0
+        self.splits_reads = True
         # Seconds that every Write waits, to make the controller late.
         self.write_delay = 0.0
         self.writes = 0
@@ -207,12 +208,16 @@ class FakeSwitch:
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "no pipeline")
         if not self.has_registers:
             await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no registers")
-        # In another order than asked, which P4Runtime leaves to the server.
-        for entity in reversed(request.entities):
+        for entity in request.entities:
             entry = entity.register_entry
             value = self.registers.get((self._names[entry.register_id], entry.index.index), 0)
             entry.data.bitstring = _short(value)
-            yield p4r.ReadResponse(entities=[entity])
+        # In another order than asked and in pieces, both of which P4Runtime allows.
+        entities = list(reversed(request.entities))
+        if self.splits_reads:
+            yield p4r.ReadResponse(entities=entities[:1])
+            del entities[:1]
+        yield p4r.ReadResponse(entities=entities)
 
     async def _stream(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
         async for request in requests:
