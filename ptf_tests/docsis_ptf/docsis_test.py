@@ -81,6 +81,8 @@ class DocsisTest(P4RuntimeTest):
 
     def setUp(self) -> None:
         super().setUp()
+        # Where PTF's own helpers look for it.
+        self.dataplane = ptf.dataplane_instance
         self.rf = self.params.rf_port
         self.near, self.far = self.params.cpe_ports
         self.client.push(self.program)
@@ -93,7 +95,7 @@ class DocsisTest(P4RuntimeTest):
             self.insert(self.station(address, port))
         self.primary = self.service_flow()
         self.make_primary(self.primary)
-        ptf.dataplane_instance.flush()
+        self.dataplane.flush()
 
     def interface(self, port: int, flood_group: int, *, to_rf: bool) -> Entry:
         """An entry of table interface."""

@@ -53,6 +53,10 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
     def tearDown(self) -> None:
         """Nothing: see setUp."""
 
+    def shortDescription(self) -> str | None:
+        """What the test is about, rather than that it walks its cases."""
+        return (self.__doc__ or "").partition("\n")[0] or None
+
     def cases(self) -> Iterable[Mapping[str, Any]]:
         """The parameters of each case; one without any by default."""
         return [{}]

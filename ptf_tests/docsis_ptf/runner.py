@@ -154,7 +154,8 @@ def _ptf(
         *(a for port, name in interfaces.items() for a in ("-i", f"{port}@{name}")),
         *("--test-params", params.text()),
         # A folder, because with a single file PTF writes every frame to a pcap as well.
-        *("--log-dir", str(folder), "--debug", "info"),
+        # PTF empties it first.
+        *("--log-dir", str(folder / "tests"), "--debug", "info"),
         *("--socket-recv-size", "16384", "--qlen", "1000"),
         *("--random-seed", str(seed)),
         *tests,

@@ -132,7 +132,8 @@ class NotIp(docsis_test.DocsisTest):
             "IEEE 1588": ethernet(type=0x88F7) / Raw(PAYLOAD),
             "PPPoE": ethernet(type=0x8864) / Raw(PAYLOAD),
             "nothing behind Ethernet": ethernet(type=0x9000),
-            "VLAN tag, then nothing": ethernet() / Dot1Q(vlan=5, type=0x9000),
+            # Linux itself drops a tagged frame with less than two bytes behind the tag.
+            "VLAN tag, then next to nothing": ethernet() / Dot1Q(vlan=5, type=0x9000) / Raw(b"ab"),
             "wrong checksums": ethernet() / wrong / Raw(PAYLOAD),
             "trailer behind IP": udp4(len=28),
             "IPv6 without next header": ethernet() / IPv6(nh=59),
@@ -169,9 +170,9 @@ class Malformed(docsis_test.DocsisTest):
         tcp_six = bytes(ethernet() / IPv6() / TCP())
         return {
             "Ethernet that announces IPv4": udp[:14],
-            "Ethernet that announces a tag": vlan[:14],
-            "half a VLAN tag": vlan[:16],
-            "a tag that announces IPv4": vlan[:18],
+            # Fewer bytes behind a tag never reach a switch on Linux: the kernel drops them.
+            "a tag that announces IPv4": vlan[:20],
+            "a tag and IPv4 but for a byte": vlan[:37],
             "half ARP": arp[:28],
             "ARP but for a byte": arp[:41],
             "IPv4 but for a byte": udp[:33],
