@@ -361,8 +361,9 @@ impl<T> TrafficManager<T> {
         }
     }
 
-    /// When [`Self::offer`] will have a frame, exact to the nanosecond; a time
-    /// not after the last call's is "now". Changes nothing that can be seen.
+    /// When [`Self::offer`] may have a frame, exact to the nanosecond; a time
+    /// not after the last call's is "now". Where a port's rate is short of
+    /// tokens, too, a flow's deadline may be followed by another, its port's.
     pub fn next_deadline(&mut self) -> Option<u64> {
         if self.offered.is_some() || self.select().is_some() {
             return Some(self.now);

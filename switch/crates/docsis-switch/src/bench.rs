@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `bench pipeline`: what a packet costs in this process, without a network.
+
+use crate::cli::BenchPipeline;
+use crate::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
+use crate::switch::load_program;
+use device::{Device, DeviceConfig, Output};
+use serde_json::json;
+use std::time::Instant;
+
+/// Frame lengths that are measured, bytes without FCS.
+const LENGTHS: [usize; 3] = [64, 200, 1514];
+/// Numbers of service flows, each with a classifier of its own.
+const FLOWS: [u32; 2] = [1, 32];
+/// Packets between two looks at the clock.
+const CHUNK: usize = 64;
+/// Frames that stay queued, so that AQM does not suppress itself.
+const STANDING: usize = 64;
+/// Device time between two packets, ns: below every service flow's rate.
+const INTERVAL: u64 = 2_000;
+
+/// Counts what leaves.
+#[derive(Default)]
+struct Sink {
+    frames: u64,
+    bytes: u64,
+}
+
+impl Output for Sink {
+    fn transmit(&mut self, _now: u64, _port: u16, frame: &[u8], _paced: bool) {
+        self.frames += 1;
+        self.bytes += std::hint::black_box(frame).len() as u64;
+    }
+
+    fn packet_in(&mut self, _now: u64, _frame: &[u8]) -> bool {
+        false
+    }
+}
+
+/// An upstream UDP frame of `len` bytes to a service flow's port.
+fn frame(len: usize, flow: u32) -> Vec<u8> {
+    let mut frame = vec![0u8; len];
+    frame[..6].copy_from_slice(&SERVER_MAC.to_be_bytes()[2..]);
+    frame[6..12].copy_from_slice(&[2, 0, 0, 0, 1, 1]);
+    frame[12..14].copy_from_slice(&[0x08, 0x00]);
+    frame[14] = 0x45;
+    let total = (len - 14) as u16;
+    frame[16..18].copy_from_slice(&total.to_be_bytes());
+    frame[22] = 64;
+    frame[23] = 17;
+    frame[26..30].copy_from_slice(&[10, 0, 0, 11]);
+    frame[30..34].copy_from_slice(&[10, 0, 0, 101]);
+    frame[34..36].copy_from_slice(&40_000u16.to_be_bytes());
+    frame[36..38].copy_from_slice(&(FIRST_UDP_PORT + flow as u16).to_be_bytes());
+    frame[38..40].copy_from_slice(&(total - 20).to_be_bytes());
+    frame
+}
+
+/// One configuration's result, ns a packet.
+#[derive(Debug)]
+struct Measured {
+    ingress: f64,
+    egress: f64,
+    p99: f64,
+    forwarded: u64,
+    dropped: u64,
+}
+
+fn measure(options: &BenchPipeline, len: usize, flows: u32) -> Result<Measured, String> {
+    let (program, _) = load_program(&options.program)?;
+    let mut device = Device::new(DeviceConfig::default());
+    device.add_port(RF_PORT);
+    device.add_port(CPE_PORT);
+    device.load(0, program);
+    let mut now = 1_000_000_000;
+    cable_modem(&mut device, now, flows)?;
+    let frames: Vec<Vec<u8>> = (1..=flows).map(|flow| frame(len, flow)).collect();
+    let mut sink = Sink::default();
+    let mut next = frames.iter().cycle();
+    let mut give = |device: &mut Device, now: u64| {
+        if let Some(frame) = next.next() {
+            device.receive(now, CPE_PORT, frame);
+        }
+    };
+    for _ in 0..STANDING * flows as usize {
+        give(&mut device, now);
+    }
+    let chunks = (options.packets as usize).div_ceil(CHUNK);
+    let warm = (chunks / 10).max(10);
+    let mut costs = Vec::with_capacity(chunks);
+    let (mut ingress, mut egress, mut steps) = (0u128, 0u128, 0u64);
+    for chunk in 0..warm + chunks {
+        let before = sink.frames;
+        let start = Instant::now();
+        for _ in 0..CHUNK {
+            now += INTERVAL;
+            give(&mut device, now);
+        }
+        let middle = Instant::now();
+        for _ in 0..CHUNK {
+            device.step(now, &mut sink);
+        }
+        let end = Instant::now();
+        if chunk >= warm {
+            ingress += (middle - start).as_nanos();
+            egress += (end - middle).as_nanos();
+            steps += sink.frames - before;
+            costs.push((end - start).as_nanos() as f64 / CHUNK as f64);
+        }
+    }
+    let packets = (chunks * CHUNK) as u64;
+    if steps < packets / 2 {
+        return Err(format!(
+            "only {steps} of {packets} packets were forwarded: the program is not cm.p4 as it should be"
+        ));
+    }
+    costs.sort_by(f64::total_cmp);
+    Ok(Measured {
+        ingress: ingress as f64 / packets as f64,
+        egress: egress as f64 / steps as f64,
+        p99: costs[costs.len() * 99 / 100],
+        forwarded: steps,
+        dropped: packets - steps.min(packets),
+    })
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// One sentence: the program cannot be read or is not cm.p4.
+pub fn run(options: &BenchPipeline) -> Result<(), String> {
+    let mut results = Vec::new();
+    for flows in FLOWS {
+        for len in LENGTHS {
+            let measured = measure(options, len, flows)?;
+            let total = measured.ingress + measured.egress;
+            if !options.json {
+                println!(
+                    "{len:5} bytes, {flows:2} service flows: {total:6.0} ns a packet \
+                     (ingress and enqueue {:.0}, dequeue and egress {:.0}, p99 {:.0})",
+                    measured.ingress, measured.egress, measured.p99
+                );
+            }
+            results.push(json!({
+                "frame_bytes": len,
+                "service_flows": flows,
+                "ns_per_packet": total,
+                "ingress_ns": measured.ingress,
+                "egress_ns": measured.egress,
+                "p99_ns": measured.p99,
+                "forwarded": measured.forwarded,
+                "aqm_dropped": measured.dropped,
+            }));
+        }
+    }
+    if options.json {
+        let report = json!({
+            "benchmark": "pipeline",
+            "program": options.program.display().to_string(),
+            "packets": options.packets,
+            "results": results,
+        });
+        println!("{report:#}");
+    }
+    Ok(())
+}

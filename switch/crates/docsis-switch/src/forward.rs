@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A bare forwarder between two interfaces: the same sockets and batches as the
+//! switch, and nothing in between. What any switch over AF_PACKET can reach.
+
+use crate::packet_socket::{BATCH, PacketSocket, ReceiveBatch, Received, SendBatch};
+use crate::ports;
+use crate::wait::{PollSet, Signals};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+
+fn pass(from: &PacketSocket, to: &PacketSocket, batch: &mut ReceiveBatch, out: &mut SendBatch) {
+    let Ok(count) = from.receive(batch, BATCH) else {
+        return;
+    };
+    for n in 0..count {
+        if let Received::Frame { bytes, .. } = batch.frame(n) {
+            out.push(bytes);
+        }
+    }
+    if !out.is_empty() {
+        out.flush(to, |_, _| ());
+    }
+}
+
+/// Forwards until SIGTERM or SIGINT.
+///
+/// # Errors
+/// One sentence: an interface cannot be opened.
+pub fn run(first: &str, second: &str) -> Result<(), String> {
+    let signals =
+        Signals::block().map_err(|error| format!("signals cannot be received: {error}"))?;
+    let first = ports::open(first)?;
+    let second = ports::open(second)?;
+    let mut poll = PollSet::new([first.as_raw_fd(), second.as_raw_fd(), signals.as_raw_fd()]);
+    let (mut batch, mut out) = (ReceiveBatch::default(), SendBatch::default());
+    println!("docsis-switch forward: ready");
+    let _ = std::io::stdout().flush();
+    loop {
+        poll.wait(None);
+        if poll.is_ready(2) {
+            return Ok(());
+        }
+        if poll.is_ready(0) {
+            pass(&first, &second, &mut batch, &mut out);
+        }
+        if poll.is_ready(1) {
+            pass(&second, &first, &mut batch, &mut out);
+        }
+    }
+}

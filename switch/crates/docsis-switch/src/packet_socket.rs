@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+//! AF_PACKET sockets: whole Ethernet frames in and out, in batches.
+
+use crate::interface::Interface;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// Frames received or sent by one system call at the most.
+pub const BATCH: usize = 64;
+/// Longest frame that is received whole, bytes.
+pub const LONGEST_FRAME: usize = 16 * 1024;
+/// Room in front of a received frame for the VLAN tag that the kernel took out.
+const HEADROOM: usize = 4;
+/// Not a multiple of 4096: the first lines of all buffers would compete for
+/// the same cache sets.
+const SLOT: usize = HEADROOM + LONGEST_FRAME + 60;
+/// Room for one PACKET_AUXDATA message, in units of its alignment.
+const CONTROL: usize = 8;
+/// Kernel buffer of a socket in each direction, bytes.
+const SOCKET_BUFFER: i32 = 32 << 20;
+
+const PACKET_QDISC_BYPASS: i32 = 20;
+const PACKET_IGNORE_OUTGOING: i32 = 23;
+const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
+const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
+const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
+const ETHERTYPE_VLAN: u16 = 0x8100;
+
+/// A socket that is the wire of one interface.
+#[derive(Debug)]
+pub struct PacketSocket {
+    fd: OwnedFd,
+}
+
+fn check(status: libc::c_int) -> io::Result<libc::c_int> {
+    if status < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(status)
+    }
+}
+
+impl PacketSocket {
+    fn set<T>(&self, level: i32, option: i32, value: &T) -> io::Result<()> {
+        // SAFETY: the option's value is `T`, alive through the call, and its
+        // size is passed with it.
+        let status = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                level,
+                option,
+                std::ptr::from_ref(value).cast(),
+                size_of::<T>() as libc::socklen_t,
+            )
+        };
+        check(status).map(|_| ())
+    }
+
+    /// Opens an interface: promiscuous, without its own frames, past the qdisc.
+    ///
+    /// # Errors
+    /// No permission (CAP_NET_RAW and CAP_NET_ADMIN), or the interface is gone.
+    pub fn open(interface: &Interface) -> io::Result<Self> {
+        // Protocol 0 receives nothing until bind has said from where.
+        // SAFETY: no pointers.
+        let fd = check(unsafe {
+            libc::socket(
+                libc::AF_PACKET,
+                libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+                0,
+            )
+        })?;
+        let socket = Self {
+            // SAFETY: a new descriptor that nobody else owns.
+            fd: unsafe { OwnedFd::from_raw_fd(fd) },
+        };
+        let on: i32 = 1;
+        socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
+        socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
+        socket.set(libc::SOL_PACKET, PACKET_QDISC_BYPASS, &on)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER)?;
+
+        // SAFETY: plain data, for which zeros are valid.
+        let mut membership: libc::packet_mreq = unsafe { zeroed() };
+        membership.mr_ifindex = interface.index;
+        membership.mr_type = libc::PACKET_MR_PROMISC as u16;
+        socket.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+
+        // SAFETY: plain data, for which zeros are valid.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = interface.index;
+        // SAFETY: a sockaddr_ll and its size.
+        check(unsafe {
+            libc::bind(
+                fd,
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+            )
+        })?;
+        Ok(socket)
+    }
+
+    /// Receives up to `limit` frames into `batch` without waiting; returns how many.
+    ///
+    /// # Errors
+    /// The interface is down or gone.
+    pub fn receive(&self, batch: &mut ReceiveBatch, limit: usize) -> io::Result<usize> {
+        batch.receive(self.fd.as_raw_fd(), limit)
+    }
+
+    /// Sends one frame without waiting.
+    ///
+    /// # Errors
+    /// The kernel did not take it.
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        // SAFETY: the frame's bytes and their number.
+        let sent = unsafe {
+            libc::send(
+                self.fd.as_raw_fd(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                libc::MSG_DONTWAIT,
+            )
+        };
+        if sent < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+}
+
+impl AsRawFd for PacketSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// What [`ReceiveBatch::frame`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Received<'b> {
+    /// A frame as it was on the wire, VLAN tag included.
+    Frame {
+        /// From the destination address on, without FCS.
+        bytes: &'b [u8],
+        /// The sender left its checksum to be computed by an offload that a
+        /// veth does not have.
+        checksum_missing: bool,
+    },
+    /// Longer than [`LONGEST_FRAME`]; only its length is known.
+    TooLong(usize),
+}
+
+/// Buffers for [`PacketSocket::receive`], used for all ports in turn.
+pub struct ReceiveBatch {
+    buffers: Box<[u8]>,
+    controls: Box<[[u64; CONTROL]]>,
+    iovecs: Box<[libc::iovec]>,
+    messages: Box<[libc::mmsghdr]>,
+}
+
+// SAFETY: the pointers within go to the boxes within, which move with it.
+unsafe impl Send for ReceiveBatch {}
+
+impl Default for ReceiveBatch {
+    fn default() -> Self {
+        let mut buffers = vec![0u8; SLOT * BATCH].into_boxed_slice();
+        let mut controls = vec![[0u64; CONTROL]; BATCH].into_boxed_slice();
+        let mut iovecs: Box<[libc::iovec]> = (0..BATCH)
+            .map(|n| libc::iovec {
+                iov_base: buffers[n * SLOT + HEADROOM..].as_mut_ptr().cast(),
+                iov_len: LONGEST_FRAME,
+            })
+            .collect();
+        let messages = (0..BATCH)
+            .map(|n| {
+                // SAFETY: plain data, for which zeros are valid.
+                let mut message: libc::mmsghdr = unsafe { zeroed() };
+                message.msg_hdr.msg_iov = &raw mut iovecs[n];
+                message.msg_hdr.msg_iovlen = 1;
+                message.msg_hdr.msg_control = controls[n].as_mut_ptr().cast();
+                message
+            })
+            .collect();
+        Self {
+            buffers,
+            controls,
+            iovecs,
+            messages,
+        }
+    }
+}
+
+impl ReceiveBatch {
+    fn receive(&mut self, fd: RawFd, limit: usize) -> io::Result<usize> {
+        let limit = limit.min(BATCH);
+        for message in &mut self.messages[..limit] {
+            message.msg_hdr.msg_controllen = size_of::<[u64; CONTROL]>() as _;
+            message.msg_hdr.msg_flags = 0;
+        }
+        debug_assert_eq!(self.iovecs.len(), self.controls.len());
+        // SAFETY: `limit` headers whose iovec, buffer and control area belong
+        // to this batch and do not overlap.
+        let count = unsafe {
+            libc::recvmmsg(
+                fd,
+                self.messages.as_mut_ptr(),
+                limit as libc::c_uint,
+                // TRUNC: msg_len is the length on the wire even if it did not fit.
+                (libc::MSG_DONTWAIT | libc::MSG_TRUNC) as _,
+                std::ptr::null_mut(),
+            )
+        };
+        if count >= 0 {
+            return Ok(count as usize);
+        }
+        let error = io::Error::last_os_error();
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
+            _ => Err(error),
+        }
+    }
+
+    fn auxdata(header: &libc::msghdr) -> Option<libc::tpacket_auxdata> {
+        // SAFETY: the kernel filled msg_control with whole control messages
+        // and set msg_controllen; CMSG_FIRSTHDR checks the length.
+        unsafe {
+            let control = libc::CMSG_FIRSTHDR(header);
+            if control.is_null()
+                || (*control).cmsg_level != libc::SOL_PACKET
+                || (*control).cmsg_type != libc::PACKET_AUXDATA
+            {
+                return None;
+            }
+            Some(std::ptr::read_unaligned(libc::CMSG_DATA(control).cast()))
+        }
+    }
+
+    /// Frame `n` of those received last.
+    pub fn frame(&mut self, n: usize) -> Received<'_> {
+        let len = self.messages[n].msg_len as usize;
+        if len > LONGEST_FRAME {
+            return Received::TooLong(len);
+        }
+        let aux = Self::auxdata(&self.messages[n].msg_hdr);
+        let slot = &mut self.buffers[n * SLOT..(n + 1) * SLOT];
+        let status = aux.map_or(0, |aux| aux.tp_status);
+        let checksum_missing = status & TP_STATUS_CSUMNOTREADY != 0;
+        let mut start = HEADROOM;
+        if let Some(aux) = aux
+            && status & TP_STATUS_VLAN_VALID != 0
+            && len >= 12
+        {
+            let tpid = if status & TP_STATUS_VLAN_TPID_VALID != 0 {
+                aux.tp_vlan_tpid
+            } else {
+                ETHERTYPE_VLAN
+            };
+            put_tag_back(&mut slot[..HEADROOM + 12], tpid, aux.tp_vlan_tci);
+            start = 0;
+        }
+        Received::Frame {
+            bytes: &slot[start..HEADROOM + len],
+            checksum_missing,
+        }
+    }
+}
+
+/// Moves the addresses to the front and puts the tag behind them.
+fn put_tag_back(head: &mut [u8], tpid: u16, tci: u16) {
+    head.copy_within(HEADROOM..HEADROOM + 12, 0);
+    head[12..14].copy_from_slice(&tpid.to_be_bytes());
+    head[14..16].copy_from_slice(&tci.to_be_bytes());
+}
+
+/// Frames to one port that go out with one system call.
+pub struct SendBatch {
+    bytes: Vec<u8>,
+    lengths: Vec<u32>,
+    iovecs: Box<[libc::iovec]>,
+    messages: Box<[libc::mmsghdr]>,
+}
+
+// SAFETY: the pointers within go to the boxes within, which move with it;
+// those to `bytes` are set before each use.
+unsafe impl Send for SendBatch {}
+
+impl Default for SendBatch {
+    fn default() -> Self {
+        let mut iovecs = vec![
+            libc::iovec {
+                iov_base: std::ptr::null_mut(),
+                iov_len: 0,
+            };
+            BATCH
+        ]
+        .into_boxed_slice();
+        let messages = (0..BATCH)
+            .map(|n| {
+                // SAFETY: plain data, for which zeros are valid.
+                let mut message: libc::mmsghdr = unsafe { zeroed() };
+                message.msg_hdr.msg_iov = &raw mut iovecs[n];
+                message.msg_hdr.msg_iovlen = 1;
+                message
+            })
+            .collect();
+        Self {
+            bytes: Vec::with_capacity(BATCH * 2048),
+            lengths: Vec::with_capacity(BATCH),
+            iovecs,
+            messages,
+        }
+    }
+}
+
+impl SendBatch {
+    /// True when there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// True when [`SendBatch::push`] must wait for [`SendBatch::flush`].
+    pub fn is_full(&self) -> bool {
+        self.lengths.len() == BATCH
+    }
+
+    /// Adds a frame; the batch is not full.
+    pub fn push(&mut self, frame: &[u8]) {
+        debug_assert!(!self.is_full());
+        self.bytes.extend_from_slice(frame);
+        self.lengths.push(frame.len() as u32);
+    }
+
+    /// Sends everything; `failed` gets the length of each frame that the
+    /// kernel did not take, and why.
+    pub fn flush(&mut self, socket: &PacketSocket, mut failed: impl FnMut(usize, &io::Error)) {
+        let mut start = self.bytes.as_mut_ptr();
+        for (iovec, &len) in self.iovecs.iter_mut().zip(&self.lengths) {
+            iovec.iov_base = start.cast();
+            iovec.iov_len = len as usize;
+            // SAFETY: the lengths sum up to that of `bytes`.
+            start = unsafe { start.add(len as usize) };
+        }
+        let count = self.lengths.len();
+        let mut next = 0;
+        while next < count {
+            // SAFETY: headers next..count, each with one iovec into `bytes`.
+            let sent = unsafe {
+                libc::sendmmsg(
+                    socket.as_raw_fd(),
+                    self.messages[next..].as_mut_ptr(),
+                    (count - next) as libc::c_uint,
+                    libc::MSG_DONTWAIT as _,
+                )
+            };
+            if sent > 0 {
+                next += sent as usize;
+                continue;
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                failed(self.lengths[next] as usize, &error);
+                next += 1;
+            }
+        }
+        self.bytes.clear();
+        self.lengths.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_is_where_it_was() {
+        let mut head = [0u8; 16];
+        for (n, byte) in head[4..].iter_mut().enumerate() {
+            *byte = n as u8;
+        }
+        put_tag_back(&mut head, 0x8100, 0x6005);
+        assert_eq!(head[..12], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        assert_eq!(head[12..], [0x81, 0x00, 0x60, 0x05]);
+    }
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The device's ports as sockets: opening, receiving, sending, capturing.
+
+use crate::clock::Clock;
+use crate::interface::{Interface, mend_command};
+use crate::packet_socket::{LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
+use crate::pcap::Capture;
+use device::handle::PacketInSender;
+use device::{Device, Output, Traffic};
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
+use tracing::{error, warn};
+
+/// Longest Ethernet header that the MTU leaves out: addresses, VLAN tag, type.
+const HEADER: u32 = 18;
+
+/// Opens an interface and says what about it will disturb.
+///
+/// # Errors
+/// One sentence: there is no such interface, or no permission.
+pub fn open(name: &str) -> Result<PacketSocket, String> {
+    let interface = Interface::find(name).map_err(|_| {
+        format!("interface {name} does not exist in this network namespace; create it first")
+    })?;
+    let socket = PacketSocket::open(&interface).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => format!(
+            "no permission to open interface {name}; run as root (CAP_NET_RAW and CAP_NET_ADMIN)"
+        ),
+        _ => format!("interface {name} cannot be opened as a packet socket: {error}"),
+    })?;
+    let fd = socket.as_raw_fd();
+    let offloads = interface.offloads(fd);
+    if !offloads.is_empty() {
+        warn!(
+            "interface {name} has offloads on; switch them off with: {}",
+            mend_command(name, &offloads)
+        );
+    }
+    if let Ok(mtu) = interface.mtu(fd)
+        && (mtu + HEADER) as usize > LONGEST_FRAME
+    {
+        warn!(
+            "interface {name} has MTU {mtu}; frames longer than {LONGEST_FRAME} bytes will be dropped"
+        );
+    }
+    if let Ok(false) = interface.is_up(fd) {
+        warn!("interface {name} is down; bring it up with: ip link set {name} up");
+    }
+    Ok(socket)
+}
+
+struct Port {
+    number: u16,
+    name: String,
+    socket: PacketSocket,
+    batch: SendBatch,
+    captures: Option<(Capture, Capture)>,
+    failed: Traffic,
+    warned_checksum: bool,
+    warned_too_long: bool,
+    warned_send: bool,
+    gone: bool,
+}
+
+impl Port {
+    fn send_failed(
+        failed: &mut Traffic,
+        warned: &mut bool,
+        name: &str,
+        len: usize,
+        error: &io::Error,
+    ) {
+        failed.count(len);
+        if !*warned {
+            *warned = true;
+            warn!(
+                "interface {name} did not take a frame of {len} bytes: {error}; counted as send_failed"
+            );
+        }
+    }
+
+    fn flush(&mut self) {
+        let (failed, warned, name) = (&mut self.failed, &mut self.warned_send, &self.name);
+        self.batch.flush(&self.socket, |len, error| {
+            Self::send_failed(failed, warned, name, len, error);
+        });
+    }
+}
+
+/// Two capture files: frames in, frames out.
+fn captures(directory: &Path, interface: &str) -> Result<(Capture, Capture), String> {
+    let create = |direction: &str| {
+        let path = directory.join(format!("{interface}_{direction}.pcap"));
+        Capture::create(&path)
+            .map_err(|error| format!("capture file {} cannot be written: {error}", path.display()))
+    };
+    Ok((create("in")?, create("out")?))
+}
+
+/// All ports of a device.
+pub struct Ports {
+    ports: Vec<Port>,
+    /// Index by port number.
+    index: Vec<usize>,
+    clock: Clock,
+    packet_ins: PacketInSender,
+    /// Ports whose batch is not empty.
+    pending: Vec<usize>,
+    capturing: bool,
+}
+
+impl Ports {
+    /// Opens every interface; nothing is open where one fails.
+    ///
+    /// # Errors
+    /// One sentence that names the interface or the file.
+    pub fn open(
+        interfaces: &[(u16, String)],
+        pcap: Option<&Path>,
+        clock: Clock,
+        packet_ins: PacketInSender,
+    ) -> Result<Self, String> {
+        let mut ports = Vec::with_capacity(interfaces.len());
+        let mut index = Vec::new();
+        for (number, name) in interfaces {
+            let slot = usize::from(*number);
+            if index.len() <= slot {
+                index.resize(slot + 1, usize::MAX);
+            }
+            index[slot] = ports.len();
+            ports.push(Port {
+                number: *number,
+                name: name.clone(),
+                socket: open(name)?,
+                batch: SendBatch::default(),
+                captures: pcap.map(|dir| captures(dir, name)).transpose()?,
+                failed: Traffic::default(),
+                warned_checksum: false,
+                warned_too_long: false,
+                warned_send: false,
+                gone: false,
+            });
+        }
+        Ok(Self {
+            capturing: pcap.is_some(),
+            pending: Vec::with_capacity(ports.len()),
+            ports,
+            index,
+            clock,
+            packet_ins,
+        })
+    }
+
+    /// Number of ports.
+    pub fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// The sockets' descriptors, in the order of the ports' indexes.
+    pub fn fds(&self) -> impl Iterator<Item = RawFd> + '_ {
+        self.ports.iter().map(|port| port.socket.as_raw_fd())
+    }
+
+    /// Receives up to `limit` frames from a port into `batch`. `None`: the
+    /// interface is gone for good.
+    pub fn receive(
+        &mut self,
+        index: usize,
+        batch: &mut ReceiveBatch,
+        limit: usize,
+    ) -> Option<usize> {
+        let port = &mut self.ports[index];
+        match port.socket.receive(batch, limit) {
+            Ok(count) => Some(count),
+            // Reported once; the socket works again when the interface is up again.
+            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
+                warn!("interface {} went down", port.name);
+                Some(0)
+            }
+            Err(error) => {
+                if !port.gone {
+                    port.gone = true;
+                    error!("interface {} cannot be read any more: {error}", port.name);
+                }
+                None
+            }
+        }
+    }
+
+    /// Gives frame `n` of `batch`, received from port `index` at `now`, to the device.
+    pub fn deliver(
+        &mut self,
+        index: usize,
+        batch: &mut ReceiveBatch,
+        n: usize,
+        now: u64,
+        device: &mut Device,
+    ) {
+        let port = &mut self.ports[index];
+        match batch.frame(n) {
+            Received::Frame {
+                bytes,
+                checksum_missing,
+            } => {
+                if checksum_missing && !port.warned_checksum {
+                    port.warned_checksum = true;
+                    warn!(
+                        "frames on {} lack their checksum, so receivers will drop them; run at its \
+                         other end: {}",
+                        port.name,
+                        mend_command("PEER", &["tx", "tso", "gso"])
+                    );
+                }
+                if let Some((capture, _)) = &mut port.captures {
+                    note(
+                        capture.write(self.clock.wall(now), bytes),
+                        &mut self.capturing,
+                    );
+                }
+                device.receive(now, port.number, bytes);
+            }
+            Received::TooLong(len) => {
+                if !port.warned_too_long {
+                    port.warned_too_long = true;
+                    warn!(
+                        "a frame of {len} bytes on {} was dropped: the switch takes {LONGEST_FRAME}",
+                        port.name
+                    );
+                }
+                device.receive_too_long(len);
+            }
+        }
+    }
+
+    /// Sends what waits in batches, and tells the device what failed.
+    pub fn flush(&mut self, device: &mut Device) {
+        while let Some(index) = self.pending.pop() {
+            self.ports[index].flush();
+        }
+        for port in &mut self.ports {
+            if port.failed.frames > 0 {
+                device.send_failed(port.number, std::mem::take(&mut port.failed));
+            }
+        }
+    }
+
+    /// Hands captured frames to the kernel, so that a reader sees them.
+    pub fn flush_captures(&mut self) {
+        for port in &mut self.ports {
+            if let Some((incoming, outgoing)) = &mut port.captures {
+                note(incoming.flush(), &mut self.capturing);
+                note(outgoing.flush(), &mut self.capturing);
+            }
+        }
+        if !self.capturing {
+            // The disk is full or gone: forwarding matters more.
+            for port in &mut self.ports {
+                port.captures = None;
+            }
+        }
+    }
+
+    /// Whether frames are captured.
+    pub fn is_capturing(&self) -> bool {
+        self.ports.iter().any(|port| port.captures.is_some())
+    }
+}
+
+/// Notes that capturing failed; says so the first time.
+fn note(result: io::Result<()>, capturing: &mut bool) {
+    if let Err(error) = result
+        && std::mem::take(capturing)
+    {
+        error!("capturing ends: a capture file cannot be written: {error}");
+    }
+}
+
+impl Output for Ports {
+    fn transmit(&mut self, now: u64, port: u16, frame: &[u8], paced: bool) {
+        let Some(&index) = self.index.get(usize::from(port)) else {
+            return;
+        };
+        let Some(port) = self.ports.get_mut(index) else {
+            return;
+        };
+        if let Some((_, capture)) = &mut port.captures {
+            note(
+                capture.write(self.clock.wall(now), frame),
+                &mut self.capturing,
+            );
+        }
+        if paced {
+            // What was to leave before it, first.
+            if !port.batch.is_empty() {
+                port.flush();
+            }
+            if let Err(error) = port.socket.send(frame) {
+                let (failed, warned) = (&mut port.failed, &mut port.warned_send);
+                Port::send_failed(failed, warned, &port.name, frame.len(), &error);
+            }
+            return;
+        }
+        if port.batch.is_full() {
+            port.flush();
+        }
+        if port.batch.is_empty() && !self.pending.contains(&index) {
+            self.pending.push(index);
+        }
+        port.batch.push(frame);
+    }
+
+    fn packet_in(&mut self, _now: u64, frame: &[u8]) -> bool {
+        self.packet_ins.send(frame)
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Fills cm.p4's tables and registers through the core's own API, as the
+//! controller does over P4Runtime. For benchmarks.
+
+use device::{Configuration, Device, QueueId, ServiceFlowConfig};
+use v1model::{ActionCall, EntryKey, Match, MatchKind, Pipeline, TableId};
+
+/// Port of the RF side.
+pub const RF_PORT: u16 = 1;
+/// Port of the CPE side.
+pub const CPE_PORT: u16 = 2;
+/// Station behind the RF port.
+pub const SERVER_MAC: u64 = 0x0200_0000_0201;
+/// UDP destination port of service flow 0, if there were one; they count up from here.
+pub const FIRST_UDP_PORT: u16 = 5000;
+
+/// Rate of each service flow, bit/s: shaped, and never short of tokens here.
+const RATE: u64 = 10_000_000_000;
+const BURST: u64 = 1_000_000;
+const BUFFER: u128 = 1 << 30;
+const MAX_FRAME: u128 = 1522;
+const LATENCY_TARGET_US: u128 = 10_000;
+const AQM_ACTIVE: u128 = 2;
+/// 1e-4 in Q4.28.
+const DROP_PROB: u128 = 26_844;
+
+/// A table by the end of its name, so that renaming a control does not matter.
+fn table(pipeline: &Pipeline, name: &str) -> Result<TableId, String> {
+    let tables = pipeline.program().tables();
+    tables
+        .iter()
+        .position(|table| table.name == name || table.name.ends_with(&format!(".{name}")))
+        .map(|n| TableId(n as u32))
+        .ok_or_else(|| format!("the program has no table {name}; give cm.p4's JSON"))
+}
+
+/// An action of a table by the end of its name, with its parameters by name.
+fn action(
+    pipeline: &Pipeline,
+    table: TableId,
+    name: &str,
+    values: &[(&str, u128)],
+) -> Result<ActionCall, String> {
+    let program = pipeline.program();
+    let id = program.tables()[table.0 as usize]
+        .actions
+        .iter()
+        .copied()
+        .find(|id| program.actions()[id.0 as usize].name.ends_with(name))
+        .ok_or_else(|| format!("the program has no action {name}; give cm.p4's JSON"))?;
+    let args = program.actions()[id.0 as usize]
+        .params
+        .iter()
+        .map(|param| {
+            values
+                .iter()
+                .find(|(name, _)| *name == param.name)
+                .map(|&(_, value)| value)
+                .ok_or_else(|| format!("action {name} has a parameter {}", param.name))
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(ActionCall { action: id, args })
+}
+
+fn insert_exact(
+    pipeline: &mut Pipeline,
+    table_name: &str,
+    key: u128,
+    action_name: &str,
+    values: &[(&str, u128)],
+) -> Result<(), String> {
+    let table = table(pipeline, table_name)?;
+    let call = action(pipeline, table, action_name, values)?;
+    let key = EntryKey {
+        matches: vec![Match::Exact(key)],
+        priority: 0,
+    };
+    pipeline
+        .insert(table, &key, &call)
+        .map_err(|error| format!("table {table_name}: {error}"))
+}
+
+/// UDP to one destination port is one service flow.
+fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<(), String> {
+    let table = table(pipeline, "classifier.classifier")?;
+    let call = action(
+        pipeline,
+        table,
+        "set_service_flow",
+        &[("service_flow", u128::from(flow))],
+    )?;
+    let matches = pipeline.program().tables()[table.0 as usize]
+        .keys
+        .iter()
+        .map(|key| match (key.kind, key.name.as_str()) {
+            (MatchKind::Range, "l4_dst_port") => Match::Range {
+                low: u128::from(port),
+                high: u128::from(port),
+            },
+            (MatchKind::Range, _) => Match::Range {
+                low: 0,
+                high: (1 << key.width) - 1,
+            },
+            _ => Match::Ternary { value: 0, mask: 0 },
+        })
+        .collect();
+    let key = EntryKey {
+        matches,
+        priority: 10,
+    };
+    pipeline
+        .insert(table, &key, &call)
+        .map_err(|error| format!("classifier: {error}"))
+}
+
+fn write_register(
+    pipeline: &mut Pipeline,
+    name: &str,
+    index: usize,
+    value: u128,
+) -> Result<(), String> {
+    let register = pipeline
+        .program()
+        .register(name)
+        .ok_or_else(|| format!("the program has no register {name}; give cm.p4's JSON"))?;
+    pipeline
+        .set_register(register, Some(index), value)
+        .map_err(|error| format!("register {name}: {error}"))
+}
+
+/// Provisions the modem with `flows` upstream service flows under DOCSIS-PIE.
+///
+/// # Errors
+/// The program is not cm.p4.
+pub fn cable_modem(device: &mut Device, now: u64, flows: u32) -> Result<(), String> {
+    let service_flows = (1..=flows)
+        .map(|queue_id| ServiceFlowConfig {
+            queue: QueueId {
+                port: RF_PORT,
+                queue_id,
+            },
+            max_sustained_rate: RATE,
+            max_burst: BURST,
+            peak_rate: RATE * 5 / 4,
+            ..Default::default()
+        })
+        .collect();
+    let request = Configuration {
+        service_flows,
+        ..Default::default()
+    };
+    device
+        .configure(now, &request)
+        .map_err(|error| error.to_string())?;
+    let pipeline = device.pipeline_mut().ok_or("no program is loaded")?;
+    for (port, to_rf) in [(RF_PORT, 0), (CPE_PORT, 1)] {
+        let values = [("flood_group", 0), ("to_rf", to_rf)];
+        insert_exact(
+            pipeline,
+            "bridge.interface",
+            u128::from(port),
+            "provision",
+            &values,
+        )?;
+    }
+    let values = [("port", u128::from(RF_PORT)), ("to_rf", 1)];
+    insert_exact(
+        pipeline,
+        "bridge.station",
+        u128::from(SERVER_MAC),
+        "forward",
+        &values,
+    )?;
+    let classifier = table(pipeline, "classifier.classifier")?;
+    let primary = action(
+        pipeline,
+        classifier,
+        "set_service_flow",
+        &[("service_flow", 1)],
+    )?;
+    pipeline
+        .set_default(classifier, Some(&primary))
+        .map_err(|error| format!("classifier: {error}"))?;
+    for flow in 1..=flows {
+        if flow > 1 {
+            insert_classifier(pipeline, FIRST_UDP_PORT + flow as u16, flow)?;
+        }
+        let key = u128::from(flow);
+        let queue = [
+            ("port", u128::from(RF_PORT)),
+            ("queue_id", key),
+            ("buffer_size", BUFFER),
+            ("max_frame", MAX_FRAME),
+            ("aqm_enabled", 1),
+            ("latency_target", LATENCY_TARGET_US),
+            ("controller_timeout", 100_000),
+        ];
+        let table = "service_flow_queue.service_flow";
+        insert_exact(pipeline, table, key, "set_queue", &queue)?;
+        let bucket = [
+            ("max_sustained_rate", u128::from(RATE)),
+            ("max_burst", u128::from(BURST)),
+        ];
+        let table = "token_bucket.msr_bucket";
+        insert_exact(pipeline, table, key, "set_bucket", &bucket)?;
+        let index = flow as usize;
+        write_register(pipeline, "aqm_control_state", index, AQM_ACTIVE)?;
+        write_register(pipeline, "aqm_drop_prob", index, DROP_PROB)?;
+        write_register(pipeline, "aqm_qdelay_old", index, LATENCY_TARGET_US)?;
+    }
+    // Ahead of the clock is fresh: the controller never falls silent here.
+    write_register(pipeline, "controller_heartbeat", 0, 1 << 47)
+}

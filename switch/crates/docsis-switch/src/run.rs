@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The device's thread: receive, step, send, sleep.
+
+use crate::clock::Clock;
+use crate::packet_socket::{BATCH, ReceiveBatch};
+use crate::ports::Ports;
+use crate::wait::{PollSet, Signals, Waker};
+use device::Device;
+use device::handle::Requests;
+use std::os::fd::AsRawFd;
+
+/// A deadline nearer than this is waited for awake: sleeping costs about as
+/// much until the thread runs again, and the peak bucket, 1522 bytes deep,
+/// forgives next to no lateness.
+const SLACK: u64 = 70_000;
+/// With a departure nearer than this, few frames are received at a time.
+const SOON: u64 = 200_000;
+/// Frames received at a time then.
+const SMALL_BATCH: usize = 8;
+
+/// Everything that the device's thread owns.
+pub struct Shell {
+    /// The device.
+    pub device: Device,
+    /// Its ports.
+    pub ports: Ports,
+    /// What other threads ask of it.
+    pub requests: Requests,
+    /// Wakes this thread for a request.
+    pub waker: Waker,
+    /// Ends it.
+    pub signals: Signals,
+    /// Its time.
+    pub clock: Clock,
+}
+
+impl Shell {
+    /// Everything that is due, each with the time at which it happens.
+    fn drain(&mut self) {
+        while self.device.step(self.clock.now(), &mut self.ports) {}
+    }
+
+    fn receive(&mut self, port: usize, batch: &mut ReceiveBatch, poll: &mut PollSet) {
+        let now = self.clock.now();
+        let soon = |at: u64| at < now + SOON;
+        let limit = match self.device.next_deadline() {
+            Some(at) if soon(at) => SMALL_BATCH,
+            _ => BATCH,
+        };
+        let Some(count) = self.ports.receive(port, batch, limit) else {
+            poll.ignore(port);
+            return;
+        };
+        for n in 0..count {
+            let now = self.clock.now();
+            self.ports.deliver(port, batch, n, now, &mut self.device);
+            self.drain();
+        }
+    }
+
+    /// Runs until SIGTERM or SIGINT.
+    pub fn run(mut self) {
+        let mut batch = ReceiveBatch::default();
+        let (waker_at, signals_at) = (self.ports.len(), self.ports.len() + 1);
+        let fds: Vec<_> = self
+            .ports
+            .fds()
+            .chain([self.waker.as_raw_fd(), self.signals.as_raw_fd()])
+            .collect();
+        let mut poll = PollSet::new(fds);
+        loop {
+            let now = self.clock.now();
+            let timeout = match self.device.next_deadline() {
+                Some(at) if at <= now + SLACK => Some(0),
+                Some(at) => Some(at - SLACK - now),
+                None => None,
+            };
+            if timeout != Some(0) && self.ports.is_capturing() {
+                self.ports.flush_captures();
+            }
+            poll.wait(timeout);
+            self.drain();
+            if poll.is_ready(signals_at) {
+                break;
+            }
+            if poll.is_ready(waker_at) {
+                self.waker.reset();
+                while self.requests.run_one(&mut self.device, self.clock.now()) {
+                    self.drain();
+                }
+            }
+            for port in 0..self.ports.len() {
+                if poll.is_ready(port) {
+                    self.receive(port, &mut batch, &mut poll);
+                }
+            }
+            self.ports.flush(&mut self.device);
+        }
+        self.ports.flush(&mut self.device);
+        self.ports.flush_captures();
+    }
+}

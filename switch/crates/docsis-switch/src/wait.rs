@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sleeping until a socket, a signal, another thread or the time says so.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+/// SIGTERM and SIGINT as a descriptor. To be made before other threads are.
+#[derive(Debug)]
+pub struct Signals {
+    fd: OwnedFd,
+}
+
+impl Signals {
+    /// Blocks both signals in this thread and in those that it starts.
+    ///
+    /// # Errors
+    /// The kernel has no signalfd.
+    pub fn block() -> io::Result<Self> {
+        // SAFETY: a signal set on the stack that sigemptyset initialises.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            libc::sigaddset(&mut set, libc::SIGTERM);
+            libc::sigaddset(&mut set, libc::SIGINT);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+            let fd = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(Self {
+                fd: OwnedFd::from_raw_fd(fd),
+            })
+        }
+    }
+}
+
+impl AsRawFd for Signals {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// Ends another thread's sleep.
+#[derive(Debug, Clone)]
+pub struct Waker {
+    fd: Arc<OwnedFd>,
+}
+
+impl Waker {
+    /// A waker that has not been used.
+    ///
+    /// # Errors
+    /// Out of descriptors.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: no pointers; the new descriptor is owned here alone.
+        unsafe {
+            let fd = libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(Self {
+                fd: Arc::new(OwnedFd::from_raw_fd(fd)),
+            })
+        }
+    }
+
+    /// Makes the descriptor readable.
+    pub fn wake(&self) {
+        let one: u64 = 1;
+        // SAFETY: eight bytes. It fails only when the counter is full, and
+        // then the descriptor is readable.
+        unsafe { libc::write(self.fd.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+
+    /// Takes the waking back.
+    pub fn reset(&self) {
+        let mut count: u64 = 0;
+        // SAFETY: eight bytes to write to.
+        unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut count).cast(), 8) };
+    }
+}
+
+impl AsRawFd for Waker {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// Descriptors to wait for.
+#[derive(Debug)]
+pub struct PollSet {
+    entries: Vec<libc::pollfd>,
+}
+
+impl PollSet {
+    /// Waits for any of `fds` to be readable.
+    pub fn new(fds: impl IntoIterator<Item = RawFd>) -> Self {
+        Self {
+            entries: fds
+                .into_iter()
+                .map(|fd| libc::pollfd {
+                    fd,
+                    events: libc::POLLIN,
+                    revents: 0,
+                })
+                .collect(),
+        }
+    }
+
+    /// Waits for at most `timeout` nanoseconds; `None` is for ever.
+    pub fn wait(&mut self, timeout: Option<u64>) {
+        let time = timeout.map(|ns| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as _,
+            tv_nsec: (ns % 1_000_000_000) as _,
+        });
+        let pointer = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the entries and their number; the timespec lives through the call.
+        let status = unsafe {
+            libc::ppoll(
+                self.entries.as_mut_ptr(),
+                self.entries.len() as libc::nfds_t,
+                pointer,
+                std::ptr::null(),
+            )
+        };
+        if status <= 0 {
+            // Time is up, or a signal: nothing is known to be readable.
+            for entry in &mut self.entries {
+                entry.revents = 0;
+            }
+        }
+    }
+
+    /// Whether descriptor `n` has something (or an error) to read.
+    pub fn is_ready(&self, n: usize) -> bool {
+        self.entries[n].revents != 0
+    }
+
+    /// Stops waiting for descriptor `n`.
+    pub fn ignore(&mut self, n: usize) {
+        self.entries[n].fd = -1;
+        self.entries[n].revents = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waker_ends_a_wait_until_it_is_reset() {
+        let waker = Waker::new().unwrap();
+        let mut set = PollSet::new([waker.as_raw_fd()]);
+        set.wait(Some(0));
+        assert!(!set.is_ready(0));
+        waker.clone().wake();
+        set.wait(None);
+        assert!(set.is_ready(0));
+        waker.reset();
+        set.wait(Some(0));
+        assert!(!set.is_ready(0));
+    }
+}
