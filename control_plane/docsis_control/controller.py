@@ -31,6 +31,8 @@ from docsis_control.tm.client import TrafficManager
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 _BACK_OFF_FIRST: Final = 0.05
+_BACK_OFF_START: Final = 0.25
+"""Longest pause while a device has yet to answer, seconds; afterwards it is the longest."""
 _BACK_OFF_LONGEST: Final = 2.0
 _CLOCK_INTERVAL: Final = 10.0
 _LOG: Final = logging.getLogger(__name__)
@@ -160,7 +162,8 @@ class DeviceController:
                 if self.ready.is_set() and back_off == _BACK_OFF_FIRST:
                     _LOG.warning("%s: lost: %s; trying again", self.plan.name, lost)
             await asyncio.sleep(back_off)
-            back_off = min(2 * back_off, _BACK_OFF_LONGEST)
+            longest = _BACK_OFF_LONGEST if self.ready.is_set() else _BACK_OFF_START
+            back_off = min(2 * back_off, longest)
 
     async def _provision(self, connection: Connection) -> _Session:
         """Pushes everything, unless the device still has it all from before."""

@@ -168,7 +168,7 @@ class Connection:
                 elif kind == "arbitration":
                     self._on_arbitration(response.arbitration)
         except grpc.RpcError as error:
-            self._fail(explain(error, f"stream to {self.place}"))
+            self._fail(explain(error, f"the stream of {self.place}"))
         except Exception as error:
             self._fail(error)
 
@@ -188,7 +188,7 @@ class Connection:
         except grpc.RpcError as error:
             # Where the stream has ended, too, that is why.
             self.check()
-            raise explain(error, f"{doing} to {self.place}", what) from None
+            raise explain(error, f"{doing} on {self.place}", what) from None
 
     async def set_pipeline(self, pipeline: Pipeline, cookie: int) -> None:
         """Pushes a program; the device forgets all entries and registers."""
@@ -266,7 +266,7 @@ def _stream_error(place: str, code: grpc.StatusCode, details: str | None) -> Exc
     failure = _StreamStatus(code, details)
     if code is grpc.StatusCode.OK:
         return ConnectionLost(f"{place} ended the stream")
-    return explain(failure, f"stream to {place}")
+    return explain(failure, f"the stream of {place}")
 
 
 class _StreamStatus(grpc.RpcError):

@@ -45,7 +45,7 @@ def explain(
 
     Args:
         error: As grpc raised it.
-        doing: The call and the device, such as 'Write to "cm1" at 127.0.0.1:50051'.
+        doing: The call and the device, such as "Write on device 1 at 127.0.0.1:50051".
         what: Names of a Write's updates, in order, to tell which of them failed.
     """
     code = error.code() if hasattr(error, "code") else grpc.StatusCode.UNKNOWN
