@@ -87,7 +87,8 @@ fn provision(p: &mut Pipeline) {
             TableId(at as u32),
             program.tables()[at]
                 .name
-                .trim_end_matches(suffix)
+                .strip_suffix(suffix)
+                .unwrap_or_default()
                 .to_owned(),
         )
     };

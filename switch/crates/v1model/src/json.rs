@@ -138,7 +138,6 @@ pub(crate) struct CounterArray {
     pub name: String,
     #[serde(default)]
     pub is_direct: bool,
-    pub binding: Option<String>,
     pub size: Option<usize>,
 }
 

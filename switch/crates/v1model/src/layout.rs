@@ -26,13 +26,6 @@ pub(crate) struct Field {
     pub var: bool,
 }
 
-impl Field {
-    /// Slots it takes.
-    pub fn words(&self) -> u16 {
-        words(self.width)
-    }
-}
-
 /// Slots that a value of this width takes.
 pub(crate) fn words(width: u16) -> u16 {
     width.div_ceil(64).max(1)

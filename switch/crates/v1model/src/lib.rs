@@ -34,3 +34,4 @@ pub use schema::{
     ActionCall, ActionId, ActionSchema, CounterData, CounterId, CounterSchema, EntryKey, KeySchema,
     Match, MatchKind, ParamSchema, RegisterId, RegisterSchema, TableEntry, TableId, TableSchema,
 };
+pub use state::LogSink;

@@ -20,6 +20,38 @@ pub(crate) enum Outcome {
 /// Visits of parser states that a packet may cause where states can repeat.
 const MOST_VISITS: u32 = 4096;
 
+/// The slots of a packet, read and written without checks.
+///
+/// Sound because every operand of every instruction was compared with the
+/// number of slots when the program was loaded (`lower::finish::check`), and
+/// [`Slots::new`] compares the packet with that number.
+struct Slots<'p>(&'p mut [u64]);
+
+impl<'p> Slots<'p> {
+    fn new(code: &Code, phv: &'p mut [u64]) -> Self {
+        assert_eq!(
+            phv.len(),
+            code.template.len(),
+            "the packet belongs to another program"
+        );
+        Slots(phv)
+    }
+
+    #[inline(always)]
+    fn get(&self, slot: Slot) -> u64 {
+        debug_assert!(usize::from(slot) < self.0.len());
+        // SAFETY: see the type.
+        unsafe { *self.0.get_unchecked(usize::from(slot)) }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, slot: Slot, value: u64) {
+        debug_assert!(usize::from(slot) < self.0.len());
+        // SAFETY: see the type.
+        unsafe { *self.0.get_unchecked_mut(usize::from(slot)) = value }
+    }
+}
+
 fn pair(phv: &[u64], slot: Slot) -> u128 {
     let at = usize::from(slot);
     u128::from(phv[at]) | u128::from(phv[at + 1]) << 64
@@ -42,13 +74,14 @@ pub(crate) fn run(
 ) -> Outcome {
     let code: &Code = &program.code;
     let ops = code.ops.as_slice();
-    let phv = packet.phv.as_mut_slice();
+    let mut slots = Slots::new(code, &mut packet.phv);
+    assert!((start as usize) < ops.len());
     let mut pc = start as usize;
     let mut return_to = 0usize;
     let mut visits = 0;
     macro_rules! at {
         ($slot:expr) => {
-            phv[usize::from($slot)]
+            slots.get($slot)
         };
     }
     macro_rules! jump {
@@ -61,90 +94,103 @@ pub(crate) fn run(
     macro_rules! fail {
         ($error:expr) => {{
             let error = $error;
-            at!(code.standard.parser_error) = error;
+            slots.set(code.standard.parser_error, error);
             return Outcome::Done;
         }};
     }
     loop {
-        match ops[pc] {
-            Op::Mov { d, a } => at!(d) = at!(a),
-            Op::Cut { d, a, w } => at!(d) = at!(a) & mask(w),
-            Op::Add { d, a, b, w } => at!(d) = at!(a).wrapping_add(at!(b)) & mask(w),
-            Op::Sub { d, a, b, w } => at!(d) = at!(a).wrapping_sub(at!(b)) & mask(w),
-            Op::Mul { d, a, b, w } => at!(d) = at!(a).wrapping_mul(at!(b)) & mask(w),
-            Op::And { d, a, b, w } => at!(d) = at!(a) & at!(b) & mask(w),
-            Op::Or { d, a, b, w } => at!(d) = (at!(a) | at!(b)) & mask(w),
-            Op::Xor { d, a, b, w } => at!(d) = (at!(a) ^ at!(b)) & mask(w),
-            Op::Not { d, a, w } => at!(d) = !at!(a) & mask(w),
+        debug_assert!(pc < ops.len());
+        // SAFETY: `lower::finish::check` made sure that jumps stay within the
+        // code and that it does not end with an instruction that goes on.
+        match *unsafe { ops.get_unchecked(pc) } {
+            Op::Mov { d, a } => slots.set(d, at!(a)),
+            Op::Cut { d, a, w } => slots.set(d, at!(a) & mask(w)),
+            Op::Add { d, a, b, w } => slots.set(d, at!(a).wrapping_add(at!(b)) & mask(w)),
+            Op::Sub { d, a, b, w } => slots.set(d, at!(a).wrapping_sub(at!(b)) & mask(w)),
+            Op::Mul { d, a, b, w } => slots.set(d, at!(a).wrapping_mul(at!(b)) & mask(w)),
+            Op::And { d, a, b, w } => slots.set(d, at!(a) & at!(b) & mask(w)),
+            Op::Or { d, a, b, w } => slots.set(d, (at!(a) | at!(b)) & mask(w)),
+            Op::Xor { d, a, b, w } => slots.set(d, (at!(a) ^ at!(b)) & mask(w)),
+            Op::Not { d, a, w } => slots.set(d, !at!(a) & mask(w)),
             Op::Shl { d, a, b, w } => {
                 let by = at!(b);
-                at!(d) = if by < 64 { at!(a) << by & mask(w) } else { 0 };
+                slots.set(d, if by < 64 { at!(a) << by & mask(w) } else { 0 });
             }
             Op::Shr { d, a, b, w } => {
                 let by = at!(b);
-                at!(d) = if by < 64 { at!(a) >> by & mask(w) } else { 0 };
+                slots.set(d, if by < 64 { at!(a) >> by & mask(w) } else { 0 });
             }
             Op::Sar { d, a, b, w } => {
                 let by = at!(b).min(63);
-                at!(d) = ((at!(a) as i64 >> by) as u64) & mask(w);
+                slots.set(d, ((at!(a) as i64 >> by) as u64) & mask(w));
             }
-            Op::Div { d, a, b, w } => at!(d) = at!(a).checked_div(at!(b)).unwrap_or(0) & mask(w),
-            Op::Rem { d, a, b, w } => at!(d) = at!(a).checked_rem(at!(b)).unwrap_or(0) & mask(w),
+            Op::Div { d, a, b, w } => {
+                slots.set(d, at!(a).checked_div(at!(b)).unwrap_or(0) & mask(w))
+            }
+            Op::Rem { d, a, b, w } => {
+                slots.set(d, at!(a).checked_rem(at!(b)).unwrap_or(0) & mask(w))
+            }
             Op::Sext { d, a, from } => {
                 let shift = 64 - u32::from(from);
-                at!(d) = ((at!(a) << shift) as i64 >> shift) as u64;
+                slots.set(d, ((at!(a) << shift) as i64 >> shift) as u64);
             }
             Op::Compare { d, a, b, cmp } => {
                 let (x, y) = (at!(a), at!(b));
-                at!(d) = u64::from(match cmp {
-                    Cmp::Eq => x == y,
-                    Cmp::Ne => x != y,
-                    Cmp::Lt => x < y,
-                    Cmp::Le => x <= y,
-                    Cmp::LtS => (x as i64) < y as i64,
-                    Cmp::LeS => x as i64 <= y as i64,
-                });
+                slots.set(
+                    d,
+                    u64::from(match cmp {
+                        Cmp::Eq => x == y,
+                        Cmp::Ne => x != y,
+                        Cmp::Lt => x < y,
+                        Cmp::Le => x <= y,
+                        Cmp::LtS => (x as i64) < y as i64,
+                        Cmp::LeS => x as i64 <= y as i64,
+                    }),
+                );
             }
-            Op::Select { d, c, a, b } => at!(d) = if at!(c) != 0 { at!(a) } else { at!(b) },
+            Op::Select { d, c, a, b } => slots.set(d, if at!(c) != 0 { at!(a) } else { at!(b) }),
 
             Op::MovW { d, a } => {
-                let value = pair(phv, a);
-                set_pair(phv, d, value);
+                let value = pair(slots.0, a);
+                set_pair(slots.0, d, value);
             }
             Op::CutW { d, a, w } => {
-                let value = pair(phv, a) & mask_wide(u16::from(w));
-                set_pair(phv, d, value);
+                let value = pair(slots.0, a) & mask_wide(u16::from(w));
+                set_pair(slots.0, d, value);
             }
             Op::AluW { d, a, b, alu } => {
-                let value = alu_wide(phv, a, b, alu);
-                set_pair(phv, d, value);
+                let value = alu_wide(slots.0, a, b, alu);
+                set_pair(slots.0, d, value);
             }
             Op::NotW { d, a } => {
-                let value = !pair(phv, a);
-                set_pair(phv, d, value);
+                let value = !pair(slots.0, a);
+                set_pair(slots.0, d, value);
             }
             Op::SextW { d, a, from } => {
                 let value = if from > 64 {
-                    pair(phv, a)
+                    pair(slots.0, a)
                 } else {
                     u128::from(at!(a))
                 };
                 let shift = 128 - u32::from(from);
-                set_pair(phv, d, ((value << shift) as i128 >> shift) as u128);
+                set_pair(slots.0, d, ((value << shift) as i128 >> shift) as u128);
             }
             Op::CompareW { d, a, b, cmp } => {
-                let (x, y) = (pair(phv, a), pair(phv, b));
-                at!(d) = u64::from(match cmp {
-                    Cmp::Eq => x == y,
-                    Cmp::Ne => x != y,
-                    Cmp::Lt => x < y,
-                    Cmp::Le => x <= y,
-                    Cmp::LtS => (x as i128) < y as i128,
-                    Cmp::LeS => x as i128 <= y as i128,
-                });
+                let (x, y) = (pair(slots.0, a), pair(slots.0, b));
+                slots.set(
+                    d,
+                    u64::from(match cmp {
+                        Cmp::Eq => x == y,
+                        Cmp::Ne => x != y,
+                        Cmp::Lt => x < y,
+                        Cmp::Le => x <= y,
+                        Cmp::LtS => (x as i128) < y as i128,
+                        Cmp::LeS => x as i128 <= y as i128,
+                    }),
+                );
             }
             Op::SaturateW { d, a, w, signed } => {
-                let value = pair(phv, a) as i128;
+                let value = pair(slots.0, a) as i128;
                 let bits = u16::from(w);
                 // A source of at most 127 bits is below any wider bound.
                 let most = |bits: u16| mask_wide(bits.min(127)) as i128;
@@ -154,11 +200,13 @@ pub(crate) fn run(
                 } else {
                     value.clamp(0, most(bits))
                 };
-                set_pair(phv, d, value as u128);
+                set_pair(slots.0, d, value as u128);
             }
             Op::Copy { d, a, n } => {
                 let from = usize::from(a);
-                phv.copy_within(from..from + usize::from(n), usize::from(d));
+                slots
+                    .0
+                    .copy_within(from..from + usize::from(n), usize::from(d));
             }
 
             Op::Jump { to } => jump!(to),
@@ -194,12 +242,16 @@ pub(crate) fn run(
             }
             Op::Apply { table } => {
                 let table = usize::from(table);
-                let found = state.tables[table].lookup(phv, bytes);
+                let found = state.tables[table].lookup(slots.0, bytes);
                 let action = usize::from(found.action);
                 let lowered = &code.tables[table];
                 let (hit, miss) = lowered.next[action];
                 return_to = if found.hit { hit } else { miss } as usize;
-                phv[code.params..code.params + found.args.len()].copy_from_slice(found.args);
+                let params = &mut slots.0[code.params..][..found.args.len()];
+                // Few words: a loop beats a call of memcpy.
+                for (param, arg) in params.iter_mut().zip(found.args) {
+                    *param = *arg;
+                }
                 jump!(lowered.actions[action]);
             }
             Op::Return => {
@@ -216,7 +268,7 @@ pub(crate) fn run(
             } => {
                 let (at, register) = (at!(index), usize::from(register));
                 match state.registers[register].narrow.get(at as usize) {
-                    Some(cell) => at!(d) = *cell & mask(w),
+                    Some(cell) => slots.set(d, *cell & mask(w)),
                     None => state.past_the_end(&program.registers[register].name, at),
                 }
             }
@@ -238,13 +290,13 @@ pub(crate) fn run(
                 let cells = &state.registers[register];
                 let wide = cells.wide.get(at as usize).copied();
                 match wide.or_else(|| cells.narrow.get(at as usize).map(|c| u128::from(*c))) {
-                    Some(cell) => set_pair(phv, d, cell & mask_wide(u16::from(w))),
+                    Some(cell) => set_pair(slots.0, d, cell & mask_wide(u16::from(w))),
                     None => state.past_the_end(&program.registers[register].name, at),
                 }
             }
             Op::RegisterWriteW { a, index, register } => {
                 let (at, register) = (at!(index), usize::from(register));
-                let value = pair(phv, a);
+                let value = pair(slots.0, a);
                 let cells = &mut state.registers[register];
                 match cells.wide.get_mut(at as usize) {
                     Some(cell) => *cell = value & mask_wide(cells.width),
@@ -263,7 +315,7 @@ pub(crate) fn run(
             }
             Op::Random { d, low, high, w } => {
                 if let Some(value) = state.random.uniform(at!(low), at!(high)) {
-                    at!(d) = value & mask(w);
+                    slots.set(d, value & mask(w));
                 }
             }
             Op::Hash {
@@ -272,27 +324,27 @@ pub(crate) fn run(
                 base,
                 size,
             } => {
-                let hash = hash(&code.calculations[usize::from(calculation)], phv);
-                at!(d) = at!(base).wrapping_add(hash % at!(size).max(1));
+                let hash = hash(&code.calculations[usize::from(calculation)], slots.0);
+                slots.set(d, at!(base).wrapping_add(hash % at!(size).max(1)));
             }
             Op::MarkToDrop => {
-                at!(code.standard.egress_spec) = u64::from(state.drop_port);
-                at!(code.standard.mcast_grp) = 0;
+                slots.set(code.standard.egress_spec, u64::from(state.drop_port));
+                slots.set(code.standard.mcast_grp, 0);
             }
             Op::AddHeader { header } => {
                 let header = &code.headers[usize::from(header)];
                 if at!(header.valid) == 0 {
                     let first = usize::from(header.valid);
-                    phv[first..first + usize::from(header.slots)].fill(0);
-                    at!(header.valid) = 1;
+                    slots.0[first..first + usize::from(header.slots)].fill(0);
+                    slots.set(header.valid, 1);
                 }
             }
-            Op::RemoveHeader { header } => at!(code.headers[usize::from(header)].valid) = 0,
-            Op::Log { message } => log(code, state, phv, message),
+            Op::RemoveHeader { header } => slots.set(code.headers[usize::from(header)].valid, 0),
+            Op::Log { message } => log(code, state, slots.0, message),
             Op::Assert { a, message } => {
                 if at!(a) == 0 {
                     state.assertions += 1;
-                    log(code, state, phv, message);
+                    log(code, state, slots.0, message);
                     return Outcome::Failed;
                 }
             }
@@ -303,7 +355,7 @@ pub(crate) fn run(
                 if packet.len - at < header.bytes as usize {
                     fail!(code.errors.packet_too_short);
                 }
-                extract(header, &packet.frame, at, 0, phv);
+                extract(header, &packet.frame, at, 0, slots.0);
                 packet.payload = at + header.bytes as usize;
             }
             Op::ExtractVar { header, bits } => {
@@ -319,7 +371,7 @@ pub(crate) fn run(
                 if header.max_bytes != 0 && total > u64::from(header.max_bytes) {
                     fail!(code.errors.header_too_short);
                 }
-                extract(header, &packet.frame, at, bits as usize, phv);
+                extract(header, &packet.frame, at, bits as usize, slots.0);
                 packet.payload = at + total as usize;
             }
             Op::Lookahead { d, offset, width } => {
@@ -327,7 +379,7 @@ pub(crate) fn run(
                 if 8 * packet.len < first + usize::from(width) {
                     fail!(code.errors.packet_too_short);
                 }
-                at!(d) = bits::load(&packet.frame, first, u16::from(width));
+                slots.set(d, bits::load(&packet.frame, first, u16::from(width)));
             }
             Op::LookaheadW { d, offset, width } => {
                 let first = 8 * packet.payload + usize::from(offset);
@@ -335,7 +387,7 @@ pub(crate) fn run(
                     fail!(code.errors.packet_too_short);
                 }
                 let to = usize::from(d)..usize::from(d) + 2;
-                bits::load_slots(&packet.frame, first, u16::from(width), &mut phv[to]);
+                bits::load_slots(&packet.frame, first, u16::from(width), &mut slots.0[to]);
             }
             Op::Advance { a } => {
                 let bits = at!(a);

@@ -458,4 +458,115 @@ impl Op {
             | Op::Tick => {}
         }
     }
+
+    /// Replaces the slots that are read as single words.
+    pub fn map_reads(&mut self, map: &mut dyn FnMut(Slot) -> Slot) {
+        match self {
+            Op::Mov { a, .. }
+            | Op::Cut { a, .. }
+            | Op::Not { a, .. }
+            | Op::Sext { a, .. }
+            | Op::JumpIf { a, .. }
+            | Op::JumpIfNot { a, .. }
+            | Op::Assert { a, .. }
+            | Op::Advance { a }
+            | Op::Fail { a } => *a = map(*a),
+            Op::Add { a, b, .. }
+            | Op::Sub { a, b, .. }
+            | Op::Mul { a, b, .. }
+            | Op::And { a, b, .. }
+            | Op::Or { a, b, .. }
+            | Op::Xor { a, b, .. }
+            | Op::Shl { a, b, .. }
+            | Op::Shr { a, b, .. }
+            | Op::Sar { a, b, .. }
+            | Op::Div { a, b, .. }
+            | Op::Rem { a, b, .. }
+            | Op::Compare { a, b, .. }
+            | Op::Random {
+                low: a, high: b, ..
+            }
+            | Op::Hash {
+                base: a, size: b, ..
+            }
+            | Op::RegisterWrite { a, index: b, .. }
+            | Op::JumpEq { a, b, .. }
+            | Op::JumpNe { a, b, .. }
+            | Op::JumpLt { a, b, .. }
+            | Op::JumpLe { a, b, .. } => {
+                *a = map(*a);
+                *b = map(*b);
+            }
+            Op::Select { c, a, b, .. } => {
+                *c = map(*c);
+                *a = map(*a);
+                *b = map(*b);
+            }
+            Op::RegisterRead { index, .. }
+            | Op::RegisterReadW { index, .. }
+            | Op::RegisterWriteW { index, .. }
+            | Op::Count { index, .. } => *index = map(*index),
+            Op::ExtractVar { bits, .. } => *bits = map(*bits),
+            Op::AluW {
+                b,
+                alu: Alu::Shl | Alu::Shr | Alu::Sar,
+                ..
+            } => *b = map(*b),
+            _ => {}
+        }
+    }
+
+    /// Whether the instruction does nothing but write its result, always.
+    pub fn only_computes(&self) -> bool {
+        matches!(
+            self,
+            Op::Mov { .. }
+                | Op::Cut { .. }
+                | Op::Add { .. }
+                | Op::Sub { .. }
+                | Op::Mul { .. }
+                | Op::And { .. }
+                | Op::Or { .. }
+                | Op::Xor { .. }
+                | Op::Not { .. }
+                | Op::Shl { .. }
+                | Op::Shr { .. }
+                | Op::Sar { .. }
+                | Op::Div { .. }
+                | Op::Rem { .. }
+                | Op::Sext { .. }
+                | Op::Compare { .. }
+                | Op::Select { .. }
+                | Op::MovW { .. }
+                | Op::CutW { .. }
+                | Op::AluW { .. }
+                | Op::NotW { .. }
+                | Op::SextW { .. }
+                | Op::CompareW { .. }
+                | Op::SaturateW { .. }
+                | Op::Copy { .. }
+        )
+    }
+
+    /// Where the instruction may jump to.
+    pub fn target(&self) -> Option<Pc> {
+        match *self {
+            Op::Jump { to }
+            | Op::JumpIf { to, .. }
+            | Op::JumpIfNot { to, .. }
+            | Op::JumpEq { to, .. }
+            | Op::JumpNe { to, .. }
+            | Op::JumpLt { to, .. }
+            | Op::JumpLe { to, .. } => Some(to),
+            _ => None,
+        }
+    }
+
+    /// Whether control never goes on to the next instruction.
+    pub fn leaves(&self) -> bool {
+        matches!(
+            self,
+            Op::Jump { .. } | Op::Return | Op::End | Op::Fail { .. }
+        )
+    }
 }

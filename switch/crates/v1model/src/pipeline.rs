@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::pre::MulticastGroups;
 use crate::program::Program;
 use crate::schema::*;
-use crate::state::{Log, State};
+use crate::state::{Log, LogSink, State};
 use crate::table::Table;
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl Pipeline {
     }
 
     /// Where `log_msg` and failed assertions go; without one they are not formatted.
-    pub fn set_log(&mut self, log: Option<Box<dyn FnMut(&str) + Send>>) {
+    pub fn set_log(&mut self, log: Option<LogSink>) {
         self.state.log = Log(log);
     }
 
@@ -503,7 +503,7 @@ impl Pipeline {
 
 /// v1model's clock: microseconds in 48 bits.
 fn microseconds(now_ns: u64) -> u64 {
-    now_ns / 1000 & mask(48)
+    (now_ns / 1000) & mask(48)
 }
 
 fn unknown(kind: &str, id: u32) -> ControlError {

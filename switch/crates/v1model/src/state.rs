@@ -21,9 +21,12 @@ pub(crate) struct Register {
     pub width: u16,
 }
 
-/// Receives messages.
+/// Receives the messages of a program.
+pub type LogSink = Box<dyn FnMut(&str) + Send>;
+
+/// Where messages go, if anywhere.
 #[derive(Default)]
-pub(crate) struct Log(pub Option<Box<dyn FnMut(&str) + Send>>);
+pub(crate) struct Log(pub Option<LogSink>);
 
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

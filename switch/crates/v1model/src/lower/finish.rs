@@ -2,12 +2,13 @@
 //! Puts the lowered parts together.
 
 use super::emit::Label;
+use super::optimise::{Optimised, optimise};
 use super::{Lowered, Lowering};
 use crate::code::{Code, FieldCode, HeaderCode, Input, Message, ParserErrors, Standard, TableCode};
 use crate::error::LoadError;
 use crate::json::{self, Document};
 use crate::layout::{self, Header, Layout};
-use crate::op::{Op, Slot, Use};
+use crate::op::{Op, Pc, Slot, Use};
 use crate::schema::{ActionSchema, ParamSchema};
 
 impl Lowering<'_> {
@@ -20,13 +21,44 @@ impl Lowering<'_> {
     ) -> Result<Lowered, LoadError> {
         let document = self.document;
         let layout = self.layout;
-        let (ops, constants, place) = self.emitter.finish();
+        let (ops, constants, resolve) = self.emitter.finish();
 
         let mut template = vec![0; layout.constants];
         template.extend(constants);
         for header in layout.headers.iter().filter(|h| h.metadata) {
             template[usize::from(header.valid)] = 1;
         }
+
+        let standard = standard(&layout)?;
+        let queue_id = layout.metadata_by_suffix("queue_id");
+        let mut kept = kept(&layout, template.len(), &standard, queue_id);
+        let mut keep = |slot: Slot, n: u16| {
+            kept[usize::from(slot)..usize::from(slot) + usize::from(n)].fill(true);
+        };
+        for source in self.tables.iter().flat_map(|t| &t.keys) {
+            keep(source.slot, layout::words(source.width));
+        }
+        for (slot, wide) in self.messages.iter().flat_map(|m: &Message| &m.values) {
+            keep(*slot, if *wide { 2 } else { 1 });
+        }
+        for input in self.calculations.iter().flat_map(|c| &c.inputs) {
+            if let Input::Field { slot, width, .. } = input {
+                keep(*slot, layout::words(*width));
+            }
+        }
+        let entries: Vec<Pc> = [parser, ingress, egress]
+            .into_iter()
+            .chain(
+                self.tables
+                    .iter()
+                    .flat_map(|t| &t.actions)
+                    .flat_map(|a| [a.0, a.1, a.2]),
+            )
+            .map(&resolve)
+            .collect();
+        let Optimised { ops, moved } = optimise(ops, &entries, &kept);
+        let place = |label: Label| moved[resolve(label) as usize];
+        check(&ops, template.len())?;
 
         let mut read = vec![false; template.len()];
         let mut written = vec![false; template.len()];
@@ -120,9 +152,9 @@ impl Lowering<'_> {
             tables: table_code,
             messages: self.messages,
             calculations: self.calculations,
-            standard: standard(&layout)?,
+            standard,
             errors: parser_errors(document),
-            queue_id: layout.metadata_by_suffix("queue_id"),
+            queue_id,
         };
         Ok(Lowered {
             code,
@@ -131,6 +163,49 @@ impl Lowering<'_> {
             registers: self.registers,
             counters: self.counters,
         })
+    }
+}
+
+/// Slots that the target reads, whatever the code does: headers, which are
+/// emitted, validity, and standard metadata.
+fn kept(layout: &Layout, slots: usize, standard: &Standard, queue_id: Option<Slot>) -> Vec<bool> {
+    let mut kept = vec![false; slots];
+    for header in &layout.headers {
+        let first = usize::from(header.valid);
+        let n = if header.metadata {
+            2
+        } else {
+            usize::from(header.slots)
+        };
+        kept[first..first + n].fill(true);
+    }
+    let read = [
+        standard.egress_spec,
+        standard.mcast_grp,
+        standard.priority,
+        standard.enq_timestamp,
+        standard.parser_error,
+    ];
+    for slot in read.into_iter().chain(queue_id) {
+        kept[usize::from(slot)] = true;
+    }
+    kept
+}
+
+/// The machine does not check what is checked here, once: that every operand
+/// is a slot and that control stays within the code.
+fn check(ops: &[Op], slots: usize) -> Result<(), LoadError> {
+    let mut good = ops.last().is_some_and(Op::leaves);
+    for op in ops {
+        op.operands(&mut |slot, n, _| good &= usize::from(slot) + usize::from(n) <= slots);
+        good &= op.target().is_none_or(|to| (to as usize) < ops.len());
+    }
+    if good {
+        Ok(())
+    } else {
+        Err(LoadError::new(
+            "the program was lowered to impossible instructions; this is a fault of the switch",
+        ))
     }
 }
 

@@ -7,6 +7,7 @@ mod emit;
 mod expr;
 mod finish;
 mod generate;
+mod optimise;
 mod parser;
 mod tables;
 
