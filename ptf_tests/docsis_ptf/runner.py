@@ -38,6 +38,7 @@ def run(
     ports: Mapping[int, str] | None = None,
     device_id: int = 1,
     seed: int = 1,
+    programs: Path | None = None,
     log_dir: Path | None = None,
 ) -> int:
     """Runs the suite and returns an exit status, 0 when all went well.
@@ -49,6 +50,7 @@ def run(
             the first the RF port, then two others.
         device_id: P4Runtime device id.
         seed: Of the test's random numbers, and of a switch that takes one.
+        programs: Folder with {cm,cmts}.json and {cm,cmts}.p4info.txtpb; p4src/build by default.
         log_dir: For PTF's and the switch's log; results/ptf/TARGET by default.
     """
     own = target in (switches.EMBEDDED, switches.BMV2)
@@ -57,10 +59,15 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
         if own:
             switches.binary(target)  # a missing switch is worth a sentence before anything starts
-            params = replace(switches.params_for(target), device_id=device_id)
+            params = switches.params_for(target)
+        else:
+            params = _running_target(target, ports or {})
+        params = replace(params, device_id=device_id)
+        if programs is not None:
+            params = replace(params, programs=str(programs.resolve()))
+        if own:
             return _in_sandbox(target, params, tests, seed, folder)
-        params, interfaces = _running_target(target, ports or {}, device_id)
-        return _ptf(params, interfaces, tests, seed, folder)
+        return _ptf(params, ports or {}, tests, seed, folder)
     except (OSError, ValueError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
         return FAILED
@@ -68,9 +75,7 @@ def run(
         return _INTERRUPTED
 
 
-def _running_target(
-    target: str, ports: Mapping[int, str], device_id: int
-) -> tuple[TestParams, dict[int, str]]:
+def _running_target(target: str, ports: Mapping[int, str]) -> TestParams:
     host, _, port = target.rpartition(":")
     if not host or not port.isdigit():
         raise ValueError(f"target {target!r}: neither embedded, bmv2 nor host:port")
@@ -80,8 +85,7 @@ def _running_target(
             " end (RF first), such as 1=veth1 2=veth3 3=veth5"
         )
     rf, near, far = ports
-    params = TestParams(grpc=target, target=target, device_id=device_id, rf_port=rf)
-    return replace(params, cpe_ports=(near, far)), dict(ports)
+    return TestParams(grpc=target, target=target, rf_port=rf, cpe_ports=(near, far))
 
 
 def _in_sandbox(
@@ -185,6 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=_port, action="append", default=[], metavar="NUMBER=IF")
     parser.add_argument("--device-id", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--programs", type=Path, metavar="FOLDER")
     parser.add_argument("--sandbox", help=argparse.SUPPRESS)
     parser.add_argument("tests", nargs="*", help="modules, module.Class or groups; ^ leaves out")
     options = parser.parse_args(arguments)
@@ -196,6 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ports=dict(options.port),
         device_id=options.device_id,
         seed=options.seed,
+        programs=options.programs,
     )
 
 
