@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -103,7 +103,7 @@ def run(
 
 def _progress(console: Console) -> Progress:
     return Progress(
-        TextColumn("{task.description:<42}"),
+        TextColumn("{task.description:<36}"),
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("of about"),
@@ -162,35 +162,35 @@ def _details(measurement: Measurement) -> dict[str, Any]:
 
 
 def table(figures: dict[str, Any]) -> Table:
-    """The result for the terminal, from summary.json's content."""
+    """The result for the terminal, from summary.json's content: a column for each run."""
     result = Table(title=f"{figures['topology']}, {figures['tier']}, {figures['target']} switch")
-    result.add_column("queue manager")
-    for heading in (
-        "goodput\nMbit/s",
-        "latency ms\np50 / p90 / p99",
-        "induced ms\np50 / p90 / p99",
-        "loss\n%",
-        "MOS",
-        "drops\nearly / full",
-        "late ms\np99",
-        "missed\nupdates",
-    ):
-        result.add_column(heading, justify="right", no_wrap=True)
+    result.add_column("", no_wrap=True)
     for run in figures["runs"]:
-        upstream, controller = run["upstream"], run["controller"]
-        result.add_row(
-            STYLES[AqmChoice(run["aqm"])].label,
-            f"{upstream['goodput_mbps']:.2f}",
-            _quantiles(upstream["latency_ms"]),
-            _quantiles(upstream["induced_latency_ms"]),
-            f"{100 * upstream['loss_ratio']:.2f}",
-            f"{upstream['mos']:.2f}",
-            f"{run['aqm_drops']} / {run['tail_drops']}",
-            f"{controller['lateness_ms']['p99']:.2f}",
-            f"{controller['missed']}/{controller['updates'] + controller['missed']}",
-        )
+        result.add_column(STYLES[AqmChoice(run["aqm"])].label, justify="right", no_wrap=True)
+    for label, text in _ROWS.items():
+        result.add_row(label, *(text(run) for run in figures["runs"]))
     return result
 
 
-def _quantiles(values: dict[str, float]) -> str:
-    return " / ".join(f"{values[key]:.1f}" for key in ("p50", "p90", "p99"))
+def _latency(key: str, quantile: str) -> Callable[[dict[str, Any]], str]:
+    return lambda run: f"{run['upstream'][key][quantile]:.1f}"
+
+
+_ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "goodput, Mbit/s": lambda run: f"{run['upstream']['goodput_mbps']:.2f}",
+    "latency p50, ms": _latency("latency_ms", "p50"),
+    "        p90, ms": _latency("latency_ms", "p90"),
+    "        p99, ms": _latency("latency_ms", "p99"),
+    "induced p50, ms": _latency("induced_latency_ms", "p50"),
+    "        p90, ms": _latency("induced_latency_ms", "p90"),
+    "        p99, ms": _latency("induced_latency_ms", "p99"),
+    "loss, %": lambda run: f"{100 * run['upstream']['loss_ratio']:.2f}",
+    "MOS": lambda run: f"{run['upstream']['mos']:.2f}",
+    "early drops": lambda run: str(run["aqm_drops"]),
+    "buffer-full drops": lambda run: str(run["tail_drops"]),
+    "updates missed": lambda run: (
+        f"{run['controller']['missed']} of "
+        f"{run['controller']['updates'] + run['controller']['missed']}"
+    ),
+    "lateness p99, ms": lambda run: f"{run['controller']['lateness_ms']['p99']:.2f}",
+}

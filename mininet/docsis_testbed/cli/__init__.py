@@ -12,7 +12,7 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_testbed.cli import p4, testbed
+from docsis_testbed.cli import measure, p4, testbed
 from docsis_testbed.errors import TestbedError
 
 app = typer.Typer(
@@ -26,6 +26,8 @@ app = typer.Typer(
 for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
     app.command()(command)
 app.command()(testbed.schema)
+app.command()(measure.bench)
+app.command()(measure.ptf)
 # The controller has a command line of its own.
 app.command(
     add_help_option=False,

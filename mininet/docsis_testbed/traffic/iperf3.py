@@ -37,7 +37,8 @@ class Upload:
 
 def server_command(port: int) -> list[str]:
     """A server for one test, which ends with it."""
-    return ["iperf3", "--server", "--one-off", "--json", "--port", str(port)]
+    # Named, because a dual-stack socket would show its connections as IPv6.
+    return ["iperf3", "--server", "--version4", "--one-off", "--json", "--port", str(port)]
 
 
 def client_command(address: str, port: int, seconds: float) -> list[str]:

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much a switch forwards between two veth pairs, one switch after the other.
+
+    source -- veth -- switch -- veth -- sink
+
+All switches get the same two hosts, the same iperf3 and the same times, so
+what may be compared is their ratio; the figures themselves are the machine's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from mininet.net import Mininet
+
+from docsis_control.config.models import Host, Topology
+from docsis_control.controller import DeviceController, Options
+from docsis_control.p4rt.pipeline import load_pipeline
+from docsis_control.provisioning import FIRST_HOST_PORT, RF_PORT, AqmChoice, Role, deploy
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.links import PlainLink
+from docsis_testbed.nodes import Bmv2Switch, DocsisSwitch, P4Switch, QuietHost
+from docsis_testbed.paths import ROOT, switch_binary
+from docsis_testbed.runstate import RunState, interrupts_deferred
+from docsis_testbed.traffic import iperf3
+
+FRAME_BYTES: Final = (64, 200)
+"""UDP frames, Ethernet header included, FCS not."""
+
+WARM_UP_SECONDS: Final = 1.0
+_UDP_HEADERS: Final = 14 + 20 + 8
+_SWITCH: Final = "bench1"
+
+
+class BareForwarder(P4Switch):
+    """AF_PACKET with the same batching and no pipeline: what the kernel lets through."""
+
+    def command(self) -> list[str]:
+        names = [intf.name for port, intf in sorted(self.intfs.items()) if port > 0]
+        return [str(switch_binary()), "forward", *names]
+
+    def wait_ready(self, seconds: float = 10.0) -> None:
+        """Poll for the line that says so; there is no server to ask."""
+        assert self.process is not None, "started"
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            text = self.log.read_text(errors="replace")
+            if "ready" in text:
+                return
+            if self.process.poll() is not None:
+                raise TestbedError(f"docsis-switch forward ended: {text.strip()}")
+            time.sleep(0.02)
+        raise TestbedError(f"docsis-switch forward is not ready after {seconds:.0f} s")
+
+
+KINDS: Final[dict[str, type[P4Switch]]] = {
+    "forwarder": BareForwarder,
+    "docsis-switch": DocsisSwitch,
+    "simple_switch_grpc": Bmv2Switch,
+}
+"""Switches by name, in the order in which they are measured."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one switch carried.
+
+    Attributes:
+        tcp_mbps: Payload of one CUBIC connection, Mbit/s.
+        udp_kpps: Thousands of frames a second that arrived, by their length in bytes,
+            while the source sent as fast as it could.
+    """
+
+    tcp_mbps: float
+    udp_kpps: dict[int, float]
+
+
+def topology() -> Topology:
+    """One host and one server, at rates that no queue manager notices."""
+    profile = {
+        "maximum_sustained_traffic_rate": "16 Gbps",
+        "peak_traffic_rate": "16 Gbps",
+        "maximum_traffic_burst": "100 MB",
+        "aqm": {"enabled": False},
+    }
+    return Topology.model_validate(
+        {
+            "name": "bench",
+            "tier": {"name": "bench", "upstream": profile, "downstream": profile},
+            "cable_modem": {"name": _SWITCH, "device_id": 9},
+            "cmts": {"name": "bench2", "device_id": 10},
+            "hosts": [{"name": "source", "ip": "10.0.0.11/24", "mac": "02:00:00:00:01:01"}],
+            "servers": [{"name": "sink", "ip": "10.0.0.101/24", "mac": "02:00:00:00:02:01"}],
+        }
+    )
+
+
+def interfaces() -> list[str]:
+    """Names of the switch's interfaces, in the root namespace."""
+    return [f"{_SWITCH}-eth{port}" for port in (RF_PORT, FIRST_HOST_PORT)]
+
+
+def address() -> str:
+    """host:port of the measured switch's P4Runtime server."""
+    return f"127.0.0.1:{topology().cable_modem.server_port}"
+
+
+def measure(
+    kind: str, run: RunState, logs: Path, seconds: float, progress: Callable[[str], None]
+) -> Result:
+    """Measure one switch.
+
+    Args:
+        kind: Key of `KINDS`.
+        run: Records what is made.
+        logs: Folder for what programs print.
+        seconds: Length of each of the three measurements.
+        progress: Told what is being measured.
+
+    Raises:
+        TestbedError: something did not work; nothing is left behind.
+    """
+    bench = _Bench(kind, run, logs)
+    try:
+        bench.build()
+        progress("TCP")
+        tcp = bench.tcp(seconds)
+        udp = {}
+        for size in FRAME_BYTES:
+            progress(f"UDP {size} bytes")
+            udp[size] = bench.udp(size, seconds)
+        return Result(tcp, udp)
+    finally:
+        bench.close()
+
+
+class _Bench:
+    """The two hosts and the switch between them."""
+
+    def __init__(self, kind: str, run: RunState, logs: Path) -> None:
+        self._kind = kind
+        self._run = run
+        self._logs = logs
+        self._topology = topology()
+        Mininet.inited = True
+        self._net: Any = Mininet(topo=None, controller=None, build=False)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._source: Any = None
+        self._sink: Any = None
+
+    def build(self) -> None:
+        """Nodes, links, the switch and its program."""
+        device = self._topology.cable_modem
+        with interrupts_deferred():
+            switch: P4Switch = self._net.addSwitch(
+                device.name,
+                cls=KINDS[self._kind],
+                device_id=device.device_id,
+                grpc_address=address(),
+                log=self._logs / f"{self._kind}.log",
+            )
+            self._run.add_process(switch.pid, f"shell of {switch.name}", signal.SIGHUP)
+        self._source = self._host(switch, self._topology.hosts[0], FIRST_HOST_PORT)
+        self._sink = self._host(switch, self._topology.servers[0], RF_PORT)
+        self._net.configHosts()
+        self._net.staticArp()
+        with interrupts_deferred():
+            switch.start()
+            assert switch.process is not None, "started"
+            self._run.add_process(switch.process.pid, self._kind)
+            self._processes.append(switch.process)
+        switch.wait_ready()
+        if self._kind != "forwarder":
+            asyncio.run(_provision(self._topology))
+
+    def _host(self, switch: P4Switch, host: Host, port: int) -> Any:
+        with interrupts_deferred():
+            node = self._net.addHost(host.name, cls=QuietHost, ip=str(host.ip), mac=host.mac)
+            self._run.add_process(node.pid, f"shell of {host.name}", signal.SIGHUP)
+        with interrupts_deferred():
+            link = self._net.addLink(
+                switch, node, cls=PlainLink, port1=port, port2=0, addr2=host.mac
+            )
+            self._run.add_interface(link.intf1.name)
+        return node
+
+    def _launch(self, node: Any, command: list[str], log: Path) -> subprocess.Popen[bytes]:
+        with log.open("wb") as output, interrupts_deferred():
+            process: subprocess.Popen[bytes] = node.popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            )
+            self._run.add_process(process.pid, f"{command[0]} in {node.name}")
+            self._processes.append(process)
+        return process
+
+    def _serve(self) -> None:
+        """An iperf3 server for one test, once it listens."""
+        self._launch(
+            self._sink,
+            iperf3.server_command(iperf3.FIRST_PORT),
+            self._logs / f"{self._kind}-server.json",
+        )
+        table = Path(f"/proc/{self._sink.pid}/net/tcp6")
+        listening = f":{iperf3.FIRST_PORT:04X} "
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            tables = [table, table.with_name("tcp")]
+            if any(listening in t.read_text() for t in tables if t.exists()):
+                return
+            time.sleep(0.02)
+        raise TestbedError("iperf3 does not listen after 5 s")
+
+    def tcp(self, seconds: float) -> float:
+        """Mbit/s of one CUBIC connection."""
+        self._serve()
+        output = self._logs / f"{self._kind}-tcp.json"
+        sink = str(self._topology.servers[0].ip.ip)
+        client = self._launch(
+            self._source,
+            [
+                *iperf3.client_command(sink, iperf3.FIRST_PORT, seconds),
+                *("--omit", str(round(WARM_UP_SECONDS))),
+            ],
+            output,
+        )
+        try:
+            client.wait(timeout=seconds + 20)
+        except subprocess.TimeoutExpired:
+            raise TestbedError(f"{self._kind}: the TCP test does not end") from None
+        result = iperf3.load(output)
+        return result.received_bytes * 8e-6 / result.seconds
+
+    def udp(self, frame_bytes: int, seconds: float) -> float:
+        """Thousands of frames a second that the sink's interface got."""
+        self._serve()
+        log = self._logs / f"{self._kind}-udp-{frame_bytes}.log"
+        client = self._launch(
+            self._source,
+            [
+                "iperf3",
+                "--udp",
+                *("--client", str(self._topology.servers[0].ip.ip)),
+                *("--port", str(iperf3.FIRST_PORT)),
+                *("--length", str(frame_bytes - _UDP_HEADERS)),
+                *("--bitrate", "0"),
+                *("--time", str(round(seconds + 2 * WARM_UP_SECONDS + 2))),
+            ],
+            log,
+        )
+        self._wait_for_traffic(client, log)
+        time.sleep(WARM_UP_SECONDS)
+        before, start = self._received(), time.monotonic()
+        time.sleep(seconds)
+        after, end = self._received(), time.monotonic()
+        # The overloaded path may have lost iperf3's own goodbye: it is ended.
+        for process in self._processes[-2:]:
+            process.terminate()
+            process.wait(timeout=5)
+        return (after - before) / (end - start) / 1e3
+
+    def _wait_for_traffic(self, client: subprocess.Popen[bytes], log: Path) -> None:
+        base = self._received()
+        deadline = time.monotonic() + 10
+        while self._received() < base + 1000:
+            if client.poll() is not None or time.monotonic() > deadline:
+                raise TestbedError(
+                    f"{self._kind}: no UDP arrives: {log.read_text(errors='replace').strip()}"
+                )
+            time.sleep(0.02)
+
+    def _received(self) -> int:
+        """Frames that the sink's interface has received."""
+        # /proc/PID/net is that of the process's namespace.
+        for line in Path(f"/proc/{self._sink.pid}/net/dev").read_text().splitlines():
+            name, _, fields = line.partition(":")
+            if name.strip() == "sink-eth0":
+                return int(fields.split()[1])
+        raise TestbedError("the sink has no interface sink-eth0")
+
+    def close(self) -> None:
+        """Remove everything."""
+        self._run.clear()
+        for process in self._processes:
+            process.wait(timeout=10)
+        for node in (*self._net.hosts, *self._net.switches):
+            node.cleanup()
+
+
+async def _provision(bench: Topology) -> None:
+    """Push cm.p4 and its configuration; the switch keeps it when the controller is gone."""
+    plan = deploy(bench, AqmChoice.DROP_TAIL_250MS).device(Role.CABLE_MODEM)
+    controller = DeviceController(plan, load_pipeline(Role.CABLE_MODEM.value), Options())
+    running = asyncio.create_task(controller.run())
+    ready = asyncio.create_task(controller.ready.wait())
+    done, _ = await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
+    running.cancel()
+    ready.cancel()
+    results = await asyncio.gather(running, ready, return_exceptions=True)
+    if ready not in done:
+        raise TestbedError(f"the switch cannot be provisioned: {results[0]}")
+
+
+def pipeline() -> dict[str, Any]:
+    """Nanoseconds that a packet takes in cm.p4, in-process, as the switch reports it.
+
+    Raises:
+        TestbedError: the switch's benchmark failed.
+    """
+    result = subprocess.run(
+        [str(switch_binary()), "bench", "pipeline", "--program", "p4src/build/cm.json", "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode != 0:
+        raise TestbedError(f"docsis-switch bench pipeline failed: {result.stderr.strip()}")
+    report: dict[str, Any] = json.loads(result.stdout)
+    return report

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 bench|ptf`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+
+def bench(
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, help="Length of each measurement.")
+    ] = 5.0,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="File for the JSON, instead of results/.")
+    ] = None,
+) -> None:
+    """The switch's speed beside a bare forwarder, and beside BMv2 where it is installed."""
+    from docsis_testbed.bench import report
+
+    report.run(seconds, json_file, Console())
+
+
+def ptf(
+    tests: Annotated[
+        list[str] | None, typer.Argument(help="Modules, module.Class or groups; ^ leaves out.")
+    ] = None,
+    target: Annotated[
+        str, typer.Option("--target", help="embedded, bmv2, or HOST:PORT of a P4Runtime server.")
+    ] = "embedded",
+    port: Annotated[
+        list[str] | None,
+        typer.Option("--port", metavar="NUMBER=INTERFACE", help="With HOST:PORT; repeatable."),
+    ] = None,
+    device_id: Annotated[int, typer.Option("--device-id", help="P4Runtime device id.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="What tests draw at random.")] = 1,
+) -> None:
+    """The PTF conformance suite."""
+    from docsis_ptf.runner import main
+
+    arguments = ["--target", target, "--device-id", str(device_id), "--seed", str(seed)]
+    for item in port or []:
+        arguments += ["--port", item]
+    raise typer.Exit(main([*arguments, *(tests or [])]))
