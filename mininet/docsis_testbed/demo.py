@@ -20,6 +20,7 @@ from docsis_control.config.models import Topology
 from docsis_control.provisioning import PRIMARY_SERVICE_FLOW, AqmChoice
 from docsis_testbed import experiment, preflight, versions
 from docsis_testbed.experiment import Measurement, Plan
+from docsis_testbed.paths import RESULTS
 from docsis_testbed.results import folder as run_folder
 from docsis_testbed.results import plots, raw, report, summary
 from docsis_testbed.results.plots import STYLES
@@ -36,6 +37,7 @@ def run(
     aqms: Sequence[AqmChoice],
     measured_seconds: float,
     console: Console,
+    results: Path = RESULTS,
 ) -> Path:
     """Run the experiment, write the results, print the table.
 
@@ -45,6 +47,7 @@ def run(
         aqms: Queue managers, in the order in which they run.
         measured_seconds: Length of each measured time.
         console: Where progress and table go.
+        results: Folder that gets the run's folder.
 
     Returns:
         The run's folder.
@@ -57,7 +60,7 @@ def run(
     started = datetime.now()
     with recorded_run("demo") as state:
         preflight.check_all(topology, target)
-        folder = run_folder.create(topology)
+        folder = run_folder.create(topology, results)
         topology_file = folder / "inputs" / "topology.yaml"
         run_folder.write_topology(topology, topology_file)
         measurements: list[Measurement] = []
@@ -95,7 +98,7 @@ def run(
                 tier=topology.tier.name,
                 versions=versions.collect(target),
             )
-            _write(folder, topology, plan, measurements, figures, started)
+            write_results(folder, topology, plan, measurements, figures, started)
     console.print(table(figures))
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
     return folder
@@ -114,14 +117,25 @@ def _progress(console: Console) -> Progress:
     )
 
 
-def _write(
+def write_results(
     folder: Path,
     topology: Topology,
     plan: Plan,
     measurements: Sequence[Measurement],
     figures: dict[str, Any],
-    started: datetime,
+    started: datetime | None = None,
 ) -> None:
+    """Write everything that `results.folder` lists, but for the inputs.
+
+    Args:
+        folder: The run's folder.
+        topology: What was built.
+        plan: Times and traffic.
+        measurements: In the order in which they ran.
+        figures: Content of summary.json.
+        started: When the run began; now unless given.
+    """
+    started = started or datetime.now()
     (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
     details = {
         "started": started.isoformat(sep=" ", timespec="seconds"),
@@ -167,7 +181,7 @@ def table(figures: dict[str, Any]) -> Table:
     result.add_column("", no_wrap=True)
     for run in figures["runs"]:
         result.add_column(STYLES[AqmChoice(run["aqm"])].label, justify="right", no_wrap=True)
-    for label, text in _ROWS.items():
+    for label, text in _ROWS:
         result.add_row(label, *(text(run) for run in figures["runs"]))
     return result
 
@@ -176,21 +190,24 @@ def _latency(key: str, quantile: str) -> Callable[[dict[str, Any]], str]:
     return lambda run: f"{run['upstream'][key][quantile]:.1f}"
 
 
-_ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "goodput, Mbit/s": lambda run: f"{run['upstream']['goodput_mbps']:.2f}",
-    "latency p50, ms": _latency("latency_ms", "p50"),
-    "        p90, ms": _latency("latency_ms", "p90"),
-    "        p99, ms": _latency("latency_ms", "p99"),
-    "induced p50, ms": _latency("induced_latency_ms", "p50"),
-    "        p90, ms": _latency("induced_latency_ms", "p90"),
-    "        p99, ms": _latency("induced_latency_ms", "p99"),
-    "loss, %": lambda run: f"{100 * run['upstream']['loss_ratio']:.2f}",
-    "MOS": lambda run: f"{run['upstream']['mos']:.2f}",
-    "early drops": lambda run: str(run["aqm_drops"]),
-    "buffer-full drops": lambda run: str(run["tail_drops"]),
-    "updates missed": lambda run: (
-        f"{run['controller']['missed']} of "
-        f"{run['controller']['updates'] + run['controller']['missed']}"
+_ROWS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
+    ("goodput, Mbit/s", lambda run: f"{run['upstream']['goodput_mbps']:.2f}"),
+    ("latency p50, ms", _latency("latency_ms", "p50")),
+    ("        p90, ms", _latency("latency_ms", "p90")),
+    ("        p99, ms", _latency("latency_ms", "p99")),
+    ("induced p50, ms", _latency("induced_latency_ms", "p50")),
+    ("        p90, ms", _latency("induced_latency_ms", "p90")),
+    ("        p99, ms", _latency("induced_latency_ms", "p99")),
+    ("loss, %", lambda run: f"{100 * run['upstream']['loss_ratio']:.2f}"),
+    ("MOS", lambda run: f"{run['upstream']['mos']:.2f}"),
+    ("early drops", lambda run: str(run["aqm_drops"])),
+    ("buffer-full drops", lambda run: str(run["tail_drops"])),
+    (
+        "updates missed",
+        lambda run: (
+            f"{run['controller']['missed']} of "
+            f"{run['controller']['updates'] + run['controller']['missed']}"
+        ),
     ),
-    "lateness p99, ms": lambda run: f"{run['controller']['lateness_ms']['p99']:.2f}",
-}
+    ("lateness p99, ms", lambda run: f"{run['controller']['lateness_ms']['p99']:.2f}"),
+)

@@ -195,6 +195,10 @@ class GoodputSampler:
         """Begin to sample."""
         self._thread.start()
 
+    def latest(self) -> int:
+        """Bytes received until the last sample."""
+        return self._totals[-1] if self._totals else 0
+
     def stop(self) -> GoodputSeries:
         """End, and return what was sampled.
 

@@ -37,6 +37,12 @@ STYLES: Final[Mapping[AqmChoice, Style]] = {
     AqmChoice.DOCSIS_PIE: Style("DOCSIS-PIE", "#009E73", "-"),
 }
 
+RAMP_UP_SHOWN_SECONDS: Final = 10.0
+"""How much of the time before the measured time is shown at the most."""
+
+_PLATE: Final[dict[str, Any]] = {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.8}
+"""Behind words that may lie on a line."""
+
 _RC: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -80,9 +86,9 @@ def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) 
             )  # fmt: skip
         axes.axvline(target_ms, color="#555555", lw=1, linestyle=":")
         axes.annotate(
-            f"target {target_ms:g} ms", (target_ms, 0.02), xytext=(-4, 0),
-            textcoords="offset points", rotation=90, ha="right", va="bottom", color="#555555",
-            fontsize=9,
+            f"target {target_ms:g} ms", (target_ms, 0.98), xytext=(-4, 0),
+            textcoords="offset points", rotation=90, ha="right", va="top", color="#555555",
+            fontsize=9, bbox=_PLATE,
         )  # fmt: skip
         axes.set_xscale("log")
         axes.set_xlim(1, longest * 1.15)
@@ -154,7 +160,7 @@ def over_time(
         probability.set_title("Drop probability of DOCSIS-PIE")
         probability.set_xlabel("Time since the measured time began (s)")
         for axes in (goodput, delay, probability):
-            axes.set_xlim(max(start, -20.0), end)
+            axes.set_xlim(max(start, -RAMP_UP_SHOWN_SECONDS), end)
             # What is before zero is ramp-up and not in the figures of the table.
             axes.axvspan(-1e3, 0, color="#F2F2F2", lw=0, zorder=0)
         goodput.annotate(
@@ -170,6 +176,7 @@ def _reference(axes: Any, value: float, text: str) -> None:
     axes.annotate(
         text, (1, value), xycoords=("axes fraction", "data"), xytext=(-3, 3),
         textcoords="offset points", ha="right", va="bottom", fontsize=9, color="#555555",
+        bbox=_PLATE,
     )  # fmt: skip
 
 

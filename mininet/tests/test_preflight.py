@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every missing thing is one sentence that says what to do."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from docsis_control.config.loader import load_topology
+from docsis_testbed import preflight
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.testbed import root_interfaces
+
+
+def test_not_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(TestbedError, match="not root: .*; run this again with sudo"):
+        preflight.check_root()
+
+
+def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(TestbedError, match="ip, ethtool.*make setup.*iproute2"):
+        preflight.check_tools()
+
+
+def test_kernel_without_cubic(tmp_path: Path) -> None:
+    available = tmp_path / "tcp_available_congestion_control"
+    available.write_text("reno bbr\n")
+    with pytest.raises(TestbedError, match="no TCP CUBIC"):
+        preflight.check_congestion_control(available)
+    available.write_text("reno cubic\n")
+    preflight.check_congestion_control(available)
+
+
+def test_kernel_without_veth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "unshare"
+    fake.write_text("#!/bin/sh\necho 'Error: Unknown device type.' >&2; exit 2\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TestbedError, match="no veth pair .*Unknown device type"):
+        preflight.check_kernel()
+
+
+def test_kernel_without_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "unshare"
+    fake.write_text("#!/bin/sh\necho 'unshare: unshare failed: Invalid argument' >&2; exit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TestbedError, match="no network namespace"):
+        preflight.check_kernel()
+
+
+def test_port_in_use() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(TestbedError, match=f"listens on {address} already"):
+            preflight.check_port_free(address, "P4Runtime server of cm1")
+    preflight.check_port_free(address, "P4Runtime server of cm1")
+
+
+def test_interface_of_somebody_else() -> None:
+    with pytest.raises(TestbedError, match="interface lo exists already"):
+        preflight.check_interfaces_free(["none-here", "lo"])
+
+
+def test_missing_interface() -> None:
+    with pytest.raises(TestbedError, match="no interface none-here here"):
+        preflight.check_interfaces_present(["lo", "none-here"])
+
+
+def test_unknown_target_and_missing_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("DOCSIS_SWITCH", "/nonexistent/docsis-switch")
+    with pytest.raises(TestbedError, match='no target "tofino"'):
+        preflight.check_target("tofino")
+    with pytest.raises(TestbedError, match="simple_switch_grpc is not on PATH"):
+        preflight.check_target("bmv2")
+    with pytest.raises(TestbedError, match="switch is not built; run `make setup`"):
+        preflight.check_target("embedded")
+
+
+def test_interfaces_of_a_topology() -> None:
+    topology = load_topology(TOPOLOGIES / "residential.yaml")
+    assert root_interfaces(topology) == [
+        "cm1-eth1", "cm1-eth2", "cm1-eth3", "cmts1-eth1", "cmts1-eth2", "cmts1-eth3",
+    ]  # fmt: skip

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Summary, raw samples, plots and report of a run made up of known figures."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from docsis_control.config.loader import load_topology
+from docsis_control.provisioning import AqmChoice
+from docsis_testbed import demo, experiment
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.experiment import Measurement, Window
+from docsis_testbed.measure.goodput import GoodputSeries
+from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.results import folder as run_folder
+from docsis_testbed.results import raw, report, summary
+from docsis_testbed.traffic.iperf3 import UploadResult
+from docsis_testbed.traffic.irtt import Probes
+
+SECOND = 10**9
+T0 = 1_800_000_000 * SECOND
+"""Start of the idle baseline, wall clock."""
+
+STATS = {
+    "updates": 100,
+    "missed": 1,
+    "lateness_ms": {"p50": 0.1, "p99": 0.9, "max": 1.5},
+    "cycle_ms": {"p50": 1.0, "p99": 2.0, "max": 3.0},
+    "reconnects": 0,
+}
+
+
+def measurement(folder: Path, aqm: AqmChoice, loaded_ms: float) -> Measurement:
+    """5 s idle at 0.5 ms, 5 s of ramp-up, 10 s at `loaded_ms` with every 50th probe lost."""
+    sent = T0 + np.arange(0, 20 * SECOND, SECOND // 50, dtype=np.int64)
+    delay = np.where(sent < T0 + 5 * SECOND, 0.5, loaded_ms)
+    arrived = np.ones(sent.size, dtype=np.bool_)
+    lost = (np.arange(sent.size) % 50 == 7) & (sent >= T0 + 10 * SECOND)
+    arrived[lost], delay[lost] = False, np.nan
+    times = T0 + np.arange(0, 21 * SECOND, SECOND // 10, dtype=np.int64)
+    control = folder / "controller"
+    control.mkdir(parents=True)
+    (control / "stats.json").write_text(json.dumps(STATS))
+    (control / "samples-cm1.csv").write_text(
+        "monotonic_s,switch_time_us,service_flow,backlog_bytes,msr_tokens_bytes,qdelay_ms,"
+        "drop_prob,burst_allowance_ms,state\n"
+        "100.000000,1,1,1000,5.0,12.5,0.010000000,0.0,ACTIVE\n"
+        "100.000000,1,2,9999,5.0,99.9,0.990000000,0.0,ACTIVE\n"
+        "100.016000,1,1,1000,5.0,13.5,0.020000000,0.0,ACTIVE\n"
+    )
+    return Measurement(
+        aqm=aqm,
+        idle=Window(T0, T0 + 5 * SECOND),
+        loaded=Window(T0 + 10 * SECOND, T0 + 20 * SECOND),
+        probes=Probes(sent, delay, arrived),
+        goodput=GoodputSeries(times, (times - T0) // 1000 * 2),
+        uploads={"cpe1-server1-5201": UploadResult(10**6, 10.0, 3, "cubic")},
+        counters={"sf_drop_aqm": 12, "sf_drop_buffer_full": 34},
+        folder=folder,
+        monotonic_offset_ns=T0 + 11 * SECOND - 100 * SECOND,
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of a finished run of two queue managers."""
+    topology = load_topology(TOPOLOGIES / "residential.yaml")
+    folder = run_folder.create(topology, tmp_path)
+    run_folder.write_topology(topology, folder / "inputs" / "topology.yaml")
+    measurements = [
+        measurement(folder / "runs" / aqm.value, aqm, delay)
+        for aqm, delay in ((AqmChoice.DROP_TAIL_250MS, 221.0), (AqmChoice.DOCSIS_PIE, 11.0))
+    ]
+    figures = summary.summarise(
+        measurements, target="embedded", topology="residential", tier="cable-20", versions={}
+    )
+    demo.write_results(folder, topology, experiment.plan_for(topology), measurements, figures)
+    return folder
+
+
+def test_summary_has_the_figures_of_the_measured_time(run: Path) -> None:
+    figures = json.loads((run / "summary.json").read_text())
+    pie = figures["runs"][1]
+    assert pie["aqm"] == "docsis-pie"
+    assert pie["upstream"]["latency_ms"] == {"p50": 11.0, "p90": 11.0, "p99": 11.0, "max": 11.0}
+    assert pie["upstream"]["induced_latency_ms"] == {"p50": 10.5, "p90": 10.5, "p99": 10.5}
+    assert pie["upstream"]["goodput_mbps"] == pytest.approx(16.0)
+    assert pie["upstream"]["loss_ratio"] == pytest.approx(0.02)
+    assert (pie["aqm_drops"], pie["tail_drops"]) == (12, 34)
+    assert pie["controller"] == {
+        "updates": 100,
+        "missed": 1,
+        "lateness_ms": {"p50": 0.1, "p99": 0.9, "max": 1.5},
+    }
+
+
+def test_schema_allows_exactly_the_documented_keys(run: Path) -> None:
+    figures: dict[str, Any] = json.loads((run / "summary.json").read_text())
+    summary.validate(figures)
+    changes: tuple[Callable[[dict[str, Any]], object], ...] = (
+        lambda f: f.update(extra=1),
+        lambda f: f.pop("tier"),
+        lambda f: f["runs"][0].update(aqm="pie"),
+        lambda f: f["runs"][0]["upstream"].pop("mos"),
+        lambda f: f["runs"][0]["upstream"]["latency_ms"].pop("max"),
+        lambda f: f["runs"][0]["upstream"].update(loss_ratio=1.5),
+        lambda f: f["runs"][0]["controller"]["lateness_ms"].update(p90=1),
+        lambda f: f["runs"][0].update(tail_drops=1.5),
+    )
+    for change in changes:
+        broken = copy.deepcopy(figures)
+        change(broken)
+        with pytest.raises(TestbedError, match=r"summary\.json: "):
+            summary.validate(broken)
+
+
+def test_raw_samples_are_on_one_time_axis(run: Path) -> None:
+    topology = load_topology(TOPOLOGIES / "residential.yaml")
+    data = raw.series(
+        measurement(run / "again", AqmChoice.DOCSIS_PIE, 11.0), topology.cable_modem.name, 1
+    )
+    # The controller's first sample was a second after the measured time began.
+    np.testing.assert_allclose(data.control_s, [1.0, 1.016])
+    np.testing.assert_allclose(data.qdelay_ms, [12.5, 13.5])
+    assert data.probe_s[0] == -10.0
+    with (run / "runs" / "docsis-pie" / "latency.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0] == {"time_s": "-10", "one_way_delay_ms": "0.5"}
+    # A lost probe has no delay.
+    assert rows[507]["one_way_delay_ms"] == ""
+
+
+def test_report_opens_offline(run: Path) -> None:
+    page = (run / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 2
+    for reference in ("http://", "https://", 'src="plots', "<script", "@import"):
+        assert reference not in page
+    assert "DOCSIS-PIE" in page
+    assert "221.0" in page
+
+
+def test_report_can_be_written_again(run: Path) -> None:
+    (run / "report.html").unlink()
+    assert report.write(run).is_file()
+    (run / "details.json").unlink()
+    with pytest.raises(TestbedError, match=r"details\.json: is missing"):
+        report.write(run)
+
+
+def test_resolved_topology_can_be_run_again(run: Path) -> None:
+    again = load_topology(run / "inputs" / "topology.yaml")
+    assert again == load_topology(TOPOLOGIES / "residential.yaml")
+
+
+def test_table_fits_a_terminal(run: Path) -> None:
+    figures = json.loads((run / "summary.json").read_text())
+    console = Console(width=80, record=True, file=(run / "out.txt").open("w"))
+    console.print(demo.table(figures))
+    text = console.export_text()
+    assert "…" not in text
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "221.0" in text
+
+
+@pytest.mark.parametrize(
+    ("tier", "at_least", "at_most"), [("cable-20", 7, 9), ("cable-2018", 11, 13)]
+)
+def test_ramp_up_outlasts_the_burst(tier: str, at_least: float, at_most: float) -> None:
+    profile = load_topology(TOPOLOGIES / "residential.yaml", tier).tier.upstream
+    assert at_least <= experiment.ramp_up_seconds(profile) <= at_most
+
+
+def test_plan_is_two_uploads_to_each_server_within_the_time() -> None:
+    plan = experiment.plan_for(load_topology(TOPOLOGIES / "residential.yaml", "cable-2018"))
+    assert sorted(upload.destination for upload in plan.uploads) == [
+        "server1", "server1", "server2", "server2",
+    ]  # fmt: skip
+    assert len({upload.port for upload in plan.uploads}) == 4
+    assert (plan.prober, plan.probed) == ("cpe1", "server1")
+    assert plan.measured_seconds >= 20
+    # Three runs, building and the report within four minutes.
+    assert 3 * (plan.seconds + 6) + 20 < 240
