@@ -28,7 +28,8 @@ pub enum MatchKind {
     Ternary,
     /// Within inclusive bounds; needs a priority.
     Range,
-    /// Equal or don't care; needs a priority.
+    /// Equal or don't care; needs a priority. p4c 1.2.4 calls such fields
+    /// ternary in the JSON, so only P4Info tells them apart.
     Optional,
 }
 
@@ -152,7 +153,8 @@ pub enum Match {
         /// Highest value that matches.
         high: u128,
     },
-    /// For [`MatchKind::Optional`]: `None` is don't care.
+    /// For [`MatchKind::Optional`], and for [`MatchKind::Ternary`] with all bits
+    /// or none: `None` is don't care. Read back as written.
     Optional(Option<u128>),
 }
 

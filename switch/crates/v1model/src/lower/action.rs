@@ -71,11 +71,7 @@ impl Lowering<'_> {
                         .first()
                         .ok_or_else(|| malformed(primitive))?;
                     let cond = Expr::parse(&self.layout, params, cond).map_err(|e| e.at(at()))?;
-                    let cond = if cond.is_bool() {
-                        cond
-                    } else {
-                        Expr::ToBool(Box::new(cond))
-                    };
+                    let cond = cond.into_bool();
                     self.emitter
                         .branch(&cond, false, to)
                         .map_err(|e| e.at(at()))?;
@@ -245,7 +241,7 @@ impl Lowering<'_> {
             }
             "assert" | "assume" => {
                 count(1)?;
-                let condition = Expr::parse(&self.layout, params, &operands[0])?;
+                let condition = Expr::parse(&self.layout, params, &operands[0])?.into_bool();
                 let a = self.emitter.boolean(&condition)?;
                 let place = json::position(&primitive.source_info);
                 let place = place.map_or_else(String::new, |p| p.to_string());

@@ -108,11 +108,7 @@ impl<'d> Lowering<'d> {
                 let at = || json::position(&conditional.source_info);
                 let condition = Expr::parse(&self.layout, &[], &conditional.expression)
                     .map_err(|e| e.at(at()))?;
-                let condition = if condition.is_bool() {
-                    condition
-                } else {
-                    Expr::ToBool(Box::new(condition))
-                };
+                let condition = condition.into_bool();
                 let no = label(conditional.false_next.as_deref())?;
                 self.emitter
                     .branch(&condition, false, no)

@@ -140,6 +140,15 @@ impl Expr {
         }
     }
 
+    /// The expression as a boolean: a number is true when it is not 0.
+    pub fn into_bool(self) -> Expr {
+        match self {
+            boolean if boolean.is_bool() => boolean,
+            Expr::FromBool(boolean) => *boolean,
+            number => Expr::ToBool(Box::new(number)),
+        }
+    }
+
     /// The constant, if it is one that is not negative.
     pub fn as_constant(&self) -> Option<u128> {
         match self {

@@ -117,11 +117,7 @@ impl Lowering<'_> {
             }
             "verify" => {
                 let condition = Expr::parse(&self.layout, &[], &operand(0)?)?;
-                let condition = if condition.is_bool() {
-                    condition
-                } else {
-                    Expr::ToBool(Box::new(condition))
-                };
+                let condition = condition.into_bool();
                 let error = Expr::parse(&self.layout, &[], &operand(1)?)?;
                 let good = self.emitter.label();
                 self.emitter.branch(&condition, true, good)?;

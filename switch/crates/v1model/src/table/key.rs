@@ -191,7 +191,10 @@ fn check_field(field: &KeySchema, given: &Match) -> Result<(), Problem> {
     let shape = |reason: &str| Err(Problem::Shape(reason.to_owned()));
     match (field.kind, *given) {
         (MatchKind::Exact, Match::Exact(value)) => fits(value),
-        (MatchKind::Optional, Match::Optional(value)) => fits(value.unwrap_or(0)),
+        // p4c writes optional fields as ternary ones into the JSON.
+        (MatchKind::Optional | MatchKind::Ternary, Match::Optional(value)) => {
+            fits(value.unwrap_or(0))
+        }
         (MatchKind::Lpm, Match::Lpm { value, prefix_len }) => {
             fits(value)?;
             if prefix_len > field.width {

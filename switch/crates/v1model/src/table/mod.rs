@@ -6,7 +6,7 @@ mod key;
 mod rules;
 
 use crate::error::ControlError;
-use crate::op::Slot;
+use crate::op::{Slot, mask_wide};
 use crate::schema::{
     ActionCall, ActionSchema, CounterData, EntryKey, Match, MatchKind, TableEntry, TableSchema,
 };
@@ -197,7 +197,7 @@ impl Table {
     ) -> Result<(), ControlError> {
         key::check(schema, key)?;
         check_action(schema, actions, action)?;
-        let canonical = canonical(key);
+        let canonical = canonical(schema, key);
         if self.by_key.contains_key(&canonical) {
             return Err(ControlError::EntryExists {
                 table: schema.name.clone(),
@@ -295,7 +295,7 @@ impl Table {
                 self.stale = true;
             }
         }
-        self.by_key.remove(&canonical(key));
+        self.by_key.remove(&canonical(schema, key));
         self.cold[at] = None;
         self.free.push(entry);
         Ok(())
@@ -389,7 +389,7 @@ impl Table {
 
     fn find(&self, schema: &TableSchema, key: &EntryKey) -> Result<usize, ControlError> {
         key::check(schema, key)?;
-        match self.by_key.get(&canonical(key)) {
+        match self.by_key.get(&canonical(schema, key)) {
             Some(entry) => Ok(*entry as usize),
             None => Err(ControlError::EntryNotFound {
                 table: schema.name.clone(),
@@ -475,13 +475,15 @@ fn check_action(
     Ok(())
 }
 
-fn canonical(key: &EntryKey) -> Canonical {
-    let numbers = key.matches.iter().map(|m| match *m {
-        Match::Exact(value) => (value, u128::MAX),
+fn canonical(schema: &TableSchema, key: &EntryKey) -> Canonical {
+    let fields = schema.keys.iter().zip(&key.matches);
+    let numbers = fields.map(|(field, m)| match *m {
+        // The same entry, whether it is put as ternary or as optional.
+        Match::Exact(value) | Match::Optional(Some(value)) => (value, mask_wide(field.width)),
+        Match::Optional(None) => (0, 0),
         Match::Lpm { value, prefix_len } => (value, u128::from(prefix_len)),
         Match::Ternary { value, mask } => (value, mask),
         Match::Range { low, high } => (low, high),
-        Match::Optional(value) => (value.unwrap_or(0), u128::from(value.is_some())),
     });
     (numbers.collect(), key.priority)
 }
