@@ -64,7 +64,7 @@ fn frame(o: &Operands) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn operators_have_the_widths_of_p4(o in operands()) {
         let mut p = pipeline_cached();

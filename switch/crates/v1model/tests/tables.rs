@@ -164,7 +164,7 @@ fn naive(entries: &[(usize, EntryKey, u16)], table: usize, k: &Key) -> Option<u1
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn lookups_equal_a_naive_search(
         wanted in prop::collection::vec(entry(), 0..60),

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Nothing is allocated per packet once the buffers have grown.
+
+mod common;
+
+use common::{call, project, table};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use v1model::*;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller keeps GlobalAlloc's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps GlobalAlloc's contract.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller keeps GlobalAlloc's contract.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn packets_do_not_allocate() {
+    let mut p = project("cm.json");
+    let key = |value| EntryKey {
+        matches: vec![Match::Exact(value)],
+        priority: 0,
+    };
+    let interface = table(&p, "interface");
+    let provision = call(&p, interface, "provision", &[0, 0]);
+    p.insert(interface, &key(1), &provision).unwrap();
+    let station = table(&p, "station");
+    let forward = call(&p, station, "forward", &[2, 0]);
+    p.insert(station, &key(0x0202_0202_0202), &forward).unwrap();
+
+    let mut frame = vec![2u8; 12];
+    frame.extend([0x86, 0xdd, 0x60]);
+    frame.resize(1514, 0);
+    // An answered request rebuilds a header.
+    let request = vec![1u8; 45];
+    let mut packet = Packet::new();
+    let mut out = Vec::new();
+    let mut round = |p: &mut Pipeline| {
+        for (port, frame) in [(1, &frame), (255, &request)] {
+            let IngressVerdict::Unicast { port } = p.ingress(0, port, frame, &mut packet) else {
+                panic!("dropped");
+            };
+            let metadata = EgressMetadata {
+                port,
+                ..EgressMetadata::default()
+            };
+            assert_eq!(
+                p.egress(0, &metadata, &mut packet, &mut out),
+                EgressVerdict::Send
+            );
+        }
+    };
+    round(&mut p);
+    let before = ALLOCATIONS.with(Cell::get);
+    (0..100).for_each(|_| round(&mut p));
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+}
