@@ -40,6 +40,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .bytes(".p4.v1.ForwardingPipelineConfig.p4_device_config")
         .bytes(".p4.v1.PacketOut.payload")
         .bytes(".p4.v1.PacketIn.payload")
+        // The largest kinds of entities, so that a batch of registers is small.
+        .boxed(".p4.v1.Entity.entity.table_entry")
+        .boxed(".p4.v1.Entity.entity.direct_counter_entry")
+        .boxed(".p4.v1.Entity.entity.direct_meter_entry")
+        .boxed(".p4.v1.Entity.entity.meter_entry")
         .compile_fds(descriptors)?;
     Ok(())
 }

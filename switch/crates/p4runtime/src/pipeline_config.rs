@@ -82,11 +82,11 @@ impl PipelineConfig {
         let mut updates = Vec::new();
         for table in self.schema.tables.list() {
             let mut select = |is_default_action, kind| -> Result<(), Failure> {
-                let entity = p4::entity::Entity::TableEntry(p4::TableEntry {
+                let entity = p4::entity::Entity::TableEntry(Box::new(p4::TableEntry {
                     table_id: table.id,
                     is_default_action,
                     ..Default::default()
-                });
+                }));
                 self.read_back(entity, pipeline, &notes, kind, &mut updates)
             };
             if !table.is_const {

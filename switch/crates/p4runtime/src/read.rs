@@ -2,6 +2,8 @@
 //! Reads: resolved to dense ids on the RPC's task, fetched on the device's
 //! thread all at one moment, and put into messages on the task again.
 
+use std::ops::Range;
+
 use v1model::{
     ActionCall, CounterData, CounterId, EntryKey, Match, Pipeline, RegisterId, TableEntry,
 };
@@ -26,11 +28,11 @@ pub enum Query {
         as_counters: bool,
     },
     Counters {
-        places: Vec<usize>,
+        places: Range<usize>,
         index: Option<usize>,
     },
     Registers {
-        places: Vec<usize>,
+        places: Range<usize>,
         index: Option<usize>,
     },
     Groups {
@@ -59,7 +61,11 @@ pub enum Answer {
     Entries(Vec<Entry>),
     /// Cells of one array after the other.
     Counters(Vec<CounterData>),
+    /// Cells of one array after the other.
     Cells(Vec<u128>),
+    /// The one cell of a register that was asked for: the control loop's case,
+    /// without an allocation on the device's thread.
+    Cell(u128),
     Groups(Vec<(u32, Vec<v1model::Replica>, GroupNote)>),
 }
 
@@ -92,7 +98,7 @@ pub fn resolve(schema: &Schema, entity: &p4::Entity) -> Result<Query, Failure> {
             let id = given.counter_id;
             let places = places(id, schema.counters.position(id), list.len(), "counter")?;
             let mut index_found = None;
-            for &place in &places {
+            for place in places.clone() {
                 let counter = &list[place];
                 index_found = index(given.index.as_ref(), "counter", &counter.name, counter.size)?;
             }
@@ -106,7 +112,7 @@ pub fn resolve(schema: &Schema, entity: &p4::Entity) -> Result<Query, Failure> {
             let id = given.register_id;
             let places = places(id, schema.registers.position(id), list.len(), "register")?;
             let mut index_found = None;
-            for &place in &places {
+            for place in places.clone() {
                 let register = &list[place];
                 index_found = index(
                     given.index.as_ref(),
@@ -130,12 +136,12 @@ fn places(
     position: Option<usize>,
     count: usize,
     kind: &str,
-) -> Result<Vec<usize>, Failure> {
+) -> Result<Range<usize>, Failure> {
     if id == 0 {
-        return Ok((0..count).collect());
+        return Ok(0..count);
     }
     position
-        .map(|position| vec![position])
+        .map(|position| position..position + 1)
         .ok_or_else(|| Failure::not_found(format!("there is no {kind} with id {id}")))
 }
 
@@ -250,16 +256,20 @@ impl Query {
             }
             Query::Counters { places, index } => {
                 let mut cells = Vec::new();
-                for &place in places {
+                for place in places.clone() {
                     let counter = &schema.counters.list()[place];
                     fetch_counter(pipeline, counter.counter, counter.size, *index, &mut cells)?;
                 }
                 Ok(Answer::Counters(cells))
             }
             Query::Registers { places, index } => {
+                let list = schema.registers.list();
+                if let ([register], Some(index)) = (&list[places.clone()], *index) {
+                    return Ok(Answer::Cell(pipeline.register(register.register, index)?));
+                }
                 let mut cells = Vec::new();
-                for &place in places {
-                    let register = &schema.registers.list()[place];
+                for place in places.clone() {
+                    let register = &list[place];
                     fetch_register(
                         pipeline,
                         register.register,
@@ -298,7 +308,7 @@ impl Query {
             (Query::Counters { places, index }, Answer::Counters(cells)) => {
                 let sizes = |place: usize| schema.counters.list()[place].size;
                 let mut cells = cells.into_iter();
-                for_each_cell(places, *index, sizes, |place, index| {
+                for_each_cell(places.clone(), *index, sizes, |place, index| {
                     let data = cells.next().map(render_counter);
                     out.push(wrap(Entity::CounterEntry(p4::CounterEntry {
                         counter_id: schema.counters.list()[place].id,
@@ -312,19 +322,19 @@ impl Query {
                 let mut cells = cells.into_iter();
                 out.reserve(cells.len());
                 for_each_cell(
-                    places,
+                    places.clone(),
                     *index,
                     |place| list[place].size,
                     |place, index| {
                         let register = &list[place];
-                        let data = cells.next().map(|value| render_cell(register, value));
-                        out.push(wrap(Entity::RegisterEntry(p4::RegisterEntry {
-                            register_id: register.id,
-                            index: Some(p4::Index { index }),
-                            data,
-                        })));
+                        out.push(render_register(register, index, cells.next()));
                     },
                 );
+            }
+            (Query::Registers { places, index }, Answer::Cell(value)) => {
+                let register = &schema.registers.list()[places.start];
+                let index = index.unwrap_or(0) as i64;
+                out.push(render_register(register, index, Some(value)));
             }
             (Query::Groups { .. }, Answer::Groups(groups)) => {
                 for (group, replicas, note) in groups {
@@ -364,12 +374,12 @@ fn fetch_register(
 }
 
 fn for_each_cell(
-    places: &[usize],
+    places: Range<usize>,
     index: Option<usize>,
     size: impl Fn(usize) -> usize,
     mut each: impl FnMut(usize, i64),
 ) {
-    for &place in places {
+    for place in places {
         for index in index.map_or(0..size(place), |index| index..index + 1) {
             each(place, index as i64);
         }
@@ -471,13 +481,13 @@ fn render_entry(table: &Table, filter: &Filter, as_counters: bool, found: Entry)
         ..Default::default()
     };
     if as_counters {
-        return Entity::DirectCounterEntry(p4::DirectCounterEntry {
+        return Entity::DirectCounterEntry(Box::new(p4::DirectCounterEntry {
             table_entry: Some(selected),
             data: counter_data,
-        });
+        }));
     }
     #[allow(deprecated)]
-    Entity::TableEntry(p4::TableEntry {
+    Entity::TableEntry(Box::new(p4::TableEntry {
         action: entry::render_action(table, &found.action),
         counter_data: counter_data.filter(|_| filter.counter),
         metadata: found.note.metadata,
@@ -488,7 +498,7 @@ fn render_entry(table: &Table, filter: &Filter, as_counters: bool, found: Entry)
             table.is_const
         },
         ..selected
-    })
+    }))
 }
 
 fn render_counter(data: CounterData) -> p4::CounterData {
@@ -497,6 +507,14 @@ fn render_counter(data: CounterData) -> p4::CounterData {
         byte_count: data.bytes as i64,
         packet_count: data.packets as i64,
     }
+}
+
+fn render_register(register: &Register, index: i64, value: Option<u128>) -> p4::Entity {
+    wrap(Entity::RegisterEntry(p4::RegisterEntry {
+        register_id: register.id,
+        index: Some(p4::Index { index }),
+        data: value.map(|value| render_cell(register, value)),
+    }))
 }
 
 fn render_cell(register: &Register, value: u128) -> p4::P4Data {

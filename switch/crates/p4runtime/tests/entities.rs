@@ -51,7 +51,7 @@ fn action(action_id: u32, params: &[&[u8]]) -> Option<p4::TableAction> {
 }
 
 fn insert(entry: &p4::TableEntry) -> p4::Update {
-    update(Type::Insert, Entity::TableEntry(entry.clone()))
+    update(Type::Insert, table_entry(entry.clone()))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -83,8 +83,8 @@ async fn table_entries_are_written_and_read_back_in_canonical_form() {
         ..entry.clone()
     };
     let all = p4::TableEntry::default();
-    let found = fixture.read(vec![Entity::TableEntry(all)]).await.unwrap();
-    assert_eq!(found, [Entity::TableEntry(canonical.clone())]);
+    let found = fixture.read(vec![table_entry(all)]).await.unwrap();
+    assert_eq!(found, [table_entry(canonical.clone())]);
 
     let (code, message) = fixture.write_fails(insert(&entry)).await;
     assert_eq!(code, Code::AlreadyExists, "{message}");
@@ -96,14 +96,14 @@ async fn table_entries_are_written_and_read_back_in_canonical_form() {
     fixture.write(vec![insert(&lower)]).await.unwrap();
 
     // Filters.
-    let select = |entry| vec![Entity::TableEntry(entry)];
+    let select = |entry| vec![table_entry(entry)];
     let by_priority = p4::TableEntry {
         table_id,
         priority: 9,
         ..Default::default()
     };
     let found = fixture.read(select(by_priority)).await.unwrap();
-    assert_eq!(found, [Entity::TableEntry(lower.clone())]);
+    assert_eq!(found, [table_entry(lower.clone())]);
     let by_match = p4::TableEntry {
         table_id,
         r#match: canonical.r#match.clone(),
@@ -122,7 +122,7 @@ async fn table_entries_are_written_and_read_back_in_canonical_form() {
         action: action(set, &[&[3]]),
         ..canonical.clone()
     };
-    let modify = |entry: &p4::TableEntry| update(Type::Modify, Entity::TableEntry(entry.clone()));
+    let modify = |entry: &p4::TableEntry| update(Type::Modify, table_entry(entry.clone()));
     fixture.write(vec![modify(&modified)]).await.unwrap();
     let by_key = p4::TableEntry {
         table_id,
@@ -131,8 +131,8 @@ async fn table_entries_are_written_and_read_back_in_canonical_form() {
         ..Default::default()
     };
     let found = fixture.read(select(by_key.clone())).await.unwrap();
-    assert_eq!(found, [Entity::TableEntry(modified.clone())]);
-    let delete = update(Type::Delete, Entity::TableEntry(by_key.clone()));
+    assert_eq!(found, [table_entry(modified.clone())]);
+    let delete = update(Type::Delete, table_entry(by_key.clone()));
     fixture.write(vec![delete.clone()]).await.unwrap();
     assert_eq!(fixture.read(select(by_key)).await.unwrap(), []);
     assert_eq!(fixture.write_fails(delete).await.0, Code::NotFound);
@@ -326,10 +326,10 @@ async fn entries_that_do_not_fit_are_refused_in_words() {
         assert_eq!(found, code, "{message}");
         assert!(message.contains(words), "{message}");
     }
-    let all = Entity::TableEntry(p4::TableEntry::default());
+    let all = table_entry(p4::TableEntry::default());
     assert_eq!(fixture.read(vec![all]).await.unwrap().len(), 1);
 
-    let untyped = update(Type::Unspecified, Entity::TableEntry(classify(vec![])));
+    let untyped = update(Type::Unspecified, table_entry(classify(vec![])));
     assert_eq!(fixture.write_fails(untyped).await.0, Code::InvalidArgument);
     let empty = p4::Update {
         r#type: Type::Insert as i32,
@@ -358,24 +358,24 @@ async fn the_default_entry_can_be_modified_and_reset() {
         action,
         ..Default::default()
     };
-    let select = vec![Entity::TableEntry(entry(None))];
+    let select = vec![table_entry(entry(None))];
     let found = fixture.read(select.clone()).await.unwrap();
-    assert_eq!(found, [Entity::TableEntry(entry(action(initial, &[])))]);
+    assert_eq!(found, [table_entry(entry(action(initial, &[])))]);
 
     let primary = entry(action(set, &[&[1]]));
-    let modify = |entry: &p4::TableEntry| update(Type::Modify, Entity::TableEntry(entry.clone()));
+    let modify = |entry: &p4::TableEntry| update(Type::Modify, table_entry(entry.clone()));
     fixture.write(vec![modify(&primary)]).await.unwrap();
     let found = fixture.read(select.clone()).await.unwrap();
-    assert_eq!(found, [Entity::TableEntry(primary.clone())]);
+    assert_eq!(found, [table_entry(primary.clone())]);
     // It is none of the entries.
-    let entries = Entity::TableEntry(p4::TableEntry {
+    let entries = table_entry(p4::TableEntry {
         table_id,
         ..Default::default()
     });
     assert_eq!(fixture.read(vec![entries]).await.unwrap(), []);
 
     for kind in [Type::Insert, Type::Delete] {
-        let wrong = update(kind, Entity::TableEntry(primary.clone()));
+        let wrong = update(kind, table_entry(primary.clone()));
         assert_eq!(fixture.write_fails(wrong).await.0, Code::InvalidArgument);
     }
     let with_priority = p4::TableEntry {
@@ -387,7 +387,7 @@ async fn the_default_entry_can_be_modified_and_reset() {
 
     fixture.write(vec![modify(&entry(None))]).await.unwrap();
     let found = fixture.read(select).await.unwrap();
-    assert_eq!(found, [Entity::TableEntry(entry(action(initial, &[])))]);
+    assert_eq!(found, [table_entry(entry(action(initial, &[])))]);
 
     // An action that is only for the default entry.
     let interface = p4::TableEntry {
@@ -423,20 +423,20 @@ async fn counters_are_written_and_read() {
         counter_data: Some(p4::CounterData::default()),
         ..key.clone()
     };
-    let found = fixture.read(vec![Entity::TableEntry(with_counter)]).await;
-    assert_eq!(found.unwrap(), [Entity::TableEntry(entry.clone())]);
+    let found = fixture.read(vec![table_entry(with_counter)]).await;
+    assert_eq!(found.unwrap(), [table_entry(entry.clone())]);
     let without = p4::TableEntry {
         counter_data: None,
         ..entry
     };
-    let found = fixture.read(vec![Entity::TableEntry(key.clone())]).await;
-    assert_eq!(found.unwrap(), [Entity::TableEntry(without)]);
+    let found = fixture.read(vec![table_entry(key.clone())]).await;
+    assert_eq!(found.unwrap(), [table_entry(without)]);
 
     let direct = |table_entry: &p4::TableEntry, data| {
-        Entity::DirectCounterEntry(p4::DirectCounterEntry {
+        Entity::DirectCounterEntry(Box::new(p4::DirectCounterEntry {
             table_entry: Some(table_entry.clone()),
             data,
-        })
+        }))
     };
     let found = fixture.read(vec![direct(&key, None)]).await.unwrap();
     assert_eq!(found, [direct(&key, Some(data))]);

@@ -217,7 +217,7 @@ async fn reconciling_keeps_entries_and_groups() {
         metadata: b"cookie".to_vec(),
         ..Default::default()
     };
-    let entry = p4::entity::Entity::TableEntry(entry);
+    let entry = table_entry(entry);
     fixture
         .write(vec![update(Type::Insert, entry.clone())])
         .await
@@ -228,7 +228,7 @@ async fn reconciling_keeps_entries_and_groups() {
         .write(vec![update(Type::Modify, cell(4))])
         .await
         .unwrap();
-    let selector = p4::entity::Entity::TableEntry(p4::TableEntry {
+    let selector = table_entry(p4::TableEntry {
         table_id: fixture.table("station"),
         ..Default::default()
     });

@@ -364,6 +364,10 @@ pub fn errors(status: &Status) -> Vec<(Code, String)> {
     errors.collect()
 }
 
+pub fn table_entry(entry: p4::TableEntry) -> Entity {
+    Entity::TableEntry(Box::new(entry))
+}
+
 pub fn register_entry(register_id: u32, index: Option<i64>, value: Option<&[u8]>) -> Entity {
     Entity::RegisterEntry(p4::RegisterEntry {
         register_id,
