@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from docsis_ptf.client import QueueConfig
@@ -11,9 +12,14 @@ from docsis_ptf.stream_test import StreamTest
 
 
 class ShapingTest(StreamTest):
-    """Service flows with a queue of their own, shaped in bytes."""
+    """Service flows with a queue of their own, shaped in bytes.
+
+    Attributes:
+        shape: The configuration of the latest `shaped_flow`.
+    """
 
     needs: ClassVar[tuple[str, ...]] = ("shaping",)
+    shape: QueueConfig
 
     def shaped_flow(
         self,
@@ -29,9 +35,10 @@ class ShapingTest(StreamTest):
         Rates in bit/s, burst and tokens in bytes; `config` as for `queue`.
         """
         index = self.new_index()
-        self.configure(
-            QueueConfig(self.rf, index, max_sustained_rate, max_burst, peak_rate, initial_tokens)
+        self.shape = QueueConfig(
+            self.rf, index, max_sustained_rate, max_burst, peak_rate, initial_tokens
         )
+        self.configure(self.shape)
         self.client.provision(index, initial_tokens)
         self.insert(self.bucket(index, max_sustained_rate, max_burst))
         self.insert(self.queue(index, queue_id=index, **config))
@@ -43,9 +50,16 @@ class ShapingTest(StreamTest):
         self.client.configure_queue(queue)
         self._undo.append((f"queue {queue.queue_id}", lambda: self.client.remove_queue(queue)))
 
-    def change_rate(self, index: int, max_sustained_rate: int) -> None:
-        """Gives a service flow's queue another rate (0: no limit); its frames stay."""
-        self.client.configure_queue(QueueConfig(self.rf, index, max_sustained_rate, 0, 0))
+    def block(self) -> None:
+        """Lets nothing leave the queue of `shape` from now on; its frames stay."""
+        # A byte a second, and none to begin with.
+        self.client.configure_queue(
+            replace(self.shape, max_sustained_rate=8, peak_rate=0, initial_tokens=0)
+        )
+
+    def release(self) -> None:
+        """Gives the queue its rates and its initial tokens."""
+        self.client.configure_queue(self.shape)
 
     def bucket(self, index: int, rate: int, burst: int) -> Entry:
         """An entry of table msr_bucket."""

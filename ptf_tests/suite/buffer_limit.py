@@ -55,16 +55,16 @@ class WaitingFrames(shaping_test.ShapingTest):
     def doRunTest(self) -> None:
         length, fit = 700, 20
         index = self.shaped_flow(
-            # A byte a second, and none to begin with: nothing leaves.
-            max_sustained_rate=8,
+            max_sustained_rate=10_000_000,
             max_burst=1522,
-            peak_rate=0,
+            peak_rate=20_000_000,
             initial_tokens=0,
             buffer_size=length * fit + 69,
         )
         before = self.fates(index)
         stream = self.upstream(length)
         with self.recording(stream, 100) as (capture, injector):
+            self.block()
             injector.send(stream.frames(fit + 5))
             injector.send(self.same_stream(stream, 70).frames(1, fit + 5))
             injector.send(self.same_stream(stream, 69).frames(1, fit + 6))
@@ -76,7 +76,7 @@ class WaitingFrames(shaping_test.ShapingTest):
             )
             self.assertEqual(queue.overflow.frames, 0)
             self.assertEqual(capture.count(), 0)
-            self.change_rate(index, max_sustained_rate=0)
+            self.release()
             self.expect_fates(index, before, forwarded=fit + 1, buffer_full=6)
             self.poll("all frames that waited", lambda: capture.count() == fit + 1)
             arrivals = capture.arrivals()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from docsis_ptf import load_test
+from docsis_ptf import load_test, shaping_test
 from docsis_ptf.buckets import rate_between
 from docsis_ptf.docsis_test import MAX_FRAME
 from docsis_ptf.wire import Capture
@@ -28,10 +28,10 @@ class Inequalities(load_test.LoadTest):
             {"sustained": 5, "peak": 50, "burst": MAX_FRAME, "tokens": MAX_FRAME, "length": 1500},
             {"sustained": 10, "peak": 100, "burst": 50_000, "tokens": 50_000, "length": 64},
             {"sustained": 200, "peak": 250, "burst": 500_000, "tokens": 0, "length": 1500},
-            {"sustained": 50, "peak": 50, "burst": 10_000, "tokens": 10_000, "length": 1522},
+            {"sustained": 50, "peak": 50, "burst": 10_000, "tokens": 10_000, "length": 300},
         ]
 
-    def doRunTest(self, sustained: int, peak: int, burst: int, tokens: int, length: int) -> None:
+    def attempt(self, sustained: int, peak: int, burst: int, tokens: int, length: int) -> None:
         rate, peak_rate = sustained * 1_000_000, peak * 1_000_000
         index = self.shaped_flow(
             max_sustained_rate=rate,
@@ -49,7 +49,7 @@ class Inequalities(load_test.LoadTest):
         total = int(arrivals.length.sum())
         seconds = max((total - tokens) / rate, (total - MAX_FRAME) / peak_rate) * 8
         took = float(arrivals.time_ns[-1] - arrivals.time_ns[0]) / 1e9
-        self.assertLess(took, seconds * 1.005 + 0.005, "slower than the rates provisioned")
+        self.assertLess(took, seconds * 1.01 + 0.005, "slower than the rates provisioned")
 
 
 class SustainedRate(load_test.LoadTest):
@@ -58,7 +58,7 @@ class SustainedRate(load_test.LoadTest):
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"rate": 20_000_000, "length": 1500}, {"rate": 20_000_000, "length": 218}]
 
-    def doRunTest(self, rate: int, length: int) -> None:
+    def attempt(self, rate: int, length: int) -> None:
         index = self.shaped_flow(
             max_sustained_rate=rate,
             max_burst=10_000,
@@ -67,16 +67,14 @@ class SustainedRate(load_test.LoadTest):
             buffer_size=100_000_000,
         )
         arrivals = self.work_off(index, rate // 8 * 2 // length, length)
-        # Without what the bucket had while frames were still coming in.
-        tail = slice(len(arrivals) // 10, None)
-        measured = rate_between(arrivals.time_ns[tail], arrivals.length[tail])
+        measured = rate_between(arrivals.time_ns, arrivals.length)
         self.assertAlmostEqual(measured / rate, 1, delta=0.005)
 
 
 class RefilledBurst(load_test.LoadTest):
     """After a pause the bucket is full, and no fuller: a second burst is as long as the first."""
 
-    def doRunTest(self) -> None:
+    def attempt(self) -> None:
         rate, peak, burst, length = 10_000_000, 100_000_000, 100_000, 1000
         index = self.shaped_flow(
             max_sustained_rate=rate,
@@ -85,14 +83,14 @@ class RefilledBurst(load_test.LoadTest):
             initial_tokens=burst,
             buffer_size=1_000_000,
         )
-        first = self.work_off(index, 200, length)
+        first = self.work_off(index, 200, length, waiting=False)
 
         def full() -> bool:
             _, queue = self.client.queue_state((self.rf, index))
             return int(queue.sustained_tokens) == burst * TOKENS_PER_BYTE
 
         self.poll("a full bucket", full)
-        second = self.work_off(index, 200, length)
+        second = self.work_off(index, 200, length, waiting=False)
         for arrivals in (first, second):
             self.assert_conforms(arrivals, rate, burst, "Maximum Sustained Traffic Rate")
             self.assert_conforms(arrivals, peak, MAX_FRAME, "Peak Traffic Rate")
@@ -102,7 +100,7 @@ class RefilledBurst(load_test.LoadTest):
             self.assertGreater(at_peak, 85, "frames at the peak rate in the first 90% of a burst")
 
 
-class TokensAgree(load_test.LoadTest):
+class TokensAgree(shaping_test.ShapingTest):
     """P4's msr_tokens is within one packet of the traffic manager's state, idle and under load."""
 
     def cases(self) -> Iterable[dict[str, Any]]:
@@ -141,7 +139,11 @@ class TokensAgree(load_test.LoadTest):
         earned = max(now_ns - state.msr_updated * 1000, 0) * rate // 1000
         # What left between the two readings is in the later one only.
         left = (int(queue.dequeued.bytes) - state.dequeued_bytes) % (1 << 32)
-        tokens = min(burst * TOKENS_PER_BYTE, state.msr_tokens + earned)
-        tokens -= left * TOKENS_PER_BYTE
-        difference = abs(tokens - int(queue.sustained_tokens)) / TOKENS_PER_BYTE
+        # Whether it left before or after the tokens were earned, which matters to a
+        # bucket that is nearly full, is not known.
+        depth = burst * TOKENS_PER_BYTE
+        least = min(depth, state.msr_tokens + earned) - left * TOKENS_PER_BYTE
+        most = min(depth, state.msr_tokens + earned - left * TOKENS_PER_BYTE)
+        tokens = int(queue.sustained_tokens)
+        difference = max(least - tokens, tokens - most) / TOKENS_PER_BYTE
         self.assertLessEqual(difference, MAX_FRAME, f"bytes of difference {when}")
