@@ -26,6 +26,7 @@ from docsis_control.provisioning import PRIMARY_SERVICE_FLOW, AqmChoice, Role
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure.counters import CounterReader
 from docsis_testbed.measure.goodput import GoodputSampler, GoodputSeries, Watched
+from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.runstate import RunState
 from docsis_testbed.testbed import Testbed, device_address, running_testbed
 from docsis_testbed.traffic import iperf3, irtt
@@ -270,7 +271,12 @@ def measure(
 def _measure(going: _Run, reader: CounterReader, aqm: AqmChoice) -> Measurement:
     plan, testbed = going.plan, going.testbed
     servers = testbed.topology.servers
-    going.launch(plan.probed, irtt.server_command(going.address(plan.probed)), "irtt-server.log")
+    infrastructure = len(going.watched)
+    going.launch(
+        plan.probed,
+        real_time(irtt.server_command(going.address(plan.probed)), PROBE_PRIORITY),
+        "irtt-server.log",
+    )
     for upload in plan.uploads:
         going.launch(
             upload.destination,
@@ -290,7 +296,10 @@ def _measure(going: _Run, reader: CounterReader, aqm: AqmChoice) -> Measurement:
     probes_file = going.folder / "irtt.json"
     prober = going.launch(
         plan.prober,
-        irtt.client_command(going.address(plan.probed), plan.seconds, probes_file),
+        real_time(
+            irtt.client_command(going.address(plan.probed), plan.seconds, probes_file),
+            PROBE_PRIORITY,
+        ),
         "irtt-client.log",
     )
     going.watch("irtt", prober, going.folder / "irtt-client.log")
@@ -307,8 +316,8 @@ def _measure(going: _Run, reader: CounterReader, aqm: AqmChoice) -> Measurement:
     before = reader.packets(PRIMARY_SERVICE_FLOW)
     loaded = going.wait("measuring", plan.measured_seconds)
     after = reader.packets(PRIMARY_SERVICE_FLOW)
-    # From here on they may end.
-    going.watched = going.watched[:3]
+    # From here on traffic may end.
+    del going.watched[infrastructure:]
     going.wait("ending", TAIL_SECONDS)
     _wait_for(prober, "irtt", going)
     for upload, client, _ in clients:

@@ -18,6 +18,7 @@ from mininet.node import Host, Switch
 
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import switch_binary
+from docsis_testbed.realtime import SWITCH_PRIORITY, real_time
 
 CPU_PORT = 255
 """Port number of the controller in the P4 programs (p4src/include/types.p4)."""
@@ -111,7 +112,7 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                self.command(),
+                real_time(self.command(), SWITCH_PRIORITY),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
