@@ -45,8 +45,11 @@ pub(crate) struct HeaderCode {
     pub max_bytes: u32,
     /// All fields, for emission.
     pub fields: Vec<FieldCode>,
-    /// The fields that something reads, for extraction.
-    pub loads: Vec<FieldCode>,
+    /// The fields that something reads, for extraction: those that lie within
+    /// eight bytes at a place that is always the same ...
+    pub loads: Vec<Load>,
+    /// ... and the others.
+    pub slow_loads: Vec<FieldCode>,
     /// Slot of the varbit field, and the bits in front of it.
     pub var: Option<(Slot, u32)>,
 }
@@ -63,6 +66,18 @@ pub(crate) struct FieldCode {
     pub after_var: bool,
     /// It is the varbit field.
     pub var: bool,
+}
+
+/// A field as part of eight bytes of its header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub slot: Slot,
+    /// Where the eight bytes begin.
+    pub byte: u16,
+    /// The field's distance from their end, in bits.
+    pub shift: u8,
+    /// Bits of the field, 1 to 64.
+    pub width: u8,
 }
 
 /// A table as the machine sees it.

@@ -324,7 +324,8 @@ pub(crate) fn run(
                 base,
                 size,
             } => {
-                let hash = hash(&code.calculations[usize::from(calculation)], slots.0);
+                let calculation = &code.calculations[usize::from(calculation)];
+                let hash = hash(calculation, slots.0, &mut state.hash_input);
                 slots.set(d, at!(base).wrapping_add(hash % at!(size).max(1)));
             }
             Op::MarkToDrop => {
@@ -437,7 +438,11 @@ fn extract(header: &HeaderCode, frame: &[u8], at: usize, var_bits: usize, phv: &
         let first = 8 * at as u64 + u64::from(offset);
         phv[usize::from(slot)] = first << 32 | var_bits as u64;
     }
-    for field in &header.loads {
+    for load in &header.loads {
+        let word = bits::load_word(frame, at + usize::from(load.byte));
+        phv[usize::from(load.slot)] = (word >> load.shift) & mask(load.width);
+    }
+    for field in &header.slow_loads {
         let behind = if field.after_var { var_bits } else { 0 };
         let offset = 8 * at + field.offset as usize + behind;
         let slot = usize::from(field.slot);
@@ -527,8 +532,8 @@ fn rebuild(header: &HeaderCode, packet: &Packet, bytes: usize, out: &mut Vec<u8>
 
 /// The hash of a calculation's inputs, put together bit by bit and padded at
 /// the end; fields of invalid headers are left out.
-fn hash(calculation: &Calculation, phv: &[u64]) -> u64 {
-    let mut data = Vec::new();
+fn hash(calculation: &Calculation, phv: &[u64], data: &mut Vec<u8>) -> u64 {
+    data.clear();
     let mut at = 0;
     for input in &calculation.inputs {
         match *input {
@@ -537,7 +542,7 @@ fn hash(calculation: &Calculation, phv: &[u64]) -> u64 {
                     let words = usize::from(width.div_ceil(64).max(1));
                     let slot = usize::from(slot);
                     data.resize((at + usize::from(width)).div_ceil(8), 0);
-                    bits::store_slots(&mut data, at, width, &phv[slot..slot + words]);
+                    bits::store_slots(data, at, width, &phv[slot..slot + words]);
                     at += usize::from(width);
                 }
             }
@@ -545,12 +550,12 @@ fn hash(calculation: &Calculation, phv: &[u64]) -> u64 {
                 data.resize((at + usize::from(width)).div_ceil(8), 0);
                 let words = [value as u64, (value >> 64) as u64];
                 let words = &words[..usize::from(width.div_ceil(64).max(1))];
-                bits::store_slots(&mut data, at, width, words);
+                bits::store_slots(data, at, width, words);
                 at += usize::from(width);
             }
         }
     }
-    calculation.algorithm.compute(&data)
+    calculation.algorithm.compute(data)
 }
 
 #[cold]

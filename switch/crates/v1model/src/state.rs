@@ -47,6 +47,8 @@ pub(crate) struct State {
     pub random: Random,
     pub drop_port: u16,
     pub log: Log,
+    /// Scratch space of `hash()`.
+    pub hash_input: Vec<u8>,
     /// Register and counter accesses past the end; they had no effect.
     pub out_of_range: u64,
     /// Failed `assert` and `assume` statements.
@@ -75,6 +77,7 @@ impl State {
             random: Random::new(seed),
             drop_port: 511,
             log: Log::default(),
+            hash_input: Vec::new(),
             out_of_range: 0,
             assertions: 0,
         }

@@ -4,7 +4,9 @@
 use super::emit::Label;
 use super::optimise::{Optimised, optimise};
 use super::{Lowered, Lowering};
-use crate::code::{Code, FieldCode, HeaderCode, Input, Message, ParserErrors, Standard, TableCode};
+use crate::code::{
+    Code, FieldCode, HeaderCode, Input, Load, Message, ParserErrors, Standard, TableCode,
+};
 use crate::error::LoadError;
 use crate::json::{self, Document};
 use crate::layout::{self, Header, Layout};
@@ -240,10 +242,35 @@ fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
         slots: header.slots,
         bytes: header.bits / 8,
         max_bytes: header.max_bytes,
-        loads: fields.iter().filter(needed).copied().collect(),
+        loads: fields
+            .iter()
+            .filter(needed)
+            .filter_map(quick_load)
+            .collect(),
+        slow_loads: fields
+            .iter()
+            .filter(needed)
+            .filter(|f| quick_load(f).is_none())
+            .copied()
+            .collect(),
         fields,
         var,
     }
+}
+
+/// How to load a field that lies within eight bytes at a fixed place.
+fn quick_load(field: &FieldCode) -> Option<Load> {
+    let skip = field.offset % 8;
+    let used = skip + u32::from(field.width);
+    if field.after_var || used > 64 {
+        return None;
+    }
+    Some(Load {
+        slot: field.slot,
+        byte: u16::try_from(field.offset / 8).ok()?,
+        shift: (64 - used) as u8,
+        width: field.width as u8,
+    })
 }
 
 fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<u16>, LoadError> {
