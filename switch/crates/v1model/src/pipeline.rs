@@ -10,6 +10,7 @@ use crate::program::Program;
 use crate::schema::*;
 use crate::state::{Log, LogSink, State};
 use crate::table::Table;
+use crate::wire;
 use std::sync::Arc;
 
 /// `instance_type` of a packet as received.
@@ -169,7 +170,7 @@ impl Pipeline {
         let code = &program.code;
         let standard = &code.standard;
         let now = microseconds(now_ns);
-        let length = machine::frame_len(code, packet) as u64;
+        let length = wire::frame_len(code, packet) as u64;
         let phv = packet.phv.as_mut_slice();
         let mut set = |slot: Slot, value: u64| phv[usize::from(slot)] = value;
         // Any value but the drop port: only what egress itself drops is dropped.
@@ -198,7 +199,7 @@ impl Pipeline {
         {
             return EgressVerdict::Drop;
         }
-        machine::deparse(code, packet, out);
+        wire::deparse(code, packet, out);
         EgressVerdict::Send
     }
 
@@ -228,7 +229,7 @@ impl Pipeline {
     /// Bytes of the frame if it were deparsed now.
     pub fn frame_len(&self, packet: &Packet) -> usize {
         if packet.program == self.program.id {
-            machine::frame_len(&self.program.code, packet)
+            wire::frame_len(&self.program.code, packet)
         } else {
             packet.len
         }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Headers on the wire: from bytes into slots, and back.
+
+use crate::bits;
+use crate::code::{Code, HeaderCode};
+use crate::op::mask;
+use crate::packet::Packet;
+
+/// Puts the fields of a header that begins at byte `at` into their slots.
+#[inline]
+pub(crate) fn extract(
+    header: &HeaderCode,
+    frame: &[u8],
+    at: usize,
+    var_bits: usize,
+    phv: &mut [u64],
+) {
+    phv[usize::from(header.valid)] = 1;
+    phv[usize::from(header.raw)] = at as u64 + 1;
+    if let Some((slot, offset)) = header.var {
+        let first = 8 * at as u64 + u64::from(offset);
+        phv[usize::from(slot)] = first << 32 | var_bits as u64;
+    }
+    for load in &header.loads {
+        let word = bits::load_word(frame, at + usize::from(load.byte));
+        phv[usize::from(load.slot)] = (word >> load.shift) & mask(load.width);
+    }
+    for field in &header.slow_loads {
+        let behind = if field.after_var { var_bits } else { 0 };
+        let offset = 8 * at + field.offset as usize + behind;
+        let slot = usize::from(field.slot);
+        if field.width <= 64 {
+            phv[slot] = bits::load(frame, offset, field.width);
+        } else {
+            let words = usize::from(field.width.div_ceil(64));
+            bits::load_slots(frame, offset, field.width, &mut phv[slot..slot + words]);
+        }
+    }
+}
+
+/// Bytes that a valid header takes on the wire.
+fn emitted_bytes(header: &HeaderCode, phv: &[u64]) -> usize {
+    let var = header.var.map_or(0, |(slot, _)| {
+        (phv[usize::from(slot)] & 0xffff_ffff) as usize
+    });
+    header.bytes as usize + var / 8
+}
+
+/// Bytes of the frame that [`deparse`] would make.
+pub(crate) fn frame_len(code: &Code, packet: &Packet) -> usize {
+    let mut len = packet.len - packet.payload;
+    for header in &code.deparse {
+        let header = &code.headers[usize::from(*header)];
+        if packet.phv[usize::from(header.valid)] != 0 {
+            len += emitted_bytes(header, &packet.phv);
+        }
+    }
+    len
+}
+
+/// Puts the valid headers and the payload into `out`. Bytes that nothing
+/// changed are copied as they came, in as few pieces as possible.
+pub(crate) fn deparse(code: &Code, packet: &Packet, out: &mut Vec<u8>) {
+    out.clear();
+    let phv = &packet.phv;
+    // Received bytes that are to be copied next.
+    let mut run = 0..0;
+    for header in &code.deparse {
+        let header = &code.headers[usize::from(*header)];
+        if phv[usize::from(header.valid)] == 0 {
+            continue;
+        }
+        let bytes = emitted_bytes(header, phv);
+        let raw = phv[usize::from(header.raw)] as usize;
+        if raw == 0 {
+            out.extend_from_slice(&packet.frame[run.clone()]);
+            run = 0..0;
+            rebuild(header, packet, bytes, out);
+        } else if raw - 1 == run.end {
+            run.end += bytes;
+        } else {
+            out.extend_from_slice(&packet.frame[run]);
+            run = raw - 1..raw - 1 + bytes;
+        }
+    }
+    if run.end == packet.payload {
+        out.extend_from_slice(&packet.frame[run.start..packet.len]);
+    } else {
+        out.extend_from_slice(&packet.frame[run]);
+        out.extend_from_slice(&packet.frame[packet.payload..packet.len]);
+    }
+}
+
+/// Serialises a header from its fields.
+fn rebuild(header: &HeaderCode, packet: &Packet, bytes: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + bytes, 0);
+    let to = &mut out[start..];
+    let var_bits = 8 * (bytes - header.bytes as usize);
+    for field in &header.fields {
+        let slot = usize::from(field.slot);
+        let offset = field.offset as usize + if field.after_var { var_bits } else { 0 };
+        if field.var {
+            let from = (packet.phv[slot] >> 32) as usize;
+            for done in (0..var_bits).step_by(8) {
+                let byte = bits::load(&packet.frame, from + done, 8);
+                bits::store(to, offset + done, 8, byte);
+            }
+        } else {
+            let words = usize::from(field.width.div_ceil(64));
+            bits::store_slots(to, offset, field.width, &packet.phv[slot..slot + words]);
+        }
+    }
+}
