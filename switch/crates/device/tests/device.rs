@@ -95,11 +95,12 @@ fn ports(device: &Device) -> Vec<device::PortState> {
 #[test]
 fn a_station_gets_its_frames_unchanged() {
     let (mut device, mut out) = (bridge(), Recorder::default());
-    for len in [14, 60, 1514, 9014] {
+    for (n, len) in [14, 60, 1514, 9014].into_iter().enumerate() {
         let frame = frame(MAC, len);
-        device.receive(5, 1, &frame);
-        device.poll(7, &mut out);
-        assert_eq!(out.sent.pop(), Some((7, 3, frame, false)), "{len}");
+        let now = 10 * n as u64;
+        device.receive(now, 1, &frame);
+        device.poll(now + 2, &mut out);
+        assert_eq!(out.sent.pop(), Some((now + 2, 3, frame, false)), "{len}");
     }
     assert_eq!(device.next_deadline(), None);
     let states = ports(&device);
@@ -114,7 +115,11 @@ fn an_unknown_destination_is_replicated() {
     device.poll(0, &mut out);
     let to: Vec<u16> = out.sent.iter().map(|sent| sent.1).collect();
     assert_eq!(to, [2, 3]);
-    assert!(out.sent.iter().all(|sent| sent.2 == frame(0xffff_ffff_ffff, 60)));
+    assert!(
+        out.sent
+            .iter()
+            .all(|sent| sent.2 == frame(0xffff_ffff_ffff, 60))
+    );
 }
 
 #[test]

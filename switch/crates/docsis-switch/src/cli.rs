@@ -128,7 +128,7 @@ pub struct SwitchArgs {
     /// How much to log.
     #[arg(short = 'L', long, value_enum)]
     pub log_level: Option<LogLevel>,
-    /// Nice value of the thread that forwards, -20 to 19.
+    /// Nice value of the thread that forwards, -20 to 19 [default: -20 where permitted].
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(i32).range(-20..=19))]
     pub nice: Option<i32>,
     /// Run the thread that forwards under SCHED_RR with this priority. It waits

@@ -17,6 +17,10 @@ use std::sync::Arc;
 use tracing::{debug, info, warn};
 use v1model::Program;
 
+/// Nice value of the thread that forwards: a switch that waits for a processor
+/// while others compute is late, and lateness costs rate.
+const NICE: i32 = -20;
+
 /// A file of the command line: its bytes.
 ///
 /// # Errors
@@ -112,9 +116,12 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     let server = GrpcServer::start(target.grpc_server_addr, served)?;
 
     scheduling::exact_timers();
-    if let Some(value) = args.nice {
-        scheduling::nice(value)
-            .map_err(|error| format!("--nice {value}: not permitted: {error}"))?;
+    match (args.nice, scheduling::nice(args.nice.unwrap_or(NICE))) {
+        (Some(value), Err(error)) => {
+            return Err(format!("--nice {value}: not permitted: {error}"));
+        }
+        (None, Err(error)) => warn!("departures may be late under load: no nice {NICE}: {error}"),
+        (_, Ok(())) => {}
     }
     if let Some(priority) = args.realtime {
         scheduling::realtime(priority)
