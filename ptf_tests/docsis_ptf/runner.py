@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ _TESTS: Final = Path(__file__).resolve().parents[1]
 _ROOT: Final = _TESTS.parent
 _MODULE_PATHS: Final = (_TESTS, _ROOT / "control_plane")
 _INTERRUPTED: Final = 130
+_CONNECT_SECONDS: Final = 5.0
 FAILED: Final = 2
 """The exit status when the suite could not even run."""
 
@@ -84,8 +86,28 @@ def _running_target(target: str, ports: Mapping[int, str]) -> TestParams:
             f"target {target}: the suite needs three ports, each with the interface at its other"
             " end (RF first), such as 1=veth1 2=veth3 3=veth5"
         )
+    for interface in ports.values():
+        if not Path("/sys/class/net", interface).exists():
+            raise ValueError(f"target {target}: there is no interface {interface} here")
+        _warn_of_ipv6(interface)
+    if os.geteuid() != 0:
+        raise ValueError(f"target {target}: raw sockets need root")
+    try:
+        socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ValueError(f"target {target}: nothing answers there: {error}") from None
     rf, near, far = ports
     return TestParams(grpc=target, target=target, rf_port=rf, cpe_ports=(near, far))
+
+
+def _warn_of_ipv6(interface: str) -> None:
+    setting = Path("/proc/sys/net/ipv6/conf", interface, "disable_ipv6")
+    if setting.exists() and setting.read_text().strip() == "0":
+        print(
+            f"ptf: {interface} has IPv6: the host's own frames would fail tests that expect none;"
+            f" sysctl net.ipv6.conf.{interface}.disable_ipv6=1",
+            file=sys.stderr,
+        )
 
 
 def _in_sandbox(

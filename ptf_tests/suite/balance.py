@@ -100,9 +100,9 @@ class Queued(shaping_test.ShapingTest):
     def doRunTest(self) -> None:
         length, count = 500, 400
         index = self.shaped_flow(
-            max_sustained_rate=2_000_000,
+            max_sustained_rate=1_000_000,
             max_burst=2_000,
-            peak_rate=4_000_000,
+            peak_rate=2_000_000,
             initial_tokens=2_000,
             buffer_size=length * count // 2,
         )
@@ -117,7 +117,7 @@ class Queued(shaping_test.ShapingTest):
                 self.look(index, before, length)
                 looks += 1
             self.poll("the last frame", lambda: capture.count() + self.dropped_of(index) == count)
-        self.assertGreater(looks, 10, "the queue was empty too soon to say anything")
+        self.assertGreater(looks, 2, "the queue was empty too soon to say anything")
         self.look(index, before, length)
         fates = self.fates(index) - before
         self.assertEqual(fates.received, fates.finished)

@@ -39,6 +39,10 @@ def test_wrong_type_is_named() -> None:
     [
         (["--target", "nowhere"], "neither embedded, bmv2 nor host:port"),
         (["--target", "127.0.0.1:1"], "three ports"),
+        (
+            ["--target", "127.0.0.1:1", "--port", "1=lo", "--port", "2=lo", "--port", "3=none0"],
+            "there is no interface none0",
+        ),
     ],
 )
 def test_bad_target_is_one_sentence(
