@@ -87,15 +87,17 @@ def _running_target(target: str, ports: Mapping[int, str]) -> TestParams:
             " end (RF first), such as 1=veth1 2=veth3 3=veth5"
         )
     for interface in ports.values():
-        if not Path("/sys/class/net", interface).exists():
+        # Not /sys/class/net, which may show another namespace.
+        if interface not in (name for _, name in socket.if_nameindex()):
             raise ValueError(f"target {target}: there is no interface {interface} here")
-        _warn_of_ipv6(interface)
     if os.geteuid() != 0:
         raise ValueError(f"target {target}: raw sockets need root")
     try:
         socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
         raise ValueError(f"target {target}: nothing answers there: {error}") from None
+    for interface in ports.values():
+        _warn_of_ipv6(interface)
     rf, near, far = ports
     return TestParams(grpc=target, target=target, rf_port=rf, cpe_ports=(near, far))
 
