@@ -78,6 +78,7 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
         grpc_address: host:port of its P4Runtime server.
         log: File that gets what the switch prints.
         extra: More arguments of the program, before its `--`.
+        under_real_time: Run it under SCHED_RR where that is permitted.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
         grpc_address: str,
         log: Path,
         extra: tuple[str, ...] = (),
+        under_real_time: bool = True,
         **params: Any,
     ) -> None:
         params.setdefault("dpid", f"{device_id:x}")
@@ -96,6 +98,7 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
         self.grpc_address = grpc_address
         self.log = log
         self.extra = extra
+        self.under_real_time = under_real_time
         self.process: subprocess.Popen[bytes] | None = None
 
     def command(self) -> list[str]:
@@ -110,9 +113,12 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
         """Start the program; `wait_ready` tells when it serves."""
         del controllers  # OpenFlow's; ours connect to the switch
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        command = self.command()
+        if self.under_real_time:
+            command = real_time(command, SWITCH_PRIORITY)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                real_time(self.command(), SWITCH_PRIORITY),
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

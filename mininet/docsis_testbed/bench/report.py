@@ -23,7 +23,7 @@ from docsis_testbed.paths import RESULTS, switch_binary
 from docsis_testbed.runstate import recorded_run
 
 _LABELS = {
-    "forwarder": "bare AF_PACKET forwarder",
+    "forwarder": "bare forwarder",
     "docsis-switch": "docsis-switch, cm.p4",
     "simple_switch_grpc": "simple_switch_grpc, cm.p4",
 }
@@ -118,8 +118,8 @@ def pipeline_table(report: dict[str, Any]) -> Table:
 def forwarding_table(results: dict[str, Result]) -> Table:
     """What each switch carried, and its share of the bare forwarder's."""
     table = Table(title="One switch between two veth pairs (and its ratio to the bare forwarder)")
-    table.add_column("switch")
-    for heading in ("TCP, Mbit/s", *(f"UDP {size} bytes, kpps" for size in FRAME_BYTES)):
+    table.add_column("switch", no_wrap=True)
+    for heading in ("TCP, Mbit/s", *(f"UDP {size} B, kpps" for size in FRAME_BYTES)):
         table.add_column(heading, justify="right")
     base = results["forwarder"]
     for kind, result in results.items():
