@@ -285,14 +285,15 @@ def _say_owner(lock: IO[str], text: str) -> None:
     lock.flush()
 
 
-def _raise_interrupt(_signal: int, _frame: object) -> None:
-    raise KeyboardInterrupt
+def _raise_exit(number: int, _frame: object) -> None:
+    # Not KeyboardInterrupt: Mininet's command line takes that as Ctrl-C and goes on.
+    raise SystemExit(128 + number)
 
 
 @contextmanager
 def terminated_like_interrupted() -> Iterator[None]:
     """SIGTERM and SIGHUP clean up as Ctrl-C does."""
-    with _handlers({signal.SIGTERM: _raise_interrupt, signal.SIGHUP: _raise_interrupt}):
+    with _handlers({signal.SIGTERM: _raise_exit, signal.SIGHUP: _raise_exit}):
         yield
 
 
@@ -314,8 +315,10 @@ def interrupts_deferred() -> Iterator[None]:
     }
     with _handlers(note):
         yield
-    if noted:
+    if signal.SIGINT in noted:
         raise KeyboardInterrupt
+    if noted:
+        raise SystemExit(128 + noted[0])
 
 
 _Handler = Callable[[int, object], None] | signal.Handlers

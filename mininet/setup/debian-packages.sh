@@ -25,6 +25,7 @@ need tcpdump tcpdump
 need iproute2 ip
 need kmod modprobe
 need procps sysctl
+need iputils-ping ping
 need gcc cc
 # Files, not commands: Mininet's Python package, and libc's start files for the linker.
 [ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"

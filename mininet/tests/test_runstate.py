@@ -41,7 +41,7 @@ def test_interrupted_run_is_cleaned_up_too(tmp_path: Path, sleeper: subprocess.P
             run.add_process(sleeper.pid, "sleeper")
             os.kill(os.getpid(), signal.SIGTERM)
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit, match="143"):
         run_until_terminated()
     assert sleeper.wait(timeout=10) == -signal.SIGTERM
 
@@ -115,7 +115,7 @@ def test_stop_lets_the_owner_clean_up(tmp_path: Path) -> None:
         "try:\n"
         "    with runstate.recorded_run('demo', Path(sys.argv[1])):\n"
         "        print('up', flush=True); time.sleep(600)\n"
-        "except KeyboardInterrupt: sys.exit(7)\n"
+        "except SystemExit: sys.exit(7)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
@@ -131,3 +131,22 @@ def test_foreign_state_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(TestbedError, match=r"x\.json: not a state file"):
         runstate.stop(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_interrupt_waits_until_what_is_made_is_recorded(
+    number: signal.Signals, kind: type[BaseException]
+) -> None:
+    steps = []
+
+    def make() -> None:
+        with runstate.interrupts_deferred():
+            os.kill(os.getpid(), number)
+            steps.append("recorded")
+        steps.append("not reached")
+
+    with pytest.raises(kind):
+        make()
+    assert steps == ["recorded"]
