@@ -77,7 +77,9 @@ pub(crate) fn run(
     let ops = code.ops.as_slice();
     let mut slots = Slots::new(code, &mut packet.phv);
     assert!((start as usize) < ops.len());
-    let mut pc = start as usize;
+    let first: *const Op = ops.as_ptr();
+    // SAFETY: `start` is within the code.
+    let mut next = unsafe { first.add(start as usize) };
     let mut return_to = 0usize;
     let mut visits = 0;
     macro_rules! at {
@@ -87,7 +89,10 @@ pub(crate) fn run(
     }
     macro_rules! jump {
         ($to:expr) => {{
-            pc = $to as usize;
+            let to = $to as usize;
+            debug_assert!(to < ops.len());
+            // SAFETY: all targets are within the code (`lower::finish::check`).
+            next = unsafe { first.add(to) };
             continue;
         }};
     }
@@ -100,10 +105,11 @@ pub(crate) fn run(
         }};
     }
     loop {
-        debug_assert!(pc < ops.len());
         // SAFETY: `lower::finish::check` made sure that jumps stay within the
         // code and that it does not end with an instruction that goes on.
-        match *unsafe { ops.get_unchecked(pc) } {
+        let op: &Op = unsafe { &*next };
+        next = unsafe { next.add(1) };
+        match *op {
             Op::Mov { d, a } => slots.set(d, at!(a)),
             Op::Cut { d, a, w } => slots.set(d, at!(a) & mask(w)),
             Op::Add { d, a, b, w } => slots.set(d, at!(a).wrapping_add(at!(b)) & mask(w)),
@@ -256,8 +262,7 @@ pub(crate) fn run(
                 jump!(lowered.actions[action]);
             }
             Op::Return => {
-                pc = return_to;
-                continue;
+                jump!(return_to);
             }
             Op::End => return Outcome::Done,
 
@@ -409,10 +414,10 @@ pub(crate) fn run(
                 }
             }
         }
-        pc += 1;
     }
 }
 
+#[inline(never)]
 fn alu_wide(phv: &[u64], a: Slot, b: Slot, alu: Alu) -> u128 {
     let x = pair(phv, a);
     let by = || u32::try_from(phv[usize::from(b)]).unwrap_or(u32::MAX);

@@ -7,7 +7,7 @@ use crate::op::mask;
 use crate::packet::Packet;
 
 /// Puts the fields of a header that begins at byte `at` into their slots.
-#[inline]
+#[inline(never)]
 pub(crate) fn extract(
     header: &HeaderCode,
     frame: &[u8],

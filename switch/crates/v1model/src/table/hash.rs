@@ -80,7 +80,7 @@ impl WordMap {
     }
 
     #[inline]
-    fn get(&self, key: u64) -> Option<u32> {
+    pub fn get(&self, key: u64) -> Option<u32> {
         self.cells[self.cell(key)].1.checked_sub(1)
     }
 

@@ -125,10 +125,12 @@ impl Table {
     // --- packets -----------------------------------------------------------
 
     /// Looks a packet up and counts it (`bytes` long).
-    #[inline]
+    // In the machine's loop it would take the registers that the loop needs.
+    #[inline(never)]
     pub fn lookup(&mut self, phv: &[u64], bytes: u64) -> Found<'_> {
         let entry = match &mut self.index {
             Index::None => None,
+            Index::Exact(ExactMap::One(map)) => map.get(self.words[0].load(phv)),
             Index::Exact(map) => {
                 load_all(&self.words, phv, &mut self.scratch);
                 map.get(&self.scratch)
