@@ -192,10 +192,43 @@ def _wait(handles: list[int], seconds: float) -> list[int]:
     return sorted(left)
 
 
+def namespace_members(process: ProcessId) -> list[ProcessId]:
+    """Processes in the network namespace of a recorded one, where that is not this process's own.
+
+    A namespace that we made has only what was started in it, by whomever: daemons, for example,
+    that a user started in a host. It is looked at only while the recorded process lives, because
+    the kernel uses namespaces' numbers again.
+    """
+    own, theirs = _namespace("self"), _namespace(str(process.pid))
+    if theirs is None or theirs == own or not alive(process):
+        return []
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    members = [
+        identify(pid, f"process in the namespace of {process.what}")
+        for pid in pids
+        if pid != process.pid and _namespace(str(pid)) == theirs
+    ]
+    return [member for member in members if member is not None]
+
+
+def _namespace(pid: str) -> int | None:
+    try:
+        return os.stat(f"/proc/{pid}/ns/net").st_ino
+    except OSError:
+        return None
+
+
 def remove(state: State) -> list[str]:
     """End what a state records and still exists; see `RunState.remove_everything`."""
+    recorded = {process.pid for process in state.processes}
+    strays = {
+        member.pid: member
+        for process in state.processes
+        for member in namespace_members(process)
+        if member.pid not in recorded
+    }
     # Later processes may talk to earlier ones, so they end first.
-    removed = end_processes(list(reversed(state.processes)))
+    removed = end_processes([*strays.values(), *reversed(state.processes)])
     for interface in state.interfaces:
         if interface_index(interface.name) != interface.index:
             continue  # gone with its peer's namespace, or not ours

@@ -150,3 +150,22 @@ def test_interrupt_waits_until_what_is_made_is_recorded(
     with pytest.raises(kind):
         make()
     assert steps == ["recorded"]
+
+
+@pytest.mark.root
+def test_daemons_in_our_namespaces_are_ended_too(
+    tmp_path: Path, sleeper: subprocess.Popen[str]
+) -> None:
+    """A program that a user left in a host goes with the host; one outside stays."""
+    daemon = "sleep 600 >/dev/null 2>&1 & echo $!; exec sleep 600"
+    with subprocess.Popen(
+        ["unshare", "--net", "sh", "-c", daemon], stdout=subprocess.PIPE, text=True
+    ) as shell:
+        assert shell.stdout is not None
+        pid = int(shell.stdout.readline())
+        identity = runstate.identify(pid, "daemon")
+        assert identity is not None
+        with runstate.recorded_run("demo", tmp_path) as run:
+            run.add_process(shell.pid, "shell of cpe1")
+        assert not runstate.alive(identity)
+    assert sleeper.poll() is None
