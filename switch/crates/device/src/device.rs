@@ -483,7 +483,7 @@ impl Device {
         match self.tm.commit(self.out.len()) {
             Some(Commit::Sent(sent)) => {
                 recycle(&mut self.packets, sent.packet);
-                self.leave(now, offer.queue.port, offer.shaped, output);
+                self.leave(now, offer.queue.port, offer.paced, output);
             }
             Some(Commit::Held(queued)) => {
                 queued.done = true;

@@ -3,9 +3,9 @@
 
 /// The device's way out; implemented by the shell and by tests.
 pub trait Output {
-    /// A frame leaves through a port. `paced` frames left a service flow's
-    /// queue at the moment that their tokens allowed: send them at once; others
-    /// may wait for more, to be sent in a batch.
+    /// A frame leaves through a port. `paced` frames are of a service flow that
+    /// waits for tokens, and left at the moment that these allowed: send them at
+    /// once. Others may wait for more, to be sent in a batch.
     fn transmit(&mut self, now_ns: u64, port: u16, frame: &[u8], paced: bool);
 
     /// A frame leaves through the CPU port, packet-in header in front. False:

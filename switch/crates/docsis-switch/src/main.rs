@@ -6,6 +6,7 @@ mod cli;
 mod clock;
 mod forward;
 mod interface;
+mod lateness;
 mod logging;
 mod packet_socket;
 mod pcap;

@@ -2,17 +2,15 @@
 //! The device's thread: receive, step, send, sleep.
 
 use crate::clock::Clock;
+use crate::lateness::{Lateness, Slack};
 use crate::packet_socket::{BATCH, ReceiveBatch};
 use crate::ports::Ports;
 use crate::wait::{PollSet, Signals, Waker};
 use device::Device;
 use device::handle::Requests;
 use std::os::fd::AsRawFd;
+use tracing::info;
 
-/// A deadline nearer than this is waited for awake: sleeping costs about as
-/// much until the thread runs again, and the peak bucket, 1522 bytes deep,
-/// forgives next to no lateness.
-const SLACK: u64 = 70_000;
 /// With a departure nearer than this, few frames are received at a time.
 const SOON: u64 = 200_000;
 /// Frames received at a time then.
@@ -68,17 +66,26 @@ impl Shell {
             .chain([self.waker.as_raw_fd(), self.signals.as_raw_fd()])
             .collect();
         let mut poll = PollSet::new(fds);
+        let (mut slack, mut lateness) = (Slack::default(), Lateness::default());
         loop {
             let now = self.clock.now();
-            let timeout = match self.device.next_deadline() {
-                Some(at) if at <= now + SLACK => Some(0),
-                Some(at) => Some(at - SLACK - now),
-                None => None,
-            };
+            let deadline = self.device.next_deadline();
+            // Being awake when a departure is due: the peak bucket, one frame
+            // deep, forgives next to no lateness.
+            let timeout = deadline.map(|at| at.saturating_sub(now + slack.ns()));
             if timeout != Some(0) && self.ports.is_capturing() {
                 self.ports.flush_captures();
             }
             poll.wait(timeout);
+            let awake = self.clock.now();
+            if let Some(timeout) = timeout.filter(|&ns| ns > 0)
+                && awake > now + timeout
+            {
+                slack.overslept(awake - now - timeout);
+            }
+            if let Some(at) = deadline.filter(|&at| at > now && at <= awake) {
+                lateness.note(awake - at);
+            }
             self.drain();
             if poll.is_ready(signals_at) {
                 break;
@@ -98,5 +105,6 @@ impl Shell {
         }
         self.ports.flush(&mut self.device);
         self.ports.flush_captures();
+        info!("{lateness}; slack {} us", slack.ns() / 1000);
     }
 }

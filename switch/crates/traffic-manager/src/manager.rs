@@ -21,6 +21,9 @@ pub struct Offer {
     pub queue: QueueId,
     /// False for a port's own queue.
     pub shaped: bool,
+    /// Tokens, not the frames' arrival, decide when the queue's frames leave:
+    /// it has waited for them since it was last empty.
+    pub paced: bool,
     /// What stays in the queue behind it.
     pub left: Traffic,
 }
@@ -188,12 +191,14 @@ impl<T> TrafficManager<T> {
         let Some(len) = queue.head() else {
             queue.standing = Standing::Empty;
             queue.turn = Default::default();
+            queue.waited = false;
             return;
         };
         // A head that can never go is offered: `offer` throws it out.
         let at = queue.ready_at(len).unwrap_or(0);
         if at > now {
             queue.standing = Standing::Waiting(at);
+            queue.waited = true;
             self.timers.push(Reverse((at, Timer::Queue(slot))));
             return;
         }
@@ -289,6 +294,7 @@ impl<T> TrafficManager<T> {
         Some(Offer {
             queue: queue.config.queue,
             shaped: queue.config.queue.queue_id != 0,
+            paced: queue.waited,
             left,
         })
     }

@@ -29,6 +29,8 @@ pub(crate) struct Queue<T> {
     pub(crate) head_length: Option<u32>,
     pub(crate) standing: Standing,
     pub(crate) turn: Turn,
+    /// Has been short of tokens since it was last empty.
+    pub(crate) waited: bool,
     sustained: Bucket,
     peak: Bucket,
     limit: u64,
@@ -63,6 +65,7 @@ impl<T> Queue<T> {
             head_length: None,
             standing: Standing::Empty,
             turn: Turn::default(),
+            waited: false,
             sustained: Bucket::new(now, config.max_sustained_rate, config.max_burst, tokens),
             peak: Bucket::new(now, config.peak_rate, PEAK_BURST, PEAK_BURST),
             limit: config.effective_queue_limit(),

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How long before a departure the thread must be awake, learned from how late
+//! the kernel wakes it.
+
+/// Bounds of the slack, ns.
+const LEAST: u64 = 15_000;
+const MOST: u64 = 80_000;
+/// Step of the estimate, ns.
+const STEP: u64 = 250;
+
+/// Follows the 90th percentile of oversleeping: nine wakings in ten are in time
+/// to wait for the departure awake, which costs no more than it must.
+#[derive(Debug)]
+pub struct Slack {
+    ns: u64,
+}
+
+impl Default for Slack {
+    fn default() -> Self {
+        Self { ns: MOST }
+    }
+}
+
+impl Slack {
+    /// A deadline nearer than this, in ns, is waited for awake.
+    pub fn ns(&self) -> u64 {
+        self.ns
+    }
+
+    /// The kernel woke the thread `late` ns after the time that it was told.
+    pub fn overslept(&mut self, late: u64) {
+        self.ns = if late > self.ns {
+            (self.ns + 9 * STEP).min(MOST)
+        } else {
+            self.ns.saturating_sub(STEP).max(LEAST)
+        };
+    }
+}
+
+/// How late departures were for which the thread had to wait.
+#[derive(Debug, Default)]
+pub struct Lateness {
+    count: u64,
+    sum: u64,
+    most: u64,
+}
+
+impl Lateness {
+    /// One was `ns` late.
+    pub fn note(&mut self, ns: u64) {
+        self.count += 1;
+        self.sum += ns;
+        self.most = self.most.max(ns);
+    }
+}
+
+impl std::fmt::Display for Lateness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} deadlines, late by {:.1} us on average, {:.1} us at the most",
+            self.count,
+            self.sum as f64 / self.count.max(1) as f64 / 1e3,
+            self.most as f64 / 1e3
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settles_at_the_ninetieth_percentile() {
+        let mut slack = Slack::default();
+        for n in 0..20_000u64 {
+            // Uniform over 0 to 49 us.
+            slack.overslept((n * 7 % 50) * 1000);
+        }
+        assert!((42_000..48_000).contains(&slack.ns()), "{}", slack.ns());
+    }
+
+    #[test]
+    fn stays_within_bounds() {
+        let mut slack = Slack::default();
+        for _ in 0..1000 {
+            slack.overslept(0);
+        }
+        assert_eq!(slack.ns(), LEAST);
+        for _ in 0..1000 {
+            slack.overslept(5_000_000);
+        }
+        assert_eq!(slack.ns(), MOST);
+    }
+}
