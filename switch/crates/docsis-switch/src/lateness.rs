@@ -5,8 +5,12 @@
 /// Bounds of the slack, ns.
 const LEAST: u64 = 15_000;
 const MOST: u64 = 80_000;
+const FIRST: u64 = 40_000;
 /// Step of the estimate, ns.
 const STEP: u64 = 250;
+/// What a departure takes from it that was waited for without sleeping, ns:
+/// the estimate must not stay high because it leaves no time to sleep.
+const DECAY: u64 = 25;
 
 /// Follows the 90th percentile of oversleeping: nine wakings in ten are in time
 /// to wait for the departure awake, which costs no more than it must.
@@ -17,7 +21,7 @@ pub struct Slack {
 
 impl Default for Slack {
     fn default() -> Self {
-        Self { ns: MOST }
+        Self { ns: FIRST }
     }
 }
 
@@ -25,6 +29,11 @@ impl Slack {
     /// A deadline nearer than this, in ns, is waited for awake.
     pub fn ns(&self) -> u64 {
         self.ns
+    }
+
+    /// A departure left no time to sleep.
+    pub fn stayed_awake(&mut self) {
+        self.ns = self.ns.saturating_sub(DECAY).max(LEAST);
     }
 
     /// The kernel woke the thread `late` ns after the time that it was told.
@@ -78,6 +87,18 @@ mod tests {
             slack.overslept((n * 7 % 50) * 1000);
         }
         assert!((42_000..48_000).contains(&slack.ns()), "{}", slack.ns());
+    }
+
+    #[test]
+    fn tries_again_to_sleep() {
+        let mut slack = Slack::default();
+        for _ in 0..1000 {
+            slack.overslept(MOST + 1);
+        }
+        for _ in 0..2_000 {
+            slack.stayed_awake();
+        }
+        assert_eq!(slack.ns(), MOST - 2_000 * DECAY);
     }
 
     #[test]

@@ -85,6 +85,9 @@ impl Shell {
             }
             if let Some(at) = deadline.filter(|&at| at > now && at <= awake) {
                 lateness.note(awake - at);
+                if timeout == Some(0) {
+                    slack.stayed_awake();
+                }
             }
             self.drain();
             if poll.is_ready(signals_at) {
