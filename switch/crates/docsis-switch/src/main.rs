@@ -16,6 +16,8 @@ mod run;
 mod scheduling;
 mod server;
 mod switch;
+#[cfg(test)]
+mod veth_tests;
 mod wait;
 
 use cli::{Bench, Command};

@@ -108,7 +108,7 @@ fn flow() -> impl Strategy<Value = ServiceFlowConfig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     /// Whatever arrives whenever, and whenever it is polled: no violation, no
     /// frame lost, order kept, counters balanced.
@@ -210,7 +210,7 @@ proptest! {
         }]);
         let mut lens = lens.iter().cycle();
         let (mut now, mut sent, mut random) = (0u64, 0u64, seed);
-        let end = 2_000_000_000;
+        let end = 200_000_000;
         loop {
             for _ in 0..3 {
                 enqueue(&mut tm, now, 1, *lens.next().unwrap());
@@ -227,7 +227,7 @@ proptest! {
                 sent += len;
             }
         }
-        let due = rate * 2 / 8;
+        let due = rate / 5 / 8;
         prop_assert!(sent <= due + burst);
         prop_assert!(sent + 1522 + 2 * 1514 >= due - due / 1000, "{sent} of {due} bytes");
     }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packet sockets on a real veth pair, in a network namespace that ends with
+//! the test's thread. Needs root; without it nothing is tested, and it says so.
+
+use crate::interface::Interface;
+use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
+use crate::ports;
+use crate::wait::PollSet;
+use std::os::fd::AsRawFd;
+use std::process::Command;
+
+fn ip(args: &str) {
+    let status = Command::new("ip").args(args.split(' ')).status();
+    assert!(status.is_ok_and(|status| status.success()), "ip {args}");
+}
+
+/// Runs `test` where only dsw-a and dsw-b exist, the ends of one link.
+fn on_a_link(test: fn()) {
+    let thread = std::thread::spawn(move || {
+        // SAFETY: no pointers; concerns this thread only.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            eprintln!("not tested: needs root for a network namespace");
+            return;
+        }
+        ip("link add dsw-a type veth peer name dsw-b");
+        for end in ["dsw-a", "dsw-b"] {
+            // No neighbour discovery between the test's frames.
+            let path = format!("/proc/sys/net/ipv6/conf/{end}/disable_ipv6");
+            let _ = std::fs::write(path, "1");
+            ip(&format!("link set {end} addrgenmode none"));
+            ip(&format!("link set {end} mtu 20000 up"));
+        }
+        test();
+    });
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn open(name: &str) -> PacketSocket {
+    PacketSocket::open(&Interface::find(name).unwrap()).unwrap()
+}
+
+/// The test's own frames (an experimental EtherType, behind a tag or not).
+fn frame(len: usize, tag: Option<u16>, n: u8) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+    if let Some(tci) = tag {
+        frame.extend([0x81, 0x00]);
+        frame.extend(tci.to_be_bytes());
+    }
+    frame.extend([0x88, 0xb5]);
+    frame.resize(len, n);
+    frame
+}
+
+/// Waits for `count` frames; `None` for one that was too long.
+fn collect(socket: &PacketSocket, count: usize) -> Vec<Option<Vec<u8>>> {
+    let mut batch = ReceiveBatch::default();
+    let mut poll = PollSet::new([socket.as_raw_fd()]);
+    let mut frames = Vec::new();
+    while frames.len() < count {
+        poll.wait(Some(5_000_000_000));
+        assert!(poll.is_ready(0), "{} of {count} frames came", frames.len());
+        let received = socket.receive(&mut batch, BATCH).unwrap();
+        for n in 0..received {
+            frames.push(match batch.frame(n) {
+                Received::Frame { bytes, .. } => Some(bytes.to_vec()),
+                Received::TooLong(_) => None,
+            });
+        }
+    }
+    frames
+}
+
+#[test]
+fn frames_arrive_as_they_were_sent() {
+    on_a_link(|| {
+        let (a, b) = (open("dsw-a"), open("dsw-b"));
+        let sent = [
+            frame(14, None, 0),
+            frame(60, None, 1),
+            frame(60, Some(0xe123), 2),
+            frame(1518, Some(5), 3),
+            frame(9018, Some(6), 4),
+            frame(LONGEST_FRAME, None, 5),
+        ];
+        for frame in &sent {
+            a.send(frame).unwrap();
+        }
+        // An end does not receive what it sent itself.
+        b.send(&frame(77, None, 9)).unwrap();
+        assert_eq!(collect(&b, sent.len()), sent.map(Some));
+        assert_eq!(collect(&a, 1), [Some(frame(77, None, 9))]);
+        a.send(&frame(LONGEST_FRAME + 100, None, 6)).unwrap();
+        a.send(&frame(60, None, 7)).unwrap();
+        assert_eq!(collect(&b, 2), [None, Some(frame(60, None, 7))]);
+    });
+}
+
+#[test]
+fn batches_keep_order_and_report_what_failed() {
+    on_a_link(|| {
+        let (a, b) = (open("dsw-a"), open("dsw-b"));
+        let mut batch = SendBatch::default();
+        for n in 0..BATCH as u8 {
+            assert!(!batch.is_full());
+            batch.push(&frame(60 + usize::from(n), None, n));
+        }
+        assert!(batch.is_full());
+        batch.flush(&a, |len, error| panic!("{len}: {error}"));
+        assert!(batch.is_empty());
+        let all: Vec<_> = (0..BATCH as u8)
+            .map(|n| Some(frame(60 + usize::from(n), None, n)))
+            .collect();
+        assert_eq!(collect(&b, BATCH), all);
+
+        // The middle one is longer than the MTU: it fails, the others go.
+        for (len, n) in [(60, 1), (30_000, 2), (61, 3)] {
+            batch.push(&frame(len, None, n));
+        }
+        let mut failed = Vec::new();
+        batch.flush(&a, |len, _| failed.push(len));
+        assert_eq!(failed, [30_000]);
+        let rest = [Some(frame(60, None, 1)), Some(frame(61, None, 3))];
+        assert_eq!(collect(&b, 2), rest);
+    });
+}
+
+#[test]
+fn offloads_are_seen() {
+    on_a_link(|| {
+        let socket = ports::open("dsw-a").unwrap();
+        let interface = Interface::find("dsw-a").unwrap();
+        assert_eq!(interface.mtu(socket.as_raw_fd()).unwrap(), 20_000);
+        assert!(interface.is_up(socket.as_raw_fd()).unwrap());
+        // A new veth has them on.
+        let on = interface.offloads(socket.as_raw_fd());
+        assert!(on.contains(&"tso") && on.contains(&"tx"), "{on:?}");
+    });
+}
