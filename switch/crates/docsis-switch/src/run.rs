@@ -108,6 +108,7 @@ impl Shell {
         }
         self.ports.flush(&mut self.device);
         self.ports.flush_captures();
+        info!("{:?}", self.device.counters());
         info!("{lateness}; slack {} us", slack.ns() / 1000);
     }
 }
