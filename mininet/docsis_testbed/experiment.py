@@ -36,8 +36,14 @@ MEASURED_SECONDS: Final = 24.0
 TAIL_SECONDS: Final = 1.0
 """Uploads and probes go on this long after the measured time."""
 
-SETTLE_SECONDS: Final = 7.0
-"""Slow start, its overshoot, and the first rounds of congestion avoidance at 100 ms."""
+SLOW_START_SECONDS: Final = 2.0
+"""Slow start, its overshoot and the recovery from it at 100 ms."""
+
+CUBIC_ROUNDS: Final = 2
+"""Epochs of CUBIC, each from one loss to the window before it, until its sawtooth is regular."""
+
+SEGMENT_BYTES: Final = 1448
+"""Payload of a full TCP segment with timestamps."""
 
 _READY_SECONDS: Final = 30.0
 _POLL_SECONDS: Final = 0.1
@@ -46,16 +52,27 @@ Progress = Callable[[str, float], None]
 """Called with what is happening and the seconds of the run that have passed."""
 
 
-def ramp_up_seconds(profile: ServiceFlowProfile) -> float:
+def ramp_up_seconds(
+    profile: ServiceFlowProfile, uploads: int, round_trip_time_seconds: float
+) -> float:
     """How long after the start of the uploads their effect is steady.
 
-    A full bucket lets the peak rate pass until the burst is spent, which is
-    over before TCP has settled at the sustained rate.
+    The burst of the bucket must be spent, and CUBIC needs K = cbrt(0.3 W / 0.4)
+    seconds to regain a window of W segments after a loss (RFC 9438, 4.2): 3 s
+    at 20 Mbit/s, 7 s at 200.
+
+    Args:
+        profile: The upstream service flow.
+        uploads: Connections that share it.
+        round_trip_time_seconds: Of the most distant server.
     """
-    surplus = profile.peak_traffic_rate - profile.maximum_sustained_traffic_rate
+    rate = profile.maximum_sustained_traffic_rate
+    surplus = profile.peak_traffic_rate - rate
     # The idle time before may have filled any bucket, whatever it held at first.
     spent = 8 * profile.maximum_traffic_burst / surplus if surplus else 0.0
-    return math.ceil(SETTLE_SECONDS + spent)
+    window = rate / 8 * round_trip_time_seconds / uploads / SEGMENT_BYTES
+    epoch = (0.3 * window / 0.4) ** (1 / 3)
+    return math.ceil(spent + SLOW_START_SECONDS + CUBIC_ROUNDS * epoch)
 
 
 @dataclass(frozen=True)
@@ -87,9 +104,10 @@ class Plan:
 def plan_for(topology: Topology, measured_seconds: float = MEASURED_SECONDS) -> Plan:
     """One upload from every host to every server; probes from the first to the first."""
     pairs = [(host.name, server.name) for host in topology.hosts for server in topology.servers]
+    distant = max(server.round_trip_time for server in topology.servers) / 1e9
     return Plan(
         idle_seconds=IDLE_SECONDS,
-        ramp_up_seconds=ramp_up_seconds(topology.tier.upstream),
+        ramp_up_seconds=ramp_up_seconds(topology.tier.upstream, len(pairs), distant),
         measured_seconds=measured_seconds,
         uploads=tuple(
             iperf3.Upload(source, destination, iperf3.FIRST_PORT + number)
