@@ -71,7 +71,7 @@ def ramp_up_seconds(
     # The idle time before may have filled any bucket, whatever it held at first.
     spent = 8 * profile.maximum_traffic_burst / surplus if surplus else 0.0
     window = rate / 8 * round_trip_time_seconds / uploads / SEGMENT_BYTES
-    epoch = (0.3 * window / 0.4) ** (1 / 3)
+    epoch = math.pow(0.3 * window / 0.4, 1 / 3)
     return math.ceil(spent + SLOW_START_SECONDS + CUBIC_ROUNDS * epoch)
 
 
