@@ -119,16 +119,6 @@ def check_interfaces_free(names: Sequence[str]) -> None:
         )
 
 
-def check_interfaces_present(names: Sequence[str]) -> None:
-    """Refuse to go on when an interface that the user named does not exist."""
-    present = {name for _, name in socket.if_nameindex()}
-    for name in names:
-        if name not in present:
-            raise TestbedError(
-                f"there is no interface {name} here; `ip link` lists those that there are"
-            )
-
-
 def check_target(target: str) -> None:
     """Refuse to go on without the switch's program."""
     if target not in SWITCHES:
