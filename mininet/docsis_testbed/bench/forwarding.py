@@ -182,7 +182,12 @@ class _Bench:
             self._processes.append(switch.process)
         switch.wait_ready()
         if self._kind != "forwarder":
-            asyncio.run(_provision(self._topology))
+            # What BMv2 does not have matters in an experiment, not here.
+            logging.disable(logging.WARNING)
+            try:
+                asyncio.run(_provision(self._topology))
+            finally:
+                logging.disable(logging.NOTSET)
 
     def _host(self, switch: P4Switch, host: Host, port: int) -> Any:
         with interrupts_deferred():
@@ -299,8 +304,6 @@ class _Bench:
 
 async def _provision(bench: Topology) -> None:
     """Push cm.p4 and its configuration; the switch keeps it when the controller is gone."""
-    # What BMv2 does not have matters in an experiment, not here.
-    logging.getLogger("docsis_control").setLevel(logging.ERROR)
     plan = deploy(bench, AqmChoice.DROP_TAIL_250MS).device(Role.CABLE_MODEM)
     controller = DeviceController(plan, load_pipeline(Role.CABLE_MODEM.value), Options())
     running = asyncio.create_task(controller.run())
