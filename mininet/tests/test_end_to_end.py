@@ -32,6 +32,11 @@ pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 TOPOLOGY = load_topology(TOPOLOGIES / "residential.yaml")
 
 
+def interruptible() -> None:
+    """Lets SIGINT interrupt the process again, as one that a terminal started."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def leftovers() -> list[str]:
     """Our interfaces, state files and descendants that are still there."""
     present = {name for _, name in socket.if_nameindex()}
@@ -127,6 +132,8 @@ def test_interrupt_leaves_nothing(seconds: float, tmp_path: Path) -> None:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # A shell starts what runs in its background, CI perhaps, with interrupts ignored.
+            preexec_fn=interruptible,
         )
         try:
             state = RUN_STATE / f"{process.pid}.json"
@@ -142,7 +149,7 @@ def test_interrupt_leaves_nothing(seconds: float, tmp_path: Path) -> None:
             assert process.wait(timeout=30) != 0
         finally:
             if process.poll() is None:
-                process.kill()
-                process.wait()
+                process.terminate()
+                process.wait(timeout=30)
     assert leftovers() == []
     assert [name for pid in set(psutil.pids()) - before if (name := shell_of_mininet(pid))] == []
