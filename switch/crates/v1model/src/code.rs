@@ -6,6 +6,7 @@ use crate::op::{Op, Pc, Slot};
 use crate::schema::ActionCall;
 use crate::schema::EntryKey;
 use crate::table::KeySource;
+use crate::trace::Place;
 
 /// Everything about a program that packets need.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Code {
     pub errors: ParserErrors,
     /// Slot of the metadata field `queue_id`.
     pub queue_id: Option<Slot>,
+    /// What the marks in `ops` stand for.
+    pub places: Vec<Place>,
 }
 
 /// How a header is extracted and emitted.

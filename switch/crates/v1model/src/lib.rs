@@ -24,6 +24,7 @@ mod random;
 mod schema;
 mod state;
 mod table;
+mod trace;
 mod wire;
 
 pub use error::{Code, ControlError, LoadError, SourcePosition};

@@ -7,6 +7,7 @@ use crate::op::{Alu, Cmp, Op, Pc, Slot, mask, mask_wide};
 use crate::packet::Packet;
 use crate::program::Program;
 use crate::state::State;
+use crate::trace::Tracer;
 use crate::wire::extract;
 
 /// How a run ended.
@@ -65,15 +66,17 @@ fn set_pair(phv: &mut [u64], slot: Slot, value: u128) {
 }
 
 /// Runs from `start` until the parser or pipeline ends. `bytes`: the frame's
-/// length as received, which counters add.
-pub(crate) fn run(
+/// length as received, which counters add. `start` is in [`Program::code_for`]
+/// the tracer.
+pub(crate) fn run<T: Tracer>(
     program: &Program,
     state: &mut State,
     start: Pc,
     packet: &mut Packet,
     bytes: u64,
+    tracer: &mut T,
 ) -> Outcome {
-    let code: &Code = &program.code;
+    let code: &Code = program.code_for::<T>();
     let ops = code.ops.as_slice();
     let mut slots = Slots::new(code, &mut packet.phv);
     assert!((start as usize) < ops.len());
@@ -100,6 +103,9 @@ pub(crate) fn run(
     macro_rules! fail {
         ($error:expr) => {{
             let error = $error;
+            if T::ENABLED {
+                tracer.parser_error(error);
+            }
             slots.set(code.standard.parser_error, error);
             return Outcome::Done;
         }};
@@ -250,6 +256,9 @@ pub(crate) fn run(
             Op::Apply { table } => {
                 let table = usize::from(table);
                 let found = state.tables[table].lookup(slots.0, bytes);
+                if T::ENABLED {
+                    tracer.applied(table, found.hit, found.action, found.args, slots.0);
+                }
                 let action = usize::from(found.action);
                 let lowered = &code.tables[table];
                 let (hit, miss) = lowered.next[action];
@@ -260,6 +269,11 @@ pub(crate) fn run(
                     *param = *arg;
                 }
                 jump!(lowered.actions[action]);
+            }
+            Op::Mark { place } => {
+                if T::ENABLED {
+                    tracer.mark(place, slots.0);
+                }
             }
             Op::Return => {
                 jump!(return_to);
@@ -335,6 +349,9 @@ pub(crate) fn run(
                 slots.set(d, at!(base).wrapping_add(hash % at!(size).max(1)));
             }
             Op::MarkToDrop => {
+                if T::ENABLED {
+                    tracer.marked_to_drop();
+                }
                 slots.set(code.standard.egress_spec, u64::from(state.drop_port));
                 slots.set(code.standard.mcast_grp, 0);
             }
@@ -350,6 +367,9 @@ pub(crate) fn run(
             Op::Log { message } => log(code, state, slots.0, message),
             Op::Assert { a, message } => {
                 if at!(a) == 0 {
+                    if T::ENABLED {
+                        tracer.assertion_failed();
+                    }
                     state.assertions += 1;
                     log(code, state, slots.0, message);
                     return Outcome::Failed;

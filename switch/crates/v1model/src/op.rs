@@ -230,6 +230,10 @@ pub(crate) enum Op {
     Apply {
         table: u16,
     },
+    /// Tells the tracer where control is; only in the code that is traced.
+    Mark {
+        place: u32,
+    },
     /// End of an action.
     Return,
     /// End of the parser or pipeline, P4's `exit` included.
@@ -448,6 +452,7 @@ impl Op {
             Op::LookaheadW { d, .. } => visit(d, 2, Write),
             Op::Jump { .. }
             | Op::Apply { .. }
+            | Op::Mark { .. }
             | Op::Return
             | Op::End
             | Op::MarkToDrop

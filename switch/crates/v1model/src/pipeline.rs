@@ -10,6 +10,7 @@ use crate::program::Program;
 use crate::schema::*;
 use crate::state::{Log, LogSink, State};
 use crate::table::Table;
+use crate::trace::Off;
 use crate::wire;
 use std::sync::Arc;
 
@@ -129,9 +130,10 @@ impl Pipeline {
         phv[usize::from(standard.instance_type)] = INSTANCE_NORMAL;
         phv[usize::from(standard.ingress_global_timestamp)] = microseconds(now_ns);
         let code = &program.code;
-        let parsed = machine::run(program, &mut self.state, code.parser, packet, bytes);
+        let state = &mut self.state;
+        let parsed = machine::run(program, state, code.parser, packet, bytes, &mut Off);
         if parsed == Outcome::Failed
-            || machine::run(program, &mut self.state, code.ingress, packet, bytes)
+            || machine::run(program, state, code.ingress, packet, bytes, &mut Off)
                 == Outcome::Failed
         {
             return IngressVerdict::Drop;
@@ -194,7 +196,8 @@ impl Pipeline {
         let enqueued = phv[usize::from(standard.enq_timestamp)];
         phv[usize::from(standard.deq_timedelta)] = now.wrapping_sub(enqueued) & mask(32);
         let bytes = packet.len as u64;
-        if machine::run(program, &mut self.state, code.egress, packet, bytes) == Outcome::Failed
+        let state = &mut self.state;
+        if machine::run(program, state, code.egress, packet, bytes, &mut Off) == Outcome::Failed
             || packet.phv[usize::from(standard.egress_spec)] == u64::from(self.state.drop_port)
         {
             return EgressVerdict::Drop;

@@ -6,12 +6,15 @@ use crate::error::LoadError;
 use crate::lower::{Lowered, lower};
 use crate::schema::*;
 use crate::table::Table;
+use crate::trace::Tracer;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A P4 program for v1model, lowered from p4c's BMv2 JSON.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) code: Code,
+    /// The same as `code`, with marks and without optimisation.
+    pub(crate) traced: Code,
     pub(crate) tables: Vec<TableSchema>,
     pub(crate) actions: Vec<ActionSchema>,
     pub(crate) registers: Vec<RegisterSchema>,
@@ -31,13 +34,14 @@ impl Program {
     /// Not such JSON, or the program uses what this target does not support;
     /// the error names it, with its place in the P4 source.
     pub fn load(json: &[u8]) -> Result<Program, LoadError> {
+        let (lowered, traced) = lower(json)?;
         let Lowered {
             code,
             tables,
             actions,
             registers,
             counters,
-        } = lower(json)?;
+        } = lowered;
         let mut initial_tables = Vec::new();
         for (schema, lowered) in tables.iter().zip(&code.tables) {
             let mut table = Table::new(schema, &lowered.keys, &lowered.default);
@@ -56,6 +60,7 @@ impl Program {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         Ok(Program {
             code,
+            traced,
             tables,
             actions,
             registers,
@@ -63,6 +68,12 @@ impl Program {
             initial_tables,
             id,
         })
+    }
+
+    /// The code that the machine runs for a tracer.
+    #[inline(always)]
+    pub(crate) fn code_for<T: Tracer>(&self) -> &Code {
+        if T::ENABLED { &self.traced } else { &self.code }
     }
 
     /// The tables, also those that the compiler made ([`TableSchema::hidden`]).

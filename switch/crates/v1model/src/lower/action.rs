@@ -9,6 +9,7 @@ use crate::hash::Algorithm;
 use crate::json::{self, Operand, Primitive};
 use crate::layout::{self, Field};
 use crate::op::{Op, Slot};
+use crate::trace::Place;
 use serde_json::Value;
 
 impl Lowering<'_> {
@@ -28,6 +29,7 @@ impl Lowering<'_> {
                     signed: false,
                 })
                 .collect();
+            self.mark_action(index, None);
             self.action_body(index, &params)?;
             self.emitter.push(Op::Return);
         }
@@ -52,6 +54,10 @@ impl Lowering<'_> {
                 self.emitter.bind(*label);
             }
             let at = || json::position(&primitive.source_info);
+            let jumps = primitive.op.starts_with("_jump");
+            if !jumps {
+                self.before_primitive(primitive);
+            }
             let jump_target = |operand: Option<&Operand>| {
                 operand
                     .and_then(|o| o.value.as_str())
@@ -72,11 +78,13 @@ impl Lowering<'_> {
                         .ok_or_else(|| malformed(primitive))?;
                     let cond = Expr::parse(&self.layout, params, cond).map_err(|e| e.at(at()))?;
                     let cond = cond.into_bool();
-                    self.emitter
-                        .branch(&cond, false, to)
-                        .map_err(|e| e.at(at()))?;
+                    self.emitter.mark(|| Place::Condition { position: at() });
+                    self.branch_away(&cond, to).map_err(|e| e.at(at()))?;
                 }
                 _ => self.primitive(primitive, params).map_err(|e| e.at(at()))?,
+            }
+            if !jumps {
+                self.after_primitive(primitive);
             }
             self.emitter.release_temporaries();
         }

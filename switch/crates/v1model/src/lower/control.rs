@@ -11,6 +11,7 @@ use super::expr::Expr;
 use crate::error::LoadError;
 use crate::json::{self, ActionCallNode, Conditional, Table};
 use crate::op::Op;
+use crate::trace::Place;
 use std::collections::HashMap;
 
 #[derive(Clone, Copy)]
@@ -110,20 +111,21 @@ impl<'d> Lowering<'d> {
                     .map_err(|e| e.at(at()))?;
                 let condition = condition.into_bool();
                 let no = label(conditional.false_next.as_deref())?;
-                self.emitter
-                    .branch(&condition, false, no)
-                    .map_err(|e| e.at(at()))?;
+                self.emitter.mark(|| Place::Condition { position: at() });
+                self.branch_away(&condition, no).map_err(|e| e.at(at()))?;
                 waiting.extend(conditional.false_next.as_deref());
                 Ok(Then::Next(conditional.true_next.as_deref()))
             }
             Node::Call(call) => {
                 let action = self.action_index(call.action_id)?;
+                self.mark_action(action, Some(&call.name));
                 self.action_body(action, &[])?;
                 Ok(Then::Next(call.next_node.as_deref()))
             }
             Node::Table(table) => {
                 let at = || json::position(&table.source_info);
                 if let Some((action, args)) = self.constant_call(table).map_err(|e| e.at(at()))? {
+                    self.mark_action(action, Some(&table.name));
                     self.action_body(action, &args)?;
                     let name = &self.document.actions[action].name;
                     let next = next_of(table, name, false);

@@ -4,6 +4,7 @@
 use crate::error::LoadError;
 use crate::layout::{Layout, TEMPORARIES};
 use crate::op::{Op, Pc, Slot};
+use crate::trace::Place;
 use std::collections::HashMap;
 
 /// A place in the code that may not be known yet; jumps carry it until
@@ -23,10 +24,13 @@ pub(crate) struct Emitter {
     next_temporary: usize,
     /// No instruction before this one may be changed: something jumps past it.
     barrier: usize,
+    /// What the marks stand for; `None` where there are no marks.
+    places: Option<Vec<Place>>,
 }
 
 impl Emitter {
-    pub fn new(layout: &Layout) -> Self {
+    /// `marks`: whether [`Emitter::mark`] does anything.
+    pub fn new(layout: &Layout, marks: bool) -> Self {
         Emitter {
             code: Vec::new(),
             labels: Vec::new(),
@@ -37,6 +41,21 @@ impl Emitter {
             first_temporary: layout.temporaries,
             next_temporary: 0,
             barrier: 0,
+            places: marks.then(Vec::new),
+        }
+    }
+
+    /// Whether the code is for a tracer.
+    pub fn marks(&self) -> bool {
+        self.places.is_some()
+    }
+
+    /// In code for a tracer, tells it that control is here.
+    pub fn mark(&mut self, place: impl FnOnce() -> Place) {
+        if let Some(places) = &mut self.places {
+            places.push(place());
+            let place = places.len() as u32 - 1;
+            self.code.push(Op::Mark { place });
         }
     }
 
@@ -125,7 +144,12 @@ impl Emitter {
         self.next_temporary = 0;
     }
 
-    /// The code with labels replaced by places, and the constants.
+    /// What the marks stand for.
+    pub fn take_places(&mut self) -> Vec<Place> {
+        self.places.take().unwrap_or_default()
+    }
+
+    /// The code with labels replaced by places in it, and the constants.
     pub fn finish(self) -> (Vec<Op>, Vec<u64>, impl Fn(Label) -> Pc) {
         let labels = self.labels;
         let place = move |label: Label| labels[label.0 as usize].expect("every label is bound");

@@ -3,7 +3,7 @@
 
 use super::emit::Label;
 use super::optimise::{Optimised, optimise};
-use super::{Lowered, Lowering};
+use super::{Lowered, Lowering, Purpose};
 use crate::code::{
     Code, FieldCode, HeaderCode, Input, Load, Message, ParserErrors, Standard, TableCode,
 };
@@ -16,13 +16,14 @@ use crate::schema::{ActionSchema, ParamSchema};
 impl Lowering<'_> {
     /// The program, once all instructions are emitted.
     pub fn finish(
-        self,
+        mut self,
         parser: Label,
         ingress: Label,
         egress: Label,
     ) -> Result<Lowered, LoadError> {
         let document = self.document;
         let layout = self.layout;
+        let places = self.emitter.take_places();
         let (ops, constants, resolve) = self.emitter.finish();
 
         let mut template = vec![0; layout.constants];
@@ -58,7 +59,13 @@ impl Lowering<'_> {
             )
             .map(&resolve)
             .collect();
-        let Optimised { ops, moved } = optimise(ops, &entries, &kept);
+        let Optimised { ops, moved } = match self.purpose {
+            Purpose::Speed => optimise(ops, &entries, &kept),
+            Purpose::Trace => Optimised {
+                moved: (0..ops.len() as Pc).collect(),
+                ops,
+            },
+        };
         let place = |label: Label| moved[resolve(label) as usize];
         check(&ops, template.len())?;
 
@@ -157,6 +164,7 @@ impl Lowering<'_> {
             standard,
             errors: parser_errors(document),
             queue_id,
+            places,
         };
         Ok(Lowered {
             code,

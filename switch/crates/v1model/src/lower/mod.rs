@@ -7,6 +7,7 @@ mod emit;
 mod expr;
 mod finish;
 mod generate;
+mod marks;
 mod optimise;
 mod parser;
 mod tables;
@@ -42,14 +43,35 @@ struct Lowering<'a> {
     /// Code of an action that tables call, by its index.
     action_labels: Vec<Label>,
     tables: Vec<tables::LoweredTable>,
+    purpose: Purpose,
 }
 
-/// Lowers BMv2 JSON.
-pub(crate) fn lower(text: &[u8]) -> Result<Lowered, LoadError> {
+/// Which code is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// As few instructions as possible.
+    Speed,
+    /// Every step of the P4 program, with marks.
+    Trace,
+}
+
+/// Lowers BMv2 JSON; gives the code that is traced, too.
+pub(crate) fn lower(text: &[u8]) -> Result<(Lowered, Code), LoadError> {
     let document: Document = serde_json::from_slice(text)
         .map_err(|e| LoadError::new(format!("this is not the BMv2 JSON of a P4 program: {e}")))?;
     refuse_unsupported(&document)?;
+    let lowered = lower_document(&document, Purpose::Speed)?;
+    let traced = lower_document(&document, Purpose::Trace)?.code;
+    // Packets go from one to the other when tracing is switched on or off.
+    if traced.template != lowered.code.template {
+        return Err(LoadError::new(
+            "the program was lowered in two ways that do not fit; this is a fault of the switch",
+        ));
+    }
+    Ok((lowered, traced))
+}
 
+fn lower_document(document: &Document, purpose: Purpose) -> Result<Lowered, LoadError> {
     // Each parameter takes two slots, so that arguments need no schema.
     let params = document
         .actions
@@ -57,11 +79,11 @@ pub(crate) fn lower(text: &[u8]) -> Result<Lowered, LoadError> {
         .map(|a| 2 * a.runtime_data.len())
         .max()
         .unwrap_or(0);
-    let layout = Layout::new(&document, params)?;
-    let mut emitter = Emitter::new(&layout);
+    let layout = Layout::new(document, params)?;
+    let mut emitter = Emitter::new(&layout, purpose == Purpose::Trace);
     let action_labels = document.actions.iter().map(|_| emitter.label()).collect();
     let mut lowering = Lowering {
-        registers: registers(&document)?,
+        registers: registers(document)?,
         counters: document
             .counter_arrays
             .iter()
@@ -81,9 +103,10 @@ pub(crate) fn lower(text: &[u8]) -> Result<Lowered, LoadError> {
             .collect(),
         action_labels,
         tables: Vec::new(),
-        document: &document,
+        document,
         layout,
         emitter,
+        purpose,
     };
     let parser = lowering.parser()?;
     let ingress = lowering.pipeline("ingress")?;

@@ -8,6 +8,7 @@ use crate::error::LoadError;
 use crate::json::{self, Operand, ParseState, ParserOp, Primitive};
 use crate::layout;
 use crate::op::{Op, Slot, mask};
+use crate::trace::Place;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -49,12 +50,18 @@ impl Lowering<'_> {
                 self.emitter.push(Op::Tick);
             }
             let position = json::position(&state.source_info);
+            self.emitter.mark(|| Place::State {
+                name: state.name.clone(),
+                position: position.clone(),
+            });
             for op in &state.parser_ops {
                 let at = json::position(&op.source_info).or_else(|| position.clone());
+                self.before_parser_op(op);
                 self.parser_op(op).map_err(|e| {
                     let message = format!("parser state {}: {}", state.name, e.message);
                     LoadError { message, ..e }.at(at)
                 })?;
+                self.after_parser_op(op);
                 self.emitter.release_temporaries();
             }
             self.transitions(state, &target).map_err(|e| {
@@ -64,6 +71,7 @@ impl Lowering<'_> {
             self.emitter.release_temporaries();
         }
         self.emitter.bind(accept);
+        self.emitter.mark(|| Place::Accept);
         self.emitter.push(Op::End);
         Ok(start)
     }
@@ -205,6 +213,11 @@ impl Lowering<'_> {
                     )));
                 }
             });
+        }
+        if self.emitter.marks() && !parts.is_empty() {
+            let at: Vec<_> = parts.iter().map(|p| (p.slot, p.width)).collect();
+            let parts = self.select_parts(&state.transition_key, &at);
+            self.emitter.mark(|| Place::Select { parts });
         }
         let bytes: usize = parts.iter().map(|p| usize::from(p.width.div_ceil(8))).sum();
         for transition in &state.transitions {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the machine tells while it runs.
+//!
+//! The machine is compiled once for each tracer. With [`Off`] every call below
+//! is behind a constant `false`, so packets pay nothing for it. A tracer that
+//! is on runs `Program::traced`: the same program lowered with `Op::Mark`
+//! where states, actions, statements and conditions begin, and not optimised,
+//! so that nothing a mark stands for is merged or moved.
+
+/// Follows one run of the machine.
+pub(crate) trait Tracer {
+    /// Whether anything is to be told; calls are behind `if T::ENABLED`.
+    const ENABLED: bool;
+
+    /// `Op::Mark` was reached.
+    fn mark(&mut self, place: u32, phv: &[u64]);
+
+    /// A table was looked up. `action`: index into the table's actions.
+    fn applied(&mut self, table: usize, hit: bool, action: u16, args: &[u64], phv: &[u64]);
+
+    /// The parser stops with this error.
+    fn parser_error(&mut self, error: u64);
+
+    /// `mark_to_drop` ran.
+    fn marked_to_drop(&mut self);
+
+    /// An assertion failed.
+    fn assertion_failed(&mut self);
+}
+
+/// Tells nothing, at no cost.
+pub(crate) struct Off;
+
+impl Tracer for Off {
+    const ENABLED: bool = false;
+
+    fn mark(&mut self, _: u32, _: &[u64]) {}
+
+    fn applied(&mut self, _: usize, _: bool, _: u16, _: &[u64], _: &[u64]) {}
+
+    fn parser_error(&mut self, _: u64) {}
+
+    fn marked_to_drop(&mut self) {}
+
+    fn assertion_failed(&mut self) {}
+}
