@@ -32,6 +32,7 @@ pub(crate) struct Code {
     /// Slot of the metadata field `queue_id`.
     pub queue_id: Option<Slot>,
     /// What the marks in `ops` stand for.
+    #[allow(dead_code)] // Read by the tracer to come.
     pub places: Vec<Place>,
 }
 
