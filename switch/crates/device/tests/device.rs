@@ -6,7 +6,7 @@ use device::{
     Configuration, Device, DeviceConfig, Output, PortConfig, QueueId, ServiceFlowConfig, handle,
 };
 use std::sync::Arc;
-use v1model::{ActionCall, EntryKey, Match, Pipeline, Program, Replica, TableId};
+use v1model::{ActionCall, EntryKey, EntryOptions, Match, Pipeline, Program, Replica, TableId};
 
 const CPU: u16 = 255;
 const MAC: u128 = 0x0200_0000_0003;
@@ -57,7 +57,9 @@ fn insert(pipeline: &mut Pipeline, table: &str, key: u128, action: &str, args: &
         action,
         args: args.to_vec(),
     };
-    pipeline.insert(table, &key, &call).unwrap();
+    pipeline
+        .insert(0, table, &key, &call.into(), &EntryOptions::default())
+        .unwrap();
 }
 
 /// Ports 1 to 3 and the CPU; port 1 floods to 2 and 3, port 2 to nobody; the

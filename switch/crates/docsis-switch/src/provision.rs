@@ -3,7 +3,7 @@
 //! controller does over P4Runtime. For benchmarks.
 
 use device::{Configuration, Device, QueueId, ServiceFlowConfig};
-use v1model::{ActionCall, EntryKey, Match, MatchKind, Pipeline, TableId};
+use v1model::{ActionCall, EntryKey, EntryOptions, Match, MatchKind, Pipeline, TableId};
 
 /// Port of the RF side.
 pub const RF_PORT: u16 = 1;
@@ -76,7 +76,7 @@ fn insert_exact(
         priority: 0,
     };
     pipeline
-        .insert(table, &key, &call)
+        .insert(0, table, &key, &call.into(), &EntryOptions::default())
         .map_err(|error| format!("table {table_name}: {error}"))
 }
 
@@ -109,7 +109,7 @@ fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<()
         priority: 10,
     };
     pipeline
-        .insert(table, &key, &call)
+        .insert(0, table, &key, &call.into(), &EntryOptions::default())
         .map_err(|error| format!("classifier: {error}"))
 }
 
@@ -179,7 +179,7 @@ pub fn cable_modem(device: &mut Device, now: u64, flows: u32) -> Result<(), Stri
         &[("service_flow", 1)],
     )?;
     pipeline
-        .set_default(classifier, Some(&primary))
+        .set_default(classifier, Some(&primary.into()))
         .map_err(|error| format!("classifier: {error}"))?;
     for flow in 1..=flows {
         if flow > 1 {

@@ -5,7 +5,8 @@
 use std::ops::Range;
 
 use v1model::{
-    ActionCall, CounterData, CounterId, EntryKey, Match, Pipeline, RegisterId, TableEntry,
+    ActionCall, CounterData, CounterId, EntryAction, EntryKey, Match, Pipeline, RegisterId,
+    TableEntry,
 };
 
 use crate::bytestring;
@@ -395,7 +396,10 @@ impl Filter {
         notes: &Notes,
         out: &mut Vec<Entry>,
     ) -> Result<(), Failure> {
-        let mut keep = |key: Option<EntryKey>, action: ActionCall, counter| {
+        let mut keep = |key: Option<EntryKey>, action: EntryAction, counter| {
+            let EntryAction::Call(action) = action else {
+                return;
+            };
             let note = notes.entry(table.table, key.as_ref());
             if self.action.is_none_or(|wanted| wanted == action.action) && self.note_fits(&note) {
                 out.push(Entry {
@@ -419,6 +423,7 @@ impl Filter {
             key,
             action,
             counter,
+            ..
         } in self.candidates(table, pipeline)?
         {
             keep(Some(key), action, counter.filter(|_| self.counter));

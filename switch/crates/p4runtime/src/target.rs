@@ -238,9 +238,9 @@ impl Target {
             let active = active.ok_or_else(|| no_pipeline(self.device_id()))?;
             let ops = resolve_updates(active, request);
             let config = Arc::clone(active);
-            let executed = self.call(move |device, _| {
+            let executed = self.call(move |device, now| {
                 let pipeline = device.pipeline_mut()?;
-                Some(execute(pipeline, &config, ops))
+                Some(execute(now, pipeline, &config, ops))
             });
             executed
                 .await?
@@ -361,7 +361,7 @@ impl Target {
                 device.load(now, Arc::clone(&replayed.program));
                 let pipeline = device.pipeline_mut()?;
                 let ops = updates.into_iter().map(Ok).collect();
-                Some(execute(pipeline, &replayed, ops))
+                Some(execute(now, pipeline, &replayed, ops))
             })
             .await?;
         pipelines.active = Some(config);
@@ -400,13 +400,13 @@ impl Target {
                 // A rehearsal: the old pipeline stays where one update fails.
                 let mut rehearsal = Pipeline::new(Arc::clone(&new.program), 0);
                 for op in ops.iter().cloned() {
-                    op.execute(&mut rehearsal, &mut lock(&new.notes))?;
+                    op.execute(now, &mut rehearsal, &mut lock(&new.notes))?;
                 }
                 device.load(now, Arc::clone(&new.program));
                 if let Some(pipeline) = device.pipeline_mut() {
                     let mut notes = lock(&new.notes);
                     for op in ops {
-                        op.execute(pipeline, &mut notes)?;
+                        op.execute(now, pipeline, &mut notes)?;
                     }
                 }
                 Ok::<_, Failure>(())
@@ -458,7 +458,7 @@ impl Shadow {
         let mut notes = lock(&config.notes);
         let results = ops.into_iter().map(|op| {
             let op = op?;
-            op.clone().execute(&mut self.pipeline, &mut notes)?;
+            op.clone().execute(0, &mut self.pipeline, &mut notes)?;
             self.updates.push(op);
             Ok(())
         });
@@ -477,13 +477,14 @@ fn resolve_updates(
 }
 
 fn execute(
+    now: u64,
     pipeline: &mut Pipeline,
     config: &PipelineConfig,
     ops: Vec<Result<Op, Failure>>,
 ) -> Vec<Result<(), Failure>> {
     let mut notes = lock(&config.notes);
     ops.into_iter()
-        .map(|op| op?.execute(pipeline, &mut notes))
+        .map(|op| op?.execute(now, pipeline, &mut notes))
         .collect()
 }
 

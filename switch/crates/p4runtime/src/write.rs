@@ -3,7 +3,8 @@
 //! on the device's thread, where nothing is looked up by name any more.
 
 use v1model::{
-    ActionCall, CounterData, CounterId, EntryKey, Pipeline, RegisterId, Replica, TableId,
+    ActionCall, CounterData, CounterId, EntryKey, EntryOptions, Pipeline, RegisterId, Replica,
+    TableId,
 };
 
 use crate::bytestring;
@@ -83,11 +84,17 @@ pub enum Op {
 }
 
 impl Op {
-    /// Executes the update; on an error nothing was changed.
+    /// Executes the update at `now_ns`; on an error nothing was changed.
     ///
     /// # Errors
     /// What the pipeline refuses.
-    pub fn execute(self, pipeline: &mut Pipeline, notes: &mut Notes) -> Result<(), Failure> {
+    pub fn execute(
+        self,
+        now_ns: u64,
+        pipeline: &mut Pipeline,
+        notes: &mut Notes,
+    ) -> Result<(), Failure> {
+        let options = EntryOptions::default();
         match self {
             Op::Insert {
                 table,
@@ -96,7 +103,7 @@ impl Op {
                 counter,
                 note,
             } => {
-                pipeline.insert(table, &key, &action)?;
+                pipeline.insert(now_ns, table, &key, &action.into(), &options)?;
                 if let Some(data) = counter {
                     pipeline.set_direct_counter(table, Some(&key), data)?;
                 }
@@ -110,7 +117,9 @@ impl Op {
                 note,
             } => {
                 match action {
-                    Some(action) => pipeline.modify(table, &key, &action)?,
+                    Some(action) => {
+                        pipeline.modify(now_ns, table, &key, &action.into(), &options)?
+                    }
                     None => drop(pipeline.entry(table, &key)?),
                 }
                 if let Some(data) = counter {
@@ -128,7 +137,7 @@ impl Op {
                 counter,
                 note,
             } => {
-                pipeline.set_default(table, action.as_ref())?;
+                pipeline.set_default(table, action.map(Into::into).as_ref())?;
                 if let Some(data) = counter {
                     pipeline.set_direct_counter(table, None, data)?;
                 }

@@ -10,6 +10,16 @@ use v1model::*;
 
 const SERVICE_FLOWS: u128 = 32;
 
+fn insert(
+    p: &mut Pipeline,
+    table: TableId,
+    key: &EntryKey,
+    action: &ActionCall,
+) -> Result<(), ControlError> {
+    let action = action.clone().into();
+    p.insert(0, table, key, &action, &EntryOptions::default())
+}
+
 fn main() {
     let path = std::env::args()
         .nth(1)
@@ -101,12 +111,11 @@ fn provision(p: &mut Pipeline) {
     for port in 1..=4u128 {
         let to_rf = u128::from(port != 1);
         let action = call(p, interface, &format!("{scope}.provision"), &[port, to_rf]);
-        p.insert(interface, &exact(port), &action).unwrap();
+        insert(p, interface, &exact(port), &action).unwrap();
     }
     let (station, scope) = find(".station");
     let action = call(p, station, &format!("{scope}.forward"), &[1, 1]);
-    p.insert(station, &exact(0x0200_0000_0101), &action)
-        .unwrap();
+    insert(p, station, &exact(0x0200_0000_0101), &action).unwrap();
 
     let (classifier, scope) = find(".classifier");
     let keys = program.tables()[classifier.0 as usize].keys.clone();
@@ -143,24 +152,24 @@ fn provision(p: &mut Pipeline) {
             &format!("{scope}.set_service_flow"),
             &[u128::from(rule) + 1],
         );
-        p.insert(classifier, &key, &action).unwrap();
+        insert(p, classifier, &key, &action).unwrap();
     }
     let primary = call(p, classifier, &format!("{scope}.set_service_flow"), &[1]);
-    p.set_default(classifier, Some(&primary)).unwrap();
+    p.set_default(classifier, Some(&primary.into())).unwrap();
 
     let (queue, scope) = find(".service_flow");
     let (bucket, bucket_scope) = find(".msr_bucket");
     for sf in 1..=SERVICE_FLOWS {
         let args = [1, sf, 625_000, 1522, 1, 10_000, 500_000];
         let action = call(p, queue, &format!("{scope}.set_queue"), &args);
-        p.insert(queue, &exact(sf), &action).unwrap();
+        insert(p, queue, &exact(sf), &action).unwrap();
         let action = call(
             p,
             bucket,
             &format!("{bucket_scope}.set_bucket"),
             &[20_000_000, 500_000],
         );
-        p.insert(bucket, &exact(sf), &action).unwrap();
+        insert(p, bucket, &exact(sf), &action).unwrap();
     }
     // The controller is alive, in the future for all of the run, and has set a
     // probability, so that the whole data path of DOCSIS-PIE runs.

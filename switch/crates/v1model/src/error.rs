@@ -79,12 +79,17 @@ pub enum Code {
     PermissionDenied = 7,
     /// RESOURCE_EXHAUSTED
     ResourceExhausted = 8,
+    /// FAILED_PRECONDITION
+    FailedPrecondition = 9,
     /// OUT_OF_RANGE
     OutOfRange = 11,
+    /// UNIMPLEMENTED
+    Unimplemented = 12,
 }
 
 /// A control-plane operation that was refused. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ControlError {
     /// The object (table, counter, register, group ...) does not exist.
     UnknownObject {
@@ -148,6 +153,37 @@ pub enum ControlError {
         /// Its id.
         group: u32,
     },
+    /// An object with this id (a member, a group, a clone session ...) exists.
+    ObjectExists {
+        /// Kind, id and owner.
+        what: String,
+    },
+    /// Something else refers to the object, so it cannot be deleted.
+    InUse {
+        /// Kind, id and owner.
+        what: String,
+        /// What refers to it.
+        by: String,
+    },
+    /// An action profile, a group or a value set has no room.
+    Full {
+        /// Kind and name or id.
+        what: String,
+        /// What it can hold.
+        size: usize,
+    },
+    /// What was given for an object makes no sense.
+    InvalidObject {
+        /// Kind and name or id.
+        what: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// This target does not do that.
+    Unsupported {
+        /// What.
+        what: String,
+    },
     /// A replica is listed twice, or a group id or port is not allowed.
     InvalidGroup {
         /// What is wrong.
@@ -162,13 +198,16 @@ impl ControlError {
             ControlError::UnknownObject { .. } | ControlError::EntryNotFound { .. } => {
                 Code::NotFound
             }
-            ControlError::EntryExists { .. } | ControlError::GroupExists { .. } => {
-                Code::AlreadyExists
-            }
-            ControlError::TableFull { .. } => Code::ResourceExhausted,
+            ControlError::EntryExists { .. }
+            | ControlError::GroupExists { .. }
+            | ControlError::ObjectExists { .. } => Code::AlreadyExists,
+            ControlError::TableFull { .. } | ControlError::Full { .. } => Code::ResourceExhausted,
+            ControlError::InUse { .. } => Code::FailedPrecondition,
+            ControlError::Unsupported { .. } => Code::Unimplemented,
             ControlError::Const { .. } => Code::PermissionDenied,
             ControlError::InvalidMatch { .. }
             | ControlError::InvalidAction { .. }
+            | ControlError::InvalidObject { .. }
             | ControlError::InvalidGroup { .. } => Code::InvalidArgument,
             ControlError::ValueTooWide { .. } | ControlError::IndexOutOfRange { .. } => {
                 Code::OutOfRange
@@ -213,6 +252,13 @@ impl fmt::Display for ControlError {
             ControlError::GroupExists { group } => {
                 write!(f, "multicast group {group} exists already")
             }
+            ControlError::ObjectExists { what } => write!(f, "{what} exists already"),
+            ControlError::InUse { what, by } => {
+                write!(f, "{what} is in use by {by}: change that first")
+            }
+            ControlError::Full { what, size } => write!(f, "{what} is full: its size is {size}"),
+            ControlError::InvalidObject { what, reason } => write!(f, "{what}: {reason}"),
+            ControlError::Unsupported { what } => write!(f, "{what}: not supported"),
             ControlError::InvalidGroup { reason } => f.write_str(reason),
         }
     }

@@ -9,6 +9,7 @@
 
 mod bits;
 mod code;
+mod control;
 mod error;
 mod hash;
 mod json;
@@ -27,13 +28,11 @@ mod table;
 mod trace;
 mod wire;
 
+pub use control::RegisterCells;
 pub use error::{Code, ControlError, LoadError, SourcePosition};
 pub use packet::Packet;
 pub use pipeline::{EgressMetadata, EgressVerdict, IngressVerdict, Pipeline};
 pub use pre::{MulticastGroups, Replica};
 pub use program::Program;
-pub use schema::{
-    ActionCall, ActionId, ActionSchema, CounterData, CounterId, CounterSchema, EntryKey, KeySchema,
-    Match, MatchKind, ParamSchema, RegisterId, RegisterSchema, TableEntry, TableId, TableSchema,
-};
+pub use schema::*;
 pub use state::LogSink;

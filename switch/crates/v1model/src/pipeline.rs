@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A program with its state: what runs packets and what the control plane changes.
 
-use crate::error::ControlError;
 use crate::machine::{self, Outcome};
-use crate::op::{Slot, mask, mask_wide};
+use crate::op::{Slot, mask};
 use crate::packet::Packet;
 use crate::pre::MulticastGroups;
 use crate::program::Program;
-use crate::schema::*;
 use crate::state::{Log, LogSink, State};
-use crate::table::Table;
 use crate::trace::Off;
 use crate::wire;
 use std::sync::Arc;
@@ -62,8 +59,8 @@ pub struct EgressMetadata {
 /// A program and its state.
 #[derive(Debug)]
 pub struct Pipeline {
-    program: Arc<Program>,
-    state: State,
+    pub(crate) program: Arc<Program>,
+    pub(crate) state: State,
     multicast: MulticastGroups,
 }
 
@@ -248,221 +245,6 @@ impl Pipeline {
         &mut self.multicast
     }
 
-    // --- tables ------------------------------------------------------------
-
-    /// Adds an entry.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
-    pub fn insert(
-        &mut self,
-        table: TableId,
-        key: &EntryKey,
-        action: &ActionCall,
-    ) -> Result<(), ControlError> {
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        table.insert(schema, &self.program.actions, key, action)
-    }
-
-    /// Replaces the action of an entry; its direct counter keeps counting.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
-    pub fn modify(
-        &mut self,
-        table: TableId,
-        key: &EntryKey,
-        action: &ActionCall,
-    ) -> Result<(), ControlError> {
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        table.modify(schema, &self.program.actions, key, action)
-    }
-
-    /// Removes an entry.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
-    pub fn delete(&mut self, table: TableId, key: &EntryKey) -> Result<(), ControlError> {
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        table.delete(schema, key)
-    }
-
-    /// One entry.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
-    pub fn entry(&self, table: TableId, key: &EntryKey) -> Result<TableEntry, ControlError> {
-        let (table, schema) = self.table(table)?;
-        table.entry(schema, key)
-    }
-
-    /// All entries in the order of insertion, const entries included.
-    ///
-    /// # Errors
-    /// There is no such table.
-    pub fn entries(&self, table: TableId) -> Result<Vec<TableEntry>, ControlError> {
-        let (table, schema) = self.table(table)?;
-        Ok(table.entries(schema))
-    }
-
-    /// Sets the default entry; `None` goes back to the one given in P4.
-    ///
-    /// # Errors
-    /// See [`ControlError`].
-    pub fn set_default(
-        &mut self,
-        table: TableId,
-        action: Option<&ActionCall>,
-    ) -> Result<(), ControlError> {
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        table.set_default(schema, &self.program.actions, action)
-    }
-
-    /// The default entry, and whether it is the one given in P4.
-    ///
-    /// # Errors
-    /// There is no such table.
-    pub fn default_entry(&self, table: TableId) -> Result<(ActionCall, bool), ControlError> {
-        let (table, _) = self.table(table)?;
-        Ok(table.default_entry())
-    }
-
-    /// The direct counter of an entry, or of the default entry (`None`).
-    ///
-    /// # Errors
-    /// The table has no direct counter, or no such entry.
-    pub fn direct_counter(
-        &self,
-        table: TableId,
-        key: Option<&EntryKey>,
-    ) -> Result<CounterData, ControlError> {
-        let (table, schema) = self.table(table)?;
-        table.counter(schema, key)
-    }
-
-    /// Writes the direct counter of an entry, or of the default entry (`None`).
-    ///
-    /// # Errors
-    /// The table has no direct counter, or no such entry.
-    pub fn set_direct_counter(
-        &mut self,
-        table: TableId,
-        key: Option<&EntryKey>,
-        data: CounterData,
-    ) -> Result<(), ControlError> {
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        *table.counter_mut(schema, key)? = data;
-        Ok(())
-    }
-
-    // --- counters and registers ---------------------------------------------
-
-    /// One cell of an indirect counter.
-    ///
-    /// # Errors
-    /// No such counter or cell.
-    pub fn counter(&self, counter: CounterId, index: usize) -> Result<CounterData, ControlError> {
-        let at = counter.0 as usize;
-        let cells = self
-            .state
-            .counters
-            .get(at)
-            .ok_or_else(|| unknown("counter", counter.0))?;
-        let name = &self.program.counters[at].name;
-        cells
-            .get(index)
-            .copied()
-            .ok_or_else(|| past_the_end("counter", name, index, cells.len()))
-    }
-
-    /// Writes one cell of an indirect counter, or all (`None`).
-    ///
-    /// # Errors
-    /// No such counter or cell.
-    pub fn set_counter(
-        &mut self,
-        counter: CounterId,
-        index: Option<usize>,
-        data: CounterData,
-    ) -> Result<(), ControlError> {
-        let at = counter.0 as usize;
-        let cells = self
-            .state
-            .counters
-            .get_mut(at)
-            .ok_or_else(|| unknown("counter", counter.0))?;
-        let size = cells.len();
-        match index {
-            None => cells.fill(data),
-            Some(index) => match cells.get_mut(index) {
-                Some(cell) => *cell = data,
-                None => {
-                    let name = &self.program.counters[at].name;
-                    return Err(past_the_end("counter", name, index, size));
-                }
-            },
-        }
-        Ok(())
-    }
-
-    /// One cell of a register.
-    ///
-    /// # Errors
-    /// No such register or cell.
-    pub fn register(&self, register: RegisterId, index: usize) -> Result<u128, ControlError> {
-        let at = register.0 as usize;
-        let cells = self
-            .state
-            .registers
-            .get(at)
-            .ok_or_else(|| unknown("register", register.0))?;
-        let narrow = cells.narrow.get(index).map(|cell| u128::from(*cell));
-        narrow
-            .or_else(|| cells.wide.get(index).copied())
-            .ok_or_else(|| {
-                let schema = &self.program.registers[at];
-                past_the_end("register", &schema.name, index, schema.size)
-            })
-    }
-
-    /// Writes one cell of a register, or all (`None`).
-    ///
-    /// # Errors
-    /// No such register or cell, or the value is too wide.
-    pub fn set_register(
-        &mut self,
-        register: RegisterId,
-        index: Option<usize>,
-        value: u128,
-    ) -> Result<(), ControlError> {
-        let at = register.0 as usize;
-        let cells = self
-            .state
-            .registers
-            .get_mut(at)
-            .ok_or_else(|| unknown("register", register.0))?;
-        let schema = &self.program.registers[at];
-        if value & !mask_wide(schema.width) != 0 {
-            let what = format!("register {}", schema.name);
-            return Err(ControlError::ValueTooWide {
-                what,
-                width: schema.width,
-            });
-        }
-        match index {
-            None => {
-                cells.narrow.fill(value as u64);
-                cells.wide.fill(value);
-            }
-            Some(index) if index >= schema.size => {
-                return Err(past_the_end("register", &schema.name, index, schema.size));
-            }
-            Some(index) if schema.width > 64 => cells.wide[index] = value,
-            Some(index) => cells.narrow[index] = value as u64,
-        }
-        Ok(())
-    }
-
     // --- faults ------------------------------------------------------------
 
     /// Register and counter accesses of the program past the end of an array;
@@ -483,43 +265,9 @@ impl Pipeline {
             0
         }
     }
-
-    fn table(&self, id: TableId) -> Result<(&Table, &TableSchema), ControlError> {
-        let at = id.0 as usize;
-        match (self.state.tables.get(at), self.program.tables.get(at)) {
-            (Some(table), Some(schema)) => Ok((table, schema)),
-            _ => Err(unknown("table", id.0)),
-        }
-    }
-
-    fn table_mut<'s>(
-        state: &'s mut State,
-        program: &'s Program,
-        id: TableId,
-    ) -> Result<(&'s mut Table, &'s TableSchema), ControlError> {
-        let at = id.0 as usize;
-        match (state.tables.get_mut(at), program.tables.get(at)) {
-            (Some(table), Some(schema)) => Ok((table, schema)),
-            _ => Err(unknown("table", id.0)),
-        }
-    }
 }
 
 /// v1model's clock: microseconds in 48 bits.
 fn microseconds(now_ns: u64) -> u64 {
     (now_ns / 1000) & mask(48)
-}
-
-fn unknown(kind: &str, id: u32) -> ControlError {
-    ControlError::UnknownObject {
-        what: format!("{kind} {id}"),
-    }
-}
-
-fn past_the_end(kind: &str, name: &str, index: usize, size: usize) -> ControlError {
-    ControlError::IndexOutOfRange {
-        what: format!("{kind} {name}"),
-        index,
-        size,
-    }
 }

@@ -19,6 +19,10 @@ pub struct Program {
     pub(crate) actions: Vec<ActionSchema>,
     pub(crate) registers: Vec<RegisterSchema>,
     pub(crate) counters: Vec<CounterSchema>,
+    pub(crate) meters: Vec<MeterSchema>,
+    pub(crate) action_profiles: Vec<ActionProfileSchema>,
+    pub(crate) value_sets: Vec<ValueSetSchema>,
+    pub(crate) digests: Vec<DigestSchema>,
     /// The tables with the entries that P4 gives.
     pub(crate) initial_tables: Vec<Table>,
     /// Tells packets of one program from those of another; never 0.
@@ -41,6 +45,10 @@ impl Program {
             actions,
             registers,
             counters,
+            meters,
+            action_profiles,
+            value_sets,
+            digests,
         } = lowered;
         let mut initial_tables = Vec::new();
         for (schema, lowered) in tables.iter().zip(&code.tables) {
@@ -65,6 +73,10 @@ impl Program {
             actions,
             registers,
             counters,
+            meters,
+            action_profiles,
+            value_sets,
+            digests,
             initial_tables,
             id,
         })
@@ -96,6 +108,26 @@ impl Program {
         &self.counters
     }
 
+    /// The indirect meter arrays.
+    pub fn meters(&self) -> &[MeterSchema] {
+        &self.meters
+    }
+
+    /// The action profiles and selectors.
+    pub fn action_profiles(&self) -> &[ActionProfileSchema] {
+        &self.action_profiles
+    }
+
+    /// The parser value sets.
+    pub fn value_sets(&self) -> &[ValueSetSchema] {
+        &self.value_sets
+    }
+
+    /// The digests.
+    pub fn digests(&self) -> &[DigestSchema] {
+        &self.digests
+    }
+
     /// A table by its fully qualified name.
     pub fn table(&self, name: &str) -> Option<TableId> {
         position(&self.tables, |t| t.name == name).map(TableId)
@@ -119,6 +151,26 @@ impl Program {
     /// An indirect counter array by its fully qualified name.
     pub fn counter(&self, name: &str) -> Option<CounterId> {
         position(&self.counters, |c| c.name == name).map(CounterId)
+    }
+
+    /// An indirect meter array by its fully qualified name.
+    pub fn meter(&self, name: &str) -> Option<MeterId> {
+        position(&self.meters, |m| m.name == name).map(MeterId)
+    }
+
+    /// An action profile or selector by its fully qualified name.
+    pub fn action_profile(&self, name: &str) -> Option<ActionProfileId> {
+        position(&self.action_profiles, |p| p.name == name).map(ActionProfileId)
+    }
+
+    /// A parser value set by its fully qualified name.
+    pub fn value_set(&self, name: &str) -> Option<ValueSetId> {
+        position(&self.value_sets, |v| v.name == name).map(ValueSetId)
+    }
+
+    /// A digest by its fully qualified name.
+    pub fn digest(&self, name: &str) -> Option<DigestId> {
+        position(&self.digests, |d| d.name == name).map(DigestId)
     }
 }
 

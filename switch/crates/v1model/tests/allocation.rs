@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{call, project, table};
+use common::{call, insert, project, table};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use v1model::*;
@@ -46,10 +46,10 @@ fn packets_do_not_allocate() {
     };
     let interface = table(&p, "interface");
     let provision = call(&p, interface, "provision", &[0, 0]);
-    p.insert(interface, &key(1), &provision).unwrap();
+    insert(&mut p, interface, &key(1), &provision).unwrap();
     let station = table(&p, "station");
     let forward = call(&p, station, "forward", &[2, 0]);
-    p.insert(station, &key(0x0202_0202_0202), &forward).unwrap();
+    insert(&mut p, station, &key(0x0202_0202_0202), &forward).unwrap();
 
     let mut frame = vec![2u8; 12];
     frame.extend([0x86, 0xdd, 0x60]);

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Reader, call, pass, project, table};
+use common::{Reader, call, insert, pass, project, table};
 use proptest::prelude::*;
 use std::sync::{Arc, OnceLock};
 use v1model::*;
@@ -26,11 +26,10 @@ fn modem() -> Pipeline {
     };
     let interface = table(&p, "interface");
     let provision = call(&p, interface, "provision", &[0, 0]);
-    p.insert(interface, &key(u128::from(RF_PORT)), &provision)
-        .unwrap();
+    insert(&mut p, interface, &key(u128::from(RF_PORT)), &provision).unwrap();
     let station = table(&p, "station");
     let forward = call(&p, station, "forward", &[u128::from(CPE_PORT), 0]);
-    p.insert(station, &key(CPE_MAC), &forward).unwrap();
+    insert(&mut p, station, &key(CPE_MAC), &forward).unwrap();
     p
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Reader, call, pass, pipeline, table};
+use common::{Reader, call, insert, modify, pass, pipeline, table};
 use proptest::prelude::*;
 use v1model::*;
 
@@ -177,7 +177,7 @@ proptest! {
             let id = table(&p, TABLES[*at]);
             let action = call(&p, id, &format!("set_{}", TABLES[*at]), &[value as u128 + 1]);
             let new = !entries.iter().any(|(t, k, _)| t == at && k == key);
-            match p.insert(id, key, &action) {
+            match insert(&mut p, id, key, &action) {
                 Ok(()) => {
                     prop_assert!(new);
                     entries.push((*at, key.clone(), value as u16 + 1));
@@ -236,13 +236,17 @@ fn const_entries_are_tried_in_order_and_cannot_be_changed() {
     let id = table(&p, "const_entries");
     let entries = p.entries(id).unwrap();
     assert_eq!(entries.len(), 3);
-    let action = entries[0].action.clone();
+    let action = entries[0].action.as_call().unwrap().clone();
     assert_eq!(
-        p.insert(id, &entries[0].key, &action).unwrap_err().code(),
+        insert(&mut p, id, &entries[0].key, &action)
+            .unwrap_err()
+            .code(),
         Code::PermissionDenied
     );
     assert_eq!(
-        p.modify(id, &entries[0].key, &action).unwrap_err().code(),
+        modify(&mut p, id, &entries[0].key, &action)
+            .unwrap_err()
+            .code(),
         Code::PermissionDenied
     );
     assert_eq!(
@@ -258,8 +262,8 @@ fn the_default_entry_can_be_set_and_reset_unless_const() {
     assert_eq!(found(&mut p, &SOME)[0], 0xffff);
     assert!(p.default_entry(id).unwrap().1);
     let action = call(&p, id, "set_exact_one", &[7]);
-    p.set_default(id, Some(&action)).unwrap();
-    assert_eq!(p.default_entry(id).unwrap(), (action, false));
+    p.set_default(id, Some(&action.clone().into())).unwrap();
+    assert_eq!(p.default_entry(id).unwrap(), (action.into(), false));
     assert_eq!(found(&mut p, &SOME)[0], 7);
     p.set_default(id, None).unwrap();
     assert_eq!(found(&mut p, &SOME)[0], 0xffff);
@@ -267,7 +271,9 @@ fn the_default_entry_can_be_set_and_reset_unless_const() {
     let fixed = table(&p, "wide_lpm");
     let action = call(&p, fixed, "NoAction", &[]);
     assert_eq!(
-        p.set_default(fixed, Some(&action)).unwrap_err().code(),
+        p.set_default(fixed, Some(&action.clone().into()))
+            .unwrap_err()
+            .code(),
         Code::PermissionDenied
     );
 }
@@ -296,11 +302,11 @@ fn direct_counters_count_hits_and_misses_and_survive_a_modify() {
         priority: 1,
     };
     let set = call(&p, id, "set_mixed", &[9]);
-    p.insert(id, &key, &set).unwrap();
+    insert(&mut p, id, &key, &set).unwrap();
     found(&mut p, &SOME);
     found(&mut p, &Key { a: 2, ..SOME });
     let other = call(&p, id, "other", &[]);
-    p.modify(id, &key, &other).unwrap();
+    modify(&mut p, id, &key, &other).unwrap();
     found(&mut p, &SOME);
     let length = frame(&SOME).len() as u64;
     let twice = CounterData {
@@ -333,15 +339,15 @@ fn a_table_takes_as_many_entries_as_its_size() {
     let id = table(&p, "exact_one");
     for value in 0..64 {
         let action = call(&p, id, "set_exact_one", &[value]);
-        p.insert(id, &exact(value), &action).unwrap();
+        insert(&mut p, id, &exact(value), &action).unwrap();
     }
     let action = call(&p, id, "set_exact_one", &[1]);
     assert_eq!(
-        p.insert(id, &exact(64), &action).unwrap_err().code(),
+        insert(&mut p, id, &exact(64), &action).unwrap_err().code(),
         Code::ResourceExhausted
     );
     p.delete(id, &exact(3)).unwrap();
-    p.insert(id, &exact(64), &action).unwrap();
+    insert(&mut p, id, &exact(64), &action).unwrap();
     let order: Vec<EntryKey> = p.entries(id).unwrap().into_iter().map(|e| e.key).collect();
     assert_eq!(order.last(), Some(&exact(64)));
     assert!(!order.contains(&exact(3)));
@@ -353,7 +359,7 @@ fn matches_and_actions_that_do_not_fit_are_refused() {
     let id = table(&p, "exact_one");
     let good = call(&p, id, "set_exact_one", &[1]);
     let code = |p: &mut Pipeline, key: EntryKey, action: &ActionCall| {
-        p.insert(id, &key, action).unwrap_err().code()
+        insert(p, id, &key, action).unwrap_err().code()
     };
     assert_eq!(code(&mut p, exact(0x1_0000), &good), Code::OutOfRange);
     let priority = EntryKey {
@@ -395,7 +401,9 @@ fn matches_and_actions_that_do_not_fit_are_refused() {
         priority: 0,
     };
     assert_eq!(
-        p.insert(lpm_table, &behind, &action).unwrap_err().code(),
+        insert(&mut p, lpm_table, &behind, &action)
+            .unwrap_err()
+            .code(),
         Code::InvalidArgument
     );
     assert_eq!(p.entries(id).unwrap(), []);

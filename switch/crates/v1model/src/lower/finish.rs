@@ -172,6 +172,10 @@ impl Lowering<'_> {
             actions,
             registers: self.registers,
             counters: self.counters,
+            meters: self.meters,
+            action_profiles: self.action_profiles,
+            value_sets: self.value_sets,
+            digests: self.digests,
         })
     }
 }

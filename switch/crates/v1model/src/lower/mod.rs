@@ -16,7 +16,10 @@ use crate::code::{Calculation, Code, Message};
 use crate::error::LoadError;
 use crate::json::{self, Document, Named};
 use crate::layout::Layout;
-use crate::schema::{ActionSchema, CounterSchema, RegisterSchema, TableSchema};
+use crate::schema::{
+    ActionProfileSchema, ActionSchema, CounterSchema, DigestSchema, MeterSchema, RegisterSchema,
+    TableSchema, ValueSetSchema,
+};
 use emit::{Emitter, Label};
 use std::collections::HashMap;
 
@@ -27,6 +30,10 @@ pub(crate) struct Lowered {
     pub actions: Vec<ActionSchema>,
     pub registers: Vec<RegisterSchema>,
     pub counters: Vec<CounterSchema>,
+    pub meters: Vec<MeterSchema>,
+    pub action_profiles: Vec<ActionProfileSchema>,
+    pub value_sets: Vec<ValueSetSchema>,
+    pub digests: Vec<DigestSchema>,
 }
 
 /// The work in progress.
@@ -36,6 +43,10 @@ struct Lowering<'a> {
     emitter: Emitter,
     registers: Vec<RegisterSchema>,
     counters: Vec<CounterSchema>,
+    meters: Vec<MeterSchema>,
+    action_profiles: Vec<ActionProfileSchema>,
+    value_sets: Vec<ValueSetSchema>,
+    digests: Vec<DigestSchema>,
     messages: Vec<Message>,
     calculations: Vec<Calculation>,
     /// Index of the JSON's action by its id.
@@ -93,6 +104,10 @@ fn lower_document(document: &Document, purpose: Purpose) -> Result<Lowered, Load
                 size: c.size.unwrap_or(0),
             })
             .collect(),
+        meters: Vec::new(),
+        action_profiles: Vec::new(),
+        value_sets: Vec::new(),
+        digests: Vec::new(),
         messages: Vec::new(),
         calculations: Vec::new(),
         action_ids: document

@@ -177,6 +177,9 @@ impl Lowering<'_> {
             const_entries: table.entries.is_some(),
             const_default,
             direct_counter: table.with_counters,
+            direct_meter: None,
+            profile: None,
+            idle_timeout: table.support_timeout,
             hidden: self.constant_call(table)?.is_some(),
         })
     }

@@ -8,7 +8,8 @@ mod rules;
 use crate::error::ControlError;
 use crate::op::{Slot, mask_wide};
 use crate::schema::{
-    ActionCall, ActionSchema, CounterData, EntryKey, Match, MatchKind, TableEntry, TableSchema,
+    ActionCall, ActionSchema, CounterData, EntryAction, EntryKey, EntryOptions, Match, MatchKind,
+    TableEntry, TableSchema,
 };
 use hash::ExactMap;
 use key::{Word, words_of_key};
@@ -403,11 +404,14 @@ impl Table {
         let hot = &self.hot[at];
         TableEntry {
             key,
-            action: ActionCall {
+            action: EntryAction::Call(ActionCall {
                 action: schema.actions[usize::from(hot.action)],
                 args: hot.args.chunks_exact(2).map(|w| join(w[0], w[1])).collect(),
-            },
+            }),
             counter: self.count.then_some(hot.counter),
+            meter: None,
+            options: EntryOptions::default(),
+            last_hit_ns: 0,
         }
     }
 }

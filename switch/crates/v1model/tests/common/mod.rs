@@ -77,6 +77,28 @@ pub fn call(pipeline: &Pipeline, table: TableId, name: &str, args: &[u128]) -> A
     }
 }
 
+/// Inserts an entry with an action and without options, at time 0.
+pub fn insert(
+    pipeline: &mut Pipeline,
+    table: TableId,
+    key: &EntryKey,
+    action: &ActionCall,
+) -> Result<(), ControlError> {
+    let action = action.clone().into();
+    pipeline.insert(0, table, key, &action, &EntryOptions::default())
+}
+
+/// Replaces an entry's action, at time 0.
+pub fn modify(
+    pipeline: &mut Pipeline,
+    table: TableId,
+    key: &EntryKey,
+    action: &ActionCall,
+) -> Result<(), ControlError> {
+    let action = action.clone().into();
+    pipeline.modify(0, table, key, &action, &EntryOptions::default())
+}
+
 /// Reads big-endian numbers off a frame.
 pub struct Reader<'a>(pub &'a [u8]);
 
