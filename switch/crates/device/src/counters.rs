@@ -15,6 +15,8 @@ pub struct DeviceCounters {
     pub no_replicas: Traffic,
     /// Dropped: the egress port does not exist.
     pub no_such_port: Traffic,
+    /// Dropped: the port has no queue of that priority (bmv2 model).
+    pub no_such_priority: Traffic,
     /// Not a drop: the queue_id is not configured, so the frame went to the
     /// port's own queue.
     pub no_such_queue: Traffic,

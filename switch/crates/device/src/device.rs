@@ -6,8 +6,8 @@ use crate::output::Output;
 use std::fmt;
 use std::sync::Arc;
 use traffic_manager::{
-    Commit, ConfigError, Configuration, DelayLines, PortState, QueueId, ServiceFlowState, Slot,
-    Traffic, TrafficManager,
+    Commit, ConfigError, Configuration, DelayLines, Destination, Model, ModelKind,
+    PacketQueueState, Place, PortState, ServiceFlowState, Slot, Traffic,
 };
 use v1model::{EgressMetadata, EgressVerdict, IngressVerdict, Packet, Pipeline, Program, Replica};
 
@@ -22,6 +22,8 @@ pub struct DeviceConfig {
     pub drop_port: u16,
     /// Determines all that programs draw at random.
     pub seed: u64,
+    /// The traffic manager between ingress and egress.
+    pub traffic_manager: ModelKind,
 }
 
 impl Default for DeviceConfig {
@@ -31,6 +33,7 @@ impl Default for DeviceConfig {
             cpu_port: None,
             drop_port: 511,
             seed: 0,
+            traffic_manager: ModelKind::Docsis,
         }
     }
 }
@@ -42,8 +45,10 @@ pub struct TrafficManagerState {
     pub now_ns: u64,
     /// Every port, the CPU port included, in the order they were added.
     pub ports: Vec<PortState>,
-    /// Every service flow, by port and queue_id.
+    /// Every service flow, by port and queue_id (docsis model).
     pub service_flows: Vec<ServiceFlowState>,
+    /// Every queue, by port and priority (bmv2 model).
+    pub packet_queues: Vec<PacketQueueState>,
 }
 
 /// A packet in a queue.
@@ -94,7 +99,7 @@ pub struct Device {
     config: DeviceConfig,
     pipeline: Option<Pipeline>,
     pipeline_hook: Option<PipelineHook>,
-    tm: TrafficManager<Queued>,
+    tm: Model<Queued>,
     ports: Vec<Port>,
     /// Index by port number.
     port_index: Vec<u32>,
@@ -126,7 +131,7 @@ impl Device {
             config,
             pipeline: None,
             pipeline_hook: None,
-            tm: TrafficManager::default(),
+            tm: Model::new(config.traffic_manager),
             ports: Vec::new(),
             port_index: Vec::new(),
             receive_lines: DelayLines::default(),
@@ -261,6 +266,7 @@ impl Device {
             now_ns: now,
             ports: ports.collect(),
             service_flows: self.tm.service_flows(now),
+            packet_queues: self.tm.packet_queues(),
         }
     }
 
@@ -374,14 +380,23 @@ impl Device {
         self.enqueue(now, replica.port, queued);
     }
 
-    fn find_queue(&mut self, port: u16, queue_id: u32, len: usize) -> Option<Slot> {
-        let slot = self.tm.lookup(QueueId { port, queue_id });
-        if slot.is_some() || queue_id == 0 {
-            return slot;
+    /// The queue for a packet; without one it is counted as dropped.
+    fn find_queue(&mut self, to: Destination, len: usize) -> Option<Slot> {
+        match self.tm.place(to) {
+            Place::Queue(slot) => Some(slot),
+            Place::OwnQueue(slot) => {
+                self.counters.no_such_queue.count(len);
+                Some(slot)
+            }
+            Place::NoPort => {
+                self.counters.no_such_port.count(len);
+                None
+            }
+            Place::NoPriority => {
+                self.counters.no_such_priority.count(len);
+                None
+            }
         }
-        let own = self.tm.lookup(QueueId { port, queue_id: 0 })?;
-        self.counters.no_such_queue.count(len);
-        Some(own)
     }
 
     fn enqueue(&mut self, now: u64, port: u16, mut queued: Queued) {
@@ -389,9 +404,12 @@ impl Device {
             return;
         };
         let len = pipeline.frame_len(&queued.packet);
-        let queue_id = pipeline.queue_id(&queued.packet);
-        let Some(slot) = self.find_queue(port, queue_id, len) else {
-            self.counters.no_such_port.count(len);
+        let to = Destination {
+            port,
+            queue_id: pipeline.queue_id(&queued.packet),
+            priority: pipeline.priority(&queued.packet),
+        };
+        let Some(slot) = self.find_queue(to, len) else {
             recycle(&mut self.packets, queued.packet);
             return;
         };
@@ -431,6 +449,14 @@ impl Device {
             return true;
         }
         false
+    }
+
+    /// Whether packets are in queues or on delay lines.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tm.is_empty()
+            && self.receive_lines.next_deadline().is_none()
+            && self.transmit_lines.next_deadline().is_none()
     }
 
     /// Does all that is due at `now`.
@@ -498,6 +524,8 @@ impl Device {
     /// The frame in `out` starts on the link from a port.
     fn leave(&mut self, now: u64, port: u16, paced: bool, output: &mut impl Output) {
         let Some(index) = self.index(port) else {
+            // The bmv2 model has queues for ports that do not exist.
+            self.counters.no_such_port.count(self.out.len());
             return;
         };
         let line = self.ports[index as usize].transmit_line;

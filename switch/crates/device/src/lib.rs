@@ -17,6 +17,6 @@ pub use device::{Device, DeviceConfig, TrafficManagerState};
 pub use handle::{DeviceGone, DeviceHandle};
 pub use output::Output;
 pub use traffic_manager::{
-    ConfigError, Configuration, PortConfig, PortState, QueueId, ServiceFlowConfig,
-    ServiceFlowState, Traffic,
+    ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueConfig, PacketQueueState,
+    PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
 };

@@ -84,6 +84,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         cpu_port: target.cpu_port,
         drop_port: target.drop_port,
         seed: args.seed,
+        ..Default::default()
     });
     if tracing::enabled!(tracing::Level::DEBUG) {
         device.set_pipeline_hook(|pipeline| {

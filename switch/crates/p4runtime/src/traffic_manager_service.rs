@@ -2,7 +2,8 @@
 //! The gRPC service docsis.tm.v1.TrafficManager.
 
 use device::{
-    Configuration, PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
+    ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueState, PortConfig,
+    PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
 };
 use tonic::{Request, Response, Status};
 
@@ -23,7 +24,10 @@ impl TrafficManager for Service {
         target
             .call(move |device, now| device.configure(now, &configuration))
             .await?
-            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+            .map_err(|error| match error {
+                ConfigError::Invalid(words) => Status::invalid_argument(words),
+                ConfigError::OtherModel(words) => Status::failed_precondition(words),
+            })?;
         Ok(Response::new(tm::ConfigureResponse {}))
     }
 
@@ -32,13 +36,22 @@ impl TrafficManager for Service {
         request: Request<tm::GetRequest>,
     ) -> Result<Response<tm::GetResponse>, Status> {
         let target = self.targets.find(request.into_inner().device_id)?;
-        let state = target
-            .call(|device, now| device.traffic_manager_state(now))
+        let (model, state) = target
+            .call(|device, now| {
+                let model = device.config().traffic_manager;
+                (model, device.traffic_manager_state(now))
+            })
             .await?;
+        let model = match model {
+            ModelKind::Docsis => tm::Model::Docsis,
+            ModelKind::Bmv2 { .. } => tm::Model::Bmv2,
+        };
         Ok(Response::new(tm::GetResponse {
             now_ns: state.now_ns,
             ports: state.ports.iter().map(port_state).collect(),
             service_flows: state.service_flows.iter().map(service_flow_state).collect(),
+            model: model.into(),
+            packet_queues: state.packet_queues.iter().map(packet_queue_state).collect(),
         }))
     }
 }
@@ -47,10 +60,12 @@ fn configuration(request: &tm::ConfigureRequest) -> Result<Configuration, Failur
     let ports = request.ports.iter().map(port_config);
     let service_flows = request.service_flows.iter().map(service_flow_config);
     let removed = request.removed.iter().map(queue_id);
+    let packet_queues = request.packet_queues.iter().map(packet_queue_change);
     Ok(Configuration {
         ports: ports.collect::<Result<_, Failure>>()?,
         service_flows: service_flows.collect::<Result<_, Failure>>()?,
         removed: removed.collect::<Result<_, Failure>>()?,
+        packet_queues: packet_queues.collect::<Result<_, Failure>>()?,
     })
 }
 
@@ -97,6 +112,22 @@ fn service_flow_config(config: &tm::ServiceFlowConfig) -> Result<ServiceFlowConf
         initial_tokens: config.initial_tokens,
         queue_limit: config.queue_limit,
         traffic_priority,
+    })
+}
+
+fn packet_queue_change(change: &tm::PacketQueueChange) -> Result<PacketQueueChange, Failure> {
+    let priority = |priority: u32| {
+        u8::try_from(priority).map_err(|_| {
+            Failure::invalid(format!(
+                "packet_queues.priority {priority} is not within 0 to 255"
+            ))
+        })
+    };
+    Ok(PacketQueueChange {
+        port: change.port.map(port).transpose()?,
+        priority: change.priority.map(priority).transpose()?,
+        depth: change.depth,
+        rate: change.rate,
     })
 }
 
@@ -151,5 +182,21 @@ fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
         queued: traffic(state.queued),
         sustained_tokens: state.sustained_tokens,
         peak_tokens: state.peak_tokens,
+    }
+}
+
+fn packet_queue_state(state: &PacketQueueState) -> tm::PacketQueueState {
+    let config = &state.config;
+    tm::PacketQueueState {
+        port: u32::from(config.queue.port),
+        priority: config.queue.queue_id,
+        depth: config.depth,
+        rate: config.rate,
+        enqueued: traffic(state.enqueued),
+        dequeued: traffic(state.dequeued),
+        overflow: traffic(state.overflow),
+        egress_dropped: traffic(state.egress_dropped),
+        flushed: traffic(state.flushed),
+        queued: traffic(state.queued),
     }
 }

@@ -182,6 +182,7 @@ async fn the_traffic_manager_is_configured_and_read() {
         ports: vec![port],
         service_flows: vec![flow],
         removed: Vec::new(),
+        ..Default::default()
     };
     fixture
         .traffic_manager

@@ -4,6 +4,7 @@
 //! Rates are in bit/s of Ethernet frames without FCS, lengths in bytes, times
 //! in nanoseconds since the process started; 0 means what the .proto says.
 
+pub use crate::packet_queue_config::*;
 use std::fmt;
 
 /// Depth of the peak bucket in bytes: the longest VLAN-tagged Ethernet frame
@@ -53,6 +54,12 @@ impl Traffic {
     pub fn count(&mut self, len: usize) {
         self.frames += 1;
         self.bytes += len as u64;
+    }
+
+    /// Adds what another has counted.
+    pub fn add(&mut self, other: Traffic) {
+        self.frames += other.frames;
+        self.bytes += other.bytes;
     }
 
     /// Takes one frame of `len` bytes out again (for what is queued now).
@@ -107,6 +114,8 @@ pub struct Configuration {
     pub service_flows: Vec<ServiceFlowConfig>,
     /// Removed with the frames in them.
     pub removed: Vec<QueueId>,
+    /// Changes to the queues of the bmv2 model, in this order.
+    pub packet_queues: Vec<PacketQueueChange>,
 }
 
 /// A port's configuration, counters and state at one moment.
@@ -153,13 +162,32 @@ pub struct ServiceFlowState {
     pub peak_tokens: u64,
 }
 
-/// A value out of range (INVALID_ARGUMENT); the words name port, queue and field.
+/// Why a request was refused; the words name port, queue and field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError(pub String);
+pub enum ConfigError {
+    /// A value out of range (INVALID_ARGUMENT).
+    Invalid(String),
+    /// Only the other traffic manager has that (FAILED_PRECONDITION).
+    OtherModel(String),
+}
+
+impl ConfigError {
+    pub(crate) fn invalid(place: impl fmt::Display, what: impl fmt::Display) -> Self {
+        Self::Invalid(format!("{place}: {what}"))
+    }
+
+    pub(crate) fn other_model(place: impl fmt::Display, what: impl fmt::Display) -> Self {
+        Self::OtherModel(format!(
+            "{place}: this device's traffic manager has no {what}; see --traffic-manager"
+        ))
+    }
+}
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::Invalid(words) | Self::OtherModel(words) => f.write_str(words),
+        }
     }
 }
 
@@ -167,9 +195,10 @@ impl std::error::Error for ConfigError {}
 
 fn check_rate(place: &dyn fmt::Display, field: &str, rate: u64) -> Result<(), ConfigError> {
     if rate > MAX_RATE {
-        return Err(ConfigError(format!(
-            "{place}: {field} is {rate} bit/s, more than {MAX_RATE}"
-        )));
+        return Err(ConfigError::invalid(
+            place,
+            format!("{field} is {rate} bit/s, more than {MAX_RATE}"),
+        ));
     }
     Ok(())
 }
@@ -187,9 +216,10 @@ impl PortConfig {
             ("transmit_delay_ns", self.transmit_delay_ns),
         ] {
             if delay > MAX_DELAY_NS {
-                return Err(ConfigError(format!(
-                    "{place}: {field} is {delay}, more than a minute"
-                )));
+                return Err(ConfigError::invalid(
+                    place,
+                    format!("{field} is {delay}, more than a minute"),
+                ));
             }
         }
         Ok(())
@@ -213,7 +243,7 @@ impl ServiceFlowConfig {
     /// The first value out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         let place = self.queue;
-        let bad = |text: String| Err(ConfigError(format!("{place}: {text}")));
+        let bad = |text: String| Err(ConfigError::invalid(place, text));
         if place.queue_id == 0 {
             return bad("queue_id 0 is the port's own queue, not a service flow".into());
         }

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 /// A queue, found once a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot(u32);
+pub struct Slot(pub(crate) u32);
 
 /// The head frame of a queue that may send now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -386,18 +386,26 @@ impl<T> TrafficManager<T> {
     /// Checks a request without applying it.
     ///
     /// # Errors
-    /// The first value out of range, port that is not there, or queue named twice.
+    /// The first value out of range, port that is not there, or queue named
+    /// twice; or queues of the other model.
     pub fn check(&self, request: &Configuration) -> Result<(), ConfigError> {
+        if !request.packet_queues.is_empty() {
+            return Err(ConfigError::other_model(
+                "packet_queues",
+                "queues in packets",
+            ));
+        }
         let known = |port: u16| match self.port(port) {
             Some(_) => Ok(()),
-            None => Err(ConfigError(format!("port {port}: no such port"))),
+            None => Err(ConfigError::invalid(format!("port {port}"), "no such port")),
         };
         let mut ports = BTreeSet::new();
         for config in &request.ports {
             config.check()?;
             known(config.port)?;
             if !ports.insert(config.port) {
-                return Err(ConfigError(format!("port {}: named twice", config.port)));
+                let place = format!("port {}", config.port);
+                return Err(ConfigError::invalid(place, "named twice"));
             }
         }
         let mut queues = BTreeSet::new();
@@ -405,17 +413,15 @@ impl<T> TrafficManager<T> {
             config.check()?;
             known(config.queue.port)?;
             if !queues.insert(config.queue) {
-                return Err(ConfigError(format!("{}: named twice", config.queue)));
+                return Err(ConfigError::invalid(config.queue, "named twice"));
             }
         }
         for queue in &request.removed {
             if queue.queue_id == 0 || self.lookup(*queue).is_none() {
-                return Err(ConfigError(format!(
-                    "{queue}: removed: no such service flow"
-                )));
+                return Err(ConfigError::invalid(queue, "removed: no such service flow"));
             }
             if !queues.insert(*queue) {
-                return Err(ConfigError(format!("{queue}: named twice")));
+                return Err(ConfigError::invalid(queue, "named twice"));
             }
         }
         Ok(())
@@ -514,6 +520,13 @@ impl<T> TrafficManager<T> {
         let port = &self.ports[self.port(port)? as usize];
         let own = self.queue(port.slots[0]);
         Some((port.config, own.overflowed(), own.depth()))
+    }
+
+    /// Whether nothing is queued.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let mut queues = self.queues.iter().flatten();
+        queues.all(|queue| queue.fifo.is_empty())
     }
 
     /// Every service flow, by port and queue_id.

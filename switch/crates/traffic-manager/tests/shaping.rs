@@ -22,7 +22,7 @@ fn manager(ports: Vec<PortConfig>, service_flows: Vec<ServiceFlowConfig>) -> Tra
     let request = Configuration {
         ports,
         service_flows,
-        removed: vec![],
+        ..Default::default()
     };
     tm.configure(0, &request, &mut |_| ()).unwrap();
     tm

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One of the two traffic managers, behind the calls that they share.
+
+use crate::config::{
+    ConfigError, Configuration, PacketQueueState, PortConfig, QueueId, ServiceFlowState, Traffic,
+};
+use crate::manager::{Commit, Offer, Slot, TrafficManager};
+use crate::packet_queues::PacketQueues;
+
+/// Which traffic manager a device has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelKind {
+    /// Service-flow queues with dual token buckets.
+    Docsis,
+    /// BMv2's queues in packets.
+    Bmv2 {
+        /// Queues on each port, 1 to [`crate::MAX_PRIORITIES`].
+        priorities: u8,
+    },
+}
+
+/// Where a packet is to be queued, as a program says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Destination {
+    /// The egress port.
+    pub port: u16,
+    /// The metadata field `queue_id`, which says it to the docsis model.
+    pub queue_id: u32,
+    /// `standard_metadata.priority`, which says it to the bmv2 model.
+    pub priority: u8,
+}
+
+/// Where [`Model::place`] puts a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Into this queue.
+    Queue(Slot),
+    /// Into the port's own queue: the docsis model has no such `queue_id`.
+    OwnQueue(Slot),
+    /// Nowhere: there is no such port.
+    NoPort,
+    /// Nowhere: the bmv2 model has no such priority.
+    NoPriority,
+}
+
+/// A device's traffic manager. `T` is a packet on its way.
+// One to a device, and behind no pointer on a packet's way.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub enum Model<T> {
+    /// Service-flow queues with dual token buckets.
+    Docsis(TrafficManager<T>),
+    /// BMv2's queues in packets.
+    Bmv2(PacketQueues<T>),
+}
+
+/// The same call to whichever it is.
+macro_rules! either {
+    ($model:expr, $tm:ident => $call:expr) => {
+        match $model {
+            Self::Docsis($tm) => $call,
+            Self::Bmv2($tm) => $call,
+        }
+    };
+}
+
+impl<T> Model<T> {
+    /// A traffic manager without ports.
+    #[must_use]
+    pub fn new(kind: ModelKind) -> Self {
+        match kind {
+            ModelKind::Docsis => Self::Docsis(TrafficManager::default()),
+            ModelKind::Bmv2 { priorities } => Self::Bmv2(PacketQueues::new(priorities)),
+        }
+    }
+
+    /// Which it is.
+    #[must_use]
+    pub fn kind(&self) -> ModelKind {
+        match self {
+            Self::Docsis(_) => ModelKind::Docsis,
+            Self::Bmv2(tm) => ModelKind::Bmv2 {
+                priorities: tm.priorities(),
+            },
+        }
+    }
+
+    /// Adds a port; one that is there stays as it is.
+    pub fn add_port(&mut self, port: u16) {
+        either!(self, tm => tm.add_port(port));
+    }
+
+    /// The queue for a packet.
+    pub fn place(&mut self, to: Destination) -> Place {
+        match self {
+            Self::Docsis(tm) => {
+                let port = to.port;
+                let queue_id = to.queue_id;
+                match tm.lookup(QueueId { port, queue_id }) {
+                    Some(slot) => Place::Queue(slot),
+                    None => match tm.lookup(QueueId { port, queue_id: 0 }) {
+                        Some(slot) => Place::OwnQueue(slot),
+                        None => Place::NoPort,
+                    },
+                }
+            }
+            Self::Bmv2(tm) => match tm.queue(to.port, to.priority) {
+                Some(slot) => Place::Queue(slot),
+                None => Place::NoPriority,
+            },
+        }
+    }
+
+    /// What is queued there now.
+    #[must_use]
+    pub fn depth(&self, slot: Slot) -> Traffic {
+        either!(self, tm => tm.depth(slot))
+    }
+
+    /// Queues a packet of `len` bytes.
+    ///
+    /// # Errors
+    /// Hands the packet back, counted as overflow.
+    pub fn enqueue(&mut self, now: u64, slot: Slot, len: usize, item: T) -> Result<(), T> {
+        either!(self, tm => tm.enqueue(now, slot, len, item))
+    }
+
+    /// The packet that leaves next, if one may leave now. It stays at the head
+    /// of its queue until [`Self::commit`] or [`Self::discard`].
+    pub fn offer(&mut self, now: u64) -> Option<Offer> {
+        either!(self, tm => tm.offer(now))
+    }
+
+    /// The offered packet.
+    pub fn offered_mut(&mut self) -> Option<&mut T> {
+        either!(self, tm => tm.offered_mut())
+    }
+
+    /// The offered packet leaves, `len` bytes long after egress. `None` when
+    /// nothing is on offer.
+    pub fn commit(&mut self, len: usize) -> Option<Commit<'_, T>> {
+        match self {
+            Self::Docsis(tm) => tm.commit(len),
+            Self::Bmv2(tm) => tm.commit(),
+        }
+    }
+
+    /// The egress pipeline dropped the offered packet.
+    pub fn discard(&mut self) -> Option<T> {
+        either!(self, tm => tm.discard())
+    }
+
+    /// When [`Self::offer`] may have a packet, exact to the nanosecond; a time
+    /// not after the last call's is "now".
+    pub fn next_deadline(&mut self) -> Option<u64> {
+        either!(self, tm => tm.next_deadline())
+    }
+
+    /// Applies a whole request, or nothing of it. Packets of removed queues go
+    /// to `sink`.
+    ///
+    /// # Errors
+    /// A value out of range, or something that the other model has.
+    pub fn configure(
+        &mut self,
+        now: u64,
+        request: &Configuration,
+        sink: &mut dyn FnMut(T),
+    ) -> Result<(), ConfigError> {
+        match self {
+            Self::Docsis(tm) => tm.configure(now, request, sink),
+            Self::Bmv2(tm) => tm.configure(now, request),
+        }
+    }
+
+    /// Hands every queued packet back, counted as flushed.
+    pub fn flush(&mut self, now: u64, sink: &mut dyn FnMut(T)) {
+        either!(self, tm => tm.flush(now, sink));
+    }
+
+    /// A port's configuration, and of its own queue (docsis) or all its queues
+    /// (bmv2) what overflowed and what is in there now.
+    #[must_use]
+    pub fn port_state(&self, port: u16) -> Option<(PortConfig, Traffic, Traffic)> {
+        either!(self, tm => tm.port_state(port))
+    }
+
+    /// Every service flow, by port and queue_id; none in the bmv2 model.
+    #[must_use]
+    pub fn service_flows(&self, now: u64) -> Vec<ServiceFlowState> {
+        match self {
+            Self::Docsis(tm) => tm.service_flows(now),
+            Self::Bmv2(_) => Vec::new(),
+        }
+    }
+
+    /// Every queue of the bmv2 model, by port and priority; none in the docsis model.
+    #[must_use]
+    pub fn packet_queues(&self) -> Vec<PacketQueueState> {
+        match self {
+            Self::Docsis(_) => Vec::new(),
+            Self::Bmv2(tm) => tm.packet_queues(),
+        }
+    }
+
+    /// Whether nothing is queued.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        either!(self, tm => tm.is_empty())
+    }
+}
