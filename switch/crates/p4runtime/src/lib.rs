@@ -9,10 +9,12 @@
 
 mod arbitration;
 mod bytestring;
+mod connections;
 mod device_config;
 mod entry;
 mod failure;
 mod notes;
+mod options;
 mod p4info;
 mod packet_io;
 mod pipeline_config;
@@ -26,6 +28,7 @@ mod target;
 mod traffic_manager_service;
 mod write;
 
+pub use options::{Limits, ServerOptions, TlsOptions};
 pub use p4info::from_text as p4info_from_text;
 pub use pipeline_config::PipelineConfig;
 pub use server::{DEFAULT_ADDRESS, ServedDevice, Server, ServerError};

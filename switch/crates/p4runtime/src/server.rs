@@ -13,8 +13,9 @@ use device::handle::PacketIns;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tonic::transport::server::TcpIncoming;
 
+use crate::connections::{Connections, listen};
+use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManagerServer;
 use crate::proto::p4::v1::p4_runtime_server::P4RuntimeServer;
@@ -23,10 +24,6 @@ use crate::target::Target;
 
 /// Where the server listens unless told otherwise: on loopback, P4Runtime's port.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9559);
-/// The longest message either way, bytes: a pipeline config is the longest.
-const MAX_MESSAGE: usize = 64 << 20;
-/// RPCs that one connection may have open.
-const MAX_RPCS: u32 = 256;
 /// How long RPCs may take to end after a shutdown.
 const GRACE: Duration = Duration::from_secs(1);
 /// A connection without a sign of life for that long is asked for one, and
@@ -52,6 +49,8 @@ pub enum ServerError {
     Bind(SocketAddr, io::Error),
     /// Two devices have this device_id.
     DuplicateDevice(u64),
+    /// The certificates or the key cannot be used.
+    Tls(String),
     /// Serving failed.
     Serve(tonic::transport::Error),
 }
@@ -82,6 +81,11 @@ impl fmt::Display for ServerError {
                     "two devices have device_id {id}: choose another with --device-id"
                 )
             }
+            ServerError::Tls(error) => write!(
+                f,
+                "cannot serve gRPC with TLS, check the PEM files of --grpc-tls-cert, \
+                 --grpc-tls-key and --grpc-tls-client-ca: {error}"
+            ),
             ServerError::Serve(error) => write!(f, "the gRPC server failed: {error}"),
         }
     }
@@ -92,6 +96,8 @@ impl std::error::Error for ServerError {}
 /// P4Runtime and the traffic manager's service on one address.
 #[derive(Debug)]
 pub struct Server {
+    builder: tonic::transport::Server,
+    limits: Limits,
     listener: TcpListener,
     address: SocketAddr,
     targets: Targets,
@@ -108,7 +114,29 @@ impl Server {
         address: SocketAddr,
         devices: Vec<ServedDevice>,
     ) -> Result<Server, ServerError> {
-        let bind = |error| ServerError::Bind(address, error);
+        Server::bind_with(address, devices, &ServerOptions::default()).await
+    }
+
+    /// As [`Self::bind`], with TLS or other limits.
+    ///
+    /// # Errors
+    /// Those of [`Self::bind`], and [`ServerError::Tls`].
+    pub async fn bind_with(
+        address: SocketAddr,
+        devices: Vec<ServedDevice>,
+        options: &ServerOptions,
+    ) -> Result<Server, ServerError> {
+        let limits = options.limits;
+        let mut builder = tonic::transport::Server::builder()
+            .max_concurrent_streams(Some(limits.rpcs_per_connection))
+            .timeout(limits.rpc_time)
+            .http2_keepalive_interval(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE));
+        if let Some(tls) = &options.tls {
+            builder = builder
+                .tls_config(tls.config())
+                .map_err(|error| ServerError::Tls(with_cause(&error)))?;
+        }
         let mut targets = BTreeMap::new();
         let mut packet_ins = Vec::new();
         for device in devices {
@@ -119,9 +147,12 @@ impl Server {
             }
             packet_ins.push((target, device.packet_ins));
         }
-        let listener = TcpListener::bind(address).await.map_err(bind)?;
-        let address = listener.local_addr().map_err(bind)?;
+        let (listener, address) = listen(address)
+            .await
+            .map_err(|error| ServerError::Bind(address, error))?;
         Ok(Server {
+            builder,
+            limits,
             listener,
             address,
             targets: Targets(targets),
@@ -156,17 +187,15 @@ impl Server {
             shutdown: ended.clone(),
         };
         let p4runtime = P4RuntimeServer::new(service.clone())
-            .max_decoding_message_size(MAX_MESSAGE)
-            .max_encoding_message_size(MAX_MESSAGE);
+            .max_decoding_message_size(self.limits.message_bytes)
+            .max_encoding_message_size(self.limits.message_bytes);
         let traffic_manager = TrafficManagerServer::new(service)
-            .max_decoding_message_size(MAX_MESSAGE)
-            .max_encoding_message_size(MAX_MESSAGE);
-        let incoming = TcpIncoming::from(self.listener).with_nodelay(Some(true));
+            .max_decoding_message_size(self.limits.message_bytes)
+            .max_encoding_message_size(self.limits.message_bytes);
+        let incoming = Connections::new(self.listener, self.limits.connections);
         let mut wait = ended;
-        let serving = tonic::transport::Server::builder()
-            .max_concurrent_streams(Some(MAX_RPCS))
-            .http2_keepalive_interval(Some(KEEP_ALIVE))
-            .http2_keepalive_timeout(Some(KEEP_ALIVE))
+        let mut builder = self.builder;
+        let serving = builder
             .add_service(p4runtime)
             .add_service(traffic_manager)
             .serve_with_incoming_shutdown(incoming, async move {
@@ -185,4 +214,15 @@ impl Server {
             Err(_) => Ok(()),
         }
     }
+}
+
+/// An error with what caused it: tonic says but "transport error".
+fn with_cause(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words = format!("{words}: {error}");
+        cause = error.source();
+    }
+    words
 }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How the server is reached, and what it grants its clients at most.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tonic::transport::{Certificate, Identity, ServerTlsConfig};
+
+/// Options of a [`Server`](crate::Server). The default is plain HTTP/2, which
+/// is fit for loopback, with the default [`Limits`].
+#[derive(Clone, Debug, Default)]
+pub struct ServerOptions {
+    /// TLS; `None` is plain HTTP/2.
+    pub tls: Option<TlsOptions>,
+    /// What clients may use up.
+    pub limits: Limits,
+}
+
+/// The server's certificate, and whose certificates clients need. All in PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TlsOptions {
+    /// The certificate chain, the server's own first.
+    pub cert: Vec<u8>,
+    /// The private key of the first certificate.
+    pub key: Vec<u8>,
+    /// Clients must show a certificate that one of these signed; `None` lets
+    /// any client in.
+    pub client_ca: Option<Vec<u8>>,
+}
+
+impl std::fmt::Debug for TlsOptions {
+    /// Without the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TlsOptions")
+            .field("client_ca", &self.client_ca.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How long a client may take for TLS's handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+impl TlsOptions {
+    /// Reads the PEM files.
+    ///
+    /// # Errors
+    /// One sentence that names the file.
+    pub fn from_files(cert: &Path, key: &Path, client_ca: Option<&Path>) -> Result<Self, String> {
+        let read = |what: &str, path: &Path| {
+            std::fs::read(path)
+                .map_err(|error| format!("cannot read the {what} {}: {error}", path.display()))
+        };
+        Ok(TlsOptions {
+            cert: read("server's certificate", cert)?,
+            key: read("server's private key", key)?,
+            client_ca: client_ca
+                .map(|path| read("client certificate authority", path))
+                .transpose()?,
+        })
+    }
+
+    pub(crate) fn config(&self) -> ServerTlsConfig {
+        let config = ServerTlsConfig::new()
+            .identity(Identity::from_pem(&self.cert, &self.key))
+            .timeout(HANDSHAKE);
+        match &self.client_ca {
+            Some(ca) => config.client_ca_root(Certificate::from_pem(ca)),
+            None => config,
+        }
+    }
+}
+
+/// What clients may use up. What is past a limit is refused in words, mostly
+/// with RESOURCE_EXHAUSTED, and changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message either way, bytes. P4Runtime asks for 4 MiB or
+    /// more; pipeline configs are the longest.
+    pub message_bytes: usize,
+    /// Updates in one Write.
+    pub updates: usize,
+    /// Updates in one Write with DATAPLANE_ATOMIC, which packets wait for.
+    pub atomic_updates: usize,
+    /// Requests in one Read.
+    pub requests: usize,
+    /// Entities of all Reads that clients have not taken yet.
+    pub read_entities: usize,
+    /// Connections at a time; more are closed at once.
+    pub connections: usize,
+    /// StreamChannels at a time, over all devices and roles.
+    pub streams: usize,
+    /// RPCs that one connection may have open.
+    pub rpcs_per_connection: u32,
+    /// How long a message of a client may take to arrive, and its RPC to run.
+    pub rpc_time: Duration,
+    /// Messages that wait for a client to read its stream.
+    pub queued_messages: usize,
+    /// Bytes of such messages.
+    pub queued_bytes: usize,
+    /// How long a client may leave a full queue alone before its stream ends.
+    pub stall: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            message_bytes: 64 << 20,
+            updates: 1 << 17,
+            atomic_updates: 1024,
+            requests: 1 << 16,
+            read_entities: 1 << 23,
+            connections: 64,
+            streams: 256,
+            rpcs_per_connection: 64,
+            rpc_time: Duration::from_secs(60),
+            queued_messages: 1024,
+            queued_bytes: 8 << 20,
+            stall: Duration::from_secs(10),
+        }
+    }
+}
