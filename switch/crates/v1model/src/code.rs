@@ -5,6 +5,7 @@ use crate::hash::Algorithm;
 use crate::op::{Op, Pc, Slot};
 use crate::schema::ActionCall;
 use crate::schema::EntryKey;
+use crate::stack::Stack;
 use crate::table::KeySource;
 use crate::trace::Place;
 
@@ -22,6 +23,7 @@ pub(crate) struct Code {
     /// First action parameter; each takes two slots.
     pub params: usize,
     pub headers: Vec<HeaderCode>,
+    pub stacks: Vec<Stack>,
     /// Headers in the order in which they are emitted.
     pub deparse: Vec<u16>,
     pub tables: Vec<TableCode>,
@@ -56,6 +58,8 @@ pub(crate) struct HeaderCode {
     pub slow_loads: Vec<FieldCode>,
     /// Slot of the varbit field, and the bits in front of it.
     pub var: Option<(Slot, u32)>,
+    /// Validity of the other members of the header's union.
+    pub rivals: Vec<Slot>,
 }
 
 /// Where a field is in its header.
@@ -151,6 +155,8 @@ pub(crate) struct Standard {
 #[derive(Debug)]
 pub(crate) struct ParserErrors {
     pub packet_too_short: u64,
+    pub no_match: u64,
+    pub stack_out_of_bounds: u64,
     pub header_too_short: u64,
     pub parser_timeout: u64,
     pub parser_invalid_argument: u64,

@@ -13,11 +13,13 @@ pub(crate) struct Document {
     #[serde(default)]
     pub headers: Vec<Header>,
     #[serde(default)]
-    pub header_stacks: Vec<Named>,
+    pub header_stacks: Vec<HeaderStack>,
     #[serde(default)]
-    pub header_unions: Vec<Named>,
+    pub header_union_types: Vec<HeaderUnionType>,
     #[serde(default)]
-    pub header_union_stacks: Vec<Named>,
+    pub header_unions: Vec<HeaderUnion>,
+    #[serde(default)]
+    pub header_union_stacks: Vec<HeaderUnionStack>,
     #[serde(default)]
     pub errors: Vec<(String, u64)>,
     pub parsers: Vec<Parser>,
@@ -83,9 +85,40 @@ pub(crate) struct HeaderType {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Header {
     pub name: String,
+    pub id: u64,
     pub header_type: String,
     #[serde(default)]
     pub metadata: bool,
+    pub source_info: Option<SourceInfo>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct HeaderStack {
+    pub name: String,
+    pub header_ids: Vec<u64>,
+    pub source_info: Option<SourceInfo>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct HeaderUnionType {
+    pub name: String,
+    /// Names and types of the members.
+    pub headers: Vec<(String, String)>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct HeaderUnion {
+    pub name: String,
+    pub id: u64,
+    pub header_ids: Vec<u64>,
+    pub source_info: Option<SourceInfo>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct HeaderUnionStack {
+    pub name: String,
+    pub union_type: String,
+    pub header_union_ids: Vec<u64>,
     pub source_info: Option<SourceInfo>,
 }
 

@@ -6,10 +6,14 @@
 //! its unmodified bytes are (`raw`), then its fields in P4 order: one slot up
 //! to 64 bits, more above, the lowest bits first. Only the first part is
 //! cleared between packets.
+//!
+//! A stack is a block: its `next` index, then its elements in order, each as
+//! many slots long as the others, so that an index is a multiplication away.
 
 use crate::error::LoadError;
 use crate::json::{self, Document};
 use crate::op::Slot;
+use crate::stack::{Stack, Union};
 use std::collections::HashMap;
 
 /// Temporaries that one expression may need.
@@ -49,6 +53,8 @@ pub(crate) struct Header {
     pub bits: u32,
     /// Most bytes with the varbit field; 0 when it has none.
     pub max_bytes: u32,
+    /// Validity of the other members of the union that the header is in.
+    pub rivals: Vec<Slot>,
 }
 
 impl Header {
@@ -62,6 +68,10 @@ impl Header {
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub headers: Vec<Header>,
+    pub stacks: Vec<Stack>,
+    pub unions: Vec<Union>,
+    /// Behave as BMv2 does where that contradicts P4.
+    pub quirks: bool,
     by_name: HashMap<String, usize>,
     aliases: HashMap<(String, String), (String, String)>,
     /// Slots of headers and metadata: what a new packet resets.
@@ -79,27 +89,36 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub fn new(document: &Document, param_slots: usize) -> Result<Layout, LoadError> {
-        let mut headers = Vec::new();
-        let mut by_name = HashMap::new();
+    pub fn new(document: &Document, param_slots: usize, quirks: bool) -> Result<Layout, LoadError> {
+        let shape = crate::stack::Shape::new(document)?;
+        let mut built: Vec<Option<Header>> = document.headers.iter().map(|_| None).collect();
+        let mut first_of_stack = vec![0; shape.stacks.len()];
         let mut next = 0usize;
-        for header in &document.headers {
-            let at = json::position(&header.source_info);
-            let header_type = document
-                .header_types
-                .iter()
-                .find(|t| t.name == header.header_type)
-                .ok_or_else(|| {
-                    LoadError::new(format!(
-                        "the BMv2 JSON is malformed: header {} has the unknown type {}",
-                        header.name, header.header_type
-                    ))
-                })?;
-            let built = build(header, header_type, &mut next)
-                .map_err(|e| e.at(at).at(json::position(&header_type.source_info)))?;
-            by_name.insert(built.name.clone(), headers.len());
-            headers.push(built);
+        for at in 0..document.headers.len() {
+            if built[at].is_some() {
+                continue;
+            }
+            let alone = [at];
+            let members: &[usize] = match shape.stack_of[at] {
+                Some(stack) => {
+                    first_of_stack[stack] = next;
+                    next += 1;
+                    &shape.stacks[stack].headers
+                }
+                None => &alone,
+            };
+            for member in members {
+                built[*member] = Some(build_header(document, *member, &mut next)?);
+            }
         }
+        let mut headers: Vec<Header> = built.into_iter().flatten().collect();
+        let by_name = headers
+            .iter()
+            .enumerate()
+            .map(|(i, h)| (h.name.clone(), i))
+            .collect();
+        let stacks = shape.stacks(&first_of_stack, &headers)?;
+        let unions = shape.unions(&mut headers);
         let aliases = document
             .field_aliases
             .iter()
@@ -115,6 +134,9 @@ impl Layout {
             absent_zero: absent as Slot + 1,
             aliases: aliases.collect(),
             headers,
+            stacks,
+            unions,
+            quirks,
             by_name,
             state_slots: next,
             params: next,
@@ -134,6 +156,25 @@ impl Layout {
         self.by_name.get(name).copied().ok_or_else(|| {
             LoadError::new(format!(
                 "the BMv2 JSON is malformed: there is no header {name}"
+            ))
+        })
+    }
+
+    /// Index of a stack of headers or unions.
+    pub fn stack_index(&self, name: &str) -> Result<usize, LoadError> {
+        let found = self.stacks.iter().position(|s| s.name == name);
+        found.ok_or_else(|| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: there is no header stack {name}"
+            ))
+        })
+    }
+
+    pub fn union_index(&self, name: &str) -> Result<usize, LoadError> {
+        let found = self.unions.iter().position(|u| u.name == name);
+        found.ok_or_else(|| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: there is no header union {name}"
             ))
         })
     }
@@ -209,6 +250,23 @@ impl Layout {
     }
 }
 
+fn build_header(document: &Document, at: usize, next: &mut usize) -> Result<Header, LoadError> {
+    let header = &document.headers[at];
+    let position = json::position(&header.source_info);
+    let header_type = document
+        .header_types
+        .iter()
+        .find(|t| t.name == header.header_type)
+        .ok_or_else(|| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: header {} has the unknown type {}",
+                header.name, header.header_type
+            ))
+        })?;
+    build(header, header_type, next)
+        .map_err(|e| e.at(position).at(json::position(&header_type.source_info)))
+}
+
 fn build(
     header: &json::Header,
     header_type: &json::HeaderType,
@@ -279,5 +337,6 @@ fn build(
         fields,
         bits,
         max_bytes: u32::try_from(header_type.max_length.unwrap_or(0)).unwrap_or(u32::MAX),
+        rivals: Vec::new(),
     })
 }

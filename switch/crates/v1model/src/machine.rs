@@ -2,10 +2,11 @@
 //! Runs instructions for a packet.
 
 use crate::bits;
-use crate::code::{Calculation, Code, Input};
+use crate::code::{Calculation, Code, HeaderCode, Input};
 use crate::op::{Alu, Cmp, Op, Pc, Slot, mask, mask_wide};
 use crate::packet::Packet;
 use crate::program::Program;
+use crate::stack::Stack;
 use crate::state::State;
 use crate::trace::Tracer;
 use crate::wire::extract;
@@ -110,6 +111,35 @@ pub(crate) fn run<T: Tracer>(
             return Outcome::Done;
         }};
     }
+    macro_rules! extract_fixed {
+        ($header:expr) => {{
+            let header: &HeaderCode = $header;
+            let at = packet.payload;
+            if packet.len - at < header.bytes as usize {
+                fail!(code.errors.packet_too_short);
+            }
+            extract(header, &packet.frame, at, 0, slots.0);
+            packet.payload = at + header.bytes as usize;
+        }};
+    }
+    macro_rules! extract_var {
+        ($header:expr, $bits:expr) => {{
+            let header: &HeaderCode = $header;
+            let (at, bits) = (packet.payload, at!($bits));
+            if bits % 8 != 0 {
+                fail!(code.errors.parser_invalid_argument);
+            }
+            let total = u64::from(header.bytes).saturating_add(bits / 8);
+            if ((packet.len - at) as u64) < total {
+                fail!(code.errors.packet_too_short);
+            }
+            if header.max_bytes != 0 && total > u64::from(header.max_bytes) {
+                fail!(code.errors.header_too_short);
+            }
+            extract(header, &packet.frame, at, bits as usize, slots.0);
+            packet.payload = at + total as usize;
+        }};
+    }
     loop {
         // SAFETY: `lower::finish::check` made sure that jumps stay within the
         // code and that it does not end with an instruction that goes on.
@@ -160,6 +190,10 @@ pub(crate) fn run<T: Tracer>(
                         Cmp::LeS => x as i64 <= y as i64,
                     }),
                 );
+            }
+            Op::CompareVar { d, a, b } => {
+                let same = bits::same_var(&packet.frame, at!(a), at!(b));
+                slots.set(d, u64::from(same));
             }
             Op::Select { d, c, a, b } => slots.set(d, if at!(c) != 0 { at!(a) } else { at!(b) }),
 
@@ -378,29 +412,77 @@ pub(crate) fn run<T: Tracer>(
 
             Op::Extract { header } => {
                 let header = &code.headers[usize::from(header)];
-                let at = packet.payload;
-                if packet.len - at < header.bytes as usize {
-                    fail!(code.errors.packet_too_short);
-                }
-                extract(header, &packet.frame, at, 0, slots.0);
-                packet.payload = at + header.bytes as usize;
+                extract_fixed!(header);
             }
             Op::ExtractVar { header, bits } => {
                 let header = &code.headers[usize::from(header)];
-                let (at, bits) = (packet.payload, at!(bits));
-                if bits % 8 != 0 {
-                    fail!(code.errors.parser_invalid_argument);
-                }
-                let total = u64::from(header.bytes).saturating_add(bits / 8);
-                if ((packet.len - at) as u64) < total {
-                    fail!(code.errors.packet_too_short);
-                }
-                if header.max_bytes != 0 && total > u64::from(header.max_bytes) {
-                    fail!(code.errors.header_too_short);
-                }
-                extract(header, &packet.frame, at, bits as usize, slots.0);
-                packet.payload = at + total as usize;
+                extract_var!(header, bits);
             }
+            Op::ExtractNext {
+                member,
+                stack,
+                next,
+            } => {
+                let element = at!(next);
+                let Some(header) = next_header(code, stack, element, member) else {
+                    fail!(code.errors.stack_out_of_bounds);
+                };
+                extract_fixed!(header);
+                for rival in &header.rivals {
+                    slots.set(*rival, 0);
+                }
+                slots.set(next, element + 1);
+            }
+            Op::ExtractNextVar {
+                member,
+                stack,
+                next,
+                bits,
+            } => {
+                let element = at!(next);
+                let Some(header) = next_header(code, stack, element, member) else {
+                    fail!(code.errors.stack_out_of_bounds);
+                };
+                extract_var!(header, bits);
+                for rival in &header.rivals {
+                    slots.set(*rival, 0);
+                }
+                slots.set(next, element + 1);
+            }
+            Op::LoadElement {
+                words,
+                d,
+                index,
+                base,
+                stride,
+                size,
+            } => {
+                let element = at!(index);
+                let (d, words) = (usize::from(d), usize::from(words));
+                if element < u64::from(size) {
+                    let from = usize::from(base) + element as usize * usize::from(stride);
+                    slots.0.copy_within(from..from + words, d);
+                } else {
+                    slots.0[d..d + words].fill(0);
+                }
+            }
+            Op::StoreElement {
+                words,
+                a,
+                index,
+                base,
+                stride,
+                size,
+            } => {
+                let element = at!(index);
+                if element < u64::from(size) {
+                    let to = usize::from(base) + element as usize * usize::from(stride);
+                    let from = usize::from(a);
+                    slots.0.copy_within(from..from + usize::from(words), to);
+                }
+            }
+            Op::Push { stack, by, .. } => push(&code.stacks[usize::from(stack)], by, code, slots.0),
+            Op::Pop { stack, by, .. } => pop(&code.stacks[usize::from(stack)], by, code, slots.0),
             Op::Lookahead { d, offset, width } => {
                 let first = 8 * packet.payload + usize::from(offset);
                 if 8 * packet.len < first + usize::from(width) {
@@ -435,6 +517,42 @@ pub(crate) fn run<T: Tracer>(
             }
         }
     }
+}
+
+/// The header that the next extraction into a stack fills; none when it is full.
+#[inline]
+fn next_header(code: &Code, stack: u16, element: u64, member: u8) -> Option<&HeaderCode> {
+    let stack = code.stacks.get(usize::from(stack))?;
+    let element = usize::try_from(element).ok()?;
+    let at = element.checked_mul(stack.per_element)?;
+    let header = stack.headers.get(at.checked_add(usize::from(member))?)?;
+    code.headers.get(*header)
+}
+
+/// P4's `push_front`: validity, fields and the place of the bytes move along.
+fn push(stack: &Stack, by: u16, code: &Code, phv: &mut [u64]) {
+    let (first, size) = (usize::from(stack.first()), stack.size);
+    let (stride, by) = (usize::from(stack.stride), by.min(size));
+    let kept = usize::from(size - by) * stride;
+    phv.copy_within(first..first + kept, first + usize::from(by) * stride);
+    for header in &stack.headers[..usize::from(by) * stack.per_element] {
+        phv[usize::from(code.headers[*header].valid)] = 0;
+    }
+    let next = &mut phv[usize::from(stack.next)];
+    *next = (*next + u64::from(by)).min(u64::from(size));
+}
+
+/// P4's `pop_front`.
+fn pop(stack: &Stack, by: u16, code: &Code, phv: &mut [u64]) {
+    let (first, size) = (usize::from(stack.first()), stack.size);
+    let (stride, by) = (usize::from(stack.stride), by.min(size));
+    let end = first + usize::from(size) * stride;
+    phv.copy_within(first + usize::from(by) * stride..end, first);
+    for header in &stack.headers[usize::from(size - by) * stack.per_element..] {
+        phv[usize::from(code.headers[*header].valid)] = 0;
+    }
+    let next = &mut phv[usize::from(stack.next)];
+    *next = next.saturating_sub(u64::from(by));
 }
 
 #[inline(never)]

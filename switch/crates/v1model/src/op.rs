@@ -188,6 +188,13 @@ pub(crate) enum Op {
         signed: bool,
     },
 
+    /// Whether two varbit fields have the same length and bits.
+    CompareVar {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
+
     /// Copies `n` slots.
     Copy {
         d: Slot,
@@ -323,6 +330,61 @@ pub(crate) enum Op {
     },
     /// Counts a visit of a state that may loop.
     Tick,
+
+    /// Copies `words` slots from element number `index` of a stack, 0 when
+    /// there is none. `base` is the place in the first of `size` elements.
+    LoadElement {
+        words: u8,
+        d: Slot,
+        index: Slot,
+        base: Slot,
+        stride: u16,
+        size: u16,
+    },
+    /// Copies `words` slots into element number `index`, if there is one.
+    StoreElement {
+        words: u8,
+        a: Slot,
+        index: Slot,
+        base: Slot,
+        stride: u16,
+        size: u16,
+    },
+    /// Extracts into the next element of a stack, whose count is in `next`.
+    /// `member`: of the union that the elements are, else 0.
+    ExtractNext {
+        member: u8,
+        stack: u16,
+        next: Slot,
+    },
+    ExtractNextVar {
+        member: u8,
+        stack: u16,
+        next: Slot,
+        bits: Slot,
+    },
+    /// Moves the elements of a stack `by` places up; the first become invalid.
+    /// The stack takes `slots` slots from `next` on.
+    Push {
+        stack: u16,
+        next: Slot,
+        slots: u16,
+        by: u16,
+    },
+    /// Moves the elements down; the last become invalid.
+    Pop {
+        stack: u16,
+        next: Slot,
+        slots: u16,
+        by: u16,
+    },
+}
+
+/// Slots from the first to the last element's part of a stack.
+pub(crate) fn span(words: u8, stride: u16, size: u16) -> u16 {
+    stride
+        .saturating_mul(size.saturating_sub(1))
+        .saturating_add(u16::from(words))
 }
 
 /// The lowest `w` bits, 1 to 64.
@@ -373,6 +435,7 @@ impl Op {
             | Op::Div { d, a, b, .. }
             | Op::Rem { d, a, b, .. }
             | Op::Compare { d, a, b, .. }
+            | Op::CompareVar { d, a, b }
             | Op::Random {
                 d, low: a, high: b, ..
             }
@@ -448,6 +511,44 @@ impl Op {
             }
             Op::Count { index, .. } => visit(index, 1, Read),
             Op::ExtractVar { bits, .. } => visit(bits, 1, Read),
+            Op::LoadElement {
+                words,
+                d,
+                index,
+                base,
+                stride,
+                size,
+            } => {
+                visit(index, 1, Read);
+                visit(base, span(words, stride, size), Read);
+                visit(d, u16::from(words), Write);
+            }
+            Op::StoreElement {
+                words,
+                a,
+                index,
+                base,
+                stride,
+                size,
+            } => {
+                visit(index, 1, Read);
+                visit(a, u16::from(words), Read);
+                visit(base, span(words, stride, size), Write);
+            }
+            // Like Extract, these do not tell which fields they write.
+            Op::ExtractNext { next, .. } => {
+                visit(next, 1, Read);
+                visit(next, 1, Write);
+            }
+            Op::ExtractNextVar { next, bits, .. } => {
+                visit(next, 1, Read);
+                visit(bits, 1, Read);
+                visit(next, 1, Write);
+            }
+            Op::Push { next, slots, .. } | Op::Pop { next, slots, .. } => {
+                visit(next, slots, Read);
+                visit(next, slots, Write);
+            }
             Op::Lookahead { d, .. } => visit(d, 1, Write),
             Op::LookaheadW { d, .. } => visit(d, 2, Write),
             Op::Jump { .. }
@@ -488,6 +589,7 @@ impl Op {
             | Op::Div { a, b, .. }
             | Op::Rem { a, b, .. }
             | Op::Compare { a, b, .. }
+            | Op::CompareVar { a, b, .. }
             | Op::Random {
                 low: a, high: b, ..
             }
@@ -510,8 +612,10 @@ impl Op {
             Op::RegisterRead { index, .. }
             | Op::RegisterReadW { index, .. }
             | Op::RegisterWriteW { index, .. }
+            | Op::LoadElement { index, .. }
+            | Op::StoreElement { index, .. }
             | Op::Count { index, .. } => *index = map(*index),
-            Op::ExtractVar { bits, .. } => *bits = map(*bits),
+            Op::ExtractVar { bits, .. } | Op::ExtractNextVar { bits, .. } => *bits = map(*bits),
             Op::AluW {
                 b,
                 alu: Alu::Shl | Alu::Shr | Alu::Sar,
@@ -550,6 +654,7 @@ impl Op {
                 | Op::CompareW { .. }
                 | Op::SaturateW { .. }
                 | Op::Copy { .. }
+                | Op::LoadElement { .. }
         )
     }
 

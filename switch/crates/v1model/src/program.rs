@@ -29,6 +29,19 @@ pub struct Program {
     pub(crate) id: u64,
 }
 
+/// How a program is to be understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Do as BMv2's simple_switch does where that contradicts P4_16; without
+    /// it the specification holds:
+    ///
+    /// - A `select` without a match stops the parser with `error.NoMatch`
+    ///   (P4_16 12.6); BMv2 accepts the packet without an error.
+    /// - Two invalid headers are equal (P4_16 8.17), and so are two unions
+    ///   without a valid member; to BMv2 they are different.
+    pub bmv2_quirks: bool,
+}
+
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Program {
@@ -38,7 +51,15 @@ impl Program {
     /// Not such JSON, or the program uses what this target does not support;
     /// the error names it, with its place in the P4 source.
     pub fn load(json: &[u8]) -> Result<Program, LoadError> {
-        let (lowered, traced) = lower(json)?;
+        Self::load_with(json, &LoadOptions::default())
+    }
+
+    /// Like [`Program::load`], with a choice of how the program is understood.
+    ///
+    /// # Errors
+    /// As [`Program::load`].
+    pub fn load_with(json: &[u8], options: &LoadOptions) -> Result<Program, LoadError> {
+        let (lowered, traced) = lower(json, options)?;
         let Lowered {
             code,
             tables,

@@ -108,38 +108,24 @@ impl Lowering<'_> {
             "assign" | "modify_field" => {
                 count(2)?;
                 let value = Expr::parse(&self.layout, params, &operands[1])?;
-                self.assign_operand(&operands[0], &value)
+                self.assign_operand(&operands[0], &value, params)
             }
             "assign_VL" => {
                 count(2)?;
                 self.assign_var(&operands[0], &operands[1])
             }
-            "assign_header" => {
-                count(2)?;
-                let (to, from) = (self.header(&operands[0])?, self.header(&operands[1])?);
-                let (to, from) = (&self.layout.headers[to], &self.layout.headers[from]);
-                if to.header_type != from.header_type {
-                    return Err(malformed(primitive));
-                }
-                // Validity and the place of the unmodified bytes go along.
-                self.emitter.push(Op::Copy {
-                    d: to.valid,
-                    a: from.valid,
-                    n: to.slots,
-                });
-                Ok(())
-            }
+            "assign_header" => self.assign_header(primitive, params),
+            "assign_header_stack" => self.assign_stack(primitive, "header_stack"),
+            "assign_union" => self.assign_union(primitive, params),
+            "assign_union_stack" => self.assign_stack(primitive, "header_union_stack"),
+            "push" | "pop" => self.shift_stack(primitive),
             "add_header" => {
                 count(1)?;
-                let header = self.header(&operands[0])? as u16;
-                self.emitter.push(Op::AddHeader { header });
-                Ok(())
+                self.add_header(&operands[0], params)
             }
             "remove_header" => {
                 count(1)?;
-                let header = self.header(&operands[0])? as u16;
-                self.emitter.push(Op::RemoveHeader { header });
-                Ok(())
+                self.remove_header(&operands[0], params)
             }
             "mark_to_drop" => {
                 self.emitter.push(Op::MarkToDrop);
@@ -160,7 +146,8 @@ impl Lowering<'_> {
             "register_read" => {
                 count(3)?;
                 let register = self.register_index(name(&operands[1], "register_array")?)?;
-                let field = self.destination(&operands[0])?;
+                let to = self.target(&operands[0], params)?;
+                let field = &to.field;
                 let index = self.natural(&operands[2], params, "a register index")?;
                 let (d, w) = (field.slot, field.width as u8);
                 let stored = self.registers[usize::from(register)].width;
@@ -196,7 +183,7 @@ impl Lowering<'_> {
                         w,
                     });
                 }
-                self.touch(&operands[0])
+                self.written(&to)
             }
             "register_write" => {
                 count(3)?;
@@ -214,19 +201,20 @@ impl Lowering<'_> {
             }
             "modify_field_rng_uniform" => {
                 count(3)?;
-                let field = self.destination(&operands[0])?;
+                let to = self.target(&operands[0], params)?;
                 let low = self.natural(&operands[1], params, "a bound of random()")?;
                 let high = self.natural(&operands[2], params, "a bound of random()")?;
-                self.with_narrow(&field, |d, w| Op::Random { d, low, high, w })?;
-                self.touch(&operands[0])
+                self.with_narrow(&to.field, |d, w| Op::Random { d, low, high, w })?;
+                self.written(&to)
             }
             "modify_field_with_hash_based_offset" => {
                 count(4)?;
-                let field = self.destination(&operands[0])?;
+                let to = self.target(&operands[0], params)?;
+                let field = &to.field;
                 let base = self.natural(&operands[1], params, "the base of hash()")?;
                 let calculation = self.calculation(name(&operands[2], "calculation")?)?;
                 let size = self.natural(&operands[3], params, "the size of hash()")?;
-                self.with_narrow(&field, |d, _| Op::Hash {
+                self.with_narrow(field, |d, _| Op::Hash {
                     d,
                     calculation,
                     base,
@@ -234,7 +222,7 @@ impl Lowering<'_> {
                 })?;
                 let (d, w) = (field.slot, field.width.min(64) as u8);
                 self.emitter.push(Op::Cut { d, a: d, w });
-                self.touch(&operands[0])
+                self.written(&to)
             }
             "log_msg" => {
                 let text = operands.first().and_then(|o| o.value.as_str());
@@ -266,10 +254,15 @@ impl Lowering<'_> {
     }
 
     /// Assigns to the field that an operand names.
-    pub fn assign_operand(&mut self, target: &Operand, value: &Expr) -> Result<(), LoadError> {
-        let field = self.destination(target)?;
-        self.emitter.assign(&field, value)?;
-        self.touch(target)
+    pub fn assign_operand(
+        &mut self,
+        target: &Operand,
+        value: &Expr,
+        params: &[Expr],
+    ) -> Result<(), LoadError> {
+        let target = self.target(target, params)?;
+        self.emitter.assign(&target.field, value)?;
+        self.written(&target)
     }
 
     /// The field that an operand names, to write to.
@@ -336,10 +329,6 @@ impl Lowering<'_> {
             a: source.slot,
         });
         self.touch(to)
-    }
-
-    fn header(&self, operand: &Operand) -> Result<usize, LoadError> {
-        self.layout.header_index(name(operand, "header")?)
     }
 
     fn message(
@@ -442,7 +431,7 @@ impl Lowering<'_> {
 }
 
 /// The name in an operand of the given kind.
-fn name<'o>(operand: &'o Operand, kind: &str) -> Result<&'o str, LoadError> {
+pub(super) fn name<'o>(operand: &'o Operand, kind: &str) -> Result<&'o str, LoadError> {
     match operand.value.as_str() {
         Some(name) if operand.kind == kind => Ok(name),
         _ => Err(LoadError::new(format!(
@@ -452,7 +441,7 @@ fn name<'o>(operand: &'o Operand, kind: &str) -> Result<&'o str, LoadError> {
     }
 }
 
-fn malformed(primitive: &Primitive) -> LoadError {
+pub(super) fn malformed(primitive: &Primitive) -> LoadError {
     LoadError::new(format!(
         "the BMv2 JSON is malformed: the primitive {} has the wrong operands",
         primitive.op

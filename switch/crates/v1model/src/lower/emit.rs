@@ -26,6 +26,8 @@ pub(crate) struct Emitter {
     barrier: usize,
     /// What the marks stand for; `None` where there are no marks.
     places: Option<Vec<Place>>,
+    /// In a parser, the error of reading the last element of an empty stack.
+    pub stack_out_of_bounds: Option<u64>,
 }
 
 impl Emitter {
@@ -42,6 +44,7 @@ impl Emitter {
             next_temporary: 0,
             barrier: 0,
             places: marks.then(Vec::new),
+            stack_out_of_bounds: None,
         }
     }
 

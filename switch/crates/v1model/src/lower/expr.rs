@@ -5,6 +5,7 @@
 //! or where a value is assigned. [`Expr::range`] bounds a value at load time,
 //! so that the code generator can prove that 64 or 128 bits give the same.
 
+use super::stack::{self, HeaderRef};
 use crate::error::LoadError;
 use crate::json::{self, Operand};
 use crate::layout::Layout;
@@ -41,6 +42,28 @@ pub(crate) enum Relation {
     Le,
 }
 
+/// Which element of a stack.
+#[derive(Clone, Debug)]
+pub(crate) enum Index {
+    At(Box<Expr>),
+    /// The last one that the parser filled.
+    Last,
+}
+
+/// A field of a stack's element that is known only when a packet comes.
+#[derive(Clone, Debug)]
+pub(crate) struct Element {
+    /// Slot of the stack's `next`, which also identifies the stack.
+    pub next: Slot,
+    pub index: Index,
+    /// The field's slot in the first element.
+    pub base: Slot,
+    pub stride: u16,
+    pub size: u16,
+    pub width: u16,
+    pub signed: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Expr {
     Const {
@@ -52,6 +75,7 @@ pub(crate) enum Expr {
         width: u16,
         signed: bool,
     },
+    Element(Element),
     Arith(Arith, Box<Expr>, Box<Expr>),
     Not(Box<Expr>),
     /// `if 0 then 1 else 2`, of data or of booleans.
@@ -63,6 +87,8 @@ pub(crate) enum Expr {
     Compare(Relation, Box<Expr>, Box<Expr>),
     /// Equality of booleans.
     Same(Box<Expr>, Box<Expr>),
+    /// Equality of two varbit fields.
+    SameVar(Slot, Slot),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     Negate(Box<Expr>),
@@ -133,6 +159,7 @@ impl Expr {
             | Expr::ToBool(_)
             | Expr::Compare(..)
             | Expr::Same(..)
+            | Expr::SameVar(..)
             | Expr::And(..)
             | Expr::Or(..)
             | Expr::Negate(_) => true,
@@ -183,6 +210,11 @@ impl Expr {
                 let bits = u32::from(*width).saturating_sub(1);
                 Range::signed(bits, bits)
             }
+            Expr::Element(e) if !e.signed => Range::unsigned(u32::from(e.width)),
+            Expr::Element(e) => {
+                let bits = u32::from(e.width).saturating_sub(1);
+                Range::signed(bits, bits)
+            }
             Expr::Arith(op, left, right) => arith_range(*op, left, right),
             Expr::Not(of) => {
                 // ~v = -v - 1
@@ -219,6 +251,15 @@ impl Expr {
                 .as_bool()
                 .map(Expr::Bool)
                 .ok_or_else(|| malformed("bool", value)),
+            "field" if value.get(0).is_some_and(Value::is_object) => {
+                // p4c's form of the validity of an element with a run-time index.
+                let header = Operand {
+                    kind: "expression".to_owned(),
+                    value: value[0].clone(),
+                };
+                let name = value.get(1).and_then(Value::as_str).unwrap_or("");
+                HeaderRef::parse(layout, params, &header)?.named(layout, name)
+            }
             "field" => {
                 let (header, name): (String, String) = json::from_value("a field", value)?;
                 let (_, field) = layout.field(&header, &name)?;
@@ -233,6 +274,8 @@ impl Expr {
                     signed: field.signed,
                 })
             }
+            "stack_field" => stack::last_field(layout, value),
+            "union_stack_field" => stack::last_union_field(layout, value),
             "local" | "runtime_data" => {
                 let index = value.as_u64().and_then(|i| usize::try_from(i).ok());
                 index
@@ -388,10 +431,12 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
         "usat_cast" => cast(Arith::SatUnsigned),
         "sat_cast" => cast(Arith::SatSigned),
         "==" | "!=" => {
-            if operand("left")?.kind == "header" || operand("right")?.kind == "header" {
-                return Err(LoadError::new(format!(
-                    "operator {op} on whole headers is not supported"
-                )));
+            let (l, r) = (operand("left")?, operand("right")?);
+            if let Some(same) = stack::same(layout, params, &l, &r)? {
+                return Ok(match op {
+                    "==" => same,
+                    _ => Expr::Negate(Box::new(same)),
+                });
             }
             let (left, right) = (Box::new(parse("left")?), Box::new(parse("right")?));
             match (left.is_bool(), right.is_bool(), op) {
@@ -419,17 +464,19 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
             Ok(Expr::If(boolean("cond")?, yes, no))
         }
         "valid" => {
-            let header = operand("right")?;
-            let name = header
-                .value
-                .as_str()
-                .ok_or_else(|| malformed("operator valid", value))?;
-            let slot = layout.header(name)?.valid;
-            Ok(Expr::ToBool(Box::new(Expr::Load {
-                slot,
-                width: 1,
-                signed: false,
-            })))
+            let header = HeaderRef::parse(layout, params, &operand("right")?)?;
+            Ok(header.valid(layout))
+        }
+        "valid_union" => stack::union_valid(layout, params, &operand("right")?),
+        "last_stack_index" => stack::last_index(layout, &operand("right")?),
+        "size_stack" => stack::stack_size(layout, &operand("right")?),
+        "access_field" => {
+            let header = HeaderRef::parse(layout, params, &operand("left")?)?;
+            let number = value.get("right").and_then(Value::as_u64);
+            header.numbered(
+                layout,
+                number.ok_or_else(|| malformed("operator access_field", value))?,
+            )
         }
         _ => Err(LoadError::new(format!("operator {op} is not supported"))),
     }

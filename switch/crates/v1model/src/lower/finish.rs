@@ -148,6 +148,7 @@ impl Lowering<'_> {
             });
             tables.push(table.schema);
         }
+        let deparse = deparse_order(document, &layout)?;
         let code = Code {
             ops,
             parser: place(parser),
@@ -157,7 +158,8 @@ impl Lowering<'_> {
             state_slots: layout.state_slots,
             params: layout.params,
             headers,
-            deparse: deparse_order(document, &layout)?,
+            stacks: layout.stacks,
+            deparse,
             tables: table_code,
             messages: self.messages,
             calculations: self.calculations,
@@ -226,7 +228,8 @@ fn check(ops: &[Op], slots: usize) -> Result<(), LoadError> {
 /// Fields that nothing reads are not extracted, unless the header may have to
 /// be put together again because something in it is written.
 fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
-    let own = usize::from(header.valid)..usize::from(header.valid + header.slots);
+    // Changed validity alone leaves the bytes as they were received.
+    let own = usize::from(header.raw)..usize::from(header.valid + header.slots);
     let rebuilt = written[own].contains(&true);
     let mut offset = 0;
     let mut var = None;
@@ -267,6 +270,7 @@ fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
             .collect(),
         fields,
         var,
+        rivals: header.rivals.clone(),
     }
 }
 
@@ -341,7 +345,7 @@ fn standard(layout: &Layout) -> Result<Standard, LoadError> {
 }
 
 /// core.p4's errors; their numbers are p4c's, in the order of declaration.
-fn parser_errors(document: &Document) -> ParserErrors {
+pub(super) fn parser_errors(document: &Document) -> ParserErrors {
     let value = |name: &str, otherwise: u64| {
         document
             .errors
@@ -351,6 +355,8 @@ fn parser_errors(document: &Document) -> ParserErrors {
     };
     ParserErrors {
         packet_too_short: value("PacketTooShort", 1),
+        no_match: value("NoMatch", 2),
+        stack_out_of_bounds: value("StackOutOfBounds", 3),
         header_too_short: value("HeaderTooShort", 4),
         parser_timeout: value("ParserTimeout", 5),
         parser_invalid_argument: value("ParserInvalidArgument", 6),

@@ -8,7 +8,7 @@
 //! bits, and what fits into neither is refused.
 
 use super::emit::{Emitter, Label};
-use super::expr::{Arith, Expr, Range, Relation};
+use super::expr::{Arith, Element, Expr, Range, Relation};
 use crate::error::LoadError;
 use crate::layout::{self, Field};
 use crate::op::{Alu, Cmp, Op, Slot, mask_wide};
@@ -60,6 +60,10 @@ impl Emitter {
                 Ok(d)
             }
             Expr::Load { slot, .. } => Ok(*slot),
+            Expr::Element(element) => {
+                let slot = self.load_element(element)?;
+                self.value(&loaded(element, slot))
+            }
             Expr::Arith(op, left, right) => self.arith(*op, left, right),
             Expr::Not(of) => {
                 let a = self.value(of)?;
@@ -124,6 +128,10 @@ impl Emitter {
                     from: *width as u8,
                 });
                 Ok(d)
+            }
+            Expr::Element(element) => {
+                let slot = self.load_element(element)?;
+                self.value_wide(&loaded(element, slot))
             }
             Expr::Arith(op, left, right) => self.arith_wide(*op, left, right),
             Expr::Not(of) => {
@@ -338,6 +346,11 @@ impl Emitter {
                     b,
                     cmp: Cmp::Eq,
                 });
+                Ok(d)
+            }
+            Expr::SameVar(a, b) => {
+                let d = self.temporary(1)?;
+                self.push(Op::CompareVar { d, a: *a, b: *b });
                 Ok(d)
             }
             Expr::And(left, right) => {
@@ -556,6 +569,15 @@ impl Emitter {
             }
             _ => false,
         }
+    }
+}
+
+/// What an element's value is, now that it is in temporaries.
+fn loaded(element: &Element, slot: Slot) -> Expr {
+    Expr::Load {
+        slot,
+        width: element.width,
+        signed: element.signed,
     }
 }
 

@@ -10,12 +10,14 @@ mod generate;
 mod marks;
 mod optimise;
 mod parser;
+mod stack;
 mod tables;
 
 use crate::code::{Calculation, Code, Message};
 use crate::error::LoadError;
 use crate::json::{self, Document, Named};
 use crate::layout::Layout;
+use crate::program::LoadOptions;
 use crate::schema::{
     ActionProfileSchema, ActionSchema, CounterSchema, DigestSchema, MeterSchema, RegisterSchema,
     TableSchema, ValueSetSchema,
@@ -67,12 +69,12 @@ enum Purpose {
 }
 
 /// Lowers BMv2 JSON; gives the code that is traced, too.
-pub(crate) fn lower(text: &[u8]) -> Result<(Lowered, Code), LoadError> {
+pub(crate) fn lower(text: &[u8], options: &LoadOptions) -> Result<(Lowered, Code), LoadError> {
     let document: Document = serde_json::from_slice(text)
         .map_err(|e| LoadError::new(format!("this is not the BMv2 JSON of a P4 program: {e}")))?;
     refuse_unsupported(&document)?;
-    let lowered = lower_document(&document, Purpose::Speed)?;
-    let traced = lower_document(&document, Purpose::Trace)?.code;
+    let lowered = lower_document(&document, options, Purpose::Speed)?;
+    let traced = lower_document(&document, options, Purpose::Trace)?.code;
     // Packets go from one to the other when tracing is switched on or off.
     if traced.template != lowered.code.template {
         return Err(LoadError::new(
@@ -82,7 +84,11 @@ pub(crate) fn lower(text: &[u8]) -> Result<(Lowered, Code), LoadError> {
     Ok((lowered, traced))
 }
 
-fn lower_document(document: &Document, purpose: Purpose) -> Result<Lowered, LoadError> {
+fn lower_document(
+    document: &Document,
+    options: &LoadOptions,
+    purpose: Purpose,
+) -> Result<Lowered, LoadError> {
     // Each parameter takes two slots, so that arguments need no schema.
     let params = document
         .actions
@@ -90,7 +96,7 @@ fn lower_document(document: &Document, purpose: Purpose) -> Result<Lowered, Load
         .map(|a| 2 * a.runtime_data.len())
         .max()
         .unwrap_or(0);
-    let layout = Layout::new(document, params)?;
+    let layout = Layout::new(document, params, options.bmv2_quirks)?;
     let mut emitter = Emitter::new(&layout, purpose == Purpose::Trace);
     let action_labels = document.actions.iter().map(|_| emitter.label()).collect();
     let mut lowering = Lowering {
@@ -193,9 +199,6 @@ fn refuse_unsupported(document: &Document) -> Result<(), LoadError> {
                 .at(json::position(&first.source_info)),
         ),
     };
-    refuse("header stack", &document.header_stacks)?;
-    refuse("header union", &document.header_unions)?;
-    refuse("stack of header unions", &document.header_union_stacks)?;
     refuse("parser value set", &document.parse_vsets)?;
     refuse("meter", &document.meter_arrays)?;
     refuse("checksum", &document.checksums)?;

@@ -92,6 +92,8 @@ fn propagate_copies(ops: &mut [Op], entries: &[Pc]) {
             Op::Apply { .. }
             | Op::Extract { .. }
             | Op::ExtractVar { .. }
+            | Op::ExtractNext { .. }
+            | Op::ExtractNextVar { .. }
             | Op::AddHeader { .. }
             | Op::RemoveHeader { .. }
             | Op::MarkToDrop

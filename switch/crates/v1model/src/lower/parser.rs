@@ -4,6 +4,8 @@
 use super::Lowering;
 use super::emit::Label;
 use super::expr::Expr;
+use super::finish::parser_errors;
+use super::stack::HeaderRef;
 use crate::error::LoadError;
 use crate::json::{self, Operand, ParseState, ParserOp, Primitive};
 use crate::layout;
@@ -42,6 +44,8 @@ impl Lowering<'_> {
                 ))
             }),
         };
+        let errors = parser_errors(document);
+        self.emitter.stack_out_of_bounds = Some(errors.stack_out_of_bounds);
         let start = target(parser.init_state.as_deref())?;
         let loops = has_loop(&parser.parse_states);
         for state in &parser.parse_states {
@@ -70,6 +74,7 @@ impl Lowering<'_> {
             })?;
             self.emitter.release_temporaries();
         }
+        self.emitter.stack_out_of_bounds = None;
         self.emitter.bind(accept);
         self.emitter.mark(|| Place::Accept);
         self.emitter.push(Op::End);
@@ -83,37 +88,17 @@ impl Lowering<'_> {
         };
         match op.op.as_str() {
             "extract" | "extract_VL" => {
-                let target = operand(0)?;
-                let name = target.value.as_str().filter(|_| target.kind == "regular");
-                let name = name.ok_or_else(|| {
-                    LoadError::new(format!("{} into a {} is not supported", op.op, target.kind))
-                })?;
-                let index = self.layout.header_index(name)? as u16;
-                let has_var = self.layout.header(name)?.var().is_some();
-                if op.op == "extract" {
-                    if has_var {
-                        return Err(LoadError::new(format!(
-                            "header {name} with a varbit field is extracted without its length"
-                        )));
-                    }
-                    self.emitter.push(Op::Extract { header: index });
-                } else {
-                    let length = Expr::parse(&self.layout, &[], &operand(1)?)?;
-                    let bits = self
-                        .emitter
-                        .natural(&length, "the length of a varbit field")?;
-                    self.emitter.push(Op::ExtractVar {
-                        header: index,
-                        bits,
-                    });
-                }
-                Ok(())
+                let length = match op.op.as_str() {
+                    "extract" => None,
+                    _ => Some(operand(1)?),
+                };
+                self.extract(&operand(0)?, length.as_ref())
             }
             "set" => {
                 let (to, from) = (operand(0)?, operand(1)?);
                 if from.kind != "lookahead" {
                     let value = Expr::parse(&self.layout, &[], &from)?;
-                    return self.assign_operand(&to, &value);
+                    return self.assign_operand(&to, &value, &[]);
                 }
                 let part = self.lookahead(&from)?;
                 let value = Expr::Load {
@@ -121,7 +106,7 @@ impl Lowering<'_> {
                     width: part.width,
                     signed: false,
                 };
-                self.assign_operand(&to, &value)
+                self.assign_operand(&to, &value, &[])
             }
             "verify" => {
                 let condition = Expr::parse(&self.layout, &[], &operand(0)?)?;
@@ -156,6 +141,90 @@ impl Lowering<'_> {
                 "the parser operation {other} is not supported"
             ))),
         }
+    }
+
+    /// `extract`, or `extract_VL` with the length of the varbit field.
+    fn extract(&mut self, target: &Operand, length: Option<&Operand>) -> Result<(), LoadError> {
+        let wrong = |kind: &str| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: a {kind} is extracted from {}",
+                target.value
+            ))
+        };
+        let name = || target.value.as_str().ok_or_else(|| wrong(&target.kind));
+        // The stack and the union's member, or the header alone.
+        let (stack, header) = match target.kind.as_str() {
+            "regular" if target.value.is_object() => {
+                let header = HeaderRef::parse(&self.layout, &[], target)?;
+                return self.each_header(&header, &mut |lowering, header| {
+                    let target = Operand {
+                        kind: "regular".to_owned(),
+                        value: lowering.layout.headers[header].name.as_str().into(),
+                    };
+                    lowering.extract(&target, length)
+                });
+            }
+            "regular" => (None, self.layout.header_index(name()?)?),
+            "stack" => {
+                let stack = self.layout.stack_index(name()?)?;
+                (Some((stack, 0)), self.layout.stacks[stack].header(0, 0))
+            }
+            "union_stack" => {
+                let (stack, member): (String, String) = json::from_value("extract", &target.value)?;
+                let stack = self.layout.stack_index(&stack)?;
+                let of = &self.layout.stacks[stack];
+                let member = of.members.iter().position(|m| *m == member);
+                let member = member.ok_or_else(|| wrong("union"))?;
+                (Some((stack, member)), of.header(0, member))
+            }
+            other => {
+                return Err(LoadError::new(format!(
+                    "extract into a {other} is not supported"
+                )));
+            }
+        };
+        let bits = match length {
+            Some(length) => {
+                let length = Expr::parse(&self.layout, &[], length)?;
+                let what = "the length of a varbit field";
+                Some(self.emitter.natural(&length, what)?)
+            }
+            None if self.layout.headers[header].var().is_some() => {
+                return Err(LoadError::new(format!(
+                    "header {} with a varbit field is extracted without its length",
+                    self.layout.headers[header].name
+                )));
+            }
+            None => None,
+        };
+        let Some((stack, member)) = stack else {
+            let index = header as u16;
+            self.emitter.push(match bits {
+                None => Op::Extract { header: index },
+                Some(bits) => Op::ExtractVar {
+                    header: index,
+                    bits,
+                },
+            });
+            return self.end_rivals(header);
+        };
+        let next = self.layout.stacks[stack].next;
+        let member = u8::try_from(member).map_err(|_| wrong("union"))?;
+        let stack = stack as u16;
+        self.emitter.push(match bits {
+            None => Op::ExtractNext {
+                member,
+                stack,
+                next,
+            },
+            Some(bits) => Op::ExtractNextVar {
+                member,
+                stack,
+                next,
+                bits,
+            },
+        });
+        Ok(())
     }
 
     /// Reads ahead into temporaries.
@@ -207,6 +276,15 @@ impl Lowering<'_> {
                         width: field.width,
                     }
                 }
+                "stack_field" | "union_stack_field" => {
+                    let Expr::Element(element) = Expr::parse(&self.layout, &[], part)? else {
+                        return Err(LoadError::new("a select on a field that is none"));
+                    };
+                    KeyPart {
+                        slot: self.emitter.load_element(&element)?,
+                        width: element.width,
+                    }
+                }
                 other => {
                     return Err(LoadError::new(format!(
                         "a select on a {other} is not supported"
@@ -244,9 +322,15 @@ impl Lowering<'_> {
                 }
             }
         }
-        // Nothing matched: BMv2 accepts without an error.
-        let accept = target(None)?;
-        self.emitter.push(Op::Jump { to: accept.0 });
+        // Nothing matched.
+        if self.layout.quirks || parts.is_empty() {
+            let accept = target(None)?;
+            self.emitter.push(Op::Jump { to: accept.0 });
+        } else {
+            let error = parser_errors(self.document).no_match;
+            let a = self.emitter.constant(error)?;
+            self.emitter.push(Op::Fail { a });
+        }
         Ok(())
     }
 

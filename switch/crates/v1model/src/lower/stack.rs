@@ -1,0 +1,779 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Headers as operands: by name, as an element of a stack, as a union's member.
+
+use super::Lowering;
+use super::action::{malformed, name};
+use super::emit::Emitter;
+use super::expr::{Arith, Element, Expr, Index, Relation};
+use crate::error::LoadError;
+use crate::json::{self, Operand, Primitive};
+use crate::layout::{Field, Layout, words};
+use crate::op::{Op, Slot};
+use serde_json::Value;
+
+/// A header that a statement or an expression names.
+#[derive(Clone, Debug)]
+pub(super) enum HeaderRef {
+    /// Index of the header.
+    Named(usize),
+    /// The given member, 0 for a stack of headers, of an element of a stack.
+    Element {
+        stack: usize,
+        member: usize,
+        index: Index,
+    },
+}
+
+/// A union that an expression names.
+enum UnionRef {
+    Named(usize),
+    Element { stack: usize, index: Index },
+}
+
+/// A field that is written, perhaps by way of temporaries.
+pub(super) struct Target {
+    /// Where to put the value.
+    pub field: Field,
+    /// The element that the value goes to from there.
+    element: Option<(Element, Element)>,
+    /// Slot that says where the header's received bytes are.
+    raw: Option<Slot>,
+}
+
+impl HeaderRef {
+    /// Whether the operand is a header at all.
+    pub fn is(operand: &Operand) -> bool {
+        let op = |name: &str| unwrapped(operand).get("op").and_then(Value::as_str) == Some(name);
+        operand.kind == "header"
+            || op("dereference_header_stack")
+            || op("dereference_stack")
+            || op("access_union_header")
+    }
+
+    pub fn parse(
+        layout: &Layout,
+        params: &[Expr],
+        operand: &Operand,
+    ) -> Result<HeaderRef, LoadError> {
+        if operand.kind == "header" {
+            return Ok(HeaderRef::Named(
+                layout.header_index(name(operand, "header")?)?,
+            ));
+        }
+        let value = unwrapped(operand);
+        let part = |name: &str| -> Result<Operand, LoadError> {
+            json::from_value("a header", value.get(name).unwrap_or(&Value::Null))
+        };
+        match value.get("op").and_then(Value::as_str) {
+            Some("dereference_header_stack" | "dereference_stack") => {
+                let stack = layout.stack_index(name(&part("left")?, "header_stack")?)?;
+                let index = Index::At(Box::new(Expr::parse(layout, params, &part("right")?)?));
+                Ok(HeaderRef::Element {
+                    stack,
+                    member: 0,
+                    index,
+                })
+            }
+            Some("access_union_header") => {
+                let union = UnionRef::parse(layout, params, &part("left")?)?;
+                let member = value.get("right").and_then(Value::as_u64);
+                let member = member
+                    .and_then(|m| usize::try_from(m).ok())
+                    .and_then(|m| union.member(layout, m));
+                member.ok_or_else(|| {
+                    LoadError::new("the BMv2 JSON is malformed: a union has no such member")
+                })
+            }
+            _ if value.get("type").and_then(Value::as_str) == Some("header") => {
+                HeaderRef::parse(layout, params, &json::from_value("a header", value)?)
+            }
+            _ => Err(LoadError::new(format!(
+                "an operand of kind {} where a header is expected is not supported",
+                operand.kind
+            ))),
+        }
+    }
+
+    /// A header with the layout of the one that is meant.
+    pub fn sample(&self, layout: &Layout) -> usize {
+        match self {
+            HeaderRef::Named(header) => *header,
+            HeaderRef::Element { stack, member, .. } => layout.stacks[*stack].header(0, *member),
+        }
+    }
+
+    /// Reads some slots of the header: `slot` is the place in [`HeaderRef::sample`].
+    fn load(&self, layout: &Layout, slot: Slot, width: u16, signed: bool) -> Expr {
+        match self {
+            HeaderRef::Named(_) => Expr::Load {
+                slot,
+                width,
+                signed,
+            },
+            HeaderRef::Element { stack, index, .. } => {
+                let stack = &layout.stacks[*stack];
+                Expr::Element(Element {
+                    next: stack.next,
+                    index: index.clone(),
+                    base: slot,
+                    stride: stack.stride,
+                    size: stack.size,
+                    width,
+                    signed,
+                })
+            }
+        }
+    }
+
+    pub fn valid(&self, layout: &Layout) -> Expr {
+        let slot = layout.headers[self.sample(layout)].valid;
+        Expr::ToBool(Box::new(self.load(layout, slot, 1, false)))
+    }
+
+    fn field(&self, layout: &Layout, field: &Field) -> Result<Expr, LoadError> {
+        if field.var {
+            return Err(LoadError::new(format!(
+                "the varbit field {} of a stack's element in an expression is not supported",
+                field.name
+            )));
+        }
+        Ok(self.load(layout, field.slot, field.width, field.signed))
+    }
+
+    /// A field by its number, as `access_field` has it; the number behind the
+    /// last one is the header's validity.
+    pub fn numbered(&self, layout: &Layout, number: u64) -> Result<Expr, LoadError> {
+        let header = &layout.headers[self.sample(layout)];
+        if number == header.fields.len() as u64 {
+            return Ok(self.load(layout, header.valid, 1, false));
+        }
+        let field = usize::try_from(number)
+            .ok()
+            .and_then(|n| header.fields.get(n));
+        let field = field.ok_or_else(|| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: header {} has no field number {number}",
+                header.name
+            ))
+        })?;
+        self.field(layout, field)
+    }
+
+    /// A field by its name, `$valid$` included.
+    pub fn named(&self, layout: &Layout, name: &str) -> Result<Expr, LoadError> {
+        let sample = &layout.headers[self.sample(layout)].name;
+        let (_, field) = layout.field(sample, name)?;
+        self.field(layout, &field)
+    }
+
+    /// Whether two headers are equal: both invalid, or both valid with the
+    /// same fields. To BMv2 invalid headers differ even from themselves.
+    pub fn same(&self, other: &HeaderRef, layout: &Layout) -> Result<Expr, LoadError> {
+        let (left, right) = (
+            &layout.headers[self.sample(layout)],
+            &layout.headers[other.sample(layout)],
+        );
+        if left.header_type != right.header_type {
+            return Err(LoadError::new(format!(
+                "the BMv2 JSON is malformed: {} and {} are compared and have different types",
+                left.name, right.name
+            )));
+        }
+        let (a, b) = (self.valid(layout), other.valid(layout));
+        let mut equal = and(a.clone(), b.clone());
+        for (x, y) in left.fields.iter().zip(&right.fields) {
+            let same = if x.var {
+                match (self, other) {
+                    (HeaderRef::Named(_), HeaderRef::Named(_)) => Expr::SameVar(x.slot, y.slot),
+                    _ => return Err(self.field(layout, x).map(|_| ()).unwrap_err()),
+                }
+            } else {
+                let (x, y) = (self.field(layout, x)?, other.field(layout, y)?);
+                Expr::Compare(Relation::Eq, Box::new(x), Box::new(y))
+            };
+            equal = and(equal, same);
+        }
+        Ok(if layout.quirks {
+            equal
+        } else {
+            let neither = and(not(a), not(b));
+            Expr::Or(Box::new(neither), Box::new(equal))
+        })
+    }
+}
+
+impl UnionRef {
+    fn is(operand: &Operand) -> bool {
+        let op = unwrapped(operand).get("op").and_then(Value::as_str);
+        operand.kind == "header_union" || op == Some("dereference_union_stack")
+    }
+
+    fn parse(layout: &Layout, params: &[Expr], operand: &Operand) -> Result<UnionRef, LoadError> {
+        if operand.kind == "header_union" {
+            return Ok(UnionRef::Named(
+                layout.union_index(name(operand, "header_union")?)?,
+            ));
+        }
+        let value = unwrapped(operand);
+        let part = |name: &str| -> Result<Operand, LoadError> {
+            json::from_value("a union", value.get(name).unwrap_or(&Value::Null))
+        };
+        match value.get("op").and_then(Value::as_str) {
+            Some("dereference_union_stack") => Ok(UnionRef::Element {
+                stack: layout.stack_index(name(&part("left")?, "header_union_stack")?)?,
+                index: Index::At(Box::new(Expr::parse(layout, params, &part("right")?)?)),
+            }),
+            _ => Err(LoadError::new(format!(
+                "an operand of kind {} where a union is expected is not supported",
+                operand.kind
+            ))),
+        }
+    }
+
+    fn members(&self, layout: &Layout) -> usize {
+        match self {
+            UnionRef::Named(union) => layout.unions[*union].headers.len(),
+            UnionRef::Element { stack, .. } => layout.stacks[*stack].per_element,
+        }
+    }
+
+    fn member(&self, layout: &Layout, member: usize) -> Option<HeaderRef> {
+        match self {
+            UnionRef::Named(union) => {
+                let header = layout.unions[*union].headers.get(member)?;
+                Some(HeaderRef::Named(*header))
+            }
+            UnionRef::Element { stack, index } => (member < layout.stacks[*stack].per_element)
+                .then(|| HeaderRef::Element {
+                    stack: *stack,
+                    member,
+                    index: index.clone(),
+                }),
+        }
+    }
+}
+
+/// `valid_union`: whether a member is valid.
+pub(super) fn union_valid(
+    layout: &Layout,
+    params: &[Expr],
+    operand: &Operand,
+) -> Result<Expr, LoadError> {
+    let union = UnionRef::parse(layout, params, operand)?;
+    let members = (0..union.members(layout)).filter_map(|m| union.member(layout, m));
+    let any = members
+        .map(|m| m.valid(layout))
+        .reduce(|a, b| Expr::Or(Box::new(a), Box::new(b)));
+    Ok(any.unwrap_or(Expr::Bool(false)))
+}
+
+/// `==` of headers or unions; `None` when the operands are neither.
+pub(super) fn same(
+    layout: &Layout,
+    params: &[Expr],
+    left: &Operand,
+    right: &Operand,
+) -> Result<Option<Expr>, LoadError> {
+    if HeaderRef::is(left) || HeaderRef::is(right) {
+        let left = HeaderRef::parse(layout, params, left)?;
+        let right = HeaderRef::parse(layout, params, right)?;
+        return left.same(&right, layout).map(Some);
+    }
+    if !UnionRef::is(left) && !UnionRef::is(right) {
+        return Ok(None);
+    }
+    let left = UnionRef::parse(layout, params, left)?;
+    let right = UnionRef::parse(layout, params, right)?;
+    if left.members(layout) != right.members(layout) {
+        return Err(LoadError::new(
+            "the BMv2 JSON is malformed: unions of different types are compared",
+        ));
+    }
+    let mut all: Option<Expr> = None;
+    for member in 0..left.members(layout) {
+        if let (Some(a), Some(b)) = (left.member(layout, member), right.member(layout, member)) {
+            let same = a.same(&b, layout)?;
+            // To BMv2 one valid and equal member makes unions equal.
+            all = Some(match all {
+                None => same,
+                Some(all) if layout.quirks => Expr::Or(Box::new(all), Box::new(same)),
+                Some(all) => and(all, same),
+            });
+        }
+    }
+    Ok(Some(all.unwrap_or(Expr::Bool(true))))
+}
+
+/// `stack_field`: a field of the last element that the parser filled.
+pub(super) fn last_field(layout: &Layout, value: &Value) -> Result<Expr, LoadError> {
+    let (stack, field): (String, String) = json::from_value("a stack's field", value)?;
+    let stack = layout.stack_index(&stack)?;
+    let header = HeaderRef::Element {
+        stack,
+        member: 0,
+        index: Index::Last,
+    };
+    header.named(layout, &field)
+}
+
+/// `union_stack_field`: a field of a member of the last union.
+pub(super) fn last_union_field(layout: &Layout, value: &Value) -> Result<Expr, LoadError> {
+    let (stack, member, field): (String, String, String) =
+        json::from_value("a union stack's field", value)?;
+    let stack = layout.stack_index(&stack)?;
+    let member = layout.stacks[stack]
+        .members
+        .iter()
+        .position(|m| *m == member);
+    let header = HeaderRef::Element {
+        stack,
+        member: member.ok_or_else(|| {
+            LoadError::new("the BMv2 JSON is malformed: a union has no such member")
+        })?,
+        index: Index::Last,
+    };
+    header.named(layout, &field)
+}
+
+fn and(a: Expr, b: Expr) -> Expr {
+    Expr::And(Box::new(a), Box::new(b))
+}
+
+fn not(a: Expr) -> Expr {
+    Expr::Negate(Box::new(a))
+}
+
+/// What p4c wrapped into expressions.
+fn unwrapped(operand: &Operand) -> &Value {
+    let mut value = &operand.value;
+    while value.get("type").and_then(Value::as_str) == Some("expression") {
+        match value.get("value") {
+            Some(inner) => value = inner,
+            None => break,
+        }
+    }
+    value
+}
+
+impl Emitter {
+    /// The number of an element, in a slot; past the end when there is none.
+    pub(super) fn element_index(&mut self, element: &Element) -> Result<Slot, LoadError> {
+        match &element.index {
+            // Of a negative number the low bits are past the end of any stack.
+            Index::At(index) => self.value(index),
+            Index::Last => {
+                if let Some(error) = self.stack_out_of_bounds {
+                    let good = self.label();
+                    self.push(Op::JumpIf {
+                        a: element.next,
+                        to: good.0,
+                    });
+                    let a = self.constant(error)?;
+                    self.push(Op::Fail { a });
+                    self.bind(good);
+                }
+                let d = self.temporary(1)?;
+                let one = self.constant(1)?;
+                self.push(Op::Sub {
+                    d,
+                    a: element.next,
+                    b: one,
+                    w: 64,
+                });
+                Ok(d)
+            }
+        }
+    }
+
+    /// An element's value as it is in its slots, in as many temporaries.
+    pub(super) fn load_element(&mut self, element: &Element) -> Result<Slot, LoadError> {
+        let index = self.element_index(element)?;
+        let d = self.temporary(usize::from(words(element.width)))?;
+        self.push(Op::LoadElement {
+            words: words(element.width) as u8,
+            d,
+            index,
+            base: element.base,
+            stride: element.stride,
+            size: element.size,
+        });
+        Ok(d)
+    }
+
+    fn store_element(&mut self, element: &Element, index: Slot, a: Slot) {
+        self.push(Op::StoreElement {
+            words: words(element.width) as u8,
+            a,
+            index,
+            base: element.base,
+            stride: element.stride,
+            size: element.size,
+        });
+    }
+}
+
+impl Lowering<'_> {
+    /// The field that an operand names, to write to. After the value is in
+    /// its place, [`Lowering::written`] must be called.
+    pub(super) fn target(
+        &mut self,
+        operand: &Operand,
+        params: &[Expr],
+    ) -> Result<Target, LoadError> {
+        if operand.kind == "field" {
+            let (header, name): (String, String) = json::from_value("a field", &operand.value)?;
+            let (header, field) = self.layout.field(&header, &name)?;
+            return Ok(Target {
+                field,
+                element: None,
+                raw: (!header.metadata).then_some(header.raw),
+            });
+        }
+        let expr = match operand.kind.as_str() {
+            "stack_field" => last_field(&self.layout, &operand.value)?,
+            _ => Expr::parse(&self.layout, params, operand)?,
+        };
+        let Expr::Element(element) = expr else {
+            return Err(LoadError::new(format!(
+                "an assignment to a target of kind {} is not supported",
+                operand.kind
+            )));
+        };
+        // The index is evaluated before the value, as P4 wants it.
+        let index = self.emitter.element_index(&element)?;
+        let kept = self.emitter.temporary(1)?;
+        self.emitter.push(Op::Mov { d: kept, a: index });
+        let element = Element {
+            index: Index::At(Box::new(Expr::Load {
+                slot: kept,
+                width: 64,
+                signed: false,
+            })),
+            ..element
+        };
+        let stack = self.layout.stacks.iter().find(|s| s.next == element.next);
+        let raw = stack.and_then(|stack| {
+            let own = stack.headers[..stack.per_element].iter();
+            own.map(|h| &self.layout.headers[*h])
+                .find(|h| (h.valid..h.valid + h.slots).contains(&element.base))
+                .map(|h| h.raw)
+        });
+        let raw = raw.ok_or_else(|| LoadError::new("a stack has no such element"))?;
+        let slot = self.emitter.load_element(&element)?;
+        let raw = Element {
+            base: raw,
+            width: 64,
+            signed: false,
+            ..element.clone()
+        };
+        Ok(Target {
+            field: Field {
+                name: operand.value.to_string(),
+                slot,
+                width: element.width,
+                signed: element.signed,
+                var: false,
+            },
+            element: Some((element, raw)),
+            raw: None,
+        })
+    }
+
+    /// The target's value is in its place: puts it where it belongs, and
+    /// notes that the header is no longer as received.
+    pub(super) fn written(&mut self, target: &Target) -> Result<(), LoadError> {
+        let zero = self.emitter.constant(0)?;
+        if let Some(raw) = target.raw {
+            self.emitter.push(Op::Mov { d: raw, a: zero });
+        }
+        if let Some((element, raw)) = &target.element {
+            let index = self.emitter.element_index(element)?;
+            self.emitter
+                .store_element(element, index, target.field.slot);
+            self.emitter.store_element(raw, index, zero);
+        }
+        Ok(())
+    }
+
+    /// Calls `act` for the header that is meant, whichever element it is.
+    pub(super) fn each_header(
+        &mut self,
+        header: &HeaderRef,
+        act: &mut dyn FnMut(&mut Self, usize) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        let (stack, member, index) = match header {
+            HeaderRef::Named(header) => return act(self, *header),
+            HeaderRef::Element {
+                stack,
+                member,
+                index,
+            } => (self.layout.stacks[*stack].clone(), *member, index.clone()),
+        };
+        let element = Element {
+            next: stack.next,
+            index,
+            base: stack.first(),
+            stride: stack.stride,
+            size: stack.size,
+            width: 1,
+            signed: false,
+        };
+        let a = self.emitter.element_index(&element)?;
+        let kept = self.emitter.temporary(1)?;
+        self.emitter.push(Op::Mov { d: kept, a });
+        let end = self.emitter.label();
+        for at in 0..stack.size {
+            let other = self.emitter.label();
+            let b = self.emitter.constant(u64::from(at))?;
+            self.emitter.push(Op::JumpNe {
+                a: kept,
+                b,
+                to: other.0,
+            });
+            act(self, stack.header(usize::from(at), member))?;
+            self.emitter.push(Op::Jump { to: end.0 });
+            self.emitter.bind(other);
+        }
+        self.emitter.bind(end);
+        Ok(())
+    }
+
+    /// A header became valid: the other members of its union are not any more.
+    pub(super) fn end_rivals(&mut self, header: usize) -> Result<(), LoadError> {
+        let zero = self.emitter.constant(0)?;
+        for rival in self.layout.headers[header].rivals.clone() {
+            self.emitter.push(Op::Mov { d: rival, a: zero });
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_header(
+        &mut self,
+        operand: &Operand,
+        params: &[Expr],
+    ) -> Result<(), LoadError> {
+        let header = HeaderRef::parse(&self.layout, params, operand)?;
+        self.each_header(&header, &mut |lowering, header| {
+            lowering.emitter.push(Op::AddHeader {
+                header: header as u16,
+            });
+            lowering.end_rivals(header)
+        })
+    }
+
+    pub(super) fn remove_header(
+        &mut self,
+        operand: &Operand,
+        params: &[Expr],
+    ) -> Result<(), LoadError> {
+        let header = HeaderRef::parse(&self.layout, params, operand)?;
+        self.each_header(&header, &mut |lowering, header| {
+            lowering.emitter.push(Op::RemoveHeader {
+                header: header as u16,
+            });
+            Ok(())
+        })
+    }
+
+    /// Validity, fields and the place of the unmodified bytes are copied.
+    pub(super) fn assign_header(
+        &mut self,
+        primitive: &Primitive,
+        params: &[Expr],
+    ) -> Result<(), LoadError> {
+        let [to, from] = primitive.parameters.as_slice() else {
+            return Err(malformed(primitive));
+        };
+        let to = HeaderRef::parse(&self.layout, params, to)?;
+        let from = HeaderRef::parse(&self.layout, params, from)?;
+        let sample = &self.layout.headers[from.sample(&self.layout)];
+        if self.layout.headers[to.sample(&self.layout)].header_type != sample.header_type {
+            return Err(malformed(primitive));
+        }
+        let (valid, slots) = (sample.valid, sample.slots);
+        if let (HeaderRef::Element { stack, index, .. }, HeaderRef::Named(_)) = (&from, &to) {
+            let stack = &self.layout.stacks[*stack];
+            let element = Element {
+                next: stack.next,
+                index: index.clone(),
+                base: valid,
+                stride: stack.stride,
+                size: stack.size,
+                width: 0,
+                signed: false,
+            };
+            let index = self.emitter.element_index(&element)?;
+            let words = u8::try_from(slots)
+                .map_err(|_| LoadError::new("a copy of a header with more than 253 fields"))?;
+            return self.each_header(&to, &mut |lowering, header| {
+                let d = lowering.layout.headers[header].valid;
+                lowering.emitter.push(Op::LoadElement {
+                    words,
+                    d,
+                    index,
+                    base: element.base,
+                    stride: element.stride,
+                    size: element.size,
+                });
+                lowering.header_assigned(header)
+            });
+        }
+        self.each_header(&from, &mut |lowering, from| {
+            lowering.each_header(&to, &mut |lowering, to| {
+                let (d, a) = (
+                    lowering.layout.headers[to].valid,
+                    lowering.layout.headers[from].valid,
+                );
+                lowering.emitter.push(Op::Copy { d, a, n: slots });
+                lowering.header_assigned(to)
+            })
+        })
+    }
+
+    /// A member of a union was assigned, and may be valid now.
+    fn header_assigned(&mut self, header: usize) -> Result<(), LoadError> {
+        if self.layout.headers[header].rivals.is_empty() {
+            return Ok(());
+        }
+        let invalid = self.emitter.label();
+        self.emitter.push(Op::JumpIfNot {
+            a: self.layout.headers[header].valid,
+            to: invalid.0,
+        });
+        self.end_rivals(header)?;
+        self.emitter.bind(invalid);
+        Ok(())
+    }
+
+    /// `assign_union`: member by member.
+    pub(super) fn assign_union(
+        &mut self,
+        primitive: &Primitive,
+        params: &[Expr],
+    ) -> Result<(), LoadError> {
+        let [to, from] = primitive.parameters.as_slice() else {
+            return Err(malformed(primitive));
+        };
+        let to = UnionRef::parse(&self.layout, params, to)?;
+        let from = UnionRef::parse(&self.layout, params, from)?;
+        let members = to.members(&self.layout);
+        if members != from.members(&self.layout) {
+            return Err(malformed(primitive));
+        }
+        for member in 0..members {
+            let (Some(to), Some(from)) = (
+                to.member(&self.layout, member),
+                from.member(&self.layout, member),
+            ) else {
+                return Err(malformed(primitive));
+            };
+            self.each_header(&from, &mut |lowering, from| {
+                lowering.each_header(&to, &mut |lowering, to| {
+                    let (to, from) = (&lowering.layout.headers[to], &lowering.layout.headers[from]);
+                    if to.header_type != from.header_type {
+                        return Err(malformed(primitive));
+                    }
+                    let (d, a, n) = (to.valid, from.valid, to.slots);
+                    lowering.emitter.push(Op::Copy { d, a, n });
+                    Ok(())
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// `assign_header_stack` and `assign_union_stack`: one copy.
+    pub(super) fn assign_stack(
+        &mut self,
+        primitive: &Primitive,
+        kind: &str,
+    ) -> Result<(), LoadError> {
+        let [to, from] = primitive.parameters.as_slice() else {
+            return Err(malformed(primitive));
+        };
+        let to = self.layout.stack_index(name(to, kind)?)?;
+        let from = self.layout.stack_index(name(from, kind)?)?;
+        let (to, from) = (&self.layout.stacks[to], &self.layout.stacks[from]);
+        let types = |headers: &[usize]| -> Vec<&str> {
+            let types = headers.iter().map(|h| &self.layout.headers[*h].header_type);
+            types.map(String::as_str).collect()
+        };
+        if to.size != from.size || types(&to.headers) != types(&from.headers) {
+            return Err(malformed(primitive));
+        }
+        self.emitter.push(Op::Copy {
+            d: to.next,
+            a: from.next,
+            n: to.slots,
+        });
+        Ok(())
+    }
+
+    /// `push` and `pop`.
+    pub(super) fn shift_stack(&mut self, primitive: &Primitive) -> Result<(), LoadError> {
+        let [stack, by] = primitive.parameters.as_slice() else {
+            return Err(malformed(primitive));
+        };
+        let index = match stack.kind.as_str() {
+            "header_union_stack" => self
+                .layout
+                .stack_index(name(stack, "header_union_stack")?)?,
+            _ => self.layout.stack_index(name(stack, "header_stack")?)?,
+        };
+        let by = Expr::parse(&self.layout, &[], by)?;
+        let by = by.as_constant().ok_or_else(|| {
+            LoadError::new(format!(
+                "{} by a number that is not constant is not supported",
+                primitive.op
+            ))
+        })?;
+        let by = u16::try_from(by).unwrap_or(u16::MAX);
+        let of = &self.layout.stacks[index];
+        let (stack, next, slots) = (index as u16, of.next, of.slots);
+        self.emitter.push(if primitive.op == "push" {
+            Op::Push {
+                stack,
+                next,
+                slots,
+                by,
+            }
+        } else {
+            Op::Pop {
+                stack,
+                next,
+                slots,
+                by,
+            }
+        });
+        Ok(())
+    }
+}
+
+/// `last_stack_index`: 2^64 - 1 below an empty stack's first element in BMv2,
+/// which is -1 wherever it is cut to a width.
+pub(super) fn last_index(layout: &Layout, operand: &Operand) -> Result<Expr, LoadError> {
+    let stack = &layout.stacks[stack_of(layout, operand)?];
+    let next = Expr::Load {
+        slot: stack.next,
+        width: 32,
+        signed: false,
+    };
+    Ok(Expr::Arith(
+        Arith::Sub,
+        Box::new(next),
+        Box::new(Expr::constant(1)),
+    ))
+}
+
+/// `size_stack`.
+pub(super) fn stack_size(layout: &Layout, operand: &Operand) -> Result<Expr, LoadError> {
+    let stack = &layout.stacks[stack_of(layout, operand)?];
+    Ok(Expr::constant(u128::from(stack.size)))
+}
+
+fn stack_of(layout: &Layout, operand: &Operand) -> Result<usize, LoadError> {
+    match operand.kind.as_str() {
+        "header_union_stack" => layout.stack_index(name(operand, "header_union_stack")?),
+        _ => layout.stack_index(name(operand, "header_stack")?),
+    }
+}
