@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bare forwarder between two interfaces: the same sockets and batches as the
-//! switch, and nothing in between. What any switch over AF_PACKET can reach.
+//! A bare forwarder between two interfaces: the same sockets, batches and
+//! scheduling as the switch, and nothing in between. What any switch over
+//! AF_PACKET can reach.
 
 use crate::packet_socket::{BATCH, PacketSocket, ReceiveBatch, Received, SendBatch};
 use crate::ports;
+use crate::scheduling;
+use crate::switch::NICE;
 use crate::wait::{PollSet, Signals};
 use std::io::Write;
 use std::os::fd::AsRawFd;
+use tracing::warn;
 
 fn pass(from: &PacketSocket, to: &PacketSocket, batch: &mut ReceiveBatch, out: &mut SendBatch) {
     let Ok(count) = from.receive(batch, BATCH) else {
@@ -33,6 +37,10 @@ pub fn run(first: &str, second: &str) -> Result<(), String> {
     let second = ports::open(second)?;
     let mut poll = PollSet::new([first.as_raw_fd(), second.as_raw_fd(), signals.as_raw_fd()]);
     let (mut batch, mut out) = (ReceiveBatch::default(), SendBatch::default());
+    scheduling::exact_timers();
+    if let Err(error) = scheduling::nice(NICE) {
+        warn!("no nice {NICE}: {error}");
+    }
     println!("docsis-switch forward: ready");
     let _ = std::io::stdout().flush();
     loop {

@@ -19,7 +19,7 @@ use v1model::Program;
 
 /// Nice value of the thread that forwards: a switch that waits for a processor
 /// while others compute is late, and lateness costs rate.
-const NICE: i32 = -20;
+pub const NICE: i32 = -20;
 
 /// A file of the command line: its bytes.
 ///

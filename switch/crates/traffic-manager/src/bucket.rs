@@ -82,6 +82,12 @@ impl Bucket {
         }
     }
 
+    /// Whether tokens for `bytes` take longer than `ns` to come.
+    #[must_use]
+    pub fn earns_slower_than(&self, bytes: u64, ns: u64) -> bool {
+        self.rate != 0 && cost(bytes) > u128::from(self.rate) * u128::from(ns)
+    }
+
     /// Spends `bytes` that [`Bucket::ready_at`] allows at `now`.
     pub fn spend(&mut self, now: u64, bytes: u64) {
         if self.rate != 0 {
@@ -167,6 +173,14 @@ mod tests {
         let at = bucket.ready_at(100).unwrap();
         assert_eq!(at, 7 + 266_666_666_667);
         assert!(bucket.tokens(at - 1) < cost(100) && bucket.tokens(at) >= cost(100));
+    }
+
+    #[test]
+    fn tells_a_pace_that_matters() {
+        let bucket = Bucket::new(0, 8_000_000_000, 1522, 0); // a byte a nanosecond
+        assert!(!bucket.earns_slower_than(1000, 1000));
+        assert!(bucket.earns_slower_than(1001, 1000));
+        assert!(!Bucket::new(0, 0, 1522, 0).earns_slower_than(1_000_000, 0));
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub struct Offer {
     /// False for a port's own queue.
     pub shaped: bool,
     /// Tokens, not the frames' arrival, decide when the queue's frames leave:
-    /// it has waited for them since it was last empty.
+    /// it has waited for them since it was last empty, and they come slowly
+    /// enough for the moment to matter (2 us a frame and more).
     pub paced: bool,
     /// What stays in the queue behind it.
     pub left: Traffic,
@@ -198,7 +199,7 @@ impl<T> TrafficManager<T> {
         let at = queue.ready_at(len).unwrap_or(0);
         if at > now {
             queue.standing = Standing::Waiting(at);
-            queue.waited = true;
+            queue.waited |= queue.is_paced(now, len);
             self.timers.push(Reverse((at, Timer::Queue(slot))));
             return;
         }

@@ -6,6 +6,11 @@ use crate::config::{PEAK_BURST, QueueId, ServiceFlowConfig, ServiceFlowState, Tr
 use crate::round_robin::Turn;
 use std::collections::VecDeque;
 
+/// Nanoseconds below which nobody can tell frames apart: to hand one to an
+/// interface takes longer. Frames for which tokens come faster are not sent
+/// one by one.
+const INSTANT: u64 = 2_000;
+
 /// Why a queue is, or is not, in its port's round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -29,7 +34,7 @@ pub(crate) struct Queue<T> {
     pub(crate) head_length: Option<u32>,
     pub(crate) standing: Standing,
     pub(crate) turn: Turn,
-    /// Has been short of tokens since it was last empty.
+    /// Has been short of tokens, at a pace that matters, since it was last empty.
     pub(crate) waited: bool,
     sustained: Bucket,
     peak: Bucket,
@@ -109,6 +114,15 @@ impl<T> Queue<T> {
                 .ready_at(bytes)?
                 .max(self.peak.ready_at(bytes)?),
         )
+    }
+
+    /// Whether tokens for a frame of `len` bytes, for which it waits at `now`,
+    /// take longer to come than [`INSTANT`].
+    pub(crate) fn is_paced(&self, now: u64, len: u32) -> bool {
+        let bytes = u64::from(len);
+        let waits = self.sustained.ready_at(bytes).is_none_or(|at| at > now);
+        let bucket = if waits { &self.sustained } else { &self.peak };
+        bucket.earns_slower_than(bytes, INSTANT)
     }
 
     pub(crate) fn depth(&self) -> Traffic {
