@@ -43,6 +43,30 @@ pub enum Command {
         /// The other.
         second: String,
     },
+    /// Run tests in p4c's simple test format, without interfaces and in no time;
+    /// exits 0 when all pass, 1 when one does not, 2 when a file cannot be read.
+    Stf(StfArgs),
+}
+
+/// Options of `stf`.
+#[derive(Debug, Args)]
+pub struct StfArgs {
+    /// A program as p4c compiled it and its test, again and again; or folders
+    /// in which both have the same name.
+    #[arg(required = true, value_name = "PROGRAM.json TEST.stf")]
+    pub files: Vec<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// The port of packet-in and packet-out; a port like others in a test.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=511))]
+    pub cpu_port: Option<u16>,
+    /// The egress_spec that means "drop".
+    #[arg(long, default_value_t = 511, value_parser = clap::value_parser!(u16).range(1..=511))]
+    pub drop_port: u16,
+    /// Determines what programs draw at random.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
 }
 
 /// What `bench` measures.

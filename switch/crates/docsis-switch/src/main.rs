@@ -15,6 +15,7 @@ mod provision;
 mod run;
 mod scheduling;
 mod server;
+mod stf;
 mod switch;
 #[cfg(test)]
 mod veth_tests;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let result = match cli.command {
+        Some(Command::Stf(options)) => return stf::run(&options),
         Some(Command::Forward { first, second }) => {
             logging::start(None, None, false).and_then(|()| forward::run(&first, &second))
         }
