@@ -2,11 +2,11 @@
 //! `docsis-switch stf`: runs tests in p4c's simple test format.
 
 use crate::cli::StfArgs;
+use ::stf::Outcome;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use ::stf::Outcome;
 use v1model::Program;
 
 /// Something could not be read.
@@ -55,7 +55,11 @@ pub fn run(args: &StfArgs) -> ExitCode {
     }
     if args.json {
         // One test gives one object, as many give a list.
-        let one = if pairs.len() == 1 { results.pop() } else { None };
+        let one = if pairs.len() == 1 {
+            results.pop()
+        } else {
+            None
+        };
         println!("{}", one.unwrap_or(Value::Array(results)));
     } else if pairs.len() > 1 {
         println!("{passed} of {} tests passed", pairs.len());

@@ -7,8 +7,8 @@ use crate::parse::{Error, small};
 use crate::script::*;
 use std::collections::BTreeMap;
 use v1model::{
-    ActionCall, ActionId, ControlError, CounterData, CounterId, EntryKey, KeySchema, Match,
-    MatchKind, Pipeline, Program, RegisterId, Replica, TableId,
+    ActionCall, ActionId, ControlError, CounterData, CounterId, EntryKey, EntryOptions, KeySchema,
+    Match, MatchKind, MeterConfig, MeterId, Pipeline, Program, RegisterId, Replica, TableId,
 };
 
 /// BMv2's driver turns a test's priority into this minus it, where low wins.
@@ -43,7 +43,6 @@ impl Control {
         statement: &Statement,
     ) -> Result<(), Error> {
         let line = statement.line;
-        let _ = now;
         let whole_line = |e: ControlError| Error {
             line,
             column: 0,
@@ -60,7 +59,9 @@ impl Control {
                 let id = find_table(pipeline.program(), table)?;
                 let key = entry_key(pipeline.program(), id, priority.as_ref(), key)?;
                 let call = action_call(pipeline.program(), id, call)?;
-                pipeline.insert(id, &key, &call).map_err(whole_line)?;
+                pipeline
+                    .insert(now, id, &key, &call.into(), &EntryOptions::default())
+                    .map_err(whole_line)?;
                 self.added.entry(id).or_default().push(key.clone());
                 if let Some(handle) = handle {
                     self.handles.insert(handle.text.clone(), (id, key));
@@ -69,7 +70,9 @@ impl Control {
             Command::SetDefault { table, call } => {
                 let id = find_table(pipeline.program(), table)?;
                 let call = action_call(pipeline.program(), id, call)?;
-                pipeline.set_default(id, Some(&call)).map_err(whole_line)?;
+                pipeline
+                    .set_default(id, Some(&call.into()))
+                    .map_err(whole_line)?;
             }
             Command::RemoveAll => remove_all(pipeline).map_err(whole_line)?,
             Command::CounterRead { counter, index } => {
@@ -119,6 +122,31 @@ impl Control {
             Command::RegisterReset { register } => {
                 let id = find_register(pipeline.program(), register)?;
                 pipeline.set_register(id, None, 0).map_err(whole_line)?;
+            }
+            Command::MeterSetRates {
+                meter,
+                index,
+                rates,
+            } => {
+                let id = find_meter(pipeline.program(), meter)?;
+                let index = index.as_ref().map(as_index).transpose()?;
+                pipeline
+                    .set_meter(id, index, Some(meter_config(meter, rates)?))
+                    .map_err(whole_line)?;
+            }
+            Command::MeterGetRates { meter, index } => {
+                let id = find_meter(pipeline.program(), meter)?;
+                let at = as_index(index)?;
+                let config = pipeline.meter(id, at).map_err(whole_line)?;
+                let name = &pipeline.program().meters()[id.0 as usize].name;
+                let text = match config {
+                    Some(c) => format!(
+                        "{name}[{at}] = {}:{} {}:{}, in units per second",
+                        c.cir, c.cburst, c.pir, c.pburst
+                    ),
+                    None => format!("{name}[{at}] is not configured"),
+                };
+                self.note(line, text);
             }
             Command::GroupCreate { group } => {
                 let number = narrow(group, "multicast group", u32::from(u16::MAX))?;
@@ -327,6 +355,35 @@ fn find_register(program: &Program, name: &Name) -> Result<RegisterId, Error> {
         name,
         registers.map(|(n, r)| (RegisterId(n as u32), r.name.as_str())),
     )
+}
+
+fn find_meter(program: &Program, name: &Name) -> Result<MeterId, Error> {
+    let meters = program.meters().iter().enumerate();
+    resolve(
+        "meter",
+        name,
+        meters.map(|(n, m)| (MeterId(n as u32), m.name.as_str())),
+    )
+}
+
+/// Rates are per microsecond in a test and per second in a meter.
+fn meter_config(meter: &Name, rates: &[MeterRate]) -> Result<MeterConfig, Error> {
+    let [committed, peak] = rates else {
+        return Err(names::at(
+            meter,
+            format!(
+                "a meter has two rates, committed and peak, not {}",
+                rates.len()
+            ),
+        ));
+    };
+    let per_second = |rate: &MeterRate| (rate.per_microsecond * 1e6).round() as u64;
+    Ok(MeterConfig {
+        cir: per_second(committed),
+        cburst: committed.burst,
+        pir: per_second(peak),
+        pburst: peak.burst,
+    })
 }
 
 // --- values ----------------------------------------------------------------

@@ -190,7 +190,10 @@ fn describe(out: &mut String, name: &str, failure: &Failure) -> std::fmt::Result
             expected,
             ..
         } => {
-            writeln!(out, "{name}:{line}: frame {number} of port {port} is missing")?;
+            writeln!(
+                out,
+                "{name}:{line}: frame {number} of port {port} is missing"
+            )?;
             if expected.is_empty() {
                 writeln!(out, "  expected  any frame")
             } else {
@@ -220,7 +223,14 @@ fn describe(out: &mut String, name: &str, failure: &Failure) -> std::fmt::Result
                 d.digits.first().map_or(0, |at| at / 2),
                 d.packet_line
             )?;
-            rows(out, "expected", &d.expected, "received", &d.received, &d.digits)
+            rows(
+                out,
+                "expected",
+                &d.expected,
+                "received",
+                &d.received,
+                &d.digits,
+            )
         }
     }
 }
@@ -239,7 +249,11 @@ fn rows(
     for start in (0..end).step_by(DIGITS) {
         let offset = start / 2;
         if marks.is_empty() || second.is_empty() {
-            writeln!(out, "  {first:9} {offset:4}  {}", spaced(upper, start, DIGITS))?;
+            writeln!(
+                out,
+                "  {first:9} {offset:4}  {}",
+                spaced(upper, start, DIGITS)
+            )?;
             continue;
         }
         let range = start..start + DIGITS;
@@ -252,7 +266,11 @@ fn rows(
         }
         let mut row = String::new();
         for at in range {
-            row.push(if marks.binary_search(&at).is_ok() { '^' } else { ' ' });
+            row.push(if marks.binary_search(&at).is_ok() {
+                '^'
+            } else {
+                ' '
+            });
             if at % 2 == 1 {
                 row.push(' ');
             }

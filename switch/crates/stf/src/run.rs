@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::outcome::{Failure, Note, Outcome, difference, hex, pattern_text};
 use crate::parse::Error;
 use crate::script::{Command, Script};
-use device::{Device, DeviceConfig, Output};
+use device::{Device, DeviceConfig, ModelKind, Output};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use v1model::Program;
@@ -116,6 +116,8 @@ impl Run {
             cpu_port: options.cpu_port,
             drop_port: options.drop_port,
             seed: options.seed,
+            // Depths in packets, whatever metadata the program has.
+            traffic_manager: ModelKind::Bmv2 { priorities: 1 },
         });
         // Egress runs for every port, as in BMv2; what leaves through a port
         // that is not there is lost after it.
@@ -199,9 +201,9 @@ impl Run {
                 let Some(pipeline) = self.device.pipeline() else {
                     return Ok(());
                 };
-                let wrong =
-                    self.control
-                        .check_counter(pipeline, counter, index, check.as_ref())?;
+                let wrong = self
+                    .control
+                    .check_counter(pipeline, counter, index, check.as_ref())?;
                 if let Some(message) = wrong {
                     outcome.failures.push(Failure::Check(Error {
                         line,
