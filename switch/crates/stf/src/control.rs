@@ -228,11 +228,17 @@ impl Control {
             return Ok(None);
         };
         let wanted = number.literal.value.unwrap_or(u128::MAX);
-        let (have, unit) = match unit {
-            CounterUnit::Packets => (data.packets, "packets"),
-            CounterUnit::Bytes => (data.bytes, "bytes"),
+        let (have, with_fcs, unit) = match unit {
+            CounterUnit::Packets => (data.packets, data.packets, "packets"),
+            // Tests written for hardware count the FCS of each packet too.
+            CounterUnit::Bytes => {
+                let fcs = data.packets.saturating_mul(4);
+                (data.bytes, data.bytes.saturating_add(fcs), "bytes")
+            }
         };
-        let holds = comparison.holds(u128::from(have), wanted);
+        let holds = [have, with_fcs]
+            .into_iter()
+            .any(|have| comparison.holds(u128::from(have), wanted));
         Ok((!holds).then(|| {
             format!(
                 "{text} has {have} {unit}, which is not {} {wanted}",
