@@ -22,8 +22,8 @@ from typing import Any
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import P4SRC
 
-PROGRAMS = ("cm", "cmts")
-"""Top files p4src/<name>.p4, each compiled to <name>.json and <name>.p4info.txtpb."""
+_TOP_FOLDERS = (".", "bench")
+"""Folders of p4src/ whose .p4 files are programs; others are included by them."""
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:\.\d+)?")
 # Declarations of v1model.p4 and core.p4 carry the path of the compiler's
@@ -68,9 +68,15 @@ def hashes(files: Iterable[Path], base: Path) -> dict[str, str]:
     return {p.relative_to(base).as_posix(): sha256(p) for p in files}
 
 
-def output_names() -> list[str]:
+def programs(p4src: Path = P4SRC) -> list[str]:
+    """Every program p4src/<name>.p4, compiled to <name>.json and <name>.p4info.txtpb."""
+    tops = [p for folder in _TOP_FOLDERS for p in sorted((p4src / folder).glob("*.p4"))]
+    return [p.relative_to(p4src).with_suffix("").as_posix() for p in tops]
+
+
+def output_names(p4src: Path = P4SRC) -> list[str]:
     """File names that a compilation leaves in the build folder."""
-    return [f"{program}{ext}" for program in PROGRAMS for ext in (".json", ".p4info.txtpb")]
+    return [f"{program}{ext}" for program in programs(p4src) for ext in (".json", ".p4info.txtpb")]
 
 
 def compile_programs(compiler: Compiler, out_dir: Path, p4src: Path = P4SRC) -> None:
@@ -83,14 +89,19 @@ def compile_programs(compiler: Compiler, out_dir: Path, p4src: Path = P4SRC) -> 
         TestbedError: the compiler failed (its messages are in the error) or
             the output names an absolute path.
     """
-    for program in PROGRAMS:
+    for program in programs(p4src):
+        (out_dir / program).parent.mkdir(exist_ok=True)
         # p4c tells the P4Info's format from the suffix, and older versions
         # do not know .txtpb.
         p4info = out_dir / f"{program}.p4info.txt"
         code = out_dir / f"{program}.json"
         arguments = ["--std", "p4-16", "--p4runtime-files", str(p4info), f"{program}.p4"]
         if compiler.command.name == "p4c":
-            arguments = ["--target", "bmv2", "--arch", "v1model", "-o", str(out_dir), *arguments]
+            arguments = [
+                *("--target", "bmv2", "--arch", "v1model"),
+                *("-o", str(code.parent)),
+                *arguments,
+            ]
         else:
             arguments = ["--arch", "v1model", "-o", str(code), *arguments]
         result = subprocess.run(
@@ -139,12 +150,13 @@ def build(p4src: Path = P4SRC) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch)
         compile_programs(compiler, out, p4src)
-        for name in output_names():
+        for name in output_names(p4src):
+            (build_dir / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(out / name, build_dir / name)
     manifest = {
         "p4c": compiler.version,
         "sources_sha256": hashes(sources(p4src), p4src),
-        "outputs_sha256": hashes((build_dir / name for name in output_names()), build_dir),
+        "outputs_sha256": hashes((build_dir / name for name in output_names(p4src)), build_dir),
     }
     (build_dir / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     return manifest
@@ -169,7 +181,7 @@ def staleness(p4src: Path = P4SRC) -> list[str]:
         for name, digest in found.items()
         if name in recorded_sources and recorded_sources[name] != digest
     ]
-    for name in output_names():
+    for name in output_names(p4src):
         output = p4src / "build" / name
         if not output.is_file():
             problems.append(f"p4src/build/{name} is missing")
@@ -215,7 +227,7 @@ def check(p4src: Path = P4SRC) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch)
         compile_programs(compiler, out, p4src)
-        for name in output_names():
+        for name in output_names(p4src):
             if sha256(out / name) != sha256(p4src / "build" / name):
                 raise TestbedError(
                     f"p4src/build/{name} differs from what p4c {compiler.version} makes "

@@ -34,7 +34,8 @@ def p4src(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small p4src/ and a fake p4c-bm2-ss as the only compiler on PATH."""
     source = tmp_path / "p4src"
     (source / "include").mkdir(parents=True)
-    for name in ("cm.p4", "cmts.p4", "include/types.p4"):
+    (source / "bench").mkdir()
+    for name in ("cm.p4", "cmts.p4", "bench/l2.p4", "include/types.p4"):
         (source / name).write_text(f"// {name}\n")
     binaries = tmp_path / "bin"
     binaries.mkdir()
@@ -50,8 +51,14 @@ def test_build_records_sources_and_outputs(p4src: Path) -> None:
     p4build.build(p4src)
     manifest = json.loads((p4src / "build" / "manifest.json").read_text())
     assert manifest["p4c"] == "1.2.4.4"
-    assert set(manifest["sources_sha256"]) == {"cm.p4", "cmts.p4", "include/types.p4"}
-    assert set(manifest["outputs_sha256"]) == set(p4build.output_names())
+    assert set(manifest["sources_sha256"]) == {
+        "cm.p4",
+        "cmts.p4",
+        "bench/l2.p4",
+        "include/types.p4",
+    }
+    assert "bench/l2.json" in manifest["outputs_sha256"]
+    assert set(manifest["outputs_sha256"]) == set(p4build.output_names(p4src))
     assert p4build.staleness(p4src) == []
     assert "reproduces" in p4build.check(p4src)
 

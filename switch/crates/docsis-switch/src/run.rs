@@ -46,7 +46,12 @@ impl Shell {
     fn drain_close(&mut self) {
         let mut now = self.clock.now();
         let end = now + CLOSE_FOR;
-        while now < end && self.device.next_deadline().is_some_and(|at| at < now + CLOSE) {
+        while now < end
+            && self
+                .device
+                .next_deadline()
+                .is_some_and(|at| at < now + CLOSE)
+        {
             self.device.step(now, &mut self.ports);
             now = self.clock.now();
         }
