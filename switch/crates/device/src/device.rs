@@ -2,6 +2,7 @@
 //! Receive, ingress, queue, egress, send.
 
 use crate::counters::DeviceCounters;
+use crate::digest::DigestConfig;
 use crate::output::Output;
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +10,9 @@ use traffic_manager::{
     Commit, ConfigError, Configuration, DelayLines, Destination, Model, ModelKind,
     PacketQueueState, Place, PortState, ServiceFlowState, Slot, Traffic,
 };
-use v1model::{EgressMetadata, EgressVerdict, IngressVerdict, Packet, Pipeline, Program, Replica};
+use v1model::{
+    DigestId, EgressFate, EgressMetadata, Fate, InstanceType, Packet, Pipeline, Program, Replica,
+};
 
 /// What a device is started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +59,7 @@ pub struct TrafficManagerState {
 struct Queued {
     packet: Packet,
     rid: u16,
-    replicated: bool,
+    instance_type: InstanceType,
     /// Egress has run: the packet's buffer is the frame to send, and it waits
     /// for the tokens that egress made it need more of.
     done: bool,
@@ -276,6 +279,28 @@ impl Device {
         &self.counters
     }
 
+    // --- digests -----------------------------------------------------------
+
+    /// Switches a digest on, or changes it; `None` switches it off. All are off
+    /// when a program is loaded.
+    pub fn configure_digest(&mut self, now: u64, digest: DigestId, config: Option<DigestConfig>) {
+        let _ = (now, digest, config);
+    }
+
+    /// How a digest is sent; `None` when it is off.
+    #[must_use]
+    pub fn digest_config(&self, digest: DigestId) -> Option<DigestConfig> {
+        let _ = digest;
+        None
+    }
+
+    /// The controller has taken a list of digests. False: there is none that
+    /// waits for it.
+    pub fn ack_digest(&mut self, now: u64, digest: DigestId, list_id: u64) -> bool {
+        let _ = (now, digest, list_id);
+        false
+    }
+
     // --- packets -----------------------------------------------------------
 
     /// A frame came from a port's wire.
@@ -333,21 +358,21 @@ impl Device {
             return;
         };
         let mut packet = self.packets.pop().unwrap_or_default();
-        match pipeline.ingress(now, port, frame, &mut packet) {
-            IngressVerdict::Drop => {
+        match pipeline.ingress(now, port, frame, &mut packet).fate {
+            Fate::Drop | Fate::Resubmit => {
                 self.counters.ingress_dropped.count(frame.len());
                 recycle(&mut self.packets, packet);
             }
-            IngressVerdict::Unicast { port } => {
+            Fate::Unicast { port } => {
                 let queued = Queued {
                     packet,
                     rid: 0,
-                    replicated: false,
+                    instance_type: InstanceType::Normal,
                     done: false,
                 };
                 self.enqueue(now, port, queued);
             }
-            IngressVerdict::Multicast { group } => {
+            Fate::Multicast { group } => {
                 self.replicas.clear();
                 self.replicas
                     .extend_from_slice(pipeline.multicast().replicas(u32::from(group)));
@@ -374,7 +399,7 @@ impl Device {
         let queued = Queued {
             packet,
             rid: replica.instance,
-            replicated: true,
+            instance_type: InstanceType::Replication,
             done: false,
         };
         self.enqueue(now, replica.port, queued);
@@ -491,11 +516,12 @@ impl Device {
             let metadata = EgressMetadata {
                 port: offer.queue.port,
                 rid: queued.rid,
-                replicated: queued.replicated,
+                instance_type: queued.instance_type,
                 deq_qdepth: offer.left.frames as u32,
+                queue: 0,
             };
             let verdict = pipeline.egress(now, &metadata, &mut queued.packet, &mut self.out);
-            if verdict == EgressVerdict::Drop {
+            if verdict.fate != EgressFate::Send {
                 let len = queued.packet.received().len();
                 if !offer.shaped {
                     self.counters.egress_dropped.count(len);

@@ -2,10 +2,11 @@
 //! How other threads reach a device: closures that its own thread runs between
 //! packets. All that one closure does is atomic for the data plane.
 
-use crate::Device;
+use crate::{Device, DigestList};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
+use v1model::{TableEntry, TableId};
 
 type Request = Box<dyn FnOnce(&mut Device, u64) + Send>;
 
@@ -109,43 +110,60 @@ impl Requests {
     }
 }
 
-/// Frames for the controller, packet-in header in front.
-pub type PacketIns = mpsc::Receiver<Vec<u8>>;
-
-/// The device's end of [`PacketIns`].
-#[derive(Debug, Clone)]
-pub struct PacketInSender {
-    queue: mpsc::Sender<Vec<u8>>,
+/// What a device tells the controller.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A frame that left through the CPU port, packet-in header in front.
+    PacketIn(Vec<u8>),
+    /// Digests, to be acknowledged with [`Device::ack_digest`].
+    Digests(DigestList),
+    /// Table entries that nothing has matched for their idle timeout.
+    IdleTimeouts(Vec<(TableId, TableEntry)>),
 }
 
-impl PacketInSender {
+/// What a device tells the controller, in order.
+pub type Events = mpsc::Receiver<Event>;
+
+/// The device's end of [`Events`]. It never blocks.
+#[derive(Debug, Clone)]
+pub struct EventSender {
+    queue: mpsc::Sender<Event>,
+}
+
+impl EventSender {
     /// Hands over a frame; false when the queue is full or nobody reads it.
     #[must_use]
-    pub fn send(&self, frame: &[u8]) -> bool {
+    pub fn packet_in(&self, frame: &[u8]) -> bool {
         match self.queue.try_reserve() {
             Ok(place) => {
-                place.send(frame.to_vec());
+                place.send(Event::PacketIn(frame.to_vec()));
                 true
             }
             Err(_) => false,
         }
     }
+
+    /// Hands over an event; false when the queue is full or nobody reads it.
+    #[must_use]
+    pub fn send(&self, event: Event) -> bool {
+        self.queue.try_send(event).is_ok()
+    }
 }
 
 /// Requests that may wait for a device's thread.
 pub const REQUESTS: usize = 256;
-/// Packet-ins that may wait for the server.
-pub const PACKET_INS: usize = 4096;
+/// Events that may wait for the server.
+pub const EVENTS: usize = 4096;
 
-/// Both ends of a device's requests and packet-ins. `wake` is called after each
+/// Both ends of a device's requests and events. `wake` is called after each
 /// request, to end the sleep of the device's thread.
 pub fn channel(
     device_id: u64,
     cpu_port: Option<u16>,
     wake: impl Fn() + Send + Sync + 'static,
-) -> (DeviceHandle, Requests, PacketInSender, PacketIns) {
+) -> (DeviceHandle, Requests, EventSender, Events) {
     let (requests, queue) = mpsc::channel(REQUESTS);
-    let (packet_in, packet_ins) = mpsc::channel(PACKET_INS);
+    let (sender, events) = mpsc::channel(EVENTS);
     let handle = DeviceHandle {
         device_id,
         cpu_port,
@@ -155,7 +173,7 @@ pub fn channel(
     (
         handle,
         Requests { queue },
-        PacketInSender { queue: packet_in },
-        packet_ins,
+        EventSender { queue: sender },
+        events,
     )
 }

@@ -9,12 +9,14 @@
 
 mod counters;
 mod device;
+mod digest;
 pub mod handle;
 mod output;
 
 pub use counters::DeviceCounters;
 pub use device::{Device, DeviceConfig, TrafficManagerState};
-pub use handle::{DeviceGone, DeviceHandle};
+pub use digest::{DigestConfig, DigestList};
+pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use output::Output;
 pub use traffic_manager::{
     ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueConfig, PacketQueueState,

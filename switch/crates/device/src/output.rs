@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where frames go that leave a device.
 
+use crate::handle::Event;
+
 /// The device's way out; implemented by the shell and by tests.
 pub trait Output {
     /// A frame leaves through a port. `paced` frames are of a service flow that
@@ -11,4 +13,11 @@ pub trait Output {
     /// A frame leaves through the CPU port, packet-in header in front. False:
     /// nobody took it, and the device counts it as dropped.
     fn packet_in(&mut self, now_ns: u64, frame: &[u8]) -> bool;
+
+    /// Digests or idle timeouts for the controller; frames go to
+    /// [`Self::packet_in`]. False: nobody took it. Those who want none leave it.
+    fn event(&mut self, now_ns: u64, event: Event) -> bool {
+        let _ = (now_ns, event);
+        false
+    }
 }

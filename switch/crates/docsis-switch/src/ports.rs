@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::interface::{Interface, mend_command};
 use crate::packet_socket::{LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
 use crate::pcap::Capture;
-use device::handle::PacketInSender;
+use device::handle::{Event, EventSender};
 use device::{Device, Output, Traffic};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -104,7 +104,7 @@ pub struct Ports {
     /// Index by port number.
     index: Vec<usize>,
     clock: Clock,
-    packet_ins: PacketInSender,
+    events: EventSender,
     /// Ports whose batch is not empty.
     pending: Vec<usize>,
     capturing: bool,
@@ -119,7 +119,7 @@ impl Ports {
         interfaces: &[(u16, String)],
         pcap: Option<&Path>,
         clock: Clock,
-        packet_ins: PacketInSender,
+        events: EventSender,
     ) -> Result<Self, String> {
         let mut ports = Vec::with_capacity(interfaces.len());
         let mut index = Vec::new();
@@ -148,7 +148,7 @@ impl Ports {
             ports,
             index,
             clock,
-            packet_ins,
+            events,
         })
     }
 
@@ -311,6 +311,10 @@ impl Output for Ports {
     }
 
     fn packet_in(&mut self, _now: u64, frame: &[u8]) -> bool {
-        self.packet_ins.send(frame)
+        self.events.packet_in(frame)
+    }
+
+    fn event(&mut self, _now: u64, event: Event) -> bool {
+        self.events.send(event)
     }
 }

@@ -99,18 +99,13 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     }
 
     let wake = waker.clone();
-    let (handle, requests, packet_in_sender, packet_ins) =
+    let (handle, requests, event_sender, events) =
         handle::channel(args.device_id, target.cpu_port, move || wake.wake());
-    let ports = Ports::open(
-        &args.interface,
-        args.pcap.as_deref(),
-        clock,
-        packet_in_sender,
-    )?;
+    let ports = Ports::open(&args.interface, args.pcap.as_deref(), clock, event_sender)?;
 
     let served = ServedDevice {
         handle,
-        packet_ins,
+        events,
         pipeline,
     };
     // Before this thread's priority is raised, which others would inherit.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use device::DeviceHandle;
-use device::handle::PacketIns;
+use device::handle::{Event, Events};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -36,7 +36,7 @@ pub struct ServedDevice {
     /// The way to the device's thread.
     pub handle: DeviceHandle,
     /// What the device's CPU port sends.
-    pub packet_ins: PacketIns,
+    pub events: Events,
     /// What the device runs already; `None` when that has no P4Info, and then
     /// clients must set a pipeline before they read or write.
     pub pipeline: Option<PipelineConfig>,
@@ -101,7 +101,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     targets: Targets,
-    packet_ins: Vec<(Arc<Target>, PacketIns)>,
+    events: Vec<(Arc<Target>, Events)>,
 }
 
 impl Server {
@@ -138,14 +138,14 @@ impl Server {
                 .map_err(|error| ServerError::Tls(with_cause(&error)))?;
         }
         let mut targets = BTreeMap::new();
-        let mut packet_ins = Vec::new();
+        let mut events = Vec::new();
         for device in devices {
             let id = device.handle.device_id();
             let target = Arc::new(Target::new(device.handle, device.pipeline));
             if targets.insert(id, Arc::clone(&target)).is_some() {
                 return Err(ServerError::DuplicateDevice(id));
             }
-            packet_ins.push((target, device.packet_ins));
+            events.push((target, device.events));
         }
         let (listener, address) = listen(address)
             .await
@@ -156,7 +156,7 @@ impl Server {
             listener,
             address,
             targets: Targets(targets),
-            packet_ins,
+            events,
         })
     }
 
@@ -175,10 +175,12 @@ impl Server {
         let (ending, ended) = watch::channel(false);
         // Aborted when dropped.
         let mut pumps = JoinSet::new();
-        for (target, mut packet_ins) in self.packet_ins {
+        for (target, mut events) in self.events {
             pumps.spawn(async move {
-                while let Some(frame) = packet_ins.recv().await {
-                    target.packet_in(frame).await;
+                while let Some(event) = events.recv().await {
+                    if let Event::PacketIn(frame) = event {
+                        target.packet_in(frame).await;
+                    }
                 }
             });
         }

@@ -42,9 +42,7 @@ fn main() {
             let start = Instant::now();
             for round in 0..rounds {
                 let now = round * 10_000;
-                if let IngressVerdict::Unicast { port } =
-                    pipeline.ingress(now, 2, &frame, &mut packet)
-                {
+                if let Fate::Unicast { port } = pipeline.ingress(now, 2, &frame, &mut packet).fate {
                     pipeline.mark_enqueued(now, 0, &mut packet);
                     let metadata = EgressMetadata {
                         port,

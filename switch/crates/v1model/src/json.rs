@@ -35,6 +35,10 @@ pub(crate) struct Document {
     #[serde(default)]
     pub calculations: Vec<Calculation>,
     #[serde(default)]
+    pub field_lists: Vec<FieldList>,
+    #[serde(default)]
+    pub learn_lists: Vec<FieldList>,
+    #[serde(default)]
     pub actions: Vec<Action>,
     pub pipelines: Vec<Pipeline>,
     #[serde(default)]
@@ -89,6 +93,16 @@ pub(crate) struct Header {
     pub header_type: String,
     #[serde(default)]
     pub metadata: bool,
+    pub source_info: Option<SourceInfo>,
+}
+
+/// What clones and the like keep, or a digest consists of.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FieldList {
+    pub id: u64,
+    pub name: String,
+    #[serde(default)]
+    pub elements: Vec<Operand>,
     pub source_info: Option<SourceInfo>,
 }
 
@@ -357,6 +371,17 @@ pub(crate) fn unsigned(text: &str) -> Result<u128, LoadError> {
         (value, false) => Ok(value),
         _ => Err(LoadError::new(format!(
             "the constant {text} must not be negative"
+        ))),
+    }
+}
+
+/// The value of an operand that must be a constant.
+pub(crate) fn unsigned_operand(operand: &Operand) -> Result<u128, LoadError> {
+    match (operand.kind.as_str(), operand.value.as_str()) {
+        ("hexstr", Some(text)) => unsigned(text),
+        _ => Err(LoadError::new(format!(
+            "an operand of kind {} where a constant is expected is not supported",
+            operand.kind
         ))),
     }
 }

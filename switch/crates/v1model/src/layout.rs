@@ -10,6 +10,7 @@
 //! A stack is a block: its `next` index, then its elements in order, each as
 //! many slots long as the others, so that an index is a multiplication away.
 
+use crate::code::PacketSlots;
 use crate::error::LoadError;
 use crate::json::{self, Document};
 use crate::op::Slot;
@@ -80,6 +81,8 @@ pub(crate) struct Layout {
     pub absent: Slot,
     /// The same, for what the target reads: only ever written with 0.
     pub absent_zero: Slot,
+    /// First of the slots of [`PacketSlots`].
+    pub packet_slots: Slot,
     /// First action parameter.
     pub params: usize,
     /// First temporary.
@@ -129,9 +132,12 @@ impl Layout {
             });
         let absent = next;
         next += 2;
+        let packet_slots = next;
+        next += PacketSlots::COUNT;
         let layout = Layout {
             absent: absent as Slot,
             absent_zero: absent as Slot + 1,
+            packet_slots: packet_slots as Slot,
             aliases: aliases.collect(),
             headers,
             stacks,

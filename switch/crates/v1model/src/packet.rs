@@ -20,6 +20,12 @@ pub struct Packet {
     pub(crate) payload: usize,
     /// Which program `phv` belongs to; 0 for none.
     pub(crate) program: u64,
+    /// Where it was received, however often it has been through ingress since.
+    pub(crate) port: u16,
+    /// How often it was resubmitted, recirculated or cloned at egress.
+    pub(crate) passes: u16,
+    /// `frame` is what egress made of it.
+    pub(crate) recirculated: bool,
 }
 
 impl Packet {
@@ -42,6 +48,29 @@ impl Packet {
         &self.frame[..self.len]
     }
 
+    /// How often this packet, or what it was cloned from, has been resubmitted,
+    /// recirculated or cloned at egress. Whoever runs packets has to end a loop.
+    pub fn passes(&self) -> u16 {
+        self.passes
+    }
+
+    /// The port that it was received from.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Swaps the frame for the one that egress made
+    /// ([`EgressFate::Recirculate`](crate::EgressFate::Recirculate)), to be run by
+    /// [`Pipeline::ingress_again`](crate::Pipeline::ingress_again). `frame` is
+    /// left with the old buffer.
+    pub fn recirculate(&mut self, frame: &mut Vec<u8>) {
+        std::mem::swap(&mut self.frame, frame);
+        self.len = self.frame.len();
+        self.payload = 0;
+        self.recirculated = true;
+        self.frame.resize(self.len + PADDING, 0);
+    }
+
     /// Makes this a copy of `other`, reusing this packet's buffers. Multicast.
     pub fn copy_from(&mut self, other: &Packet) {
         self.phv.clone_from(&other.phv);
@@ -49,6 +78,9 @@ impl Packet {
         self.len = other.len;
         self.payload = other.payload;
         self.program = other.program;
+        self.port = other.port;
+        self.passes = other.passes;
+        self.recirculated = other.recirculated;
     }
 
     /// Gets ready for a program, with the frame in the buffer.
@@ -61,6 +93,7 @@ impl Packet {
             self.phv.clone_from(&code.template);
             self.program = program.id;
         }
+        self.recirculated = false;
         self.len = self.frame.len();
         self.payload = 0;
         self.frame.resize(self.len + PADDING, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Multicast groups of the packet replication engine (P4Runtime 1.5, section 9.5).
+//! The packet replication engine: multicast groups and clone sessions
+//! (P4Runtime 1.5, section 9.5).
 
 use crate::error::ControlError;
 use std::collections::BTreeMap;
@@ -95,16 +96,127 @@ impl MulticastGroups {
                 reason: format!("multicast group {group} is not within 1 to 65535"),
             });
         }
-        let mut sorted = replicas.to_vec();
-        sorted.sort_unstable();
-        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(ControlError::InvalidGroup {
-                reason: format!(
-                    "multicast group {group} lists port {} instance {} twice",
-                    twice[0].port, twice[0].instance
-                ),
+        in_order(replicas, &|| format!("multicast group {group}"))
+    }
+}
+
+/// Replicas in BMv2's order: instance, then port.
+fn in_order(
+    replicas: &[Replica],
+    place: &dyn Fn() -> String,
+) -> Result<Vec<Replica>, ControlError> {
+    let mut sorted = replicas.to_vec();
+    sorted.sort_unstable();
+    if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(ControlError::InvalidGroup {
+            reason: format!(
+                "{} lists port {} instance {} twice",
+                place(),
+                twice[0].port,
+                twice[0].instance
+            ),
+        });
+    }
+    Ok(sorted)
+}
+
+/// Where the clones of a session go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CloneSession {
+    /// One clone for each.
+    pub replicas: Vec<Replica>,
+    /// P4Runtime's class of service, which no traffic manager here looks at: as
+    /// in BMv2 a clone's queue is the one that its metadata says.
+    pub class_of_service: u32,
+    /// Bytes of the clone that are sent; 0 is all.
+    pub packet_length_bytes: u32,
+}
+
+/// The highest id of a clone session, BMv2's.
+pub const MAX_CLONE_SESSION: u32 = 0x7fff;
+
+/// The clone sessions of a device, by id: 0 to [`MAX_CLONE_SESSION`].
+#[derive(Clone, Debug, Default)]
+pub struct CloneSessions {
+    sessions: BTreeMap<u16, CloneSession>,
+}
+
+impl CloneSessions {
+    /// Adds a session.
+    ///
+    /// # Errors
+    /// The session exists, its id is too high, or it lists a replica twice.
+    pub fn insert(&mut self, id: u32, session: &CloneSession) -> Result<(), ControlError> {
+        let (id, session) = Self::checked(id, session)?;
+        if self.sessions.contains_key(&id) {
+            return Err(ControlError::ObjectExists {
+                what: format!("clone session {id}"),
             });
         }
-        Ok(sorted)
+        self.sessions.insert(id, session);
+        Ok(())
+    }
+
+    /// Replaces a session.
+    ///
+    /// # Errors
+    /// The session does not exist, or lists a replica twice.
+    pub fn modify(&mut self, id: u32, session: &CloneSession) -> Result<(), ControlError> {
+        let (at, session) = Self::checked(id, session)?;
+        match self.sessions.get_mut(&at) {
+            Some(old) => {
+                *old = session;
+                Ok(())
+            }
+            None => Err(Self::unknown(id)),
+        }
+    }
+
+    /// Removes a session.
+    ///
+    /// # Errors
+    /// The session does not exist.
+    pub fn delete(&mut self, id: u32) -> Result<(), ControlError> {
+        u16::try_from(id)
+            .ok()
+            .and_then(|at| self.sessions.remove(&at))
+            .map(|_| ())
+            .ok_or_else(|| Self::unknown(id))
+    }
+
+    /// A session, its replicas in replication order (BMv2's: instance, then port).
+    pub fn get(&self, id: u32) -> Option<&CloneSession> {
+        self.sessions.get(&u16::try_from(id).ok()?)
+    }
+
+    /// All sessions, by ascending id.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &CloneSession)> {
+        self.sessions.iter().map(|(id, s)| (u32::from(*id), s))
+    }
+
+    /// Removes all sessions.
+    pub fn clear(&mut self) {
+        self.sessions.clear();
+    }
+
+    fn unknown(id: u32) -> ControlError {
+        ControlError::UnknownObject {
+            what: format!("clone session {id}"),
+        }
+    }
+
+    fn checked(id: u32, session: &CloneSession) -> Result<(u16, CloneSession), ControlError> {
+        let at = u16::try_from(id)
+            .ok()
+            .filter(|_| id <= MAX_CLONE_SESSION)
+            .ok_or_else(|| ControlError::InvalidGroup {
+                reason: format!("clone session {id} is not within 0 to {MAX_CLONE_SESSION}"),
+            })?;
+        let replicas = in_order(&session.replicas, &|| format!("clone session {id}"))?;
+        let session = CloneSession {
+            replicas,
+            ..*session
+        };
+        Ok((at, session))
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct State {
     pub log: Log,
     /// Scratch space of `hash()`.
     pub hash_input: Vec<u8>,
+    /// Scratch space for fields that outlive their packet's metadata.
+    pub carried: Vec<u64>,
     /// Register and counter accesses past the end; they had no effect.
     pub out_of_range: u64,
     /// Failed `assert` and `assume` statements.
@@ -78,6 +80,7 @@ impl State {
             drop_port: 511,
             log: Log::default(),
             hash_input: Vec::new(),
+            carried: Vec::new(),
             out_of_range: 0,
             assertions: 0,
         }

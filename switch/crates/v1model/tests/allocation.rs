@@ -60,7 +60,7 @@ fn packets_do_not_allocate() {
     let mut out = Vec::new();
     let mut round = |p: &mut Pipeline| {
         for (port, frame) in [(1, &frame), (255, &request)] {
-            let IngressVerdict::Unicast { port } = p.ingress(0, port, frame, &mut packet) else {
+            let Fate::Unicast { port } = p.ingress(0, port, frame, &mut packet).fate else {
                 panic!("dropped");
             };
             let metadata = EgressMetadata {
@@ -68,8 +68,8 @@ fn packets_do_not_allocate() {
                 ..EgressMetadata::default()
             };
             assert_eq!(
-                p.egress(0, &metadata, &mut packet, &mut out),
-                EgressVerdict::Send
+                p.egress(0, &metadata, &mut packet, &mut out).fate,
+                EgressFate::Send
             );
         }
     };

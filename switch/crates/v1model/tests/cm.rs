@@ -125,7 +125,7 @@ proptest! {
         let mut p = modem();
         let mut packet = Packet::new();
         let mut out = Vec::new();
-        if let IngressVerdict::Unicast { port } = p.ingress(5, port, &bytes, &mut packet) {
+        if let Fate::Unicast { port } = p.ingress(5, port, &bytes, &mut packet).fate {
             let metadata = EgressMetadata { port, ..EgressMetadata::default() };
             p.egress(6, &metadata, &mut packet, &mut out);
         }

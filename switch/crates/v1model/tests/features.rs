@@ -194,13 +194,10 @@ fn verdicts_queue_and_priority() {
     let mut p = pipeline("features.json");
     let mut packet = Packet::new();
     let mut out = Vec::new();
+    assert_eq!(p.ingress(0, 1, &[0xdd, 0, 0], &mut packet).fate, Fate::Drop);
     assert_eq!(
-        p.ingress(0, 1, &[0xdd, 0, 0], &mut packet),
-        IngressVerdict::Drop
-    );
-    assert_eq!(
-        p.ingress(0, 1, &[0xcc, 0, 0], &mut packet),
-        IngressVerdict::Multicast { group: 9 }
+        p.ingress(0, 1, &[0xcc, 0, 0], &mut packet).fate,
+        Fate::Multicast { group: 9 }
     );
     assert_eq!((p.queue_id(&packet), p.priority(&packet)), (7, 5));
     let mut copy = Packet::new();
@@ -208,12 +205,13 @@ fn verdicts_queue_and_priority() {
     let metadata = EgressMetadata {
         port: 2,
         rid: 11,
-        replicated: true,
+        instance_type: InstanceType::Replication,
         deq_qdepth: 0,
+        queue: 0,
     };
     assert_eq!(
-        p.egress(0, &metadata, &mut copy, &mut out),
-        EgressVerdict::Send
+        p.egress(0, &metadata, &mut copy, &mut out).fate,
+        EgressFate::Send
     );
     assert_eq!(report(&out).0.copied, 111);
     assert_eq!(out.len(), REPORT + 6);
@@ -222,8 +220,8 @@ fn verdicts_queue_and_priority() {
         ..metadata
     };
     assert_eq!(
-        p.egress(0, &to_three, &mut packet, &mut out),
-        EgressVerdict::Drop
+        p.egress(0, &to_three, &mut packet, &mut out).fate,
+        EgressFate::Drop
     );
     assert!(out.is_empty());
 }
@@ -256,6 +254,6 @@ fn a_packet_of_another_program_is_dropped_in_egress() {
     let mut out = Vec::new();
     old.ingress(0, 1, &[0x01, 0x12, 0x34], &mut packet);
     let verdict = new.egress(0, &EgressMetadata::default(), &mut packet, &mut out);
-    assert_eq!(verdict, EgressVerdict::Drop);
+    assert_eq!(verdict.fate, EgressFate::Drop);
     assert_eq!(new.queue_id(&packet), 0);
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc as std_mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use device::handle::{self, PacketInSender};
+use device::handle::{self, Event, EventSender};
 use device::{Device, DeviceConfig, Output};
 use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use p4runtime::proto::google::rpc;
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What leaves the device.
 struct Wires {
     frames: std_mpsc::Sender<(u16, Vec<u8>)>,
-    packet_ins: PacketInSender,
+    events: EventSender,
 }
 
 impl Output for Wires {
@@ -39,7 +39,11 @@ impl Output for Wires {
     }
 
     fn packet_in(&mut self, _now_ns: u64, frame: &[u8]) -> bool {
-        self.packet_ins.send(frame)
+        self.events.packet_in(frame)
+    }
+
+    fn event(&mut self, _now_ns: u64, event: Event) -> bool {
+        self.events.send(event)
     }
 }
 
@@ -80,7 +84,7 @@ pub fn config(program: &str) -> p4::ForwardingPipelineConfig {
 impl Fixture {
     /// A device with ports 1 to 3 and no pipeline.
     pub async fn start() -> Fixture {
-        let (handle, mut requests, packet_in_sender, packet_ins) =
+        let (handle, mut requests, event_sender, events) =
             handle::channel(DEVICE_ID, Some(CPU_PORT), || {});
         let (frames_out, frames) = std_mpsc::channel();
         let device = std::thread::spawn(move || {
@@ -96,7 +100,7 @@ impl Fixture {
             }
             let mut wires = Wires {
                 frames: frames_out,
-                packet_ins: packet_in_sender,
+                events: event_sender,
             };
             while requests.run_blocking(&mut device, now) {
                 device.poll(now(), &mut wires);
@@ -104,7 +108,7 @@ impl Fixture {
         });
         let served = ServedDevice {
             handle,
-            packet_ins,
+            events,
             pipeline: None,
         };
         let any_port = "127.0.0.1:0".parse().unwrap();

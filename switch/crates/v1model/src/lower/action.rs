@@ -247,9 +247,7 @@ impl Lowering<'_> {
                 self.emitter.push(Op::Assert { a, message });
                 Ok(())
             }
-            other => Err(LoadError::new(format!(
-                "the primitive {other} is not supported"
-            ))),
+            _ => self.packet_op(primitive, params),
         }
     }
 

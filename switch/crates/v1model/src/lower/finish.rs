@@ -22,6 +22,7 @@ impl Lowering<'_> {
         egress: Label,
     ) -> Result<Lowered, LoadError> {
         let document = self.document;
+        let paths = self.path_code()?;
         let layout = self.layout;
         let places = self.emitter.take_places();
         let (ops, constants, resolve) = self.emitter.finish();
@@ -49,6 +50,7 @@ impl Lowering<'_> {
                 keep(*slot, layout::words(*width));
             }
         }
+        paths.operands(&mut |slot, n, _| keep(slot, n));
         let entries: Vec<Pc> = [parser, ingress, egress]
             .into_iter()
             .chain(
@@ -98,6 +100,13 @@ impl Lowering<'_> {
                 mark(*slot, layout::words(*width), Use::Read);
             }
         }
+
+        paths.operands(&mut |slot, n, written| {
+            mark(slot, n, Use::Read);
+            if written {
+                mark(slot, n, Use::Write);
+            }
+        });
 
         let headers = layout
             .headers
@@ -166,6 +175,7 @@ impl Lowering<'_> {
             standard,
             errors: parser_errors(document),
             queue_id,
+            paths,
             places,
         };
         Ok(Lowered {

@@ -9,6 +9,7 @@ mod finish;
 mod generate;
 mod marks;
 mod optimise;
+mod packet_ops;
 mod parser;
 mod stack;
 mod tables;
@@ -56,6 +57,7 @@ struct Lowering<'a> {
     /// Code of an action that tables call, by its index.
     action_labels: Vec<Label>,
     tables: Vec<tables::LoweredTable>,
+    field_lists: packet_ops::FieldLists,
     purpose: Purpose,
 }
 
@@ -113,7 +115,7 @@ fn lower_document(
         meters: Vec::new(),
         action_profiles: Vec::new(),
         value_sets: Vec::new(),
-        digests: Vec::new(),
+        digests: packet_ops::digest_schemas(document, &layout)?,
         messages: Vec::new(),
         calculations: Vec::new(),
         action_ids: document
@@ -124,6 +126,7 @@ fn lower_document(
             .collect(),
         action_labels,
         tables: Vec::new(),
+        field_lists: packet_ops::FieldLists::default(),
         document,
         layout,
         emitter,

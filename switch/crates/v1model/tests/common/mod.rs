@@ -32,19 +32,22 @@ fn load(path: &Path) -> Pipeline {
 pub fn pass(pipeline: &mut Pipeline, port: u16, frame: &[u8]) -> Option<(u16, Vec<u8>)> {
     let mut packet = Packet::new();
     let mut out = Vec::new();
-    match pipeline.ingress(1_000_000, port, frame, &mut packet) {
-        IngressVerdict::Unicast { port } => {
+    match pipeline.ingress(1_000_000, port, frame, &mut packet).fate {
+        Fate::Unicast { port } => {
             pipeline.mark_enqueued(1_000_000, 0, &mut packet);
             let metadata = EgressMetadata {
                 port,
                 ..Default::default()
             };
-            match pipeline.egress(2_000_000, &metadata, &mut packet, &mut out) {
-                EgressVerdict::Send => Some((port, out)),
-                EgressVerdict::Drop => None,
+            match pipeline
+                .egress(2_000_000, &metadata, &mut packet, &mut out)
+                .fate
+            {
+                EgressFate::Send => Some((port, out)),
+                _ => None,
             }
         }
-        IngressVerdict::Drop => None,
+        Fate::Drop => None,
         other => panic!("unexpected {other:?}"),
     }
 }

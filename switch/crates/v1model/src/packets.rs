@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packets through a pipeline: ingress, egress, and from one to the other and
+//! back as clones, resubmitted and recirculated packets. The order of events is
+//! BMv2's (`simple_switch`).
+
+use crate::code::{CLONE_REQUESTED, Code, DigestField, PathCode};
+use crate::machine::{self, Outcome};
+use crate::op::{Slot, mask};
+use crate::outcome::*;
+use crate::packet::Packet;
+use crate::pipeline::{Pipeline, microseconds};
+use crate::schema::DigestId;
+use crate::trace::{Off, Tracer};
+use crate::wire;
+
+impl Pipeline {
+    /// Parses a frame into `packet` and runs the ingress pipeline.
+    ///
+    /// `now_ns`: nanoseconds since the device started. A frame for a
+    /// packet-out comes from the CPU port, with its bit-packed header in front.
+    pub fn ingress(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        frame: &[u8],
+        packet: &mut Packet,
+    ) -> IngressOutcome {
+        packet.frame.clear();
+        packet.frame.extend_from_slice(frame);
+        self.ingress_buffered(now_ns, port, packet)
+    }
+
+    /// Like [`Pipeline::ingress`], for a frame that was put into
+    /// [`Packet::buffer`] before: saves a copy.
+    pub fn ingress_buffered(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        packet: &mut Packet,
+    ) -> IngressOutcome {
+        self.receive(now_ns, port, packet);
+        self.run_ingress(packet, &mut Off)
+    }
+
+    /// Runs ingress for a packet that was resubmitted ([`Fate::Resubmit`]) or
+    /// recirculated ([`Packet::recirculate`]). Of its metadata only what its
+    /// field list names is kept, as in BMv2; `ingress_port` is not.
+    pub fn ingress_again(&mut self, packet: &mut Packet) -> IngressOutcome {
+        if packet.program != self.program.id {
+            return IngressOutcome::only(Fate::Drop);
+        }
+        self.return_to_ingress(packet);
+        self.run_ingress(packet, &mut Off)
+    }
+
+    /// Gets a received frame ready for the parser.
+    pub(crate) fn receive(&mut self, now_ns: u64, port: u16, packet: &mut Packet) {
+        let program = &*self.program;
+        packet.reset(program);
+        packet.port = port;
+        packet.passes = 0;
+        let standard = &program.code.standard;
+        let bytes = packet.len as u64;
+        let phv = packet.phv.as_mut_slice();
+        phv[usize::from(standard.ingress_port)] = u64::from(port);
+        phv[usize::from(standard.packet_length)] = bytes & mask(32);
+        phv[usize::from(standard.instance_type)] = InstanceType::Normal as u64;
+        phv[usize::from(standard.ingress_global_timestamp)] = microseconds(now_ns);
+    }
+
+    /// Gets a resubmitted or recirculated packet ready for the parser.
+    pub(crate) fn return_to_ingress(&mut self, packet: &mut Packet) {
+        let program = &*self.program;
+        let code = &program.code;
+        let slots = &code.paths.slots;
+        let (flag, instance) = if std::mem::take(&mut packet.recirculated) {
+            (slots.recirculate, InstanceType::Recirculated)
+        } else {
+            (slots.resubmit, InstanceType::Resubmitted)
+        };
+        let list = packet.phv[usize::from(flag)].saturating_sub(1);
+        self.state.carried.clear();
+        for field in fields(&code.paths, list) {
+            let first = usize::from(field.slot);
+            let values = &packet.phv[first..first + usize::from(field.words)];
+            self.state.carried.extend_from_slice(values);
+        }
+        // What is in front of the parser is a frame without padding.
+        packet.frame.truncate(packet.len);
+        packet.reset(program);
+        packet.passes = packet.passes.saturating_add(1);
+        let mut carried = self.state.carried.iter();
+        for field in fields(&code.paths, list) {
+            let first = usize::from(field.slot);
+            let to = packet.phv[first..first + usize::from(field.words)].iter_mut();
+            to.zip(&mut carried).for_each(|(to, value)| *to = *value);
+        }
+        let standard = &code.standard;
+        packet.phv[usize::from(standard.instance_type)] = instance as u64;
+        packet.phv[usize::from(standard.packet_length)] = packet.len as u64 & mask(32);
+    }
+
+    /// The parser, the ingress pipeline and what they decided.
+    pub(crate) fn run_ingress<T: Tracer>(
+        &mut self,
+        packet: &mut Packet,
+        tracer: &mut T,
+    ) -> IngressOutcome {
+        let program = &*self.program;
+        let code = program.code_for::<T>();
+        let state = &mut self.state;
+        let bytes = packet.len as u64;
+        let parsed = machine::run(program, state, code.parser, packet, bytes, tracer);
+        if parsed == Outcome::Failed
+            || machine::run(program, state, code.ingress, packet, bytes, tracer) == Outcome::Failed
+        {
+            return IngressOutcome::only(Fate::Drop);
+        }
+        let slots = &code.paths.slots;
+        let clone = take_clone(code, packet);
+        let digest = std::mem::take(&mut packet.phv[usize::from(slots.digest)]);
+        let digest = digest.checked_sub(1).map(|id| DigestId(id as u32));
+        let standard = &code.standard;
+        let group = packet.phv[usize::from(standard.mcast_grp)];
+        let port = packet.phv[usize::from(standard.egress_spec)] as u16;
+        let fate = if packet.phv[usize::from(slots.resubmit)] != 0 {
+            Fate::Resubmit
+        } else if group != 0 {
+            // Copies forget what was asked for the packet that is copied.
+            packet.phv[usize::from(slots.recirculate)] = 0;
+            packet.phv[usize::from(slots.truncate)] = 0;
+            Fate::Multicast {
+                group: group as u16,
+            }
+        } else if port == self.state.drop_port {
+            Fate::Drop
+        } else {
+            Fate::Unicast { port }
+        };
+        IngressOutcome {
+            fate,
+            clone,
+            digest,
+        }
+    }
+
+    /// Runs the egress pipeline and, when it keeps the packet, puts the frame
+    /// to send into `out`, which is emptied first.
+    ///
+    /// `now_ns` is the time at which the packet left its queue. The packet
+    /// must come from this pipeline's ingress; one from an earlier program
+    /// is dropped.
+    pub fn egress(
+        &mut self,
+        now_ns: u64,
+        metadata: &EgressMetadata,
+        packet: &mut Packet,
+        out: &mut Vec<u8>,
+    ) -> EgressOutcome {
+        self.run_egress(now_ns, metadata, packet, out, &mut Off)
+    }
+
+    pub(crate) fn run_egress<T: Tracer>(
+        &mut self,
+        now_ns: u64,
+        metadata: &EgressMetadata,
+        packet: &mut Packet,
+        out: &mut Vec<u8>,
+        tracer: &mut T,
+    ) -> EgressOutcome {
+        const DROPPED: EgressOutcome = EgressOutcome {
+            fate: EgressFate::Drop,
+            clone: None,
+        };
+        out.clear();
+        let program = &*self.program;
+        if packet.program != program.id {
+            return DROPPED;
+        }
+        let code = program.code_for::<T>();
+        let standard = &code.standard;
+        let now = microseconds(now_ns);
+        let length = wire::frame_len(code, packet) as u64;
+        let drop_port = u64::from(self.state.drop_port);
+        let phv = packet.phv.as_mut_slice();
+        let mut set = |slot: Slot, value: u64| phv[usize::from(slot)] = value;
+        // As BMv2: not the drop port, so that only what egress drops is dropped.
+        set(
+            standard.egress_spec,
+            (drop_port + 1) & mask(code.paths.egress_spec_width),
+        );
+        set(standard.egress_port, u64::from(metadata.port));
+        set(standard.egress_rid, u64::from(metadata.rid));
+        set(standard.instance_type, metadata.instance_type as u64);
+        set(standard.packet_length, length & mask(32));
+        set(standard.egress_global_timestamp, now);
+        set(
+            standard.deq_qdepth,
+            u64::from(metadata.deq_qdepth) & mask(19),
+        );
+        set(code.paths.qid, u64::from(metadata.queue));
+        let enqueued = phv[usize::from(standard.enq_timestamp)];
+        phv[usize::from(standard.deq_timedelta)] = now.wrapping_sub(enqueued) & mask(32);
+        let bytes = packet.len as u64;
+        let state = &mut self.state;
+        if machine::run(program, state, code.egress, packet, bytes, tracer) == Outcome::Failed {
+            return DROPPED;
+        }
+        let clone = take_clone(code, packet);
+        if packet.phv[usize::from(standard.egress_spec)] == drop_port {
+            return EgressOutcome {
+                fate: EgressFate::Drop,
+                clone,
+            };
+        }
+        wire::deparse(code, packet, out);
+        let slots = &code.paths.slots;
+        if packet.phv[usize::from(slots.recirculate)] != 0 {
+            return EgressOutcome {
+                fate: EgressFate::Recirculate,
+                clone,
+            };
+        }
+        let longest = !packet.phv[usize::from(slots.truncate)];
+        out.truncate(usize::try_from(longest).unwrap_or(usize::MAX));
+        EgressOutcome {
+            fate: EgressFate::Send,
+            clone,
+        }
+    }
+
+    /// Makes `copy` the clone of a packet whose ingress has just ended with
+    /// [`IngressOutcome::clone`], ready for egress: the frame as received, parsed
+    /// again, with the metadata that the field list names. At most
+    /// `packet_length_bytes` of it will be sent, 0 is all.
+    pub fn clone_ingress(&mut self, packet: &Packet, packet_length_bytes: u32, copy: &mut Packet) {
+        let program = &*self.program;
+        let code = &program.code;
+        copy.frame.clear();
+        copy.frame.extend_from_slice(packet.received());
+        copy.reset(program);
+        copy.port = packet.port;
+        copy.passes = packet.passes;
+        if packet.program != program.id {
+            return;
+        }
+        // Parsers may look at the port.
+        copy.phv[usize::from(code.standard.ingress_port)] = u64::from(packet.port);
+        let bytes = copy.len as u64;
+        // What the parser asserts, it has asserted of these bytes before.
+        let _ = machine::run(program, &mut self.state, code.parser, copy, bytes, &mut Off);
+        self.finish_clone(packet, packet_length_bytes, copy);
+    }
+
+    /// Makes `copy` the clone of a packet whose egress has just ended with
+    /// [`EgressOutcome::clone`], ready for another egress: headers and payload
+    /// as they are, with the metadata that the field list names. At most
+    /// `packet_length_bytes` of it will be sent, 0 is all.
+    pub fn clone_egress(&mut self, packet: &Packet, packet_length_bytes: u32, copy: &mut Packet) {
+        copy.copy_from(packet);
+        copy.passes = packet.passes.saturating_add(1);
+        if packet.program == self.program.id {
+            self.finish_clone(packet, packet_length_bytes, copy);
+        }
+    }
+
+    /// Resets the metadata of a clone but for the field list.
+    fn finish_clone(&self, packet: &Packet, packet_length_bytes: u32, copy: &mut Packet) {
+        let code = &self.program.code;
+        let paths = &code.paths;
+        for (first, slots) in &paths.metadata {
+            let range = usize::from(*first)..usize::from(*first) + usize::from(*slots);
+            copy.phv[range.clone()].copy_from_slice(&code.template[range]);
+        }
+        let first = usize::from(paths.slots.clone);
+        copy.phv[first..first + crate::code::PacketSlots::COUNT].fill(0);
+        for field in fields(paths, packet.phv[usize::from(paths.slots.clone_list)]) {
+            let first = usize::from(field.slot);
+            let range = first..first + usize::from(field.words);
+            copy.phv[range.clone()].copy_from_slice(&packet.phv[range]);
+            if let Some(raw) = field.raw {
+                copy.phv[usize::from(raw)] = 0;
+            }
+        }
+        if packet_length_bytes != 0 {
+            copy.phv[usize::from(paths.slots.truncate)] = !u64::from(packet_length_bytes);
+        }
+    }
+
+    /// The values of a digest of a packet whose ingress has just ended with
+    /// [`IngressOutcome::digest`]; `values` is emptied first.
+    pub fn digest_fields(&self, packet: &Packet, digest: DigestId, values: &mut Vec<u128>) {
+        values.clear();
+        if packet.program != self.program.id {
+            return;
+        }
+        let Some(fields) = self.program.code.paths.digests.get(digest.0 as usize) else {
+            return;
+        };
+        values.extend(fields.iter().map(|field| match *field {
+            DigestField::Constant(value) => value,
+            DigestField::Field { slot, wide } => {
+                let at = usize::from(slot);
+                let high = if wide { packet.phv[at + 1] } else { 0 };
+                u128::from(packet.phv[at]) | u128::from(high) << 64
+            }
+        }));
+    }
+}
+
+/// The session of the last clone that the packet asked for.
+fn take_clone(code: &Code, packet: &mut Packet) -> Option<u16> {
+    let requested = std::mem::take(&mut packet.phv[usize::from(code.paths.slots.clone)]);
+    (requested != 0).then_some((requested & !CLONE_REQUESTED) as u16)
+}
+
+fn fields(paths: &PathCode, list: u64) -> &[crate::code::CarriedField] {
+    usize::try_from(list)
+        .ok()
+        .and_then(|list| paths.lists.get(list))
+        .map_or(&[], Vec::as_slice)
+}
