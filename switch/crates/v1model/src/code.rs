@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A lowered program: what the machine runs and what it needs beside it.
 
-use crate::hash::Algorithm;
+use crate::calculation::Calculation;
+use crate::lower::expr::Expr;
 use crate::op::{Op, Pc, Slot};
 use crate::schema::ActionCall;
 use crate::schema::EntryKey;
 use crate::stack::Stack;
 use crate::table::KeySource;
 use crate::trace::Place;
+use crate::wide::Wide;
 
 /// Everything about a program that packets need.
 #[derive(Debug)]
 pub(crate) struct Code {
     pub ops: Vec<Op>,
     pub parser: Pc,
+    /// Where the parser goes with an error: to the checksums, and its end.
+    pub parser_end: Pc,
     pub ingress: Pc,
     pub egress: Pc,
+    /// What is done before a packet is put together.
+    pub deparser: Option<Pc>,
     /// A packet-header vector before its packet: zeroes and constants.
     pub template: Vec<u64>,
     /// Slots from the front that a new packet resets.
@@ -29,6 +35,7 @@ pub(crate) struct Code {
     pub tables: Vec<TableCode>,
     pub messages: Vec<Message>,
     pub calculations: Vec<Calculation>,
+    pub wides: Vec<Wide>,
     pub standard: Standard,
     pub errors: ParserErrors,
     /// Slot of the metadata field `queue_id`.
@@ -106,30 +113,8 @@ pub(crate) struct TableCode {
 #[derive(Debug)]
 pub(crate) struct Message {
     pub pieces: Vec<String>,
-    /// Slot and whether it is a pair.
-    pub values: Vec<(Slot, bool)>,
-}
-
-/// A hash over fields.
-#[derive(Debug)]
-pub(crate) struct Calculation {
-    pub algorithm: Algorithm,
-    pub inputs: Vec<Input>,
-}
-
-/// One input of a hash.
-#[derive(Debug)]
-pub(crate) enum Input {
-    /// A field, skipped when its header is not valid.
-    Field {
-        slot: Slot,
-        width: u16,
-        valid: Slot,
-    },
-    Constant {
-        value: u128,
-        width: u16,
-    },
+    /// The values, evaluated only when there is someone to read them.
+    pub values: Vec<Expr>,
 }
 
 /// Slots of v1model's standard metadata. A field that the program does not

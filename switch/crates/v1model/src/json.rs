@@ -3,6 +3,7 @@
 //! (behavioral-model, docs/JSON_format.md, version 2.x).
 
 use crate::error::{LoadError, SourcePosition};
+use num_bigint::{BigInt, Sign};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ pub(crate) struct Document {
     pub actions: Vec<Action>,
     pub pipelines: Vec<Pipeline>,
     #[serde(default)]
-    pub checksums: Vec<Named>,
+    pub checksums: Vec<Checksum>,
     #[serde(default)]
     pub extern_instances: Vec<Named>,
     #[serde(default)]
@@ -205,6 +206,27 @@ pub(crate) struct Calculation {
 }
 
 #[derive(Debug, Deserialize)]
+pub(crate) struct Checksum {
+    pub name: String,
+    /// Header and field.
+    pub target: (String, String),
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(default)]
+    pub calculation: String,
+    #[serde(default = "yes")]
+    pub verify: bool,
+    #[serde(default = "yes")]
+    pub update: bool,
+    pub if_cond: Option<Operand>,
+    pub source_info: Option<SourceInfo>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Deserialize)]
 pub(crate) struct Action {
     pub name: String,
     pub id: u64,
@@ -363,6 +385,19 @@ pub(crate) fn hex(text: &str) -> Result<(u128, bool), LoadError> {
              and wider ones are not supported"
             ))
         })
+}
+
+/// A hexadecimal string of any length with an optional sign.
+pub(crate) fn big(text: &str) -> Result<BigInt, LoadError> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    let value = BigInt::parse_bytes(digits.as_bytes(), 16).filter(|v| v.sign() != Sign::Minus);
+    let value = value
+        .ok_or_else(|| LoadError::new(format!("the constant {text} is no hexadecimal number")))?;
+    Ok(if negative { -value } else { value })
 }
 
 /// A hexadecimal string that must not be negative.

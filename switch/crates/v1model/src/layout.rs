@@ -231,6 +231,11 @@ impl Layout {
         })
     }
 
+    /// The same, or the slot that stands in for it to be written.
+    pub fn standard_or_absent(&self, field: &str) -> Slot {
+        self.standard(field).unwrap_or(self.absent)
+    }
+
     /// The metadata field of this name, or the one whose name p4c made from
     /// it: `queue_id` may be `userMetadata.queue_id` or `userMetadata._queue_id1`.
     pub fn metadata_by_suffix(&self, name: &str) -> Option<Slot> {

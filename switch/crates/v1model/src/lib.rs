@@ -8,6 +8,7 @@
 //! from [`Pipeline::ingress`] through a traffic manager to [`Pipeline::egress`].
 
 mod bits;
+mod calculation;
 mod code;
 mod control;
 mod error;
@@ -29,6 +30,7 @@ mod stack;
 mod state;
 mod table;
 mod trace;
+mod wide;
 mod wire;
 
 pub use control::RegisterCells;

@@ -2,7 +2,8 @@
 //! Runs instructions for a packet.
 
 use crate::bits;
-use crate::code::{Calculation, Code, HeaderCode, Input};
+use crate::calculation::Source;
+use crate::code::{Code, HeaderCode};
 use crate::op::{Alu, Cmp, Op, Pc, Slot, mask, mask_wide};
 use crate::packet::Packet;
 use crate::program::Program;
@@ -108,7 +109,17 @@ pub(crate) fn run<T: Tracer>(
                 tracer.parser_error(error);
             }
             slots.set(code.standard.parser_error, error);
-            return Outcome::Done;
+            jump!(code.parser_end);
+        }};
+    }
+    macro_rules! calculate {
+        ($calculation:expr) => {{
+            let source = Source {
+                phv: &*slots.0,
+                frame: &packet.frame,
+                payload: packet.payload..packet.len,
+            };
+            code.calculations[usize::from($calculation)].compute(&source, &mut state.hash_input)
         }};
     }
     macro_rules! extract_fixed {
@@ -378,9 +389,15 @@ pub(crate) fn run<T: Tracer>(
                 base,
                 size,
             } => {
-                let calculation = &code.calculations[usize::from(calculation)];
-                let hash = hash(calculation, slots.0, &mut state.hash_input);
+                let hash = calculate!(calculation);
                 slots.set(d, at!(base).wrapping_add(hash % at!(size).max(1)));
+            }
+            Op::Checksum { d, calculation } => {
+                let value = calculate!(calculation);
+                slots.set(d, value);
+            }
+            Op::Wide { d, expr, .. } => {
+                code.wides[usize::from(expr)].run(slots.0, &packet.frame, d);
             }
             Op::MarkToDrop => {
                 if T::ENABLED {
@@ -398,14 +415,14 @@ pub(crate) fn run<T: Tracer>(
                 }
             }
             Op::RemoveHeader { header } => slots.set(code.headers[usize::from(header)].valid, 0),
-            Op::Log { message } => log(code, state, slots.0, message),
+            Op::Log { message } => log(code, state, slots.0, &packet.frame, message),
             Op::Assert { a, message } => {
                 if at!(a) == 0 {
                     if T::ENABLED {
                         tracer.assertion_failed();
                     }
                     state.assertions += 1;
-                    log(code, state, slots.0, message);
+                    log(code, state, slots.0, &packet.frame, message);
                     return Outcome::Failed;
                 }
             }
@@ -495,8 +512,8 @@ pub(crate) fn run<T: Tracer>(
                 if 8 * packet.len < first + usize::from(width) {
                     fail!(code.errors.packet_too_short);
                 }
-                let to = usize::from(d)..usize::from(d) + 2;
-                bits::load_slots(&packet.frame, first, u16::from(width), &mut slots.0[to]);
+                let to = usize::from(d)..usize::from(d) + usize::from(width.div_ceil(64));
+                bits::load_slots(&packet.frame, first, width, &mut slots.0[to]);
             }
             Op::Advance { a } => {
                 let bits = at!(a);
@@ -573,47 +590,15 @@ fn alu_wide(phv: &[u64], a: Slot, b: Slot, alu: Alu) -> u128 {
     }
 }
 
-/// The hash of a calculation's inputs, put together bit by bit and padded at
-/// the end; fields of invalid headers are left out.
-fn hash(calculation: &Calculation, phv: &[u64], data: &mut Vec<u8>) -> u64 {
-    data.clear();
-    let mut at = 0;
-    for input in &calculation.inputs {
-        match *input {
-            Input::Field { slot, width, valid } => {
-                if phv[usize::from(valid)] != 0 {
-                    let words = usize::from(width.div_ceil(64).max(1));
-                    let slot = usize::from(slot);
-                    data.resize((at + usize::from(width)).div_ceil(8), 0);
-                    bits::store_slots(data, at, width, &phv[slot..slot + words]);
-                    at += usize::from(width);
-                }
-            }
-            Input::Constant { value, width } => {
-                data.resize((at + usize::from(width)).div_ceil(8), 0);
-                let words = [value as u64, (value >> 64) as u64];
-                let words = &words[..usize::from(width.div_ceil(64).max(1))];
-                bits::store_slots(data, at, width, words);
-                at += usize::from(width);
-            }
-        }
-    }
-    calculation.algorithm.compute(data)
-}
-
 #[cold]
-fn log(code: &Code, state: &mut State, phv: &[u64], message: u16) {
+fn log(code: &Code, state: &mut State, phv: &[u64], frame: &[u8], message: u16) {
     let Some(log) = &mut state.log.0 else { return };
     let message = &code.messages[usize::from(message)];
     let mut text = String::new();
     for (index, piece) in message.pieces.iter().enumerate() {
         text.push_str(piece);
-        if let Some((slot, wide)) = message.values.get(index) {
-            let value = if *wide {
-                pair(phv, *slot)
-            } else {
-                u128::from(phv[usize::from(*slot)])
-            };
+        if let Some(value) = message.values.get(index) {
+            let value = crate::wide::Source { phv, frame }.number(value);
             text.push_str(&value.to_string());
         }
     }

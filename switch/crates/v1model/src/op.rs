@@ -285,6 +285,17 @@ pub(crate) enum Op {
         base: Slot,
         size: Slot,
     },
+    /// The hash alone.
+    Checksum {
+        d: Slot,
+        calculation: u16,
+    },
+    /// Evaluates an expression by big integers into `words` slots.
+    Wide {
+        words: u8,
+        d: Slot,
+        expr: u16,
+    },
     MarkToDrop,
     /// Makes a header valid; its fields become 0 when it was not.
     AddHeader {
@@ -315,10 +326,11 @@ pub(crate) enum Op {
         offset: u16,
         width: u8,
     },
+    /// The same for any width.
     LookaheadW {
         d: Slot,
         offset: u16,
-        width: u8,
+        width: u16,
     },
     /// Moves the cursor by a number of bits.
     Advance {
@@ -550,7 +562,10 @@ impl Op {
                 visit(next, slots, Write);
             }
             Op::Lookahead { d, .. } => visit(d, 1, Write),
-            Op::LookaheadW { d, .. } => visit(d, 2, Write),
+            Op::LookaheadW { d, width, .. } => visit(d, width.div_ceil(64), Write),
+            // What a wide expression or a calculation reads is kept anyway.
+            Op::Wide { words, d, .. } => visit(d, u16::from(words), Write),
+            Op::Checksum { d, .. } => visit(d, 1, Write),
             Op::Jump { .. }
             | Op::Apply { .. }
             | Op::Mark { .. }

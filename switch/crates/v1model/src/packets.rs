@@ -213,6 +213,10 @@ impl Pipeline {
                 clone,
             };
         }
+        if let Some(deparser) = code.deparser {
+            let state = &mut self.state;
+            machine::run(program, state, deparser, packet, bytes, tracer);
+        }
         wire::deparse(code, packet, out);
         let slots = &code.paths.slots;
         if packet.phv[usize::from(slots.recirculate)] != 0 {

@@ -39,6 +39,8 @@ pub struct LoadOptions {
     ///   (P4_16 12.6); BMv2 accepts the packet without an error.
     /// - Two invalid headers are equal (P4_16 8.17), and so are two unions
     ///   without a valid member; to BMv2 they are different.
+    /// - Two varbit fields are equal when they have the same length and bits
+    ///   (P4_16 8.11); BMv2 compares them as numbers.
     pub bmv2_quirks: bool,
 }
 

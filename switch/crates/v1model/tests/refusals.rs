@@ -51,7 +51,6 @@ fn an_unknown_operator() {
 fn whole_features() {
     for (list, name) in [
         ("meter_arrays", "meter"),
-        ("checksums", "checksum"),
         ("parse_vsets", "parser value set"),
         ("extern_instances", "extern instance"),
     ] {

@@ -2,15 +2,13 @@
 //! Actions and their primitives.
 
 use super::Lowering;
-use super::expr::Expr;
-use crate::code::{Calculation, Input, Message};
+use super::expr::{Arith, Expr};
+use crate::code::Message;
 use crate::error::LoadError;
-use crate::hash::Algorithm;
 use crate::json::{self, Operand, Primitive};
 use crate::layout::{self, Field};
 use crate::op::{Op, Slot};
 use crate::trace::Place;
-use serde_json::Value;
 
 impl Lowering<'_> {
     /// The code of all actions that tables call.
@@ -139,7 +137,7 @@ impl Lowering<'_> {
             "count" => {
                 count(2)?;
                 let counter = self.counter_index(name(&operands[0], "counter_array")?)?;
-                let index = self.natural(&operands[1], params, "a counter index")?;
+                let index = self.natural(&operands[1], params)?;
                 self.emitter.push(Op::Count { counter, index });
                 Ok(())
             }
@@ -148,7 +146,7 @@ impl Lowering<'_> {
                 let register = self.register_index(name(&operands[1], "register_array")?)?;
                 let to = self.target(&operands[0], params)?;
                 let field = &to.field;
-                let index = self.natural(&operands[2], params, "a register index")?;
+                let index = self.natural(&operands[2], params)?;
                 let (d, w) = (field.slot, field.width as u8);
                 let stored = self.registers[usize::from(register)].width;
                 if stored > 64 || field.width > 64 {
@@ -188,7 +186,7 @@ impl Lowering<'_> {
             "register_write" => {
                 count(3)?;
                 let register = self.register_index(name(&operands[0], "register_array")?)?;
-                let index = self.natural(&operands[1], params, "a register index")?;
+                let index = self.natural(&operands[1], params)?;
                 let value = Expr::parse(&self.layout, params, &operands[2])?;
                 if self.registers[usize::from(register)].width > 64 {
                     let a = self.emitter.value_wide(&value)?;
@@ -202,8 +200,8 @@ impl Lowering<'_> {
             "modify_field_rng_uniform" => {
                 count(3)?;
                 let to = self.target(&operands[0], params)?;
-                let low = self.natural(&operands[1], params, "a bound of random()")?;
-                let high = self.natural(&operands[2], params, "a bound of random()")?;
+                let low = self.natural(&operands[1], params)?;
+                let high = self.natural(&operands[2], params)?;
                 self.with_narrow(&to.field, |d, w| Op::Random { d, low, high, w })?;
                 self.written(&to)
             }
@@ -211,9 +209,27 @@ impl Lowering<'_> {
                 count(4)?;
                 let to = self.target(&operands[0], params)?;
                 let field = &to.field;
-                let base = self.natural(&operands[1], params, "the base of hash()")?;
+                let base = Expr::parse(&self.layout, params, &operands[1])?;
                 let calculation = self.calculation(name(&operands[2], "calculation")?)?;
-                let size = self.natural(&operands[3], params, "the size of hash()")?;
+                let size = self.natural(&operands[3], params)?;
+                if field.width > 64 || base.range().bits() > 64 {
+                    let (d, zero) = (self.emitter.temporary(1)?, self.emitter.constant(0)?);
+                    self.emitter.push(Op::Hash {
+                        d,
+                        calculation,
+                        base: zero,
+                        size,
+                    });
+                    let hash = Expr::Load {
+                        slot: d,
+                        width: 64,
+                        signed: false,
+                    };
+                    let value = Expr::Arith(Arith::Add, Box::new(base), Box::new(hash));
+                    self.emitter.assign(field, &value)?;
+                    return self.written(&to);
+                }
+                let base = self.emitter.natural(&base)?;
                 self.with_narrow(field, |d, _| Op::Hash {
                     d,
                     calculation,
@@ -228,6 +244,8 @@ impl Lowering<'_> {
                 let text = operands.first().and_then(|o| o.value.as_str());
                 let text = text.ok_or_else(|| malformed(primitive))?.to_owned();
                 let values: Vec<Operand> = match operands.get(1) {
+                    // p4c writes an empty object for no values.
+                    Some(values) if values.value.is_object() => Vec::new(),
                     Some(values) => json::from_value("log_msg", &values.value)?,
                     None => Vec::new(),
                 };
@@ -288,14 +306,9 @@ impl Lowering<'_> {
     }
 
     /// An operand that is an exact number which is not negative.
-    pub fn natural(
-        &mut self,
-        operand: &Operand,
-        params: &[Expr],
-        what: &str,
-    ) -> Result<Slot, LoadError> {
+    pub fn natural(&mut self, operand: &Operand, params: &[Expr]) -> Result<Slot, LoadError> {
         let expr = Expr::parse(&self.layout, params, operand)?;
-        self.emitter.natural(&expr, what)
+        self.emitter.natural(&expr)
     }
 
     /// Writes a 64-bit result into a field of any width.
@@ -343,88 +356,13 @@ impl Lowering<'_> {
                 pieces.len() - 1
             )));
         }
-        let mut slots = Vec::new();
-        for value in values {
-            let expr = Expr::parse(&self.layout, params, value)?;
-            let wide = expr.range().bits() > 64;
-            let slot = if wide {
-                self.emitter.value_wide(&expr)?
-            } else {
-                self.emitter.value(&expr)?
-            };
-            slots.push((slot, wide));
-        }
-        self.messages.push(Message {
-            pieces,
-            values: slots,
-        });
+        let values = values
+            .iter()
+            .map(|value| Expr::parse(&self.layout, params, value))
+            .collect::<Result<_, _>>()?;
+        self.messages.push(Message { pieces, values });
         u16::try_from(self.messages.len() - 1)
             .map_err(|_| LoadError::new("the program logs more messages than are supported"))
-    }
-
-    fn calculation(&mut self, name: &str) -> Result<u16, LoadError> {
-        let document = self.document;
-        let found = document
-            .calculations
-            .iter()
-            .find(|c| c.name == name)
-            .ok_or_else(|| {
-                LoadError::new(format!(
-                    "the BMv2 JSON is malformed: there is no calculation {name}"
-                ))
-            })?;
-        let at = json::position(&found.source_info);
-        let algorithm = Algorithm::from_name(&found.algo).ok_or_else(|| {
-            LoadError::new(format!(
-                "the hash algorithm {} is not supported",
-                found.algo
-            ))
-            .at(at.clone())
-        })?;
-        let inputs = found.input.iter().map(|i| self.hash_input(i));
-        let inputs = inputs
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|e| e.at(at))?;
-        self.calculations.push(Calculation { algorithm, inputs });
-        u16::try_from(self.calculations.len() - 1)
-            .map_err(|_| LoadError::new("the program has more hashes than are supported"))
-    }
-
-    fn hash_input(&self, input: &Value) -> Result<Input, LoadError> {
-        let operand: Operand = json::from_value("a calculation", input)?;
-        match operand.kind.as_str() {
-            "field" => {
-                let (header, field): (String, String) =
-                    json::from_value("a calculation", &operand.value)?;
-                let (header, field) = self.layout.field(&header, &field)?;
-                if field.var {
-                    return Err(LoadError::new(
-                        "a hash over a varbit field is not supported",
-                    ));
-                }
-                Ok(Input::Field {
-                    slot: field.slot,
-                    width: field.width,
-                    valid: header.valid,
-                })
-            }
-            "hexstr" => {
-                let width = input.get("bitwidth").and_then(Value::as_u64);
-                let width = width
-                    .and_then(|w| u16::try_from(w).ok())
-                    .filter(|w| *w <= 128);
-                let value = operand.value.as_str().map(json::unsigned).transpose()?;
-                match (value, width) {
-                    (Some(value), Some(width)) => Ok(Input::Constant { value, width }),
-                    _ => Err(LoadError::new(format!(
-                        "the BMv2 JSON is malformed: a calculation has the input {input}"
-                    ))),
-                }
-            }
-            other => Err(LoadError::new(format!(
-                "a hash over a {other} is not supported"
-            ))),
-        }
     }
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Instructions under construction: labels, constants and temporaries.
 
+use super::expr::Expr;
 use crate::error::LoadError;
 use crate::layout::{Layout, TEMPORARIES};
 use crate::op::{Op, Pc, Slot};
 use crate::trace::Place;
+use crate::wide::{Form, Wide};
 use std::collections::HashMap;
 
 /// A place in the code that may not be known yet; jumps carry it until
@@ -26,6 +28,8 @@ pub(crate) struct Emitter {
     barrier: usize,
     /// What the marks stand for; `None` where there are no marks.
     places: Option<Vec<Place>>,
+    /// Expressions without instructions of their own.
+    pub wides: Vec<Wide>,
     /// In a parser, the error of reading the last element of an empty stack.
     pub stack_out_of_bounds: Option<u64>,
 }
@@ -44,6 +48,7 @@ impl Emitter {
             next_temporary: 0,
             barrier: 0,
             places: marks.then(Vec::new),
+            wides: Vec::new(),
             stack_out_of_bounds: None,
         }
     }
@@ -130,6 +135,51 @@ impl Emitter {
         }
         self.next_temporary += words;
         Ok((self.first_temporary + at) as Slot)
+    }
+
+    /// Emits what `fast` does, or, when that fails, nothing but an evaluation
+    /// of the expression by big integers.
+    pub fn or_wide(
+        &mut self,
+        expr: &Expr,
+        form: Form,
+        fast: impl FnOnce(&mut Self) -> Result<Slot, LoadError>,
+    ) -> Result<Slot, LoadError> {
+        let (code, temporary, barrier) = (self.code.len(), self.next_temporary, self.barrier);
+        let wides = self.wides.len();
+        if let Ok(slot) = fast(self) {
+            return Ok(slot);
+        }
+        self.code.truncate(code);
+        self.wides.truncate(wides);
+        self.next_temporary = temporary;
+        self.barrier = barrier;
+        let words = match form {
+            Form::Cut(width) => crate::layout::words(width),
+            Form::Clamp | Form::Bool => 1,
+        };
+        let d = self.temporary(usize::from(words))?;
+        self.wide(expr, form, d, words)?;
+        Ok(d)
+    }
+
+    /// Evaluates an expression by big integers into the slots from `d` on.
+    pub fn wide(&mut self, expr: &Expr, form: Form, d: Slot, words: u16) -> Result<(), LoadError> {
+        let (Ok(words), Ok(index)) = (u8::try_from(words), u16::try_from(self.wides.len())) else {
+            return Err(LoadError::new(
+                "the program has more or longer wide expressions than are supported",
+            ));
+        };
+        self.wides.push(Wide {
+            expr: expr.clone(),
+            form,
+        });
+        self.push(Op::Wide {
+            words,
+            d,
+            expr: index,
+        });
+        Ok(())
     }
 
     pub fn is_temporary(&self, slot: Slot) -> bool {

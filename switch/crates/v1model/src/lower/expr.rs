@@ -10,6 +10,7 @@ use crate::error::LoadError;
 use crate::json::{self, Operand};
 use crate::layout::Layout;
 use crate::op::Slot;
+use num_bigint::{BigInt, Sign};
 use serde_json::Value;
 
 /// Operators with two data operands and a data result.
@@ -70,11 +71,15 @@ pub(crate) enum Expr {
         magnitude: u128,
         negative: bool,
     },
+    /// A constant of more than 128 bits.
+    Huge(BigInt),
     Load {
         slot: Slot,
         width: u16,
         signed: bool,
     },
+    /// A varbit field, as a number.
+    Var(Slot),
     Element(Element),
     Arith(Arith, Box<Expr>, Box<Expr>),
     Not(Box<Expr>),
@@ -201,6 +206,15 @@ impl Expr {
                     Range::unsigned(bits)
                 }
             }
+            Expr::Huge(value) => {
+                let bits = u32::try_from(value.bits()).unwrap_or(HUGE);
+                if value.sign() == Sign::Minus {
+                    Range::signed(bits, 0)
+                } else {
+                    Range::unsigned(bits)
+                }
+            }
+            Expr::Var(_) => Range::unsigned(HUGE),
             Expr::Load {
                 width,
                 signed: false,
@@ -236,15 +250,14 @@ impl Expr {
         match operand.kind.as_str() {
             "hexstr" => {
                 let text = value.as_str().ok_or_else(|| malformed("hexstr", value))?;
-                let (magnitude, negative) = json::hex(text)?;
-                if negative && magnitude > 1 << 127 {
-                    return Err(LoadError::new(format!(
-                        "the constant {text} is out of range"
-                    )));
-                }
-                Ok(Expr::Const {
-                    magnitude,
-                    negative,
+                Ok(match json::hex(text) {
+                    Ok((magnitude, negative)) if !negative || magnitude <= 1 << 127 => {
+                        Expr::Const {
+                            magnitude,
+                            negative,
+                        }
+                    }
+                    _ => Expr::Huge(json::big(text)?),
                 })
             }
             "bool" => value
@@ -264,9 +277,7 @@ impl Expr {
                 let (header, name): (String, String) = json::from_value("a field", value)?;
                 let (_, field) = layout.field(&header, &name)?;
                 if field.var {
-                    return Err(LoadError::new(format!(
-                        "the varbit field {header}.{name} is used in an expression, which is not supported"
-                    )));
+                    return Ok(Expr::Var(field.slot));
                 }
                 Ok(Expr::Load {
                     slot: field.slot,
@@ -396,7 +407,9 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
     };
     let arith = |op: Arith| Ok(Expr::Arith(op, data("left")?, data("right")?));
     let width_of = |expr: &Expr| match expr {
-        Expr::Arith(_, _, width) => width.as_constant().is_some_and(|w| (1..=128).contains(&w)),
+        Expr::Arith(_, _, width) => width
+            .as_constant()
+            .is_some_and(|w| (1..=65535).contains(&w)),
         _ => false,
     };
     let cast = |op_kind: Arith| {
@@ -405,7 +418,7 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
             Ok(e)
         } else {
             Err(LoadError::new(format!(
-                "operator {op} to a width that is not 1 to 128 bits"
+                "operator {op} to a width that is not 1 to 65535 bits"
             )))
         }
     };
@@ -439,6 +452,14 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
                 });
             }
             let (left, right) = (Box::new(parse("left")?), Box::new(parse("right")?));
+            // BMv2 compares varbit fields as numbers, whatever their lengths.
+            if let (Expr::Var(a), Expr::Var(b), false) = (&*left, &*right, layout.quirks) {
+                let same = Expr::SameVar(*a, *b);
+                return Ok(match op {
+                    "==" => same,
+                    _ => Expr::Negate(Box::new(same)),
+                });
+            }
             match (left.is_bool(), right.is_bool(), op) {
                 (false, false, "==") => Ok(Expr::Compare(Relation::Eq, left, right)),
                 (false, false, _) => Ok(Expr::Compare(Relation::Ne, left, right)),

@@ -4,9 +4,8 @@
 use super::emit::Label;
 use super::optimise::{Optimised, optimise};
 use super::{Lowered, Lowering, Purpose};
-use crate::code::{
-    Code, FieldCode, HeaderCode, Input, Load, Message, ParserErrors, Standard, TableCode,
-};
+use crate::calculation::Input;
+use crate::code::{Code, FieldCode, HeaderCode, Load, Message, ParserErrors, Standard, TableCode};
 use crate::error::LoadError;
 use crate::json::{self, Document};
 use crate::layout::{self, Header, Layout};
@@ -18,13 +17,16 @@ impl Lowering<'_> {
     pub fn finish(
         mut self,
         parser: Label,
+        parser_end: Label,
         ingress: Label,
         egress: Label,
+        deparser: Option<Label>,
     ) -> Result<Lowered, LoadError> {
         let document = self.document;
         let paths = self.path_code()?;
         let layout = self.layout;
         let places = self.emitter.take_places();
+        let wides = std::mem::take(&mut self.emitter.wides);
         let (ops, constants, resolve) = self.emitter.finish();
 
         let mut template = vec![0; layout.constants];
@@ -39,20 +41,24 @@ impl Lowering<'_> {
         let mut keep = |slot: Slot, n: u16| {
             kept[usize::from(slot)..usize::from(slot) + usize::from(n)].fill(true);
         };
+        // What instructions read without having it as an operand.
+        let mut aside: Vec<(Slot, u16)> = Vec::new();
         for source in self.tables.iter().flat_map(|t| &t.keys) {
-            keep(source.slot, layout::words(source.width));
+            aside.push((source.slot, layout::words(source.width)));
         }
-        for (slot, wide) in self.messages.iter().flat_map(|m: &Message| &m.values) {
-            keep(*slot, if *wide { 2 } else { 1 });
+        let messages = self.messages.iter().flat_map(|m: &Message| &m.values);
+        for expr in messages.chain(wides.iter().map(|w| &w.expr)) {
+            crate::wide::slots(expr, &mut |slot, n| aside.push((slot, n)));
         }
-        for input in self.calculations.iter().flat_map(|c| &c.inputs) {
-            if let Input::Field { slot, width, .. } = input {
-                keep(*slot, layout::words(*width));
-            }
+        let inputs = self.calculations.iter().flat_map(|c| &c.inputs);
+        aside.extend(inputs.filter_map(Input::slots));
+        for (slot, n) in &aside {
+            keep(*slot, *n);
         }
         paths.operands(&mut |slot, n, _| keep(slot, n));
-        let entries: Vec<Pc> = [parser, ingress, egress]
+        let entries: Vec<Pc> = [parser, parser_end, ingress, egress]
             .into_iter()
+            .chain(deparser)
             .chain(
                 self.tables
                     .iter()
@@ -89,16 +95,8 @@ impl Lowering<'_> {
                 mark(header.valid, header.slots, Use::Write);
             }
         }
-        for source in self.tables.iter().flat_map(|t| &t.keys) {
-            mark(source.slot, layout::words(source.width), Use::Read);
-        }
-        for (slot, wide) in self.messages.iter().flat_map(|m: &Message| &m.values) {
-            mark(*slot, if *wide { 2 } else { 1 }, Use::Read);
-        }
-        for input in self.calculations.iter().flat_map(|c| &c.inputs) {
-            if let Input::Field { slot, width, .. } = input {
-                mark(*slot, layout::words(*width), Use::Read);
-            }
+        for (slot, n) in &aside {
+            mark(*slot, *n, Use::Read);
         }
 
         paths.operands(&mut |slot, n, written| {
@@ -163,6 +161,8 @@ impl Lowering<'_> {
             parser: place(parser),
             ingress: place(ingress),
             egress: place(egress),
+            parser_end: place(parser_end),
+            deparser: deparser.map(place),
             template,
             state_slots: layout.state_slots,
             params: layout.params,
@@ -172,6 +172,7 @@ impl Lowering<'_> {
             tables: table_code,
             messages: self.messages,
             calculations: self.calculations,
+            wides,
             standard,
             errors: parser_errors(document),
             queue_id,
@@ -307,15 +308,6 @@ fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<u16>, LoadE
         )));
     };
     let at = || json::position(&deparser.source_info);
-    if let Some(primitive) = deparser.primitives.first() {
-        let op = primitive
-            .get("op")
-            .and_then(serde_json::Value::as_str)
-            .unwrap_or("?");
-        return Err(
-            LoadError::new(format!("the primitive {op} in a deparser is not supported")).at(at()),
-        );
-    }
     deparser
         .order
         .iter()

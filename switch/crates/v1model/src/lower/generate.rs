@@ -5,13 +5,14 @@
 //! bits whatever the upper bits are, so they are done modulo 2^64 where only
 //! 64 bits are wanted. Comparisons, right shifts, divisions and saturation
 //! need exact operands: there the operands' ranges decide between 64 and 128
-//! bits, and what fits into neither is refused.
+//! bits, and what fits into neither is left to big integers ([`crate::wide`]).
 
 use super::emit::{Emitter, Label};
 use super::expr::{Arith, Element, Expr, Range, Relation};
 use crate::error::LoadError;
 use crate::layout::{self, Field};
 use crate::op::{Alu, Cmp, Op, Slot, mask_wide};
+use crate::wide::Form;
 
 /// How exact values are held.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,16 +29,24 @@ fn lane(range: Range) -> Result<Lane, LoadError> {
             signed,
         }),
         65..=128 => Ok(Lane { wide: true, signed }),
-        _ => Err(LoadError::new(
-            "an expression needs exact values of more than 128 bits, which is not supported",
-        )),
+        _ => Err(unfit()),
     }
+}
+
+/// There are no instructions for it: see [`Emitter::or_wide`].
+fn unfit() -> LoadError {
+    LoadError::new("an expression needs values of more than 128 bits")
 }
 
 impl Emitter {
     /// The value modulo 2^64, in one slot. Exact when its range says so.
     pub fn value(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
+        self.or_wide(expr, Form::Cut(64), |emitter| emitter.fast_value(expr))
+    }
+
+    fn fast_value(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
         match expr {
+            Expr::Huge(_) | Expr::Var(_) => Err(unfit()),
             Expr::Const {
                 magnitude,
                 negative,
@@ -86,6 +95,12 @@ impl Emitter {
 
     /// The value modulo 2^128, in two slots. Exact when its range says so.
     pub fn value_wide(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
+        self.or_wide(expr, Form::Cut(128), |emitter| {
+            emitter.fast_value_wide(expr)
+        })
+    }
+
+    fn fast_value_wide(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
         if let Expr::Const {
             magnitude,
             negative,
@@ -112,14 +127,13 @@ impl Emitter {
             return Ok(d);
         }
         match expr {
-            Expr::Load { width, .. } if *width > 128 => Err(LoadError::new(format!(
-                "a field of {width} bits in an expression; more than 128 bits are not supported there"
-            ))),
+            Expr::Huge(_) | Expr::Var(_) => Err(unfit()),
             Expr::Load {
                 slot,
                 signed: false,
                 ..
             } => Ok(*slot),
+            Expr::Load { slot, width, .. } if *width >= 128 => Ok(*slot),
             Expr::Load { slot, width, .. } => {
                 let d = self.temporary(2)?;
                 self.push(Op::SextW {
@@ -158,16 +172,19 @@ impl Emitter {
         }
     }
 
-    /// An exact value of at most 64 bits that is not negative: an index, an
-    /// amount, a bound.
-    pub fn natural(&mut self, expr: &Expr, what: &str) -> Result<Slot, LoadError> {
+    /// A number that is not negative: an index, an amount, a bound. What is
+    /// negative counts as 0, and what is longer than 64 bits as the most.
+    pub fn natural(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
+        self.or_wide(expr, Form::Clamp, |emitter| emitter.exact(expr))
+    }
+
+    /// An exact value of at most 64 bits that is not negative.
+    fn exact(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
         let range = expr.range();
         if range.neg.is_some() || range.bits() > 64 {
-            return Err(LoadError::new(format!(
-                "{what} may be negative or longer than 64 bits, which is not supported"
-            )));
+            return Err(unfit());
         }
-        self.value(expr)
+        self.fast_value(expr)
     }
 
     fn arith(&mut self, op: Arith, left: &Expr, right: &Expr) -> Result<Slot, LoadError> {
@@ -215,7 +232,7 @@ impl Emitter {
                     return self.arith_wide(op, left, right);
                 }
                 let a = self.value(left)?;
-                let b = self.natural(right, "a shift amount")?;
+                let b = self.natural(right)?;
                 let d = self.temporary(1)?;
                 self.push(if held.signed {
                     Op::Sar { d, a, b, w: 64 }
@@ -227,11 +244,8 @@ impl Emitter {
             _ => {}
         }
         let (a, b) = match op {
-            Arith::Div | Arith::Rem => (
-                self.natural(left, "a dividend")?,
-                self.natural(right, "a divisor")?,
-            ),
-            Arith::Shl => (self.value(left)?, self.natural(right, "a shift amount")?),
+            Arith::Div | Arith::Rem => (self.exact(left)?, self.exact(right)?),
+            Arith::Shl => (self.value(left)?, self.natural(right)?),
             _ => (self.value(left)?, self.value(right)?),
         };
         let d = self.temporary(1)?;
@@ -274,6 +288,9 @@ impl Emitter {
             Arith::TwoCompMod => {
                 let from = right.as_constant().unwrap_or(128);
                 let a = self.value_wide(left)?;
+                if from >= 128 {
+                    return Ok(a);
+                }
                 let d = self.temporary(2)?;
                 self.push(Op::SextW {
                     d,
@@ -284,9 +301,7 @@ impl Emitter {
             }
             Arith::SatUnsigned | Arith::SatSigned => return self.saturate(op, left, right),
             Arith::Div | Arith::Rem => {
-                return Err(LoadError::new(
-                    "a division of values longer than 64 bits is not supported",
-                ));
+                return Err(unfit());
             }
             Arith::Add => Alu::Add,
             Arith::Sub => Alu::Sub,
@@ -302,7 +317,7 @@ impl Emitter {
         }
         let a = self.value_wide(left)?;
         let b = match alu {
-            Alu::Shl | Alu::Shr | Alu::Sar => self.natural(right, "a shift amount")?,
+            Alu::Shl | Alu::Shr | Alu::Sar => self.natural(right)?,
             _ => self.value_wide(right)?,
         };
         let d = self.temporary(2)?;
@@ -313,11 +328,9 @@ impl Emitter {
     fn saturate(&mut self, op: Arith, left: &Expr, right: &Expr) -> Result<Slot, LoadError> {
         let range = left.range();
         if range.bits() > 127 {
-            return Err(LoadError::new(
-                "saturating arithmetic on more than 126 bits is not supported",
-            ));
+            return Err(unfit());
         }
-        let w = right.as_constant().unwrap_or(128) as u8;
+        let w = right.as_constant().unwrap_or(128).min(128) as u8;
         let a = self.value_wide(left)?;
         let d = self.temporary(2)?;
         self.push(Op::SaturateW {
@@ -331,6 +344,10 @@ impl Emitter {
 
     /// A boolean, 0 or 1, in one slot.
     pub fn boolean(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
+        self.or_wide(expr, Form::Bool, |emitter| emitter.fast_boolean(expr))
+    }
+
+    fn fast_boolean(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
         let w = 1;
         match expr {
             Expr::Bool(value) => self.constant(u64::from(*value)),
@@ -430,9 +447,9 @@ impl Emitter {
                 return Ok(());
             }
             Expr::Compare(relation, left, right) => {
-                let held = comparison_lane(left, right)?;
-                let unsigned =
-                    !held.wide && (!held.signed || matches!(relation, Relation::Eq | Relation::Ne));
+                let unsigned = comparison_lane(left, right).is_ok_and(|held| {
+                    !held.wide && (!held.signed || matches!(relation, Relation::Eq | Relation::Ne))
+                });
                 if unsigned {
                     let (a, b) = (self.value(left)?, self.value(right)?);
                     let zero = right.as_constant() == Some(0);
@@ -486,10 +503,12 @@ impl Emitter {
                     });
                     Ok(())
                 }
-                _ => Err(LoadError::new(format!(
-                    "an expression for the field {} of {} bits; more than 128 bits are not supported",
-                    field.name, field.width
-                ))),
+                _ => self.wide(
+                    expr,
+                    Form::Cut(field.width),
+                    field.slot,
+                    layout::words(field.width),
+                ),
             };
         }
         let range = expr.range();
@@ -607,8 +626,6 @@ fn comparison_lane(left: &Expr, right: &Expr) -> Result<Lane, LoadError> {
             signed,
         }),
         65..=128 => Ok(Lane { wide: true, signed }),
-        _ => Err(LoadError::new(
-            "a comparison needs values of more than 128 bits, which is not supported",
-        )),
+        _ => Err(unfit()),
     }
 }

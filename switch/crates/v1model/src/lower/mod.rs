@@ -2,9 +2,10 @@
 //! From BMv2 JSON to instructions.
 
 mod action;
+mod checksum;
 mod control;
 mod emit;
-mod expr;
+pub(crate) mod expr;
 mod finish;
 mod generate;
 mod marks;
@@ -14,7 +15,8 @@ mod parser;
 mod stack;
 mod tables;
 
-use crate::code::{Calculation, Code, Message};
+use crate::calculation::Calculation;
+use crate::code::{Code, Message};
 use crate::error::LoadError;
 use crate::json::{self, Document, Named};
 use crate::layout::Layout;
@@ -132,11 +134,12 @@ fn lower_document(
         emitter,
         purpose,
     };
-    let parser = lowering.parser()?;
+    let (parser, parser_end) = lowering.parser()?;
     let ingress = lowering.pipeline("ingress")?;
     let egress = lowering.pipeline("egress")?;
     lowering.called_actions()?;
-    lowering.finish(parser, ingress, egress)
+    let deparser = lowering.deparser()?;
+    lowering.finish(parser, parser_end, ingress, egress, deparser)
 }
 
 impl Lowering<'_> {
@@ -204,7 +207,6 @@ fn refuse_unsupported(document: &Document) -> Result<(), LoadError> {
     };
     refuse("parser value set", &document.parse_vsets)?;
     refuse("meter", &document.meter_arrays)?;
-    refuse("checksum", &document.checksums)?;
     refuse("extern instance", &document.extern_instances)?;
     for pipeline in &document.pipelines {
         refuse("action profile", &pipeline.action_profiles)?;

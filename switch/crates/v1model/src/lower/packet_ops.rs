@@ -38,7 +38,7 @@ impl Lowering<'_> {
             ("clone_ingress_pkt_to_egress" | "clone_egress_pkt_to_egress", [session, list]) => {
                 let list = self.field_list(list)?.unwrap_or(0);
                 let list = self.emitter.constant(list)?;
-                let session = self.natural(session, params, "a clone session")?;
+                let session = self.natural(session, params)?;
                 let all = self.emitter.constant(CLONE_REQUESTED - 1)?;
                 let flag = self.emitter.constant(CLONE_REQUESTED)?;
                 let id = self.emitter.temporary(1)?;
@@ -79,7 +79,7 @@ impl Lowering<'_> {
             }
             ("truncate", [length]) => {
                 // The shortest length wins: the greatest complement.
-                let length = self.natural(length, params, "a length to truncate to")?;
+                let length = self.natural(length, params)?;
                 let wish = self.emitter.temporary(1)?;
                 self.emitter.push(Op::Not {
                     d: wish,

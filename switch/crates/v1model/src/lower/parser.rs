@@ -21,8 +21,8 @@ struct KeyPart {
 }
 
 impl Lowering<'_> {
-    /// The parser; gives its first instruction.
-    pub fn parser(&mut self) -> Result<Label, LoadError> {
+    /// The parser; gives its first instruction, and where it goes with an error.
+    pub fn parser(&mut self) -> Result<(Label, Label), LoadError> {
         let document = self.document;
         let [parser] = document.parsers.as_slice() else {
             return Err(LoadError::new(format!(
@@ -77,8 +77,11 @@ impl Lowering<'_> {
         self.emitter.stack_out_of_bounds = None;
         self.emitter.bind(accept);
         self.emitter.mark(|| Place::Accept);
+        let end = self.emitter.label();
+        self.emitter.bind(end);
+        self.verify_checksums()?;
         self.emitter.push(Op::End);
-        Ok(start)
+        Ok((start, end))
     }
 
     fn parser_op(&mut self, op: &ParserOp) -> Result<(), LoadError> {
@@ -114,14 +117,14 @@ impl Lowering<'_> {
                 let error = Expr::parse(&self.layout, &[], &operand(1)?)?;
                 let good = self.emitter.label();
                 self.emitter.branch(&condition, true, good)?;
-                let a = self.emitter.natural(&error, "an error")?;
+                let a = self.emitter.natural(&error)?;
                 self.emitter.push(Op::Fail { a });
                 self.emitter.bind(good);
                 Ok(())
             }
             "advance" => {
                 let bits = Expr::parse(&self.layout, &[], &operand(0)?)?;
-                let a = self.emitter.natural(&bits, "the length of advance()")?;
+                let a = self.emitter.natural(&bits)?;
                 self.emitter.push(Op::Advance { a });
                 Ok(())
             }
@@ -186,8 +189,7 @@ impl Lowering<'_> {
         let bits = match length {
             Some(length) => {
                 let length = Expr::parse(&self.layout, &[], length)?;
-                let what = "the length of a varbit field";
-                Some(self.emitter.natural(&length, what)?)
+                Some(self.emitter.natural(&length)?)
             }
             None if self.layout.headers[header].var().is_some() => {
                 return Err(LoadError::new(format!(
@@ -230,29 +232,22 @@ impl Lowering<'_> {
     /// Reads ahead into temporaries.
     fn lookahead(&mut self, operand: &Operand) -> Result<KeyPart, LoadError> {
         let (offset, width): (u64, u64) = json::from_value("a lookahead", &operand.value)?;
-        match (u16::try_from(offset), u16::try_from(width)) {
-            (Ok(offset), Ok(width @ 1..=64)) => {
-                let d = self.emitter.temporary(1)?;
-                self.emitter.push(Op::Lookahead {
-                    d,
-                    offset,
-                    width: width as u8,
-                });
-                Ok(KeyPart { slot: d, width })
+        let (Ok(offset), Ok(width @ 1..)) = (u16::try_from(offset), u16::try_from(width)) else {
+            return Err(LoadError::new(format!(
+                "a lookahead of {width} bits behind {offset} bits is not supported"
+            )));
+        };
+        let d = self.emitter.temporary(usize::from(layout::words(width)))?;
+        self.emitter.push(if width <= 64 {
+            Op::Lookahead {
+                d,
+                offset,
+                width: width as u8,
             }
-            (Ok(offset), Ok(width @ 65..=128)) => {
-                let d = self.emitter.temporary(2)?;
-                self.emitter.push(Op::LookaheadW {
-                    d,
-                    offset,
-                    width: width as u8,
-                });
-                Ok(KeyPart { slot: d, width })
-            }
-            _ => Err(LoadError::new(format!(
-                "a lookahead of {width} bits is not supported; the limit is 128"
-            ))),
-        }
+        } else {
+            Op::LookaheadW { d, offset, width }
+        });
+        Ok(KeyPart { slot: d, width })
     }
 
     fn transitions(
