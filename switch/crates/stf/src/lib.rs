@@ -10,12 +10,14 @@
 mod compare;
 mod control;
 mod literal;
+mod lookup;
 mod names;
 mod outcome;
 mod parse;
 mod run;
 pub mod script;
 mod token;
+mod values;
 
 pub use literal::Literal;
 pub use outcome::{Difference, Failure, Note, Outcome};
