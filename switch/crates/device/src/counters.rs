@@ -3,6 +3,34 @@
 
 use traffic_manager::Traffic;
 
+/// Declares the struct and what lists its fields, so that no counter is left out.
+macro_rules! counters {
+    (
+        $(#[$outer:meta])*
+        pub struct $name:ident {
+            $($(#[doc = $meaning:literal])+ pub $counter:ident: Traffic,)+
+        }
+    ) => {
+        $(#[$outer])*
+        pub struct $name {
+            $($(#[doc = $meaning])+ pub $counter: Traffic,)+
+        }
+
+        impl $name {
+            /// Every counter: its name, what it means, what it counted.
+            #[must_use]
+            pub fn named(&self) -> Vec<(&'static str, &'static str, Traffic)> {
+                vec![$((
+                    stringify!($counter),
+                    concat!($($meaning),+).trim_start(),
+                    self.$counter,
+                )),+]
+            }
+        }
+    };
+}
+
+counters! {
 /// Drops inside a device that neither the program's own counters nor those of
 /// ports and service flows show. Lengths are those of the frames as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,4 +56,21 @@ pub struct DeviceCounters {
     pub packet_in_dropped: Traffic,
     /// Dropped: longer than the switch can receive.
     pub too_long: Traffic,
+}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_a_name_and_a_meaning() {
+        let mut counters = DeviceCounters::default();
+        counters.too_long.count(7);
+        let named = counters.named();
+        assert!(named.iter().all(|(_, meaning, _)| !meaning.is_empty()));
+        let (_, meaning, too_long) = named.iter().find(|c| c.0 == "too_long").unwrap();
+        assert_eq!(*meaning, "Dropped: longer than the switch can receive.");
+        assert_eq!(too_long.bytes, 7);
+    }
 }

@@ -74,9 +74,21 @@ struct PortCounters {
     send_failed: Traffic,
 }
 
+/// Whether a port's interface can carry frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// The port's number.
+    pub port: u16,
+    /// As the shell has said last; up until it says something.
+    pub up: bool,
+    /// How often that has changed.
+    pub changes: u64,
+}
+
 #[derive(Debug)]
 struct Port {
     number: u16,
+    link: Link,
     counters: PortCounters,
     receive_line: usize,
     transmit_line: usize,
@@ -170,10 +182,36 @@ impl Device {
         self.tm.add_port(port);
         self.ports.push(Port {
             number: port,
+            link: Link {
+                port,
+                up: true,
+                changes: 0,
+            },
             counters: PortCounters::default(),
             receive_line: self.receive_lines.add(),
             transmit_line: self.transmit_lines.add(),
         });
+    }
+
+    /// A port's interface went down or came up: selectors leave out what
+    /// watches a port that is down.
+    pub fn set_port_up(&mut self, port: u16, up: bool) {
+        let Some(index) = self.index(port) else {
+            return;
+        };
+        let link = &mut self.ports[index as usize].link;
+        if link.up != up {
+            link.up = up;
+            link.changes += 1;
+            if let Some(pipeline) = &mut self.pipeline {
+                pipeline.set_port_up(port, up);
+            }
+        }
+    }
+
+    /// Every port, the CPU port included, in the order they were added.
+    pub fn links(&self) -> impl Iterator<Item = Link> + '_ {
+        self.ports.iter().map(|port| port.link)
     }
 
     fn index(&self, port: u16) -> Option<u32> {
@@ -206,6 +244,9 @@ impl Device {
     pub fn load(&mut self, now: u64, program: Arc<Program>) {
         let mut pipeline = Pipeline::new(program, self.config.seed);
         pipeline.set_drop_port(self.config.drop_port);
+        for link in self.links().filter(|link| !link.up) {
+            pipeline.set_port_up(link.port, false);
+        }
         if let Some(hook) = &mut self.pipeline_hook {
             hook(&mut pipeline);
         }

@@ -14,7 +14,7 @@ pub mod handle;
 mod output;
 
 pub use counters::DeviceCounters;
-pub use device::{Device, DeviceConfig, TrafficManagerState};
+pub use device::{Device, DeviceConfig, Link, TrafficManagerState};
 pub use digest::{DigestConfig, DigestList};
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use output::Output;

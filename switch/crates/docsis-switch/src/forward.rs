@@ -3,10 +3,10 @@
 //! scheduling as the switch, and nothing in between. What any switch over
 //! AF_PACKET can reach.
 
+use crate::device_thread::NICE;
 use crate::packet_socket::{BATCH, PacketSocket, ReceiveBatch, Received, SendBatch};
 use crate::ports;
 use crate::scheduling;
-use crate::switch::NICE;
 use crate::wait::{PollSet, Signals};
 use std::io::Write;
 use std::os::fd::AsRawFd;

@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
 /// `ethtool` settings that make frames on a veth differ from frames on a wire:
-/// command of the ioctl, name for `ethtool -K`.
+/// command of the ioctl that gets it, name for `ethtool -K`.
 const OFFLOADS: [(u32, &str); 4] = [
     (0x0000_001e, "tso"), // ETHTOOL_GTSO
     (0x0000_0023, "gso"), // ETHTOOL_GGSO
@@ -17,6 +17,8 @@ const OFFLOADS: [(u32, &str); 4] = [
 ];
 
 const ETHTOOL_GFLAGS: u32 = 0x0000_0025;
+/// From a command that gets a value to the one that sets it.
+const SET: u32 = 1;
 /// Bits of ETHTOOL_GFLAGS.
 const FLAGS: [(u32, &str); 3] = [(1 << 15, "lro"), (1 << 7, "txvlan"), (1 << 8, "rxvlan")];
 
@@ -74,8 +76,7 @@ impl Interface {
         Ok(unsafe { request.ifr_ifru.ifru_mtu } as u32)
     }
 
-    /// True when the interface is administratively up.
-    pub fn is_up(&self, socket: RawFd) -> io::Result<bool> {
+    fn flags(&self, socket: RawFd) -> io::Result<i32> {
         let mut request = self.request();
         // SAFETY: SIOCGIFFLAGS fills the ifreq that it is given.
         let status = unsafe { libc::ioctl(socket, libc::SIOCGIFFLAGS as _, &mut request) };
@@ -83,12 +84,22 @@ impl Interface {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: SIOCGIFFLAGS has written this member.
-        let flags = unsafe { request.ifr_ifru.ifru_flags };
-        Ok(i32::from(flags) & libc::IFF_UP != 0)
+        Ok(i32::from(unsafe { request.ifr_ifru.ifru_flags }))
     }
 
-    fn ethtool(&self, socket: RawFd, command: u32) -> Option<u32> {
-        let mut value = EthtoolValue { command, data: 0 };
+    /// True when the interface is administratively up.
+    pub fn is_up(&self, socket: RawFd) -> io::Result<bool> {
+        Ok(self.flags(socket)? & libc::IFF_UP != 0)
+    }
+
+    /// True when the interface is up and has a carrier.
+    pub fn is_running(&self, socket: RawFd) -> io::Result<bool> {
+        let both = libc::IFF_UP | libc::IFF_RUNNING;
+        Ok(self.flags(socket)? & both == both)
+    }
+
+    fn ethtool(&self, socket: RawFd, command: u32, data: u32) -> Option<u32> {
+        let mut value = EthtoolValue { command, data };
         let mut request = self.request();
         request.ifr_ifru.ifru_data = (&raw mut value).cast();
         // SAFETY: these commands read and write one ethtool_value, which
@@ -102,10 +113,10 @@ impl Interface {
     pub fn offloads(&self, socket: RawFd) -> Vec<&'static str> {
         let mut on: Vec<&str> = OFFLOADS
             .iter()
-            .filter(|(command, _)| self.ethtool(socket, *command).unwrap_or(0) != 0)
+            .filter(|(command, _)| self.ethtool(socket, *command, 0).unwrap_or(0) != 0)
             .map(|&(_, name)| name)
             .collect();
-        let flags = self.ethtool(socket, ETHTOOL_GFLAGS).unwrap_or(0);
+        let flags = self.ethtool(socket, ETHTOOL_GFLAGS, 0).unwrap_or(0);
         on.extend(
             FLAGS
                 .iter()
@@ -113,6 +124,20 @@ impl Interface {
                 .map(|&(_, name)| name),
         );
         on
+    }
+
+    /// Switches offloads off, by their names for `ethtool -K`, as far as the
+    /// driver lets them be; [`Self::offloads`] tells what is left.
+    pub fn switch_off(&self, socket: RawFd, offloads: &[&str]) {
+        for (command, _) in OFFLOADS.iter().filter(|(_, name)| offloads.contains(name)) {
+            self.ethtool(socket, command + SET, 0);
+        }
+        let bits = FLAGS.iter().filter(|(_, name)| offloads.contains(name));
+        let off = bits.fold(0, |off, (bit, _)| off | bit);
+        if off != 0 {
+            let flags = self.ethtool(socket, ETHTOOL_GFLAGS, 0).unwrap_or(0);
+            self.ethtool(socket, ETHTOOL_GFLAGS + SET, flags & !off);
+        }
     }
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where events go that are not packets.
+//! Where events go that are not packets, and how many of them.
 
 use crate::cli::LogLevel;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Registry, fmt, reload};
 
 fn filter(level: LogLevel) -> LevelFilter {
     match level {
@@ -18,29 +22,76 @@ fn filter(level: LogLevel) -> LevelFilter {
     }
 }
 
+/// The log that runs, to change its level.
+#[derive(Debug)]
+pub struct Log {
+    handle: reload::Handle<LevelFilter, Registry>,
+    level: Mutex<LogLevel>,
+}
+
+impl Log {
+    /// How much is logged now.
+    pub fn level(&self) -> LogLevel {
+        match self.level.lock() {
+            Ok(level) => *level,
+            Err(poisoned) => *poisoned.into_inner(),
+        }
+    }
+
+    /// Logs as much from now on.
+    ///
+    /// # Errors
+    /// One sentence: the log has ended.
+    pub fn set_level(&self, level: LogLevel) -> Result<(), String> {
+        self.handle
+            .reload(filter(level))
+            .map_err(|error| format!("the log level cannot be changed: {error}"))?;
+        if let Ok(mut now) = self.level.lock() {
+            *now = level;
+        }
+        Ok(())
+    }
+}
+
 /// Starts logging, to standard error or to a file. Without a level: warnings,
 /// and with `console` or a file normal events, too.
 ///
 /// # Errors
 /// One sentence: the file cannot be written.
-pub fn start(file: Option<&Path>, level: Option<LogLevel>, console: bool) -> Result<(), String> {
+pub fn start(file: Option<&Path>, level: Option<LogLevel>, console: bool) -> Result<Log, String> {
     let default = if console || file.is_some() {
         LogLevel::Info
     } else {
         LogLevel::Warn
     };
-    let builder = tracing_subscriber::fmt()
-        .with_max_level(filter(level.unwrap_or(default)))
-        .with_target(false)
-        .with_ansi(false);
+    let level = level.unwrap_or(default);
     match file {
-        None => builder.with_writer(std::io::stderr).init(),
+        None => Ok(start_on(std::io::stderr, level)),
         Some(path) => {
             let file = File::create(path).map_err(|error| {
                 format!("log file {} cannot be written: {error}", path.display())
             })?;
-            builder.with_writer(Mutex::new(file)).init();
+            Ok(start_on(Mutex::new(file), level))
         }
     }
-    Ok(())
+}
+
+fn start_on<W>(writer: W, level: LogLevel) -> Log
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let (filter, handle) = reload::Layer::new(filter(level));
+    let layer = fmt::layer()
+        .with_writer(writer)
+        .with_target(false)
+        .with_ansi(false);
+    // A second log in one process: the first stays.
+    let _ = tracing_subscriber::registry()
+        .with(filter)
+        .with(layer)
+        .try_init();
+    Log {
+        handle,
+        level: Mutex::new(level),
+    }
 }

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The switch as a process.
 
+mod alias;
 mod bench;
 mod cli;
 mod clock;
+mod control;
+mod ctl;
+mod defect;
+mod device_thread;
 mod forward;
 mod interface;
 mod lateness;
+mod link;
 mod logging;
 mod packet_socket;
 mod pcap;
 mod ports;
+mod process;
 mod provision;
 mod run;
 mod scheduling;
@@ -24,7 +31,11 @@ mod wait;
 use cli::{Bench, Command};
 use std::process::ExitCode;
 
+/// The version of BMv2's JSON format that is read.
+const JSON_VERSION: &str = "2.23";
+
 fn main() -> ExitCode {
+    defect::install();
     let (cli, target) = match cli::parse(std::env::args_os()) {
         Ok(parsed) => parsed,
         Err(error) => error.exit(),
@@ -32,11 +43,17 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Some(Command::Stf(options)) => return stf::run(&options),
         Some(Command::Forward { first, second }) => {
-            logging::start(None, None, false).and_then(|()| forward::run(&first, &second))
+            logging::start(None, None, false).and_then(|_| forward::run(&first, &second))
         }
         Some(Command::Bench {
             what: Bench::Pipeline(options),
         }) => bench::run(&options),
+        Some(Command::Ctl(options)) => ctl::run(&options),
+        Some(Command::InstallAlias { dir }) => alias::install(&dir),
+        None if cli.switch.json_version => {
+            println!("{JSON_VERSION}");
+            Ok(())
+        }
         None => switch::run(&cli.switch, &target),
     };
     match result {

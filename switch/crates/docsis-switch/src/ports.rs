@@ -18,8 +18,17 @@ const HEADER: u32 = 18;
 /// Opens an interface and says what about it will disturb.
 ///
 /// # Errors
-/// One sentence: there is no such interface, or no permission.
+/// As [`open_with`].
 pub fn open(name: &str) -> Result<PacketSocket, String> {
+    open_with(name, false)
+}
+
+/// Opens an interface, switches its offloads off if that is asked for, and
+/// says what about it will disturb.
+///
+/// # Errors
+/// One sentence: there is no such interface, or no permission.
+pub fn open_with(name: &str, offloads_off: bool) -> Result<PacketSocket, String> {
     let interface = Interface::find(name).map_err(|_| {
         format!("interface {name} does not exist in this network namespace; create it first")
     })?;
@@ -30,10 +39,20 @@ pub fn open(name: &str) -> Result<PacketSocket, String> {
         _ => format!("interface {name} cannot be opened as a packet socket: {error}"),
     })?;
     let fd = socket.as_raw_fd();
-    let offloads = interface.offloads(fd);
-    if !offloads.is_empty() {
+    let mut offloads = interface.offloads(fd);
+    if offloads_off && !offloads.is_empty() {
+        interface.switch_off(fd, &offloads);
+        offloads = interface.offloads(fd);
+        if !offloads.is_empty() {
+            warn!(
+                "interface {name}: its driver keeps these offloads on: {}",
+                offloads.join(" ")
+            );
+        }
+    } else if !offloads.is_empty() {
         warn!(
-            "interface {name} has offloads on; switch them off with: {}",
+            "interface {name} has offloads on: frames would differ from those on a wire; switch \
+             them off with --offloads-off or: {}",
             mend_command(name, &offloads)
         );
     }
@@ -60,7 +79,6 @@ struct Port {
     warned_checksum: bool,
     warned_too_long: bool,
     warned_send: bool,
-    gone: bool,
 }
 
 impl Port {
@@ -118,6 +136,7 @@ impl Ports {
     pub fn open(
         interfaces: &[(u16, String)],
         pcap: Option<&Path>,
+        offloads_off: bool,
         clock: Clock,
         events: EventSender,
     ) -> Result<Self, String> {
@@ -132,14 +151,13 @@ impl Ports {
             ports.push(Port {
                 number: *number,
                 name: name.clone(),
-                socket: open(name)?,
+                socket: open_with(name, offloads_off)?,
                 batch: SendBatch::default(),
                 captures: pcap.map(|dir| captures(dir, name)).transpose()?,
                 failed: Traffic::default(),
                 warned_checksum: false,
                 warned_too_long: false,
                 warned_send: false,
-                gone: false,
             });
         }
         Ok(Self {
@@ -162,8 +180,21 @@ impl Ports {
         self.ports.iter().map(|port| port.socket.as_raw_fd())
     }
 
+    /// The number of the port with this index.
+    pub fn number(&self, index: usize) -> u16 {
+        self.ports[index].number
+    }
+
+    /// A port's interface is another one of the same name.
+    pub fn replace(&mut self, index: usize, socket: PacketSocket) {
+        let port = &mut self.ports[index];
+        // What failed is told again: it is about another interface.
+        port.warned_send = false;
+        port.socket = socket;
+    }
+
     /// Receives up to `limit` frames from a port into `batch`. `None`: the
-    /// interface is gone for good.
+    /// interface is gone.
     pub fn receive(
         &mut self,
         index: usize,
@@ -173,16 +204,14 @@ impl Ports {
         let port = &mut self.ports[index];
         match port.socket.receive(batch, limit) {
             Ok(count) => Some(count),
-            // Reported once; the socket works again when the interface is up again.
-            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
-                warn!("interface {} went down", port.name);
-                Some(0)
-            }
+            // The socket works again when the interface is up again; the link
+            // monitor says so.
+            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => Some(0),
             Err(error) => {
-                if !port.gone {
-                    port.gone = true;
-                    error!("interface {} cannot be read any more: {error}", port.name);
-                }
+                warn!(
+                    "interface {} cannot be read until it comes back: {error}",
+                    port.name
+                );
                 None
             }
         }

@@ -2,14 +2,19 @@
 //! The device's thread: receive, step, send, sleep.
 
 use crate::clock::Clock;
+use crate::control::Command;
 use crate::lateness::{Lateness, Slack};
 use crate::packet_socket::{BATCH, ReceiveBatch};
 use crate::ports::Ports;
-use crate::wait::{PollSet, Signals, Waker};
+use crate::process::log_messages;
+use crate::wait::{PollSet, Waker};
 use device::Device;
 use device::handle::Requests;
 use std::os::fd::AsRawFd;
-use tracing::info;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use tracing::{info, warn};
 
 /// With a departure nearer than this, few frames are received at a time.
 const SOON: u64 = 200_000;
@@ -29,10 +34,14 @@ pub struct Shell {
     pub requests: Requests,
     /// Wakes this thread for a request.
     pub waker: Waker,
-    /// Ends it.
-    pub signals: Signals,
+    /// What the main thread says.
+    pub commands: Receiver<Command>,
     /// Its time.
     pub clock: Clock,
+    /// Whether `log_msg` of new pipelines reaches the log.
+    pub logs: Arc<AtomicBool>,
+    /// Set when it is to end: when that is, at the latest.
+    pub stop_at: Option<u64>,
 }
 
 impl Shell {
@@ -78,20 +87,57 @@ impl Shell {
         self.drain_close();
     }
 
-    /// Runs until SIGTERM or SIGINT.
+    /// Does what the main thread says.
+    fn obey(&mut self, poll: &mut PollSet) {
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                Command::Stop { drain_ns } => {
+                    (0..self.ports.len()).for_each(|port| poll.ignore(port));
+                    self.stop_at = Some(self.clock.now().saturating_add(drain_ns));
+                }
+                Command::LinkUp { port, socket } => {
+                    if let Some(socket) = socket {
+                        if self.stop_at.is_none() {
+                            poll.replace(port, socket.as_raw_fd());
+                        }
+                        self.ports.replace(port, socket);
+                    }
+                    self.device.set_port_up(self.ports.number(port), true);
+                }
+                Command::LinkDown { port } => {
+                    self.device.set_port_up(self.ports.number(port), false);
+                }
+                Command::LogMessages(on) => {
+                    self.logs.store(on, Ordering::Relaxed);
+                    if let Some(pipeline) = self.device.pipeline_mut() {
+                        log_messages(pipeline, on);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether it has been told to end and may.
+    fn is_over(&self) -> bool {
+        self.stop_at
+            .is_some_and(|at| self.device.is_empty() || self.clock.now() >= at)
+    }
+
+    /// Runs until it is told to end.
     pub fn run(mut self) {
         let mut batch = ReceiveBatch::default();
-        let (waker_at, signals_at) = (self.ports.len(), self.ports.len() + 1);
-        let fds: Vec<_> = self
-            .ports
-            .fds()
-            .chain([self.waker.as_raw_fd(), self.signals.as_raw_fd()])
-            .collect();
+        let waker_at = self.ports.len();
+        let fds: Vec<_> = self.ports.fds().chain([self.waker.as_raw_fd()]).collect();
         let mut poll = PollSet::new(fds);
         let (mut slack, mut lateness) = (Slack::default(), Lateness::default());
         loop {
             let now = self.clock.now();
-            let deadline = self.device.next_deadline();
+            let deadline = self
+                .device
+                .next_deadline()
+                .into_iter()
+                .chain(self.stop_at)
+                .min();
             // Being awake when a departure is due: the peak bucket, one frame
             // deep, forgives next to no lateness.
             let timeout = deadline.map(|at| at.saturating_sub(now + slack.ns()));
@@ -112,11 +158,9 @@ impl Shell {
                 }
             }
             self.drain();
-            if poll.is_ready(signals_at) {
-                break;
-            }
             if poll.is_ready(waker_at) {
                 self.waker.reset();
+                self.obey(&mut poll);
                 while self.requests.run_one(&mut self.device, self.clock.now()) {
                     self.drain();
                 }
@@ -127,10 +171,42 @@ impl Shell {
                 }
             }
             self.ports.flush(&mut self.device);
+            if self.is_over() {
+                break;
+            }
         }
         self.ports.flush(&mut self.device);
         self.ports.flush_captures();
-        info!("{:?}", self.device.counters());
+        self.report();
         info!("{lateness}; slack {} us", slack.ns() / 1000);
+    }
+
+    /// The final counters: every port's, and of the others those that counted.
+    fn report(&self) {
+        let id = self.device.config().device_id;
+        if !self.device.is_empty() {
+            warn!("device {id}: frames were left in queues or on delay lines; see --drain-ms");
+        }
+        let now = self.clock.now();
+        for port in self.device.traffic_manager_state(now).ports {
+            info!(
+                "device {id} port {}: received {} frames, sent {}, not sent {}",
+                port.config.port,
+                port.received.frames,
+                port.sent.frames,
+                port.send_failed.frames
+                    + port.receive_overflow.frames
+                    + port.transmit_overflow.frames
+                    + port.queue_overflow.frames,
+            );
+        }
+        for (name, meaning, traffic) in self.device.counters().named() {
+            if traffic.frames > 0 {
+                info!(
+                    "device {id}: {name}: {} frames, {} bytes. {meaning}",
+                    traffic.frames, traffic.bytes
+                );
+            }
+        }
     }
 }

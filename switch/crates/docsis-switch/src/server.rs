@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The gRPC server in threads of its own.
 
-use p4runtime::{ServedDevice, Server};
+use p4runtime::{ServedDevice, Server, ServerOptions};
 use std::net::SocketAddr;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
@@ -21,7 +21,11 @@ impl GrpcServer {
     ///
     /// # Errors
     /// One sentence: the address is in use or not this machine's.
-    pub fn start(address: SocketAddr, device: ServedDevice) -> Result<Self, String> {
+    pub fn start(
+        address: SocketAddr,
+        devices: Vec<ServedDevice>,
+        options: &ServerOptions,
+    ) -> Result<Self, String> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("grpc")
@@ -29,7 +33,7 @@ impl GrpcServer {
             .build()
             .map_err(|error| format!("no thread for the gRPC server: {error}"))?;
         let server = runtime
-            .block_on(Server::bind(address, vec![device]))
+            .block_on(Server::bind_with(address, devices, options))
             .map_err(|error| error.to_string())?;
         let address = server.local_address();
         let (shutdown, ended) = oneshot::channel();

@@ -3,23 +3,26 @@
 
 use crate::cli::{SwitchArgs, TargetArgs};
 use crate::clock::Clock;
+use crate::control::{Command, Control};
+use crate::defect;
+use crate::device_thread::{self, Common, Scheduling};
+use crate::link::LinkMonitor;
 use crate::logging;
-use crate::ports::Ports;
-use crate::run::Shell;
-use crate::scheduling;
+use crate::process::{Switch, logs_messages};
 use crate::server::GrpcServer;
-use crate::wait::{Signals, Waker};
-use device::{Device, DeviceConfig, handle};
-use p4runtime::{PipelineConfig, ServedDevice};
+use crate::wait::{PollSet, Signals, Waker};
+use device::{DeviceConfig, ModelKind};
+use p4runtime::{PipelineConfig, ServerOptions, TlsOptions};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
-use tracing::{debug, info, warn};
+use std::thread::JoinHandle;
+use tracing::{error, info, warn};
 use v1model::Program;
 
-/// Nice value of the thread that forwards: a switch that waits for a processor
-/// while others compute is late, and lateness costs rate.
-pub const NICE: i32 = -20;
+/// How soon to look again whether a thread that said so has ended, ns.
+const LOOK_AGAIN: u64 = 5_000_000;
 
 /// A file of the command line: its bytes.
 ///
@@ -54,94 +57,190 @@ fn pipeline_config(
     PipelineConfig::new(info, json, Arc::clone(program)).map_err(place)
 }
 
+/// TLS, by our flags or by those of simple_switch_grpc.
+fn tls(args: &SwitchArgs, target: &TargetArgs) -> Result<Option<TlsOptions>, String> {
+    if let (Some(cert), Some(key)) = (&args.grpc_tls_cert, &args.grpc_tls_key) {
+        let client_ca = args.grpc_tls_client_ca.as_deref();
+        return TlsOptions::from_files(cert, key, client_ca).map(Some);
+    }
+    if !target.grpc_server_ssl {
+        return Ok(None);
+    }
+    let (Some(cert), Some(key)) = (&target.grpc_server_cert, &target.grpc_server_key) else {
+        return Err("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key".into());
+    };
+    let client_ca = match (
+        &target.grpc_server_cacert,
+        target.grpc_server_with_client_auth,
+    ) {
+        (Some(ca), true) => Some(ca.as_path()),
+        (None, true) => {
+            return Err("--grpc-server-with-client-auth needs --grpc-server-cacert".into());
+        }
+        (_, false) => None,
+    };
+    TlsOptions::from_files(cert, key, client_ca).map(Some)
+}
+
+/// Says what has no effect, or not the one that may be expected.
+fn warn_of(args: &SwitchArgs, target: &TargetArgs) {
+    for (flag, why) in args.ignored().into_iter().chain(target.ignored()) {
+        warn!("{flag} has no effect: {why}");
+    }
+    if target.priority_queues.is_some() && args.model(target) == ModelKind::Docsis {
+        warn!(
+            "--priority-queues has no effect: every service flow has a queue of its own; see \
+             --traffic-manager bmv2"
+        );
+    }
+    if !target.grpc_server_ssl
+        && (target.grpc_server_cacert.is_some()
+            || target.grpc_server_cert.is_some()
+            || target.grpc_server_key.is_some()
+            || target.grpc_server_with_client_auth)
+    {
+        warn!("certificates have no effect without --grpc-server-ssl");
+    }
+}
+
 /// Runs until SIGTERM or SIGINT.
 ///
 /// # Errors
 /// One sentence: what is wrong, where, and what to do.
 pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     args.check(target)?;
-    logging::start(args.log_file.as_deref(), args.log_level, args.log_console)?;
-    for flag in args.ignored() {
-        warn!("{flag} has no effect: this switch has no such interface");
+    let log = logging::start(args.log_file.as_deref(), args.log_level, args.log_console)?;
+    if let Some(path) = &args.log_file {
+        defect::also_in(path.clone());
     }
-    if target.priority_queues.is_some() {
-        warn!("--priority-queues has no effect: every service flow has a queue of its own");
-    }
+    warn_of(args, target);
+    let tls = tls(args, target)?;
     // Before any thread is started, so that all of them leave signals to this one.
     let signals =
         Signals::block().map_err(|error| format!("signals cannot be received: {error}"))?;
     let clock = Clock::start();
-    let waker = Waker::new().map_err(|error| format!("no event descriptor: {error}"))?;
     let program = args.program.as_deref().map(load_program).transpose()?;
     let (program, json) = program.unzip();
-    let pipeline = match (&args.p4info, &program, json) {
-        (Some(p4info), Some(program), Some(json)) => Some(pipeline_config(p4info, program, json)?),
-        _ => None,
+    let common = Common {
+        clock,
+        program,
+        pcap: args.pcap.as_deref(),
+        offloads_off: args.offloads_off,
+        log_messages: logs_messages(log.level()),
     };
+    let mut links =
+        LinkMonitor::open().map_err(|error| format!("interfaces cannot be watched: {error}"))?;
 
-    let mut device = Device::new(DeviceConfig {
-        device_id: args.device_id,
-        cpu_port: target.cpu_port,
-        drop_port: target.drop_port,
-        seed: args.seed,
-        ..Default::default()
-    });
-    if tracing::enabled!(tracing::Level::DEBUG) {
-        device.set_pipeline_hook(|pipeline| {
-            pipeline.set_log(Some(Box::new(|text: &str| debug!("{text}"))));
-        });
-    }
-    for (port, _) in &args.interface {
-        device.add_port(*port);
-    }
-    if let Some(program) = program {
-        device.load(clock.now(), program);
-    }
-
-    let wake = waker.clone();
-    let (handle, requests, event_sender, events) =
-        handle::channel(args.device_id, target.cpu_port, move || wake.wake());
-    let ports = Ports::open(&args.interface, args.pcap.as_deref(), clock, event_sender)?;
-
-    let served = ServedDevice {
-        handle,
-        events,
-        pipeline,
-    };
-    // Before this thread's priority is raised, which others would inherit.
-    let server = GrpcServer::start(target.grpc_server_addr, served)?;
-
-    scheduling::exact_timers();
-    match (args.nice, scheduling::nice(args.nice.unwrap_or(NICE))) {
-        (Some(value), Err(error)) => {
-            return Err(format!("--nice {value}: not permitted: {error}"));
+    let devices: Vec<_> = args.devices().into_iter().collect();
+    let (mut runnable, mut served, mut controls) = (Vec::new(), Vec::new(), Vec::new());
+    for (device_id, interfaces) in &devices {
+        let pipeline = match (&args.p4info, &common.program, &json) {
+            (Some(p4info), Some(program), Some(json)) => {
+                Some(pipeline_config(p4info, program, json.clone())?)
+            }
+            _ => None,
+        };
+        let config = DeviceConfig {
+            device_id: *device_id,
+            cpu_port: target.cpu_port,
+            drop_port: target.drop_port,
+            seed: args.seed,
+            traffic_manager: args.model(target),
+        };
+        let prepared = device_thread::prepare(config, interfaces, pipeline, &common)?;
+        let (device, for_server, control) = prepared.split();
+        for (index, (port, name)) in interfaces.iter().enumerate() {
+            links.watch(*device_id, *port, name, index, control.clone());
         }
-        (None, Err(error)) => warn!("departures may be late under load: no nice {NICE}: {error}"),
-        (_, Ok(())) => {}
-    }
-    if let Some(priority) = args.realtime {
-        scheduling::realtime(priority)
-            .map_err(|error| format!("--realtime {priority}: not permitted: {error}"))?;
+        runnable.push((*device_id, device));
+        served.push(for_server);
+        controls.push(control);
     }
 
+    let process = Switch {
+        name: args.invoked_as(),
+        clock,
+        log,
+        devices: devices.clone(),
+        controls: controls.clone(),
+    };
+    let options = ServerOptions {
+        tls,
+        process: Some(Arc::new(process)),
+        ..Default::default()
+    };
+    let server = GrpcServer::start(target.grpc_server_addr, served, &options)?;
+
+    let ended = Waker::new().map_err(|error| format!("no event descriptor: {error}"))?;
+    let how = Scheduling {
+        nice: args.nice,
+        realtime: args.realtime,
+    };
+    let mut threads = Vec::new();
+    for (device_id, device) in runnable {
+        threads.push(device_thread::start(device_id, device, how, ended.clone())?);
+    }
     println!(
-        "docsis-switch: ready, device {} with {} ports, gRPC on {}",
-        args.device_id,
-        args.interface.len(),
+        "docsis-switch: ready, {}, gRPC on {}",
+        summary(&devices),
         server.address()
     );
     let _ = std::io::stdout().flush();
     info!("ready");
-    Shell {
-        device,
-        ports,
-        requests,
-        waker,
-        signals,
-        clock,
+    #[cfg(debug_assertions)]
+    if args.test_defect {
+        defect::provoke();
     }
-    .run();
+    supervise(&signals, &ended, &mut links, &controls, &threads, args);
+    for thread in threads {
+        let _ = thread.join();
+    }
     server.stop();
     info!("stopped");
     Ok(())
+}
+
+/// The devices and their ports, in words.
+fn summary(devices: &[(u64, Vec<(u16, String)>)]) -> String {
+    let words = devices
+        .iter()
+        .map(|(id, ports)| format!("device {id} with {} ports", ports.len()));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Watches interfaces and signals until all devices have ended. The first
+/// signal lets them; a second ends the process at once.
+fn supervise(
+    signals: &Signals,
+    ended: &Waker,
+    links: &mut LinkMonitor,
+    controls: &[Control],
+    threads: &[JoinHandle<()>],
+    args: &SwitchArgs,
+) {
+    let mut poll = PollSet::new([signals.as_raw_fd(), ended.as_raw_fd(), links.as_raw_fd()]);
+    let mut ending = false;
+    links.check();
+    while !threads.iter().all(JoinHandle::is_finished) {
+        poll.wait(ending.then_some(LOOK_AGAIN));
+        if let Some(signal) = signals.take() {
+            if ending {
+                error!("a second signal: ending at once, without what is queued");
+                std::process::exit(128 + signal);
+            }
+            ending = true;
+            info!("stopping: queues have {} ms to empty", args.drain_ms);
+            for control in controls {
+                control.send(Command::Stop {
+                    drain_ns: args.drain_ms * 1_000_000,
+                });
+            }
+        }
+        if poll.is_ready(1) {
+            ended.reset();
+        }
+        if poll.is_ready(2) {
+            links.check();
+        }
+    }
 }

@@ -35,6 +35,18 @@ impl Signals {
     }
 }
 
+impl Signals {
+    /// The number of a signal that has come, if one has.
+    pub fn take(&self) -> Option<i32> {
+        // SAFETY: plain data, for which zeros are valid.
+        let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: a signalfd_siginfo and its size.
+        let got = unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut info).cast(), size) };
+        (got == size as isize).then_some(info.ssi_signo as i32)
+    }
+}
+
 impl AsRawFd for Signals {
     fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()
@@ -135,6 +147,12 @@ impl PollSet {
     /// Whether descriptor `n` has something (or an error) to read.
     pub fn is_ready(&self, n: usize) -> bool {
         self.entries[n].revents != 0
+    }
+
+    /// Waits for `fd` in the place of descriptor `n`.
+    pub fn replace(&mut self, n: usize, fd: RawFd) {
+        self.entries[n].fd = fd;
+        self.entries[n].revents = 0;
     }
 
     /// Stops waiting for descriptor `n`.

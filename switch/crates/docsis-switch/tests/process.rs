@@ -110,6 +110,10 @@ fn signals_end_it_with_0() {
         let (child, _) = start(&args);
         let said = ends_with_0(child, signal);
         assert!(said.contains("--thrift-port has no effect"), "{said}");
+        assert!(
+            said.contains("device 3 port 255: received 0 frames"),
+            "{said}"
+        );
         assert!(said.contains("stopped"), "{said}");
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime 1.5 and the traffic manager's service over gRPC, for devices that
-//! are reached through [`device::DeviceHandle`]s.
+//! P4Runtime 1.5 and the services of the traffic manager and of the process over
+//! gRPC, for devices that are reached through [`device::DeviceHandle`]s.
 //!
 //! A write or a read is resolved to the program's dense ids on its own task,
 //! executed in one closure on the device's thread, and put into messages on
@@ -24,6 +24,7 @@ mod schema;
 mod server;
 mod service;
 mod stream;
+mod switch_service;
 mod target;
 mod traffic_manager_service;
 mod write;
@@ -32,3 +33,4 @@ pub use options::{Limits, ServerOptions, TlsOptions};
 pub use p4info::from_text as p4info_from_text;
 pub use pipeline_config::PipelineConfig;
 pub use server::{DEFAULT_ADDRESS, ServedDevice, Server, ServerError};
+pub use switch_service::Process;

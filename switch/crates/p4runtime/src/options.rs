@@ -2,9 +2,12 @@
 //! How the server is reached, and what it grants its clients at most.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
+
+use crate::switch_service::Process;
 
 /// Options of a [`Server`](crate::Server). The default is plain HTTP/2, which
 /// is fit for loopback, with the default [`Limits`].
@@ -14,6 +17,8 @@ pub struct ServerOptions {
     pub tls: Option<TlsOptions>,
     /// What clients may use up.
     pub limits: Limits,
+    /// The process, for docsis.switch.v1.Switch; without it that is not served.
+    pub process: Option<Arc<dyn Process>>,
 }
 
 /// The server's certificate, and whose certificates clients need. All in PEM.

@@ -28,6 +28,13 @@ pub mod p4 {
 
 /// Package `docsis`.
 pub mod docsis {
+    /// Package `docsis.switch`.
+    pub mod switch {
+        /// Package `docsis.switch.v1`: the process's service.
+        pub mod v1 {
+            tonic::include_proto!("docsis.switch.v1");
+        }
+    }
     /// Package `docsis.tm`.
     pub mod tm {
         /// Package `docsis.tm.v1`: the traffic manager's service.

@@ -17,9 +17,11 @@ use tokio::task::JoinSet;
 use crate::connections::{Connections, listen};
 use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
+use crate::proto::docsis::switch::v1::switch_server::SwitchServer;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManagerServer;
 use crate::proto::p4::v1::p4_runtime_server::P4RuntimeServer;
 use crate::service::{Service, Targets};
+use crate::switch_service::{Process, SwitchService};
 use crate::target::Target;
 
 /// Where the server listens unless told otherwise: on loopback, P4Runtime's port.
@@ -93,11 +95,13 @@ impl fmt::Display for ServerError {
 
 impl std::error::Error for ServerError {}
 
-/// P4Runtime and the traffic manager's service on one address.
+/// P4Runtime and the services of the traffic manager and of the process on one
+/// address.
 #[derive(Debug)]
 pub struct Server {
     builder: tonic::transport::Server,
     limits: Limits,
+    process: Option<Arc<dyn Process>>,
     listener: TcpListener,
     address: SocketAddr,
     targets: Targets,
@@ -153,6 +157,7 @@ impl Server {
         Ok(Server {
             builder,
             limits,
+            process: options.process.clone(),
             listener,
             address,
             targets: Targets(targets),
@@ -184,8 +189,15 @@ impl Server {
                 }
             });
         }
+        let targets = Arc::new(self.targets);
+        let switch = self.process.map(|process| {
+            SwitchServer::new(SwitchService {
+                targets: Arc::clone(&targets),
+                process,
+            })
+        });
         let service = Service {
-            targets: Arc::new(self.targets),
+            targets,
             shutdown: ended.clone(),
         };
         let p4runtime = P4RuntimeServer::new(service.clone())
@@ -200,6 +212,7 @@ impl Server {
         let serving = builder
             .add_service(p4runtime)
             .add_service(traffic_manager)
+            .add_optional_service(switch)
             .serve_with_incoming_shutdown(incoming, async move {
                 let _ = wait.wait_for(|&ended| ended).await;
             });

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of `docsis-switch ctl`.
+
+use super::LogLevel;
+use clap::{Args, Subcommand};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Options of `ctl`.
+#[derive(Debug, Args)]
+pub struct CtlArgs {
+    /// Where its gRPC server listens.
+    #[arg(long, global = true, default_value = "127.0.0.1:9559")]
+    pub address: SocketAddr,
+    /// With TLS: the certificate authority of the server's certificate (PEM).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+    /// With TLS: the name in the server's certificate [default: the address].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub tls_name: Option<String>,
+    /// With TLS: this client's certificate (PEM).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// With TLS: this client's key (PEM).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to ask.
+    #[command(subcommand)]
+    pub what: Ctl,
+}
+
+/// What `ctl` does.
+#[derive(Debug, Subcommand)]
+pub enum Ctl {
+    /// Every counter, by device, port and queue.
+    Counters {
+        /// Only this device's.
+        #[arg(long)]
+        device_id: Option<u64>,
+        /// Also those that are 0.
+        #[arg(long)]
+        all: bool,
+    },
+    /// How much is logged, or from now on.
+    LogLevel {
+        /// The new level.
+        #[arg(value_enum)]
+        level: Option<LogLevel>,
+    },
+    /// Version, devices, time and memory.
+    Info,
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `docsis-switch ctl`: a client of docsis.switch.v1.Switch.
+
+use crate::cli::{Ctl, CtlArgs};
+use crate::process::to_proto;
+use p4runtime::proto::docsis::switch::v1 as switch;
+use p4runtime::proto::docsis::switch::v1::switch_client::SwitchClient;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+
+/// How long the switch may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks, and prints the answer.
+///
+/// # Errors
+/// One sentence: there is no switch, or what it said.
+pub fn run(args: &CtlArgs) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no thread for gRPC: {error}"))?;
+    let text = runtime.block_on(ask(args))?;
+    print!("{text}");
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+async fn connect(args: &CtlArgs) -> Result<SwitchClient<Channel>, String> {
+    let scheme = if args.tls_ca.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let mut endpoint = Endpoint::from_shared(format!("{scheme}://{}", args.address))
+        .map_err(|error| format!("address {}: {error}", args.address))?
+        .connect_timeout(PATIENCE)
+        .timeout(PATIENCE);
+    if let Some(ca) = &args.tls_ca {
+        let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(ca)?));
+        if let Some(name) = &args.tls_name {
+            tls = tls.domain_name(name);
+        }
+        if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
+            tls = tls.identity(Identity::from_pem(read(cert)?, read(key)?));
+        }
+        endpoint = endpoint
+            .tls_config(tls)
+            .map_err(|error| format!("TLS: {error}"))?;
+    }
+    let channel = endpoint.connect().await.map_err(|error| {
+        format!(
+            "no switch answers on {}; give its --grpc-server-addr as --address ({error})",
+            args.address
+        )
+    })?;
+    Ok(SwitchClient::new(channel))
+}
+
+async fn ask(args: &CtlArgs) -> Result<String, String> {
+    let mut client = connect(args).await?;
+    let said = |status: tonic::Status| match status.code() {
+        tonic::Code::Unimplemented => {
+            format!("what answers on {} is not docsis-switch", args.address)
+        }
+        _ => status.message().to_owned(),
+    };
+    match &args.what {
+        Ctl::Counters { device_id, all } => {
+            let request = switch::GetCountersRequest {
+                device_id: *device_id,
+            };
+            let answer = client.get_counters(request).await.map_err(said)?;
+            let devices = answer.into_inner().devices;
+            Ok(if args.json {
+                pretty(&json!({"devices": devices.iter().map(device_json).collect::<Vec<_>>()}))
+            } else {
+                counters_table(&devices, *all)
+            })
+        }
+        Ctl::LogLevel { level } => {
+            if let Some(level) = level {
+                let request = switch::SetLogLevelRequest {
+                    level: to_proto(*level).into(),
+                };
+                client.set_log_level(request).await.map_err(said)?;
+            }
+            let answer = client.get_log_level(switch::GetLogLevelRequest {});
+            let level = answer.await.map_err(said)?.into_inner().level();
+            let name = level.as_str_name().trim_start_matches("LOG_LEVEL_");
+            let name = name.to_ascii_lowercase();
+            Ok(if args.json {
+                pretty(&json!({ "level": name }))
+            } else {
+                format!("{name}\n")
+            })
+        }
+        Ctl::Info => {
+            let answer = client.get_info(switch::GetInfoRequest {}).await;
+            let info = answer.map_err(said)?.into_inner();
+            Ok(if args.json {
+                pretty(&info_json(&info))
+            } else {
+                info_table(&info)
+            })
+        }
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+fn counters_json(counters: &[switch::Counter]) -> Value {
+    let entries = counters.iter().map(|counter| {
+        let value = json!({"frames": counter.frames, "bytes": counter.bytes});
+        (counter.name.clone(), value)
+    });
+    Value::Object(entries.collect())
+}
+
+fn device_json(device: &switch::DeviceCounters) -> Value {
+    let ports = device.ports.iter().map(|port| {
+        json!({
+            "port": port.port,
+            "interface": port.interface,
+            "up": port.up,
+            "link_changes": port.link_changes,
+            "counters": counters_json(&port.counters),
+        })
+    });
+    let queues = device.queues.iter().map(|queue| {
+        json!({
+            "port": queue.port,
+            "queue_id": queue.queue_id,
+            "counters": counters_json(&queue.counters),
+        })
+    });
+    json!({
+        "device_id": device.device_id,
+        "now_ns": device.now_ns,
+        "counters": counters_json(&device.counters),
+        "ports": ports.collect::<Vec<_>>(),
+        "queues": queues.collect::<Vec<_>>(),
+    })
+}
+
+/// Rows of name, frames, bytes and meaning, in columns; those of 0 only with `all`.
+fn rows(counters: &[switch::Counter], all: bool) -> String {
+    let mut text = String::new();
+    for counter in counters.iter().filter(|c| all || c.frames > 0) {
+        text += &format!(
+            "    {:<20} {:>14} {:>18}  {}\n",
+            counter.name, counter.frames, counter.bytes, counter.meaning
+        );
+    }
+    text
+}
+
+fn counters_table(devices: &[switch::DeviceCounters], all: bool) -> String {
+    let mut text = String::new();
+    let header = format!(
+        "    {:<20} {:>14} {:>18}  meaning\n",
+        "counter", "frames", "bytes"
+    );
+    for device in devices {
+        text += &format!("device {}\n{header}", device.device_id);
+        text += &rows(&device.counters, all);
+        for port in &device.ports {
+            let state = if port.up { "up" } else { "down" };
+            let name = match port.interface.as_str() {
+                "" => "no interface",
+                name => name,
+            };
+            text += &format!(
+                "  port {} ({name}, {state}, {} link changes)\n",
+                port.port, port.link_changes
+            );
+            text += &rows(&port.counters, all);
+        }
+        for queue in &device.queues {
+            let counted = rows(&queue.counters, all);
+            if !counted.is_empty() {
+                text += &format!("  port {} queue {}\n{counted}", queue.port, queue.queue_id);
+            }
+        }
+    }
+    text
+}
+
+fn info_json(info: &switch::GetInfoResponse) -> Value {
+    let devices = info.devices.iter().map(|device| {
+        let ports = device
+            .ports
+            .iter()
+            .map(|port| json!({"port": port.port, "interface": port.interface, "up": port.up}));
+        json!({
+            "device_id": device.device_id,
+            "traffic_manager": device.traffic_manager,
+            "has_pipeline": device.has_pipeline,
+            "ports": ports.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "name": info.name,
+        "version": info.version,
+        "uptime_ns": info.uptime_ns,
+        "pid": info.pid,
+        "memory_bytes": info.memory_bytes,
+        "peak_memory_bytes": info.peak_memory_bytes,
+        "devices": devices.collect::<Vec<_>>(),
+    })
+}
+
+fn info_table(info: &switch::GetInfoResponse) -> String {
+    let mut text = format!(
+        "{} {}, process {}, up {:.1} s, memory {:.1} MB (at most {:.1} MB)\n",
+        info.name,
+        info.version,
+        info.pid,
+        info.uptime_ns as f64 / 1e9,
+        info.memory_bytes as f64 / 1e6,
+        info.peak_memory_bytes as f64 / 1e6,
+    );
+    for device in &info.devices {
+        let program = match device.has_pipeline {
+            true => "with a program",
+            false => "without a program",
+        };
+        text += &format!(
+            "device {}: traffic manager {}, {program}\n",
+            device.device_id, device.traffic_manager
+        );
+        for port in &device.ports {
+            let state = if port.up { "up" } else { "down" };
+            text += &format!("  port {:>3} {:<16} {state}\n", port.port, port.interface);
+        }
+    }
+    text
+}

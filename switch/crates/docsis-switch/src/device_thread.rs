@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A device and the thread that runs it.
+
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::ports::Ports;
+use crate::process::log_messages;
+use crate::run::Shell;
+use crate::scheduling;
+use crate::wait::Waker;
+use device::{Device, DeviceConfig, handle};
+use p4runtime::{PipelineConfig, ServedDevice};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::{Builder, JoinHandle};
+use tracing::warn;
+use v1model::Program;
+
+/// Nice value of the threads that forward: a switch that waits for a processor
+/// while others compute is late, and lateness costs rate.
+pub const NICE: i32 = -20;
+
+/// What all devices are started with.
+pub struct Common<'a> {
+    /// Their time.
+    pub clock: Clock,
+    /// What they run at first.
+    pub program: Option<Arc<Program>>,
+    /// Where frames are captured.
+    pub pcap: Option<&'a Path>,
+    /// Switch the interfaces' offloads off.
+    pub offloads_off: bool,
+    /// `log_msg` reaches the log.
+    pub log_messages: bool,
+}
+
+/// How the kernel is to schedule a device's thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Scheduling {
+    /// Nice value; `None` is [`NICE`] where that is permitted.
+    pub nice: Option<i32>,
+    /// Priority under SCHED_RR.
+    pub realtime: Option<i32>,
+}
+
+/// A device that is ready to run.
+pub struct Prepared {
+    shell: Shell,
+    /// For the server.
+    pub served: ServedDevice,
+    /// For the main thread.
+    pub control: Control,
+}
+
+/// Makes a device with its ports open.
+///
+/// # Errors
+/// One sentence that names the interface or file.
+pub fn prepare(
+    config: DeviceConfig,
+    interfaces: &[(u16, String)],
+    pipeline: Option<PipelineConfig>,
+    common: &Common<'_>,
+) -> Result<Prepared, String> {
+    let waker = Waker::new().map_err(|error| format!("no event descriptor: {error}"))?;
+    let mut device = Device::new(config);
+    let logs = Arc::new(AtomicBool::new(common.log_messages));
+    let attached = Arc::clone(&logs);
+    device.set_pipeline_hook(move |pipeline| {
+        log_messages(pipeline, attached.load(Ordering::Relaxed));
+    });
+    for (port, _) in interfaces {
+        device.add_port(*port);
+    }
+    if let Some(program) = &common.program {
+        device.load(common.clock.now(), Arc::clone(program));
+    }
+    let wake = waker.clone();
+    let (handle, requests, event_sender, events) =
+        handle::channel(config.device_id, config.cpu_port, move || wake.wake());
+    let ports = Ports::open(
+        interfaces,
+        common.pcap,
+        common.offloads_off,
+        common.clock,
+        event_sender,
+    )?;
+    let (control, commands) = Control::new(waker.clone());
+    Ok(Prepared {
+        shell: Shell {
+            device,
+            ports,
+            requests,
+            waker,
+            commands,
+            clock: common.clock,
+            logs,
+            stop_at: None,
+        },
+        served: ServedDevice {
+            handle,
+            events,
+            pipeline,
+        },
+        control,
+    })
+}
+
+/// A device's shell, for [`start`].
+pub struct Runnable(Shell);
+
+impl Prepared {
+    /// Parts with what the server needs.
+    pub fn split(self) -> (Runnable, ServedDevice, Control) {
+        (Runnable(self.shell), self.served, self.control)
+    }
+}
+
+/// Runs a device in a thread of its own; `ended` is woken when it has ended.
+///
+/// # Errors
+/// One sentence: it cannot be scheduled as asked for.
+pub fn start(
+    device_id: u64,
+    device: Runnable,
+    how: Scheduling,
+    ended: Waker,
+) -> Result<JoinHandle<()>, String> {
+    let (started, scheduled) = sync_channel(1);
+    let thread = Builder::new()
+        .name(format!("device-{device_id}"))
+        .spawn(move || {
+            let result = schedule(how);
+            let runs = result.is_ok();
+            let _ = started.send(result);
+            if runs {
+                device.0.run();
+            }
+            ended.wake();
+        })
+        .map_err(|error| format!("no thread for device {device_id}: {error}"))?;
+    scheduled
+        .recv()
+        .map_err(|_| format!("the thread of device {device_id} has ended"))??;
+    Ok(thread)
+}
+
+fn schedule(how: Scheduling) -> Result<(), String> {
+    scheduling::exact_timers();
+    match (how.nice, scheduling::nice(how.nice.unwrap_or(NICE))) {
+        (Some(value), Err(error)) => {
+            return Err(format!("--nice {value}: not permitted: {error}"));
+        }
+        (None, Err(error)) => warn!("departures may be late under load: no nice {NICE}: {error}"),
+        (_, Ok(())) => {}
+    }
+    if let Some(priority) = how.realtime {
+        scheduling::realtime(priority)
+            .map_err(|error| format!("--realtime {priority}: not permitted: {error}"))?;
+    }
+    Ok(())
+}

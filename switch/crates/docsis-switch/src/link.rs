@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Interfaces that go down, vanish and come back while the switch runs.
+
+use crate::control::{Command, Control};
+use crate::interface::Interface;
+use crate::packet_socket::PacketSocket;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use tracing::{info, warn};
+
+/// A port's interface, as it was seen last.
+#[derive(Debug)]
+struct Watched {
+    name: String,
+    device_id: u64,
+    number: u16,
+    /// Index of the port among its device's.
+    port: usize,
+    control: Control,
+    /// The kernel's index of the interface; `None` when there is none.
+    index: Option<i32>,
+    up: bool,
+    /// The interface that the port's socket is bound to.
+    bound: i32,
+}
+
+/// Tells the devices' threads how their interfaces are.
+#[derive(Debug)]
+pub struct LinkMonitor {
+    netlink: OwnedFd,
+    watched: Vec<Watched>,
+}
+
+impl LinkMonitor {
+    /// Listens for changes from now on, in this network namespace.
+    ///
+    /// # Errors
+    /// The kernel has no rtnetlink.
+    pub fn open() -> io::Result<Self> {
+        // SAFETY: no pointers; the new descriptor is owned here alone.
+        let netlink = unsafe {
+            let fd = libc::socket(
+                libc::AF_NETLINK,
+                libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+                libc::NETLINK_ROUTE,
+            );
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            OwnedFd::from_raw_fd(fd)
+        };
+        // SAFETY: plain data, for which zeros are valid.
+        let mut address: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+        address.nl_family = libc::AF_NETLINK as u16;
+        address.nl_groups = libc::RTMGRP_LINK as u32;
+        // SAFETY: a sockaddr_nl and its size.
+        let status = unsafe {
+            libc::bind(
+                netlink.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_nl>() as libc::socklen_t,
+            )
+        };
+        if status < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            netlink,
+            watched: Vec::new(),
+        })
+    }
+
+    /// Watches the interface of a device's port, whose socket is open.
+    pub fn watch(
+        &mut self,
+        device_id: u64,
+        number: u16,
+        name: &str,
+        port: usize,
+        control: Control,
+    ) {
+        let index = Interface::find(name).ok().map(|found| found.index);
+        self.watched.push(Watched {
+            name: name.to_owned(),
+            device_id,
+            number,
+            port,
+            control,
+            index,
+            up: true,
+            bound: index.unwrap_or(-1),
+        });
+    }
+
+    /// Looks at every interface after [`Self::as_raw_fd`] became readable, and
+    /// once at the start.
+    pub fn check(&mut self) {
+        self.discard();
+        let fd = self.netlink.as_raw_fd();
+        for watched in &mut self.watched {
+            watched.check(fd);
+        }
+    }
+
+    /// Reads what has come: that something has changed is all it is good for,
+    /// and what has become of it the kernel knows better than its messages,
+    /// some of which may have been lost.
+    fn discard(&self) {
+        let mut buffer = [0u8; 4096];
+        loop {
+            // SAFETY: the buffer and its size.
+            let got = unsafe {
+                libc::recv(
+                    self.netlink.as_raw_fd(),
+                    buffer.as_mut_ptr().cast(),
+                    buffer.len(),
+                    libc::MSG_DONTWAIT,
+                )
+            };
+            let lost = || io::Error::last_os_error().raw_os_error() == Some(libc::ENOBUFS);
+            if got <= 0 && !lost() {
+                break;
+            }
+        }
+    }
+}
+
+impl AsRawFd for LinkMonitor {
+    fn as_raw_fd(&self) -> RawFd {
+        self.netlink.as_raw_fd()
+    }
+}
+
+impl Watched {
+    fn check(&mut self, fd: RawFd) {
+        let found = Interface::find(&self.name).ok();
+        let index = found.as_ref().map(|interface| interface.index);
+        let up = found
+            .as_ref()
+            .is_some_and(|interface| interface.is_running(fd).unwrap_or(false));
+        if index != self.index {
+            self.index = index;
+            if index.is_none() {
+                warn!(
+                    "{}: the interface has vanished; one of that name will be used when there is one",
+                    self.place()
+                );
+            }
+        }
+        let mut socket = None;
+        if let Some(interface) = found.filter(|interface| up && interface.index != self.bound) {
+            match PacketSocket::open(&interface) {
+                Ok(opened) => {
+                    self.bound = interface.index;
+                    socket = Some(opened);
+                }
+                Err(error) => {
+                    warn!(
+                        "{}: the new interface cannot be opened: {error}",
+                        self.place()
+                    );
+                    return;
+                }
+            }
+        }
+        let port = self.port;
+        if up && (!self.up || socket.is_some()) {
+            self.up = true;
+            info!("{}: the interface is up", self.place());
+            self.control.send(Command::LinkUp { port, socket });
+        } else if !up && self.up {
+            self.up = false;
+            warn!("{}: the interface is down", self.place());
+            self.control.send(Command::LinkDown { port });
+        }
+    }
+
+    fn place(&self) -> String {
+        format!(
+            "port {} of device {} ({})",
+            self.number, self.device_id, self.name
+        )
+    }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The gRPC service docsis.switch.v1.Switch: counters from the devices, the
+//! rest from the process around the server.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use device::{Device, Link, ModelKind, PortState, Traffic};
+use tonic::{Request, Response, Status};
+
+use crate::proto::docsis::switch::v1 as switch;
+use crate::proto::docsis::switch::v1::switch_server::Switch;
+use crate::service::Targets;
+use crate::target::Target;
+
+/// What the process around the server tells and lets do.
+pub trait Process: fmt::Debug + Send + Sync {
+    /// Name, version, time, memory; of devices their ids, and of their ports
+    /// the interfaces.
+    fn info(&self) -> switch::GetInfoResponse;
+    /// How much is logged.
+    fn log_level(&self) -> switch::LogLevel;
+    /// Logs as much from now on; never [`switch::LogLevel::Unspecified`].
+    ///
+    /// # Errors
+    /// One sentence: why that is not possible.
+    fn set_log_level(&self, level: switch::LogLevel) -> Result<(), String>;
+}
+
+/// Implements the service.
+#[derive(Clone, Debug)]
+pub struct SwitchService {
+    pub targets: Arc<Targets>,
+    pub process: Arc<dyn Process>,
+}
+
+#[tonic::async_trait]
+impl Switch for SwitchService {
+    async fn get_info(
+        &self,
+        _: Request<switch::GetInfoRequest>,
+    ) -> Result<Response<switch::GetInfoResponse>, Status> {
+        let mut info = self.process.info();
+        for device in &mut info.devices {
+            let target = self.targets.find(device.device_id)?;
+            let (model, has_pipeline, links) = target
+                .call(|device, _| {
+                    let model = device.config().traffic_manager;
+                    let links: Vec<Link> = device.links().collect();
+                    (model, device.pipeline().is_some(), links)
+                })
+                .await?;
+            device.traffic_manager = match model {
+                ModelKind::Docsis => "docsis".into(),
+                ModelKind::Bmv2 { .. } => "bmv2".into(),
+            };
+            device.has_pipeline = has_pipeline;
+            let names = interfaces(device);
+            device.ports = links
+                .iter()
+                .map(|link| switch::PortInfo {
+                    port: u32::from(link.port),
+                    interface: name(&names, link.port),
+                    up: link.up,
+                })
+                .collect();
+        }
+        Ok(Response::new(info))
+    }
+
+    async fn get_counters(
+        &self,
+        request: Request<switch::GetCountersRequest>,
+    ) -> Result<Response<switch::GetCountersResponse>, Status> {
+        let targets: Vec<&Arc<Target>> = match request.into_inner().device_id {
+            Some(id) => vec![self.targets.find(id)?],
+            None => self.targets.0.values().collect(),
+        };
+        let info = self.process.info();
+        let mut devices = Vec::with_capacity(targets.len());
+        for target in targets {
+            let id = target.handle.device_id();
+            let mut counted = target.call(counters).await?;
+            counted.device_id = id;
+            if let Some(device) = info.devices.iter().find(|device| device.device_id == id) {
+                let names = interfaces(device);
+                for port in &mut counted.ports {
+                    port.interface = name(&names, port.port as u16);
+                }
+            }
+            devices.push(counted);
+        }
+        Ok(Response::new(switch::GetCountersResponse { devices }))
+    }
+
+    async fn get_log_level(
+        &self,
+        _: Request<switch::GetLogLevelRequest>,
+    ) -> Result<Response<switch::GetLogLevelResponse>, Status> {
+        Ok(Response::new(switch::GetLogLevelResponse {
+            level: self.process.log_level().into(),
+        }))
+    }
+
+    async fn set_log_level(
+        &self,
+        request: Request<switch::SetLogLevelRequest>,
+    ) -> Result<Response<switch::SetLogLevelResponse>, Status> {
+        let level = request.into_inner().level;
+        match switch::LogLevel::try_from(level) {
+            Ok(switch::LogLevel::Unspecified) | Err(_) => {
+                return Err(Status::invalid_argument(format!(
+                    "level {level} is not a log level"
+                )));
+            }
+            Ok(level) => self
+                .process
+                .set_log_level(level)
+                .map_err(Status::unavailable)?,
+        }
+        Ok(Response::new(switch::SetLogLevelResponse {}))
+    }
+}
+
+fn interfaces(device: &switch::DeviceInfo) -> HashMap<u32, String> {
+    let ports = device.ports.iter();
+    ports
+        .map(|port| (port.port, port.interface.clone()))
+        .collect()
+}
+
+fn name(interfaces: &HashMap<u32, String>, port: u16) -> String {
+    let name = interfaces.get(&u32::from(port));
+    name.cloned().unwrap_or_default()
+}
+
+fn counter(name: &str, meaning: &str, traffic: Traffic) -> switch::Counter {
+    switch::Counter {
+        name: name.into(),
+        meaning: meaning.into(),
+        frames: traffic.frames,
+        bytes: traffic.bytes,
+    }
+}
+
+/// All that a device counts.
+fn counters(device: &mut Device, now: u64) -> switch::DeviceCounters {
+    let state = device.traffic_manager_state(now);
+    let own = device.counters().named();
+    let ports = state.ports.iter().zip(device.links());
+    let flows = state.service_flows.iter().map(|flow| {
+        (
+            flow.config.queue,
+            [
+                flow.enqueued,
+                flow.dequeued,
+                flow.overflow,
+                flow.egress_dropped,
+                flow.flushed,
+                flow.queued,
+            ],
+        )
+    });
+    let packets = state.packet_queues.iter().map(|queue| {
+        (
+            queue.config.queue,
+            [
+                queue.enqueued,
+                queue.dequeued,
+                queue.overflow,
+                queue.egress_dropped,
+                queue.flushed,
+                queue.queued,
+            ],
+        )
+    });
+    let queues = flows
+        .chain(packets)
+        .map(|(queue, counted)| switch::QueueCounters {
+            port: u32::from(queue.port),
+            queue_id: queue.queue_id,
+            counters: QUEUE
+                .into_iter()
+                .zip(counted)
+                .map(|((name, meaning), traffic)| counter(name, meaning, traffic))
+                .collect(),
+        });
+    switch::DeviceCounters {
+        device_id: 0,
+        now_ns: now,
+        counters: own
+            .into_iter()
+            .map(|(name, meaning, traffic)| counter(name, meaning, traffic))
+            .collect(),
+        ports: ports
+            .map(|(port, link)| port_counters(port, link))
+            .collect(),
+        queues: queues.collect(),
+    }
+}
+
+/// The counters of a queue, in the order of [`counters`].
+const QUEUE: [(&str, &str); 6] = [
+    ("enqueued", "Accepted into the queue."),
+    ("dequeued", "Left the queue to the port."),
+    (
+        "overflow",
+        "Dropped: the queue was full, or the frame longer than a bucket is deep.",
+    ),
+    (
+        "egress_dropped",
+        "Dequeued and then dropped by the egress pipeline.",
+    ),
+    ("flushed", "Removed with the queue, or by a new pipeline."),
+    ("queued", "In the queue now."),
+];
+
+fn port_counters(state: &PortState, link: Link) -> switch::PortCounters {
+    let counters = [
+        ("received", "From the wire.", state.received),
+        ("sent", "To the wire.", state.sent),
+        (
+            "receive_overflow",
+            "Dropped: the delay line towards the switch was full.",
+            state.receive_overflow,
+        ),
+        (
+            "transmit_overflow",
+            "Dropped: the delay line from the switch was full.",
+            state.transmit_overflow,
+        ),
+        (
+            "send_failed",
+            "Dropped: the interface did not take it.",
+            state.send_failed,
+        ),
+        (
+            "queue_overflow",
+            "Dropped: the port's own queue (bmv2: one of its queues) was full.",
+            state.queue_overflow,
+        ),
+        (
+            "queued",
+            "In the port's own queue (bmv2: all its queues) now.",
+            state.queued,
+        ),
+    ];
+    switch::PortCounters {
+        port: u32::from(link.port),
+        interface: String::new(),
+        up: link.up,
+        link_changes: link.changes,
+        counters: counters
+            .into_iter()
+            .map(|(name, meaning, traffic)| counter(name, meaning, traffic))
+            .collect(),
+    }
+}
