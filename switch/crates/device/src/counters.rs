@@ -50,10 +50,33 @@ pub struct DeviceCounters {
     pub no_such_queue: Traffic,
     /// Dropped by the egress pipeline from a port's own queue.
     pub egress_dropped: Traffic,
-    /// Flushed from ports' own queues by a new pipeline.
+    /// Dropped: flushed from ports' own queues, or on its way through ingress
+    /// again, when a new pipeline was loaded.
     pub flushed: Traffic,
     /// Dropped: the controller did not take a packet-in.
     pub packet_in_dropped: Traffic,
+    /// Dropped: has been resubmitted, recirculated or cloned at egress too often.
+    pub too_many_passes: Traffic,
+    /// Dropped: too many packets wait to go through ingress again.
+    pub ingress_queue_full: Traffic,
+    /// Not a drop: copies that multicast made of packets, beyond the first.
+    pub multicast_copies: Traffic,
+    /// Not a drop: clones made at the end of ingress.
+    pub ingress_clones: Traffic,
+    /// Not a drop: clones made at the end of egress.
+    pub egress_clones: Traffic,
+    /// Not a drop: through ingress again from its end.
+    pub resubmitted: Traffic,
+    /// Not a drop: through ingress again from the end of egress.
+    pub recirculated: Traffic,
+    /// Not a drop of the frame: it was not cloned, as the clone session does not
+    /// exist.
+    pub no_clone_session: Traffic,
+    /// Not a drop of frames: digests that the controller did not take.
+    pub digest_dropped: Traffic,
+    /// Not a drop of frames: idle table entries that the controller did not hear
+    /// of.
+    pub idle_timeout_dropped: Traffic,
     /// Dropped: longer than the switch can receive.
     pub too_long: Traffic,
 }

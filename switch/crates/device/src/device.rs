@@ -2,17 +2,15 @@
 //! Receive, ingress, queue, egress, send.
 
 use crate::counters::DeviceCounters;
-use crate::digest::DigestConfig;
-use crate::output::Output;
+use crate::digest::Digests;
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use traffic_manager::{
-    Commit, ConfigError, Configuration, DelayLines, Destination, Model, ModelKind,
-    PacketQueueState, Place, PortState, ServiceFlowState, Slot, Traffic,
+    ConfigError, Configuration, DelayLines, Model, ModelKind, PacketQueueState, PortState,
+    ServiceFlowState, Traffic,
 };
-use v1model::{
-    DigestId, EgressFate, EgressMetadata, Fate, InstanceType, Packet, Pipeline, Program, Replica,
-};
+use v1model::{InstanceType, Packet, Pipeline, Program, Replica};
 
 /// What a device is started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,22 +54,22 @@ pub struct TrafficManagerState {
 
 /// A packet in a queue.
 #[derive(Debug)]
-struct Queued {
-    packet: Packet,
-    rid: u16,
-    instance_type: InstanceType,
+pub(crate) struct Queued {
+    pub packet: Packet,
+    pub rid: u16,
+    pub instance_type: InstanceType,
     /// Egress has run: the packet's buffer is the frame to send, and it waits
     /// for the tokens that egress made it need more of.
-    done: bool,
+    pub done: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct PortCounters {
-    received: Traffic,
-    sent: Traffic,
-    receive_overflow: Traffic,
-    transmit_overflow: Traffic,
-    send_failed: Traffic,
+pub(crate) struct PortCounters {
+    pub received: Traffic,
+    pub sent: Traffic,
+    pub receive_overflow: Traffic,
+    pub transmit_overflow: Traffic,
+    pub send_failed: Traffic,
 }
 
 /// Whether a port's interface can carry frames.
@@ -86,20 +84,20 @@ pub struct Link {
 }
 
 #[derive(Debug)]
-struct Port {
-    number: u16,
-    link: Link,
-    counters: PortCounters,
-    receive_line: usize,
-    transmit_line: usize,
+pub(crate) struct Port {
+    pub number: u16,
+    pub link: Link,
+    pub counters: PortCounters,
+    pub receive_line: usize,
+    pub transmit_line: usize,
 }
 
 /// A frame on a delay line.
 #[derive(Debug)]
-struct InFlight {
-    port: u32,
-    paced: bool,
-    frame: Vec<u8>,
+pub(crate) struct InFlight {
+    pub port: u32,
+    pub paced: bool,
+    pub frame: Vec<u8>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -111,22 +109,29 @@ type PipelineHook = Box<dyn FnMut(&mut Pipeline) + Send>;
 
 /// One switch.
 pub struct Device {
-    config: DeviceConfig,
-    pipeline: Option<Pipeline>,
-    pipeline_hook: Option<PipelineHook>,
-    tm: Model<Queued>,
-    ports: Vec<Port>,
+    pub(crate) config: DeviceConfig,
+    pub(crate) pipeline: Option<Pipeline>,
+    pub(crate) pipeline_hook: Option<PipelineHook>,
+    pub(crate) tm: Model<Queued>,
+    pub(crate) ports: Vec<Port>,
     /// Index by port number.
-    port_index: Vec<u32>,
-    receive_lines: DelayLines<InFlight>,
-    transmit_lines: DelayLines<InFlight>,
-    packets: Vec<Packet>,
-    buffers: Vec<Vec<u8>>,
+    pub(crate) port_index: Vec<u32>,
+    pub(crate) receive_lines: DelayLines<InFlight>,
+    pub(crate) transmit_lines: DelayLines<InFlight>,
+    pub(crate) packets: Vec<Packet>,
+    pub(crate) buffers: Vec<Vec<u8>>,
     /// The frame that egress makes.
-    out: Vec<u8>,
+    pub(crate) out: Vec<u8>,
     /// The replicas of the group in hand.
-    replicas: Vec<Replica>,
-    counters: DeviceCounters,
+    pub(crate) replicas: Vec<Replica>,
+    pub(crate) counters: DeviceCounters,
+    /// Packets that go through ingress again, as its priority over new ones is BMv2's.
+    pub(crate) again: VecDeque<Packet>,
+    /// Whose turn it is: ingress again, or the queues.
+    pub(crate) again_next: bool,
+    pub(crate) digests: Digests,
+    /// Idle timeouts are not looked for before.
+    pub(crate) idle_check: u64,
 }
 
 impl fmt::Debug for Device {
@@ -156,6 +161,10 @@ impl Device {
             out: Vec::new(),
             replicas: Vec::new(),
             counters: DeviceCounters::default(),
+            again: VecDeque::new(),
+            again_next: false,
+            digests: Digests::default(),
+            idle_check: 0,
         };
         if let Some(port) = config.cpu_port {
             device.add_port(port);
@@ -214,7 +223,7 @@ impl Device {
         self.ports.iter().map(|port| port.link)
     }
 
-    fn index(&self, port: u16) -> Option<u32> {
+    pub(crate) fn index(&self, port: u16) -> Option<u32> {
         self.port_index
             .get(usize::from(port))
             .copied()
@@ -251,19 +260,31 @@ impl Device {
             hook(&mut pipeline);
         }
         self.flush(now);
+        self.digests = Digests::new(pipeline.program().digests().len());
+        self.idle_check = 0;
         self.pipeline = Some(pipeline);
     }
 
     fn flush(&mut self, now: u64) {
+        let flushed = &mut self.counters.flushed;
         for port in &self.ports {
             if let Some((_, _, queued)) = self.tm.port_state(port.number) {
-                self.counters.flushed.frames += queued.frames;
-                self.counters.flushed.bytes += queued.bytes;
+                flushed.add(queued);
+            }
+        }
+        // The bmv2 model has queues for ports that do not exist, too.
+        for queue in self.tm.packet_queues() {
+            if self.index(queue.config.queue.port).is_none() {
+                self.counters.flushed.add(queue.queued);
             }
         }
         let packets = &mut self.packets;
         self.tm
             .flush(now, &mut |queued| recycle(packets, queued.packet));
+        while let Some(packet) = self.again.pop_front() {
+            self.counters.flushed.count(packet.received().len());
+            recycle(&mut self.packets, packet);
+        }
     }
 
     // --- traffic manager ---------------------------------------------------
@@ -319,331 +340,15 @@ impl Device {
     pub fn counters(&self) -> &DeviceCounters {
         &self.counters
     }
-
-    // --- digests -----------------------------------------------------------
-
-    /// Switches a digest on, or changes it; `None` switches it off. All are off
-    /// when a program is loaded.
-    pub fn configure_digest(&mut self, now: u64, digest: DigestId, config: Option<DigestConfig>) {
-        let _ = (now, digest, config);
-    }
-
-    /// How a digest is sent; `None` when it is off.
-    #[must_use]
-    pub fn digest_config(&self, digest: DigestId) -> Option<DigestConfig> {
-        let _ = digest;
-        None
-    }
-
-    /// The controller has taken a list of digests. False: there is none that
-    /// waits for it.
-    pub fn ack_digest(&mut self, now: u64, digest: DigestId, list_id: u64) -> bool {
-        let _ = (now, digest, list_id);
-        false
-    }
-
-    // --- packets -----------------------------------------------------------
-
-    /// A frame came from a port's wire.
-    pub fn receive(&mut self, now: u64, port: u16, frame: &[u8]) {
-        let Some(index) = self.index(port) else {
-            self.counters.no_such_port.count(frame.len());
-            return;
-        };
-        let entry = &mut self.ports[index as usize];
-        entry.counters.received.count(frame.len());
-        let line = entry.receive_line;
-        if self.receive_lines.is_wire(line) {
-            self.ingress(now, port, frame);
-        } else if self.receive_lines.has_room(line, frame.len()) {
-            let mut buffer = self.buffers.pop().unwrap_or_default();
-            buffer.clear();
-            buffer.extend_from_slice(frame);
-            let in_flight = InFlight {
-                port: index,
-                paced: false,
-                frame: buffer,
-            };
-            self.receive_lines.push(now, line, frame.len(), in_flight);
-        } else {
-            entry.counters.receive_overflow.count(frame.len());
-        }
-    }
-
-    /// A packet-out: its bit-packed header and the frame.
-    pub fn packet_out(&mut self, now: u64, bytes: &[u8]) {
-        if let Some(port) = self.config.cpu_port {
-            self.receive(now, port, bytes);
-        }
-    }
-
-    /// A frame of `len` bytes was too long for the shell to receive it whole.
-    pub fn receive_too_long(&mut self, len: usize) {
-        self.counters.too_long.count(len);
-    }
-
-    /// The interface did not take frames that [`Output::transmit`] got.
-    pub fn send_failed(&mut self, port: u16, failed: Traffic) {
-        if let Some(index) = self.index(port) {
-            let counters = &mut self.ports[index as usize].counters;
-            counters.sent.frames -= failed.frames;
-            counters.sent.bytes -= failed.bytes;
-            counters.send_failed.frames += failed.frames;
-            counters.send_failed.bytes += failed.bytes;
-        }
-    }
-
-    fn ingress(&mut self, now: u64, port: u16, frame: &[u8]) {
-        let Some(pipeline) = &mut self.pipeline else {
-            self.counters.no_pipeline.count(frame.len());
-            return;
-        };
-        let mut packet = self.packets.pop().unwrap_or_default();
-        match pipeline.ingress(now, port, frame, &mut packet).fate {
-            Fate::Drop | Fate::Resubmit => {
-                self.counters.ingress_dropped.count(frame.len());
-                recycle(&mut self.packets, packet);
-            }
-            Fate::Unicast { port } => {
-                let queued = Queued {
-                    packet,
-                    rid: 0,
-                    instance_type: InstanceType::Normal,
-                    done: false,
-                };
-                self.enqueue(now, port, queued);
-            }
-            Fate::Multicast { group } => {
-                self.replicas.clear();
-                self.replicas
-                    .extend_from_slice(pipeline.multicast().replicas(u32::from(group)));
-                self.replicate(now, packet);
-            }
-        }
-    }
-
-    fn replicate(&mut self, now: u64, packet: Packet) {
-        let Some(last) = self.replicas.len().checked_sub(1) else {
-            self.counters.no_replicas.count(packet.received().len());
-            recycle(&mut self.packets, packet);
-            return;
-        };
-        for n in 0..last {
-            let mut copy = self.packets.pop().unwrap_or_default();
-            copy.copy_from(&packet);
-            self.enqueue_replica(now, self.replicas[n], copy);
-        }
-        self.enqueue_replica(now, self.replicas[last], packet);
-    }
-
-    fn enqueue_replica(&mut self, now: u64, replica: Replica, packet: Packet) {
-        let queued = Queued {
-            packet,
-            rid: replica.instance,
-            instance_type: InstanceType::Replication,
-            done: false,
-        };
-        self.enqueue(now, replica.port, queued);
-    }
-
-    /// The queue for a packet; without one it is counted as dropped.
-    fn find_queue(&mut self, to: Destination, len: usize) -> Option<Slot> {
-        match self.tm.place(to) {
-            Place::Queue(slot) => Some(slot),
-            Place::OwnQueue(slot) => {
-                self.counters.no_such_queue.count(len);
-                Some(slot)
-            }
-            Place::NoPort => {
-                self.counters.no_such_port.count(len);
-                None
-            }
-            Place::NoPriority => {
-                self.counters.no_such_priority.count(len);
-                None
-            }
-        }
-    }
-
-    fn enqueue(&mut self, now: u64, port: u16, mut queued: Queued) {
-        let Some(pipeline) = &self.pipeline else {
-            return;
-        };
-        let len = pipeline.frame_len(&queued.packet);
-        let to = Destination {
-            port,
-            queue_id: pipeline.queue_id(&queued.packet),
-            priority: pipeline.priority(&queued.packet),
-        };
-        let Some(slot) = self.find_queue(to, len) else {
-            recycle(&mut self.packets, queued.packet);
-            return;
-        };
-        let depth = self.tm.depth(slot).frames as u32;
-        if let Some(pipeline) = &self.pipeline {
-            pipeline.mark_enqueued(now, depth, &mut queued.packet);
-        }
-        if let Err(refused) = self.tm.enqueue(now, slot, len, queued) {
-            recycle(&mut self.packets, refused.packet);
-        }
-    }
-
-    /// Does the next thing that is due at `now`, if any: one frame leaves, is
-    /// dropped by egress, or reaches ingress. To be called again with a fresh
-    /// clock until it returns false.
-    pub fn step(&mut self, now: u64, output: &mut impl Output) -> bool {
-        if let Some((_, arrived)) = self.transmit_lines.pop(now) {
-            let port = self.ports[arrived.port as usize].number;
-            self.send(
-                now,
-                arrived.port,
-                port,
-                &arrived.frame,
-                arrived.paced,
-                output,
-            );
-            reuse(&mut self.buffers, arrived.frame);
-            return true;
-        }
-        if self.dequeue(now, output) {
-            return true;
-        }
-        if let Some((_, arrived)) = self.receive_lines.pop(now) {
-            let port = self.ports[arrived.port as usize].number;
-            self.ingress(now, port, &arrived.frame);
-            reuse(&mut self.buffers, arrived.frame);
-            return true;
-        }
-        false
-    }
-
-    /// Whether packets are in queues or on delay lines.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.tm.is_empty()
-            && self.receive_lines.next_deadline().is_none()
-            && self.transmit_lines.next_deadline().is_none()
-    }
-
-    /// Does all that is due at `now`.
-    pub fn poll(&mut self, now: u64, output: &mut impl Output) {
-        while self.step(now, output) {}
-    }
-
-    /// When [`Self::step`] next has something to do, to the nanosecond; a time
-    /// not after the last call's is "now", `None` is "when a frame comes".
-    pub fn next_deadline(&mut self) -> Option<u64> {
-        [
-            self.tm.next_deadline(),
-            self.receive_lines.next_deadline(),
-            self.transmit_lines.next_deadline(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-    }
-
-    fn dequeue(&mut self, now: u64, output: &mut impl Output) -> bool {
-        let Some(offer) = self.tm.offer(now) else {
-            return false;
-        };
-        let (Some(pipeline), Some(queued)) = (&mut self.pipeline, self.tm.offered_mut()) else {
-            // Frames are only queued by a pipeline, and flushed with it.
-            return false;
-        };
-        if queued.done {
-            std::mem::swap(&mut self.out, queued.packet.buffer());
-        } else {
-            let metadata = EgressMetadata {
-                port: offer.queue.port,
-                rid: queued.rid,
-                instance_type: queued.instance_type,
-                deq_qdepth: offer.left.frames as u32,
-                queue: 0,
-            };
-            let verdict = pipeline.egress(now, &metadata, &mut queued.packet, &mut self.out);
-            if verdict.fate != EgressFate::Send {
-                let len = queued.packet.received().len();
-                if !offer.shaped {
-                    self.counters.egress_dropped.count(len);
-                }
-                if let Some(dropped) = self.tm.discard() {
-                    recycle(&mut self.packets, dropped.packet);
-                }
-                return true;
-            }
-        }
-        match self.tm.commit(self.out.len()) {
-            Some(Commit::Sent(sent)) => {
-                recycle(&mut self.packets, sent.packet);
-                self.leave(now, offer.queue.port, offer.paced, output);
-            }
-            Some(Commit::Held(queued)) => {
-                queued.done = true;
-                std::mem::swap(&mut self.out, queued.packet.buffer());
-            }
-            Some(Commit::TooLong(dropped)) => recycle(&mut self.packets, dropped.packet),
-            None => {}
-        }
-        true
-    }
-
-    /// The frame in `out` starts on the link from a port.
-    fn leave(&mut self, now: u64, port: u16, paced: bool, output: &mut impl Output) {
-        let Some(index) = self.index(port) else {
-            // The bmv2 model has queues for ports that do not exist.
-            self.counters.no_such_port.count(self.out.len());
-            return;
-        };
-        let line = self.ports[index as usize].transmit_line;
-        if self.transmit_lines.is_wire(line) {
-            let out = std::mem::take(&mut self.out);
-            self.send(now, index, port, &out, paced, output);
-            self.out = out;
-        } else if self.transmit_lines.has_room(line, self.out.len()) {
-            let spare = self.buffers.pop().unwrap_or_default();
-            let frame = std::mem::replace(&mut self.out, spare);
-            let len = frame.len();
-            let in_flight = InFlight {
-                port: index,
-                paced,
-                frame,
-            };
-            self.transmit_lines.push(now, line, len, in_flight);
-        } else {
-            let counters = &mut self.ports[index as usize].counters;
-            counters.transmit_overflow.count(self.out.len());
-        }
-    }
-
-    fn send(
-        &mut self,
-        now: u64,
-        index: u32,
-        port: u16,
-        frame: &[u8],
-        paced: bool,
-        output: &mut impl Output,
-    ) {
-        if self.config.cpu_port == Some(port) {
-            if !output.packet_in(now, frame) {
-                self.counters.packet_in_dropped.count(frame.len());
-                return;
-            }
-        } else {
-            output.transmit(now, port, frame, paced);
-        }
-        self.ports[index as usize].counters.sent.count(frame.len());
-    }
 }
 
-fn recycle(packets: &mut Vec<Packet>, packet: Packet) {
+pub(crate) fn recycle(packets: &mut Vec<Packet>, packet: Packet) {
     if packets.len() < POOL {
         packets.push(packet);
     }
 }
 
-fn reuse(buffers: &mut Vec<Vec<u8>>, buffer: Vec<u8>) {
+pub(crate) fn reuse(buffers: &mut Vec<Vec<u8>>, buffer: Vec<u8>) {
     if buffers.len() < POOL {
         buffers.push(buffer);
     }

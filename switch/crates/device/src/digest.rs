@@ -3,7 +3,9 @@
 //! is full or old enough, and suppressed while the same was sent and not yet
 //! acknowledged (P4Runtime 1.5, section 9.6).
 
-use v1model::DigestId;
+use crate::Device;
+use std::collections::{HashSet, VecDeque};
+use v1model::{DigestId, Packet, Pipeline};
 
 /// When the lists of a digest are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,4 +30,255 @@ pub struct DigestList {
     pub timestamp_ns: u64,
     /// The digests' fields, in P4 order.
     pub samples: Vec<Vec<u128>>,
+}
+
+/// Digests in a list whose configuration sets no limit, or a higher one.
+const MOST_SAMPLES: usize = 1024;
+/// Digests of one kind that are remembered until they are acknowledged.
+const MOST_REMEMBERED: usize = 16_384;
+/// Lists that may wait for the next step of the device.
+const MOST_READY: usize = 64;
+
+/// A list that was sent and is not acknowledged.
+#[derive(Debug)]
+struct Sent {
+    list_id: u64,
+    at: u64,
+    samples: Vec<Vec<u128>>,
+}
+
+/// One kind of digest.
+#[derive(Debug, Default)]
+struct Learner {
+    config: DigestConfig,
+    /// The next list's number.
+    list_id: u64,
+    /// The list that is being filled, and since when.
+    samples: Vec<Vec<u128>>,
+    began: u64,
+    /// What is in the list or was sent and is not acknowledged; empty without
+    /// an acknowledgement timeout.
+    known: HashSet<Vec<u128>>,
+    sent: VecDeque<Sent>,
+}
+
+impl Learner {
+    fn limit(&self) -> usize {
+        match self.config.max_list_size {
+            0 => MOST_SAMPLES,
+            size => MOST_SAMPLES.min(size as usize),
+        }
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        let list = (!self.samples.is_empty())
+            .then(|| self.began.saturating_add(self.config.max_timeout_ns));
+        let ack = self
+            .sent
+            .front()
+            .map(|sent| sent.at.saturating_add(self.config.ack_timeout_ns));
+        list.into_iter().chain(ack).min()
+    }
+
+    /// Forgets the oldest list.
+    fn forget(&mut self) {
+        if let Some(sent) = self.sent.pop_front() {
+            for sample in &sent.samples {
+                self.known.remove(sample);
+            }
+        }
+    }
+
+    /// The list that is being filled, to be sent.
+    fn close(&mut self, now: u64, digest: DigestId) -> DigestList {
+        let samples = std::mem::take(&mut self.samples);
+        self.list_id += 1;
+        if self.config.ack_timeout_ns > 0 {
+            self.sent.push_back(Sent {
+                list_id: self.list_id,
+                at: now,
+                samples: samples.clone(),
+            });
+        }
+        DigestList {
+            digest,
+            list_id: self.list_id,
+            timestamp_ns: now,
+            samples,
+        }
+    }
+}
+
+/// All digests of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Digests {
+    learners: Vec<Option<Learner>>,
+    ready: VecDeque<DigestList>,
+    /// When [`Digests::pop`] has something to do.
+    next: Option<u64>,
+    /// The fields of the digest in hand.
+    values: Vec<u128>,
+}
+
+impl Digests {
+    /// `kinds` of digests, all off.
+    pub fn new(kinds: usize) -> Self {
+        Self {
+            learners: (0..kinds).map(|_| None).collect(),
+            ..Self::default()
+        }
+    }
+
+    fn learner(&mut self, digest: DigestId) -> Option<&mut Learner> {
+        self.learners.get_mut(digest.0 as usize)?.as_mut()
+    }
+
+    /// See [`Device::configure_digest`].
+    pub fn configure(&mut self, digest: DigestId, config: Option<DigestConfig>) {
+        let Some(place) = self.learners.get_mut(digest.0 as usize) else {
+            return;
+        };
+        match (config, place.as_mut()) {
+            (Some(config), Some(learner)) => {
+                learner.config = config;
+                if config.ack_timeout_ns == 0 {
+                    learner.sent.clear();
+                    learner.known.clear();
+                }
+            }
+            (Some(config), None) => {
+                *place = Some(Learner {
+                    config,
+                    ..Learner::default()
+                });
+            }
+            (None, _) => {
+                *place = None;
+                self.ready.retain(|list| list.digest != digest);
+            }
+        }
+        self.schedule();
+    }
+
+    /// See [`Device::digest_config`].
+    pub fn config(&self, digest: DigestId) -> Option<DigestConfig> {
+        let learner = self.learners.get(digest.0 as usize)?.as_ref()?;
+        Some(learner.config)
+    }
+
+    /// See [`Device::ack_digest`].
+    pub fn ack(&mut self, digest: DigestId, list_id: u64) -> bool {
+        let Some(learner) = self.learner(digest) else {
+            return false;
+        };
+        let Some(at) = learner.sent.iter().position(|s| s.list_id == list_id) else {
+            return false;
+        };
+        if let Some(sent) = learner.sent.remove(at) {
+            for sample in &sent.samples {
+                learner.known.remove(sample);
+            }
+        }
+        self.schedule();
+        true
+    }
+
+    /// A packet's digest. True: it was lost, because too much waits to be sent.
+    /// Nothing is allocated for one that is off or known.
+    pub fn learn(
+        &mut self,
+        now: u64,
+        pipeline: &Pipeline,
+        packet: &Packet,
+        digest: DigestId,
+    ) -> bool {
+        let place = self.learners.get_mut(digest.0 as usize);
+        let Some(learner) = place.and_then(Option::as_mut) else {
+            return false;
+        };
+        pipeline.digest_fields(packet, digest, &mut self.values);
+        let remember = learner.config.ack_timeout_ns > 0;
+        if remember {
+            if learner.known.contains(self.values.as_slice()) {
+                return false;
+            }
+            while learner.known.len() >= MOST_REMEMBERED && !learner.sent.is_empty() {
+                learner.forget();
+            }
+        }
+        if self.ready.len() >= MOST_READY {
+            return true;
+        }
+        if remember {
+            learner.known.insert(self.values.clone());
+        }
+        if learner.samples.is_empty() {
+            learner.began = now;
+        }
+        learner.samples.push(self.values.clone());
+        if learner.samples.len() >= learner.limit() || learner.config.max_timeout_ns == 0 {
+            let list = learner.close(now, digest);
+            self.ready.push_back(list);
+        }
+        self.schedule();
+        false
+    }
+
+    /// The next list to be sent, if one is full or old enough. Forgets lists
+    /// that nobody has acknowledged in time.
+    pub fn pop(&mut self, now: u64) -> Option<DigestList> {
+        for (id, learner) in self.learners.iter_mut().enumerate() {
+            let Some(learner) = learner else { continue };
+            let timeout = learner.config.ack_timeout_ns;
+            let late = |sent: &Sent| sent.at.saturating_add(timeout) <= now;
+            while learner.sent.front().is_some_and(late) {
+                learner.forget();
+            }
+            let due = learner.began.saturating_add(learner.config.max_timeout_ns);
+            let full = learner.samples.len() >= learner.limit();
+            if !learner.samples.is_empty() && (full || due <= now) {
+                let list = learner.close(now, DigestId(id as u32));
+                self.ready.push_back(list);
+            }
+        }
+        let list = self.ready.pop_front();
+        self.schedule();
+        list
+    }
+
+    /// When [`Self::pop`] has something to do.
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.next
+    }
+
+    fn schedule(&mut self) {
+        let deadlines = self.learners.iter().flatten().filter_map(Learner::deadline);
+        self.next = if self.ready.is_empty() {
+            deadlines.min()
+        } else {
+            Some(0)
+        };
+    }
+}
+
+impl Device {
+    /// Switches a digest on, or changes it; `None` switches it off. All are off
+    /// when a program is loaded.
+    pub fn configure_digest(&mut self, now: u64, digest: DigestId, config: Option<DigestConfig>) {
+        let _ = now;
+        self.digests.configure(digest, config);
+    }
+
+    /// How a digest is sent; `None` when it is off.
+    #[must_use]
+    pub fn digest_config(&self, digest: DigestId) -> Option<DigestConfig> {
+        self.digests.config(digest)
+    }
+
+    /// The controller has taken a list of digests. False: there is none that
+    /// waits for it.
+    pub fn ack_digest(&mut self, now: u64, digest: DigestId, list_id: u64) -> bool {
+        let _ = now;
+        self.digests.ack(digest, list_id)
+    }
 }

@@ -10,14 +10,17 @@
 mod counters;
 mod device;
 mod digest;
+mod egress;
 pub mod handle;
 mod output;
+mod paths;
 
 pub use counters::DeviceCounters;
 pub use device::{Device, DeviceConfig, Link, TrafficManagerState};
 pub use digest::{DigestConfig, DigestList};
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use output::Output;
+pub use paths::{AGAIN, MOST_PASSES};
 pub use traffic_manager::{
     ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueConfig, PacketQueueState,
     PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,

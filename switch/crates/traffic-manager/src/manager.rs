@@ -345,6 +345,17 @@ impl<T> TrafficManager<T> {
         item
     }
 
+    /// The offered frame leaves, but not for the link, as egress recirculates
+    /// it: no tokens are spent.
+    pub fn withdraw(&mut self) -> Option<T> {
+        let slot = self.offered.take()?;
+        let queue = self.queue_mut(slot);
+        let index = queue.port;
+        let item = queue.withdraw();
+        self.settle(slot, index);
+        item
+    }
+
     /// After the head changed: the queue stays in the round if the next may go, too.
     fn settle(&mut self, slot: u32, index: u32) {
         let now = self.now;

@@ -145,6 +145,11 @@ impl<T> Model<T> {
         }
     }
 
+    /// The offered packet leaves, but not for the link, as egress recirculates it.
+    pub fn withdraw(&mut self) -> Option<T> {
+        either!(self, tm => tm.withdraw())
+    }
+
     /// The egress pipeline dropped the offered packet.
     pub fn discard(&mut self) -> Option<T> {
         either!(self, tm => tm.discard())

@@ -271,6 +271,14 @@ impl<T> PacketQueues<T> {
         Some(Commit::Sent(entry.item))
     }
 
+    /// The offered packet leaves, but not for the link.
+    pub fn withdraw(&mut self) -> Option<T> {
+        let (slot, entry) = self.pop()?;
+        let state = &mut self.queues[slot as usize].state;
+        state.dequeued.count(entry.len as usize);
+        Some(entry.item)
+    }
+
     /// The egress pipeline dropped the offered packet.
     pub fn discard(&mut self) -> Option<T> {
         let (slot, entry) = self.pop()?;

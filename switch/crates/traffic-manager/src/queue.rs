@@ -164,6 +164,13 @@ impl<T> Queue<T> {
         Some(item)
     }
 
+    /// The head leaves, but not for the link: it costs nothing.
+    pub(crate) fn withdraw(&mut self) -> Option<T> {
+        let (len, item) = self.pop()?;
+        self.dequeued.count(len as usize);
+        Some(item)
+    }
+
     /// The egress pipeline dropped the head.
     pub(crate) fn discard(&mut self) -> Option<T> {
         let (len, item) = self.pop()?;

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is due: from the queues through egress to a port or back to ingress,
+//! delay lines, and what the controller is told.
+
+use crate::device::{Device, InFlight, recycle, reuse};
+use crate::handle::Event;
+use crate::output::Output;
+use crate::paths::make_clone;
+use traffic_manager::Commit;
+use v1model::{EgressFate, EgressMetadata, InstanceType};
+
+/// Time between two looks for idle entries where looking found none, nanoseconds.
+const IDLE_PAUSE: u64 = 1_000_000;
+
+impl Device {
+    /// Does the next thing that is due at `now`, if any: one frame leaves, is
+    /// dropped by egress, reaches ingress or goes through it again, or the
+    /// controller is told something. To be called again with a fresh clock until
+    /// it returns false.
+    pub fn step(&mut self, now: u64, output: &mut impl Output) -> bool {
+        if let Some((_, arrived)) = self.transmit_lines.pop(now) {
+            let port = self.ports[arrived.port as usize].number;
+            self.send(
+                now,
+                arrived.port,
+                port,
+                &arrived.frame,
+                arrived.paced,
+                output,
+            );
+            reuse(&mut self.buffers, arrived.frame);
+            return true;
+        }
+        if self.tell(now, output) {
+            return true;
+        }
+        // In turns: neither a loop in P4 nor full queues hold up the other.
+        self.again_next = !self.again_next && !self.again.is_empty();
+        if self.again_next && self.ingress_again(now) {
+            return true;
+        }
+        if self.dequeue(now, output) || self.ingress_again(now) {
+            return true;
+        }
+        if let Some((_, arrived)) = self.receive_lines.pop(now) {
+            let port = self.ports[arrived.port as usize].number;
+            self.ingress(now, port, &arrived.frame);
+            reuse(&mut self.buffers, arrived.frame);
+            return true;
+        }
+        false
+    }
+
+    /// Whether packets are in queues or on delay lines.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tm.is_empty()
+            && self.again.is_empty()
+            && self.receive_lines.next_deadline().is_none()
+            && self.transmit_lines.next_deadline().is_none()
+    }
+
+    /// Does all that is due at `now`.
+    pub fn poll(&mut self, now: u64, output: &mut impl Output) {
+        while self.step(now, output) {}
+    }
+
+    /// When [`Self::step`] next has something to do, to the nanosecond; a time
+    /// not after the last call's is "now", `None` is "when a frame comes".
+    pub fn next_deadline(&mut self) -> Option<u64> {
+        if !self.again.is_empty() {
+            return Some(0);
+        }
+        [
+            self.tm.next_deadline(),
+            self.receive_lines.next_deadline(),
+            self.transmit_lines.next_deadline(),
+            self.digests.next_deadline(),
+            self.idle_deadline(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn idle_deadline(&self) -> Option<u64> {
+        let at = self.pipeline.as_ref()?.next_idle_deadline()?;
+        Some(at.max(self.idle_check))
+    }
+
+    /// Tells the controller the next thing that it has to know now, if any.
+    fn tell(&mut self, now: u64, output: &mut impl Output) -> bool {
+        if self.digests.next_deadline().is_some_and(|at| at <= now)
+            && let Some(list) = self.digests.pop(now)
+        {
+            let (digest, list_id, samples) = (list.digest, list.list_id, list.samples.len());
+            if !output.event(now, Event::Digests(list)) {
+                // Nobody will acknowledge it: the same may be learnt again.
+                self.digests.ack(digest, list_id);
+                self.counters.digest_dropped.frames += samples as u64;
+            }
+            return true;
+        }
+        if self.idle_deadline().is_some_and(|at| at <= now)
+            && let Some(pipeline) = &mut self.pipeline
+        {
+            let mut expired = Vec::new();
+            pipeline.idle_expired(now, &mut expired);
+            self.idle_check = now;
+            if expired.is_empty() {
+                self.idle_check = now + IDLE_PAUSE;
+            } else {
+                let entries = expired.len() as u64;
+                if !output.event(now, Event::IdleTimeouts(expired)) {
+                    self.counters.idle_timeout_dropped.frames += entries;
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    fn dequeue(&mut self, now: u64, output: &mut impl Output) -> bool {
+        let Some(offer) = self.tm.offer(now) else {
+            return false;
+        };
+        let (Some(pipeline), Some(queued)) = (&mut self.pipeline, self.tm.offered_mut()) else {
+            // Frames are only queued by a pipeline, and flushed with it.
+            return false;
+        };
+        let mut copy = None;
+        if queued.done {
+            std::mem::swap(&mut self.out, queued.packet.buffer());
+        } else {
+            let metadata = EgressMetadata {
+                port: offer.queue.port,
+                rid: queued.rid,
+                instance_type: queued.instance_type,
+                deq_qdepth: offer.left.frames as u32,
+                queue: if offer.shaped {
+                    0
+                } else {
+                    offer.queue.queue_id as u8
+                },
+            };
+            let packet = &mut queued.packet;
+            let outcome = pipeline.egress(now, &metadata, packet, &mut self.out);
+            if let Some(session) = outcome.clone {
+                copy = make_clone(
+                    pipeline,
+                    &mut self.packets,
+                    &mut self.replicas,
+                    &mut self.counters,
+                    session,
+                    packet,
+                    InstanceType::EgressClone,
+                );
+            }
+            match outcome.fate {
+                EgressFate::Send => {}
+                EgressFate::Drop => {
+                    if !offer.shaped {
+                        let len = packet.received().len();
+                        self.counters.egress_dropped.count(len);
+                    }
+                    if let Some(dropped) = self.tm.discard() {
+                        recycle(&mut self.packets, dropped.packet);
+                    }
+                    self.enqueue_clones(now, copy);
+                    return true;
+                }
+                EgressFate::Recirculate => {
+                    if let Some(mut back) = self.tm.withdraw() {
+                        self.counters.recirculated.count(self.out.len());
+                        back.packet.recirculate(&mut self.out);
+                        self.return_to_ingress(back.packet);
+                    }
+                    self.enqueue_clones(now, copy);
+                    return true;
+                }
+            }
+        }
+        match self.tm.commit(self.out.len()) {
+            Some(Commit::Sent(sent)) => {
+                recycle(&mut self.packets, sent.packet);
+                self.leave(now, offer.queue.port, offer.paced, output);
+            }
+            Some(Commit::Held(queued)) => {
+                queued.done = true;
+                std::mem::swap(&mut self.out, queued.packet.buffer());
+            }
+            Some(Commit::TooLong(dropped)) => recycle(&mut self.packets, dropped.packet),
+            None => {}
+        }
+        self.enqueue_clones(now, copy);
+        true
+    }
+
+    /// Clones that egress made, for `self.replicas`: queued when the packet
+    /// itself has left, as in BMv2, whose queue depths do not count it.
+    fn enqueue_clones(&mut self, now: u64, copy: Option<v1model::Packet>) {
+        if let Some(copy) = copy {
+            self.replicate(now, copy, InstanceType::EgressClone);
+        }
+    }
+
+    /// The frame in `out` starts on the link from a port.
+    fn leave(&mut self, now: u64, port: u16, paced: bool, output: &mut impl Output) {
+        let Some(index) = self.index(port) else {
+            // The bmv2 model has queues for ports that do not exist.
+            self.counters.no_such_port.count(self.out.len());
+            return;
+        };
+        let line = self.ports[index as usize].transmit_line;
+        if self.transmit_lines.is_wire(line) {
+            let out = std::mem::take(&mut self.out);
+            self.send(now, index, port, &out, paced, output);
+            self.out = out;
+        } else if self.transmit_lines.has_room(line, self.out.len()) {
+            let spare = self.buffers.pop().unwrap_or_default();
+            let frame = std::mem::replace(&mut self.out, spare);
+            let len = frame.len();
+            let in_flight = InFlight {
+                port: index,
+                paced,
+                frame,
+            };
+            self.transmit_lines.push(now, line, len, in_flight);
+        } else {
+            let counters = &mut self.ports[index as usize].counters;
+            counters.transmit_overflow.count(self.out.len());
+        }
+    }
+
+    fn send(
+        &mut self,
+        now: u64,
+        index: u32,
+        port: u16,
+        frame: &[u8],
+        paced: bool,
+        output: &mut impl Output,
+    ) {
+        if self.config.cpu_port == Some(port) {
+            if !output.packet_in(now, frame) {
+                self.counters.packet_in_dropped.count(frame.len());
+                return;
+            }
+        } else {
+            output.transmit(now, port, frame, paced);
+        }
+        self.ports[index as usize].counters.sent.count(frame.len());
+    }
+}

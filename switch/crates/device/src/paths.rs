@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From a port into the queues: receive, ingress, clone, replicate, resubmit.
+//!
+//! Resubmitted and recirculated packets wait in a queue of their own and take
+//! turns with the packets that leave, so that other work goes on between two
+//! passes. A packet ends after [`MOST_PASSES`] of them: no program can keep a
+//! device busy for ever.
+
+use crate::counters::DeviceCounters;
+use crate::device::{Device, InFlight, Queued, recycle};
+use traffic_manager::{Destination, Place, Slot, Traffic};
+use v1model::{Fate, IngressOutcome, InstanceType, Packet, Pipeline, Replica};
+
+/// How often a packet may be resubmitted, recirculated or cloned at egress, and
+/// what becomes of it be again, before it is dropped. BMv2 has no such limit.
+pub const MOST_PASSES: u16 = 1024;
+/// Packets that may wait to go through ingress again, as in BMv2.
+pub const AGAIN: usize = 1024;
+
+impl Device {
+    /// A frame came from a port's wire.
+    pub fn receive(&mut self, now: u64, port: u16, frame: &[u8]) {
+        let Some(index) = self.index(port) else {
+            self.counters.no_such_port.count(frame.len());
+            return;
+        };
+        let entry = &mut self.ports[index as usize];
+        entry.counters.received.count(frame.len());
+        let line = entry.receive_line;
+        if self.receive_lines.is_wire(line) {
+            self.ingress(now, port, frame);
+        } else if self.receive_lines.has_room(line, frame.len()) {
+            let mut buffer = self.buffers.pop().unwrap_or_default();
+            buffer.clear();
+            buffer.extend_from_slice(frame);
+            let in_flight = InFlight {
+                port: index,
+                paced: false,
+                frame: buffer,
+            };
+            self.receive_lines.push(now, line, frame.len(), in_flight);
+        } else {
+            entry.counters.receive_overflow.count(frame.len());
+        }
+    }
+
+    /// A packet-out: its bit-packed header and the frame.
+    pub fn packet_out(&mut self, now: u64, bytes: &[u8]) {
+        if let Some(port) = self.config.cpu_port {
+            self.receive(now, port, bytes);
+        }
+    }
+
+    /// A frame of `len` bytes was too long for the shell to receive it whole.
+    pub fn receive_too_long(&mut self, len: usize) {
+        self.counters.too_long.count(len);
+    }
+
+    /// The interface did not take frames that
+    /// [`Output::transmit`](crate::Output::transmit) got.
+    pub fn send_failed(&mut self, port: u16, failed: Traffic) {
+        if let Some(index) = self.index(port) {
+            let counters = &mut self.ports[index as usize].counters;
+            counters.sent.frames -= failed.frames;
+            counters.sent.bytes -= failed.bytes;
+            counters.send_failed.add(failed);
+        }
+    }
+
+    pub(crate) fn ingress(&mut self, now: u64, port: u16, frame: &[u8]) {
+        let Some(pipeline) = &mut self.pipeline else {
+            self.counters.no_pipeline.count(frame.len());
+            return;
+        };
+        let mut packet = self.packets.pop().unwrap_or_default();
+        let outcome = pipeline.ingress(now, port, frame, &mut packet);
+        self.after_ingress(now, packet, outcome);
+    }
+
+    /// Another pass of the packet that has waited longest for it, if any.
+    pub(crate) fn ingress_again(&mut self, now: u64) -> bool {
+        let Some(mut packet) = self.again.pop_front() else {
+            return false;
+        };
+        let Some(pipeline) = &mut self.pipeline else {
+            // Packets only wait here for a pipeline, and are flushed with it.
+            return false;
+        };
+        let outcome = pipeline.ingress_again(&mut packet);
+        self.after_ingress(now, packet, outcome);
+        true
+    }
+
+    fn after_ingress(&mut self, now: u64, packet: Packet, outcome: IngressOutcome) {
+        if outcome.clone.is_some() || outcome.digest.is_some() {
+            self.clone_and_digest(now, &packet, outcome);
+        }
+        match outcome.fate {
+            Fate::Unicast { port } => {
+                let queued = Queued {
+                    packet,
+                    rid: 0,
+                    instance_type: InstanceType::Normal,
+                    done: false,
+                };
+                self.enqueue(now, port, queued);
+            }
+            Fate::Multicast { group } => {
+                self.replicas.clear();
+                if let Some(pipeline) = &self.pipeline {
+                    let replicas = pipeline.multicast().replicas(u32::from(group));
+                    self.replicas.extend_from_slice(replicas);
+                }
+                let len = packet.received().len();
+                match self.replicas.len() {
+                    0 => self.counters.no_replicas.count(len),
+                    n => count_copies(&mut self.counters.multicast_copies, n - 1, len),
+                }
+                self.replicate(now, packet, InstanceType::Replication);
+            }
+            Fate::Resubmit => {
+                self.counters.resubmitted.count(packet.received().len());
+                self.return_to_ingress(packet);
+            }
+            Fate::Drop => {
+                self.counters.ingress_dropped.count(packet.received().len());
+                recycle(&mut self.packets, packet);
+            }
+        }
+    }
+
+    /// What the end of ingress asked for beside the packet's own fate.
+    fn clone_and_digest(&mut self, now: u64, packet: &Packet, outcome: IngressOutcome) {
+        let Some(pipeline) = &mut self.pipeline else {
+            return;
+        };
+        if let Some(session) = outcome.clone {
+            let copy = make_clone(
+                pipeline,
+                &mut self.packets,
+                &mut self.replicas,
+                &mut self.counters,
+                session,
+                packet,
+                InstanceType::IngressClone,
+            );
+            if let Some(copy) = copy {
+                self.replicate(now, copy, InstanceType::IngressClone);
+            }
+        }
+        if let (Some(digest), Some(pipeline)) = (outcome.digest, &self.pipeline) {
+            let lost = self.digests.learn(now, pipeline, packet, digest);
+            if lost {
+                self.counters.digest_dropped.count(packet.received().len());
+            }
+        }
+    }
+
+    /// A resubmitted or recirculated packet, to wait for its next pass.
+    pub(crate) fn return_to_ingress(&mut self, packet: Packet) {
+        let len = packet.received().len();
+        if packet.passes() >= MOST_PASSES {
+            self.counters.too_many_passes.count(len);
+            recycle(&mut self.packets, packet);
+        } else if self.again.len() >= AGAIN {
+            self.counters.ingress_queue_full.count(len);
+            recycle(&mut self.packets, packet);
+        } else {
+            self.again.push_back(packet);
+        }
+    }
+
+    /// The packet goes to each of `self.replicas`.
+    pub(crate) fn replicate(&mut self, now: u64, packet: Packet, instance_type: InstanceType) {
+        let Some(last) = self.replicas.len().checked_sub(1) else {
+            recycle(&mut self.packets, packet);
+            return;
+        };
+        for n in 0..last {
+            let mut copy = self.packets.pop().unwrap_or_default();
+            copy.copy_from(&packet);
+            self.enqueue_replica(now, self.replicas[n], copy, instance_type);
+        }
+        self.enqueue_replica(now, self.replicas[last], packet, instance_type);
+    }
+
+    fn enqueue_replica(
+        &mut self,
+        now: u64,
+        replica: Replica,
+        packet: Packet,
+        instance_type: InstanceType,
+    ) {
+        let queued = Queued {
+            packet,
+            rid: replica.instance,
+            instance_type,
+            done: false,
+        };
+        self.enqueue(now, replica.port, queued);
+    }
+
+    /// The queue for a packet; without one it is counted as dropped.
+    fn find_queue(&mut self, to: Destination, len: usize) -> Option<Slot> {
+        match self.tm.place(to) {
+            Place::Queue(slot) => Some(slot),
+            Place::OwnQueue(slot) => {
+                self.counters.no_such_queue.count(len);
+                Some(slot)
+            }
+            Place::NoPort => {
+                self.counters.no_such_port.count(len);
+                None
+            }
+            Place::NoPriority => {
+                self.counters.no_such_priority.count(len);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, now: u64, port: u16, mut queued: Queued) {
+        let Some(pipeline) = &self.pipeline else {
+            return;
+        };
+        let len = pipeline.frame_len(&queued.packet);
+        let to = Destination {
+            port,
+            queue_id: pipeline.queue_id(&queued.packet),
+            priority: pipeline.priority(&queued.packet),
+        };
+        let Some(slot) = self.find_queue(to, len) else {
+            recycle(&mut self.packets, queued.packet);
+            return;
+        };
+        let depth = self.tm.depth(slot).frames as u32;
+        if let Some(pipeline) = &self.pipeline {
+            pipeline.mark_enqueued(now, depth, &mut queued.packet);
+        }
+        if let Err(refused) = self.tm.enqueue(now, slot, len, queued) {
+            recycle(&mut self.packets, refused.packet);
+        }
+    }
+}
+
+/// A clone of a packet at the end of its ingress or egress, for the session's
+/// replicas, which are put into `replicas`. None without session or replicas.
+pub(crate) fn make_clone(
+    pipeline: &mut Pipeline,
+    packets: &mut Vec<Packet>,
+    replicas: &mut Vec<Replica>,
+    counters: &mut DeviceCounters,
+    session: u16,
+    packet: &Packet,
+    instance_type: InstanceType,
+) -> Option<Packet> {
+    let len = packet.received().len();
+    let Some(session) = pipeline.clone_sessions().get(u32::from(session)) else {
+        counters.no_clone_session.count(len);
+        return None;
+    };
+    replicas.clear();
+    replicas.extend_from_slice(&session.replicas);
+    let bytes = session.packet_length_bytes;
+    if replicas.is_empty() {
+        return None;
+    }
+    let copies = replicas.len();
+    if instance_type == InstanceType::IngressClone {
+        count_copies(&mut counters.ingress_clones, copies, len);
+        let mut copy = packets.pop().unwrap_or_default();
+        pipeline.clone_ingress(packet, bytes, &mut copy);
+        return Some(copy);
+    }
+    count_copies(&mut counters.egress_clones, copies, len);
+    if packet.passes() >= MOST_PASSES {
+        count_copies(&mut counters.too_many_passes, copies, len);
+        return None;
+    }
+    let mut copy = packets.pop().unwrap_or_default();
+    pipeline.clone_egress(packet, bytes, &mut copy);
+    Some(copy)
+}
+
+fn count_copies(counter: &mut Traffic, copies: usize, len: usize) {
+    counter.frames += copies as u64;
+    counter.bytes += (copies * len) as u64;
+}
