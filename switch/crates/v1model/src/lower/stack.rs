@@ -22,6 +22,8 @@ pub(super) enum HeaderRef {
         member: usize,
         index: Index,
     },
+    /// The first header when the condition holds, else the second.
+    Either(Box<Expr>, Box<HeaderRef>, Box<HeaderRef>),
 }
 
 /// A union that an expression names.
@@ -48,6 +50,11 @@ impl HeaderRef {
             || op("dereference_header_stack")
             || op("dereference_stack")
             || op("access_union_header")
+            || op("?") && {
+                let left = unwrapped(operand).get("left").cloned();
+                left.and_then(|l| json::from_value("?", &l).ok())
+                    .is_some_and(|l| HeaderRef::is(&l))
+            }
     }
 
     pub fn parse(
@@ -84,6 +91,31 @@ impl HeaderRef {
                     LoadError::new("the BMv2 JSON is malformed: a union has no such member")
                 })
             }
+            Some("?") => {
+                let cond = Expr::parse(layout, params, &part("cond")?)?.into_bool();
+                let yes = HeaderRef::parse(layout, params, &part("left")?)?;
+                let no = HeaderRef::parse(layout, params, &part("right")?)?;
+                Ok(HeaderRef::Either(
+                    Box::new(cond),
+                    Box::new(yes),
+                    Box::new(no),
+                ))
+            }
+            // How p4c 1.2.4 writes `stack.last` as a whole.
+            _ if value.get("type").and_then(Value::as_str) == Some("stack_field") => {
+                let (stack, last): (String, String) =
+                    json::from_value("a header", value.get("value").unwrap_or(&Value::Null))?;
+                if last != "last" {
+                    return Err(LoadError::new(format!(
+                        "the BMv2 JSON is malformed: {stack}.{last} is no header"
+                    )));
+                }
+                Ok(HeaderRef::Element {
+                    stack: layout.stack_index(&stack)?,
+                    member: 0,
+                    index: Index::Last,
+                })
+            }
             _ if value.get("type").and_then(Value::as_str) == Some("header") => {
                 HeaderRef::parse(layout, params, &json::from_value("a header", value)?)
             }
@@ -99,6 +131,7 @@ impl HeaderRef {
         match self {
             HeaderRef::Named(header) => *header,
             HeaderRef::Element { stack, member, .. } => layout.stacks[*stack].header(0, *member),
+            HeaderRef::Either(_, yes, _) => yes.sample(layout),
         }
     }
 
@@ -121,6 +154,15 @@ impl HeaderRef {
                     width,
                     signed,
                 })
+            }
+            HeaderRef::Either(cond, yes, no) => {
+                let first = |header: &HeaderRef| layout.headers[header.sample(layout)].valid;
+                let other = slot - first(yes) + first(no);
+                Expr::If(
+                    cond.clone(),
+                    Box::new(yes.load(layout, slot, width, signed)),
+                    Box::new(no.load(layout, other, width, signed)),
+                )
             }
         }
     }
@@ -503,6 +545,16 @@ impl Lowering<'_> {
     ) -> Result<(), LoadError> {
         let (stack, member, index) = match header {
             HeaderRef::Named(header) => return act(self, *header),
+            HeaderRef::Either(cond, yes, no) => {
+                let (other, end) = (self.emitter.label(), self.emitter.label());
+                self.emitter.branch(cond, false, other)?;
+                self.each_header(yes, act)?;
+                self.emitter.push(Op::Jump { to: end.0 });
+                self.emitter.bind(other);
+                self.each_header(no, act)?;
+                self.emitter.bind(end);
+                return Ok(());
+            }
             HeaderRef::Element {
                 stack,
                 member,
