@@ -17,8 +17,8 @@ struct Watched {
     /// Index of the port among its device's.
     port: usize,
     control: Control,
-    /// The kernel's index of the interface; `None` when there is none.
-    index: Option<i32>,
+    /// There is an interface of that name.
+    exists: bool,
     up: bool,
     /// The interface that the port's socket is bound to.
     bound: i32,
@@ -86,7 +86,7 @@ impl LinkMonitor {
             number,
             port,
             control,
-            index,
+            exists: true,
             up: true,
             bound: index.unwrap_or(-1),
         });
@@ -134,18 +134,16 @@ impl AsRawFd for LinkMonitor {
 impl Watched {
     fn check(&mut self, fd: RawFd) {
         let found = Interface::find(&self.name).ok();
-        let index = found.as_ref().map(|interface| interface.index);
         let up = found
             .as_ref()
             .is_some_and(|interface| interface.is_running(fd).unwrap_or(false));
-        if index != self.index {
-            self.index = index;
-            if index.is_none() {
-                warn!(
-                    "{}: the interface has vanished; one of that name will be used when there is one",
-                    self.place()
-                );
-            }
+        let vanished = self.exists && found.is_none();
+        self.exists = found.is_some();
+        if vanished {
+            warn!(
+                "{}: the interface has vanished; the next of that name will be used",
+                self.place()
+            );
         }
         let mut socket = None;
         if let Some(interface) = found.filter(|interface| up && interface.index != self.bound) {
@@ -170,7 +168,9 @@ impl Watched {
             self.control.send(Command::LinkUp { port, socket });
         } else if !up && self.up {
             self.up = false;
-            warn!("{}: the interface is down", self.place());
+            if !vanished {
+                warn!("{}: the interface is down", self.place());
+            }
             self.control.send(Command::LinkDown { port });
         }
     }

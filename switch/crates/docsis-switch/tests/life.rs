@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The life of the process: devices, names, log levels, links that flap,
+//! draining, captures, defects.
+
+mod common;
+
+use common::{Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
+use p4runtime::proto::docsis::tm::v1 as tm;
+use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
+use std::path::Path;
+use std::process::Command;
+
+/// A folder that ends with the test.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_process_may_have_several_devices() {
+    let switch = Switch::start(&["--no-p4", "-i", "1:1@lo", "--device-id", "7"]);
+    let info = switch.ctl_json(&["info"]);
+    let devices = info["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 2);
+    assert_eq!(devices[0]["device_id"], 1);
+    assert_eq!(devices[0]["ports"][0]["interface"], "lo");
+    assert_eq!(devices[1]["device_id"], 7);
+    assert_eq!(devices[1]["traffic_manager"], "docsis");
+    assert_eq!(devices[1]["has_pipeline"], false);
+    assert_eq!(info["name"], "docsis-switch");
+    assert!(info["memory_bytes"].as_u64().unwrap() > 1 << 20);
+    assert!(info["uptime_ns"].as_u64().unwrap() > 0);
+    let counters = switch.ctl_json(&["counters", "--device-id", "7"]);
+    assert_eq!(counters["devices"].as_array().unwrap().len(), 1);
+    assert!(counters["devices"][0]["counters"]["too_long"].is_object());
+    let table = switch.ctl(&["counters", "--all"]);
+    assert!(
+        table.contains("device 7") && table.contains("send_failed"),
+        "{table}"
+    );
+    switch.stop();
+}
+
+#[test]
+fn by_the_name_of_bmv2_it_has_bmv2s_traffic_manager() {
+    let folder = Folder::new("alias");
+    let dir = folder.0.to_str().unwrap();
+    for _ in 0..2 {
+        let made = Command::new(PROGRAM).args(["install-alias", dir]).status();
+        assert!(made.unwrap().success());
+    }
+    let alias = folder.0.join("simple_switch_grpc");
+    let switch = Switch::start_as(
+        &alias,
+        &[
+            WIRE,
+            "--device-id",
+            "0",
+            "--thrift-port",
+            "9090",
+            "--nanolog",
+            "ipc:///tmp/x.ipc",
+        ],
+        &["--priority-queues", "2"],
+    );
+    let info = switch.ctl_json(&["info"]);
+    assert_eq!(info["name"], "simple_switch_grpc");
+    assert_eq!(info["devices"][0]["traffic_manager"], "bmv2");
+    assert_eq!(info["devices"][0]["has_pipeline"], true);
+    let said = switch.stop();
+    assert!(said.contains("--nanolog has no effect"), "{said}");
+    // What is no link stays.
+    std::fs::remove_file(&alias).unwrap();
+    std::fs::write(&alias, "mine").unwrap();
+    let made = Command::new(PROGRAM).args(["install-alias", dir]).output();
+    assert!(!made.unwrap().status.success());
+    assert_eq!(std::fs::read_to_string(&alias).unwrap(), "mine");
+}
+
+#[test]
+fn ctl_says_in_one_sentence_that_there_is_no_switch() {
+    let out = Command::new(PROGRAM)
+        .args(["ctl", "info", "--address", "127.0.0.1:1"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(
+        said.contains("127.0.0.1:1") && said.lines().count() == 1,
+        "{said}"
+    );
+}
+
+#[test]
+fn the_log_level_changes_while_it_runs() {
+    with_links(|| {
+        let switch = Switch::start(&[WIRE, "-i", "1@s1", "-i", "2@s2", "--offloads-off"]);
+        assert_eq!(switch.ctl_json(&["log-level"])["level"], "warn");
+        let (h1, h2) = (Host::open("h1"), Host::open("h2"));
+        let pass = |number| {
+            assert!(h1.send(&frame(0, number)));
+            assert_eq!(h2.receive(5000), Some(frame(0, number)));
+        };
+        pass(1);
+        assert_eq!(switch.ctl(&["log-level", "debug"]), "debug\n");
+        pass(2);
+        assert_eq!(switch.ctl(&["log-level", "info"]), "info\n");
+        pass(3);
+        let said = switch.stop();
+        let messages = said.matches("wire to port 2").count();
+        assert_eq!(messages, 1, "of three packets one: {said}");
+        assert!(
+            said.contains("device 0 port 1: received 3 frames"),
+            "{said}"
+        );
+        assert!(!said.contains("offloads"), "{said}");
+    });
+}
+
+#[test]
+fn offloads_are_named_with_what_mends_them() {
+    with_links(|| {
+        let switch = Switch::start(&["--no-p4", "-i", "1@s1"]);
+        let said = switch.stop();
+        assert!(said.contains("ethtool -K s1 tso off"), "{said}");
+    });
+}
+
+#[test]
+fn a_port_goes_down_vanishes_and_comes_back() {
+    with_links(|| {
+        let switch = Switch::start(&[WIRE, "-i", "1@s1", "-i", "2@s2", "--log-console"]);
+        let h1 = Host::open("h1");
+        let up = |number: u64, up: bool| {
+            until("the link's change", || switch.port(number)["up"] == up);
+        };
+        up(2, true);
+        ip("link set s2 down");
+        up(2, false);
+        ip("link set s2 up");
+        up(2, true);
+        let h2 = Host::open("h2");
+        assert!(h1.send(&frame(0, 1)));
+        assert_eq!(h2.receive(5000), Some(frame(0, 1)));
+
+        ip("link del s2");
+        up(2, false);
+        assert!(h1.send(&frame(0, 2)));
+        until("the loss", || {
+            switch.port(2)["counters"]["send_failed"]["frames"] == 1
+        });
+        link("s2", "h2");
+        up(2, true);
+        let h2 = Host::open("h2");
+        assert!(h1.send(&frame(0, 3)) && h2.send(&frame(0, 4)));
+        assert_eq!(h2.receive(5000), Some(frame(0, 3)));
+        assert_eq!(h1.receive(5000), Some(frame(0, 4)));
+        assert_eq!(switch.port(2)["link_changes"], 4);
+        let said = switch.stop();
+        for words in ["is down", "is up", "has vanished"] {
+            assert!(said.contains(&format!("port 2 of device 0 (s2): the interface {words}")));
+        }
+    });
+}
+
+/// Sets the pace of port 2 in packets/s.
+fn pace(address: &str, rate: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut client = TrafficManagerClient::connect(format!("http://{address}"))
+            .await
+            .unwrap();
+        let request = tm::ConfigureRequest {
+            packet_queues: vec![tm::PacketQueueChange {
+                port: Some(2),
+                rate: Some(rate),
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        client.configure(request).await.unwrap();
+        let flows = tm::ConfigureRequest {
+            service_flows: vec![tm::ServiceFlowConfig {
+                queue: Some(tm::QueueId {
+                    port: 2,
+                    queue_id: 1,
+                }),
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        let refused = client.configure(flows).await.unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
+    });
+}
+
+/// A switch with `count` packets in the queues of port 2, which sends `rate` a second.
+fn queued(rate: u64, count: u8, args: &[&str]) -> (Switch, Host) {
+    let ports = [
+        WIRE,
+        "-i",
+        "1@s1",
+        "-i",
+        "2@s2",
+        "--traffic-manager",
+        "bmv2",
+    ];
+    let switch = Switch::start_as(
+        PROGRAM.as_ref(),
+        &[&ports, args].concat(),
+        &["--priority-queues", "8"],
+    );
+    pace(&switch.address, rate);
+    let (h1, h2) = (Host::open("h1"), Host::open("h2"));
+    for number in 0..count {
+        assert!(h1.send(&frame(0, number)));
+    }
+    until("their arrival", || {
+        switch.port(1)["counters"]["received"]["frames"] == count
+    });
+    (switch, h2)
+}
+
+#[test]
+fn queues_are_drained_at_the_end() {
+    with_links(|| {
+        // The first leaves at once, the last after 390 ms.
+        let (switch, h2) = queued(100, 40, &["--log-console", "--drain-ms", "30000"]);
+        switch.signal(libc::SIGTERM);
+        for number in 0..40 {
+            assert_eq!(h2.receive(5000), Some(frame(0, number)));
+        }
+        let (status, said) = switch.end();
+        assert!(status.success(), "{said}");
+        assert!(
+            said.contains("device 0 port 2: received 0 frames, sent 40"),
+            "{said}"
+        );
+    });
+}
+
+#[test]
+fn draining_has_an_end() {
+    with_links(|| {
+        let (switch, _) = queued(1, 5, &["--drain-ms", "50"]);
+        let said = switch.stop();
+        assert!(said.contains("frames were left"), "{said}");
+    });
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    with_links(|| {
+        let (switch, _) = queued(1, 5, &["--log-console", "--drain-ms", "3600000"]);
+        switch.signal(libc::SIGINT);
+        // It still answers while it drains.
+        until("the drain", || {
+            switch.port(2)["counters"]["queued"]["frames"] == 3
+        });
+        switch.signal(libc::SIGTERM);
+        let (status, said) = switch.end();
+        assert_eq!(status.code(), Some(128 + libc::SIGTERM), "{said}");
+        assert!(said.contains("second signal"), "{said}");
+    });
+}
+
+#[test]
+fn captures_are_read_by_others() {
+    with_links(|| {
+        let folder = Folder::new("pcap");
+        let dir = folder.0.to_str().unwrap();
+        let switch = Switch::start(&[WIRE, "-i", "1@s1", "-i", "2@s2", "--pcap", dir]);
+        let (h1, h2) = (Host::open("h1"), Host::open("h2"));
+        for number in 0..3 {
+            assert!(h1.send(&frame(0, number)));
+            assert_eq!(h2.receive(5000), Some(frame(0, number)));
+        }
+        let size = |name: &str| std::fs::metadata(folder.0.join(name)).map_or(0, |m| m.len());
+        // Header, and each frame with its own: while the switch runs.
+        let full = 24 + 3 * (16 + 60);
+        until("the flush", || {
+            size("s1_in.pcap") == full && size("s2_out.pcap") == full
+        });
+        assert_eq!((size("s1_out.pcap"), size("s2_in.pcap")), (24, 24));
+        let tcpdump = Command::new("tcpdump")
+            .args(["-enr", folder.0.join("s2_out.pcap").to_str().unwrap()])
+            .output();
+        match tcpdump {
+            Ok(out) => {
+                let text = String::from_utf8_lossy(&out.stdout);
+                assert_eq!(
+                    text.matches("02:00:00:00:00:01 > 02:00:00:00:00:02")
+                        .count(),
+                    3
+                );
+            }
+            Err(_) => eprintln!("not tested: there is no tcpdump"),
+        }
+        switch.stop();
+    });
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_defect_ends_the_process_and_says_so() {
+    let folder = Folder::new("defect");
+    let log = folder.0.join("log");
+    let log_file = log.to_str().unwrap();
+    let switch = Switch::start(&["--no-p4", "--test-defect", "--log-file", log_file]);
+    let (status, said) = switch.end();
+    assert_eq!(status.code(), Some(70), "{said}");
+    assert!(
+        said.contains("thread defect failed at") && said.contains("please report"),
+        "{said}"
+    );
+    let logged = std::fs::read_to_string(&log).unwrap();
+    assert!(
+        logged.contains("defect") && logged.contains("as asked for"),
+        "{logged}"
+    );
+}
