@@ -54,11 +54,14 @@ pub(crate) fn fits(pattern: Option<&Pattern>, frame: &[u8]) -> bool {
             .all(|(want, have)| *want == b'*' || want == have)
 }
 
-/// Pairs the frames of one port. Both lists keep their order; as many frames
-/// as possible are paired with an expectation that they fit, and what lies
-/// between two such pairs is taken to be meant for each other.
+/// Pairs the frames of one port, in order. Where there are more or fewer than
+/// expected, as many as possible are paired with an expectation that they fit,
+/// and what lies between two such pairs is taken to be meant for each other.
 pub(crate) fn align(expected: &[Expected], received: &[Received]) -> Vec<Pair> {
     let mut pairs = Vec::new();
+    if expected.len() == received.len() {
+        return (0..expected.len()).map(|n| Pair::Both(n, n)).collect();
+    }
     let (mut e, mut r) = (0, 0);
     for (fit_e, fit_r) in fitting(expected, received) {
         between(&mut pairs, e..fit_e, r..fit_r);
@@ -155,14 +158,15 @@ mod tests {
     #[test]
     fn finds_what_is_missing_or_too_many() {
         let expected = ["01", "02", "03"].map(pattern);
-        let got = [frame(1), frame(3), frame(4)];
+        let got = [frame(1), frame(3), frame(4), frame(5)];
         assert_eq!(
             align(&expected, &got),
             [
                 Pair::Both(0, 0),
                 Pair::Missing(1),
                 Pair::Both(2, 1),
-                Pair::Unexpected(2)
+                Pair::Unexpected(2),
+                Pair::Unexpected(3)
             ]
         );
         assert_eq!(align(&expected[..1], &got[1..2]), [Pair::Both(0, 0)]);
