@@ -159,6 +159,7 @@ impl<'a> Cursor<'a> {
     fn all_digits(&self) -> bool {
         let rest = self.rest();
         let rest = rest.split('#').next().unwrap_or_default();
+        let rest = rest.split("//").next().unwrap_or_default();
         rest.chars()
             .all(|c| c.is_ascii_hexdigit() || c.is_whitespace() || matches!(c, '*' | '$'))
     }
