@@ -7,7 +7,7 @@ use crate::code::{Code, HeaderCode};
 use crate::op::{Alu, Cmp, Op, Pc, Slot, mask, mask_wide};
 use crate::packet::Packet;
 use crate::program::Program;
-use crate::stack::Stack;
+use crate::stack::next_header;
 use crate::state::State;
 use crate::trace::Tracer;
 use crate::wire::extract;
@@ -498,8 +498,8 @@ pub(crate) fn run<T: Tracer>(
                     slots.0.copy_within(from..from + usize::from(words), to);
                 }
             }
-            Op::Push { stack, by, .. } => push(&code.stacks[usize::from(stack)], by, code, slots.0),
-            Op::Pop { stack, by, .. } => pop(&code.stacks[usize::from(stack)], by, code, slots.0),
+            Op::Push { stack, by, .. } => code.stacks[usize::from(stack)].push(by, code, slots.0),
+            Op::Pop { stack, by, .. } => code.stacks[usize::from(stack)].pop(by, code, slots.0),
             Op::Lookahead { d, offset, width } => {
                 let first = 8 * packet.payload + usize::from(offset);
                 if 8 * packet.len < first + usize::from(width) {
@@ -534,42 +534,6 @@ pub(crate) fn run<T: Tracer>(
             }
         }
     }
-}
-
-/// The header that the next extraction into a stack fills; none when it is full.
-#[inline]
-fn next_header(code: &Code, stack: u16, element: u64, member: u8) -> Option<&HeaderCode> {
-    let stack = code.stacks.get(usize::from(stack))?;
-    let element = usize::try_from(element).ok()?;
-    let at = element.checked_mul(stack.per_element)?;
-    let header = stack.headers.get(at.checked_add(usize::from(member))?)?;
-    code.headers.get(*header)
-}
-
-/// P4's `push_front`: validity, fields and the place of the bytes move along.
-fn push(stack: &Stack, by: u16, code: &Code, phv: &mut [u64]) {
-    let (first, size) = (usize::from(stack.first()), stack.size);
-    let (stride, by) = (usize::from(stack.stride), by.min(size));
-    let kept = usize::from(size - by) * stride;
-    phv.copy_within(first..first + kept, first + usize::from(by) * stride);
-    for header in &stack.headers[..usize::from(by) * stack.per_element] {
-        phv[usize::from(code.headers[*header].valid)] = 0;
-    }
-    let next = &mut phv[usize::from(stack.next)];
-    *next = (*next + u64::from(by)).min(u64::from(size));
-}
-
-/// P4's `pop_front`.
-fn pop(stack: &Stack, by: u16, code: &Code, phv: &mut [u64]) {
-    let (first, size) = (usize::from(stack.first()), stack.size);
-    let (stride, by) = (usize::from(stack.stride), by.min(size));
-    let end = first + usize::from(size) * stride;
-    phv.copy_within(first + usize::from(by) * stride..end, first);
-    for header in &stack.headers[usize::from(size - by) * stack.per_element..] {
-        phv[usize::from(code.headers[*header].valid)] = 0;
-    }
-    let next = &mut phv[usize::from(stack.next)];
-    *next = next.saturating_sub(u64::from(by));
 }
 
 #[inline(never)]

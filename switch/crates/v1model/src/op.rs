@@ -695,3 +695,14 @@ impl Op {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Op;
+
+    #[test]
+    fn instructions_are_small() {
+        // Five to a cache line; the speed of the machine depends on it.
+        assert!(size_of::<Op>() <= 12);
+    }
+}

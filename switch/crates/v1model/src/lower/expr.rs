@@ -5,7 +5,7 @@
 //! or where a value is assigned. [`Expr::range`] bounds a value at load time,
 //! so that the code generator can prove that 64 or 128 bits give the same.
 
-use super::stack::{self, HeaderRef};
+use super::header_ref::{self, HeaderRef};
 use crate::error::LoadError;
 use crate::json::{self, Operand};
 use crate::layout::Layout;
@@ -285,8 +285,8 @@ impl Expr {
                     signed: field.signed,
                 })
             }
-            "stack_field" => stack::last_field(layout, value),
-            "union_stack_field" => stack::last_union_field(layout, value),
+            "stack_field" => header_ref::last_field(layout, value),
+            "union_stack_field" => header_ref::last_union_field(layout, value),
             "local" | "runtime_data" => {
                 let index = value.as_u64().and_then(|i| usize::try_from(i).ok());
                 index
@@ -445,7 +445,7 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
         "sat_cast" => cast(Arith::SatSigned),
         "==" | "!=" => {
             let (l, r) = (operand("left")?, operand("right")?);
-            if let Some(same) = stack::same(layout, params, &l, &r)? {
+            if let Some(same) = header_ref::same(layout, params, &l, &r)? {
                 return Ok(match op {
                     "==" => same,
                     _ => Expr::Negate(Box::new(same)),
@@ -488,9 +488,9 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
             let header = HeaderRef::parse(layout, params, &operand("right")?)?;
             Ok(header.valid(layout))
         }
-        "valid_union" => stack::union_valid(layout, params, &operand("right")?),
-        "last_stack_index" => stack::last_index(layout, &operand("right")?),
-        "size_stack" => stack::stack_size(layout, &operand("right")?),
+        "valid_union" => header_ref::union_valid(layout, params, &operand("right")?),
+        "last_stack_index" => header_ref::last_index(layout, &operand("right")?),
+        "size_stack" => header_ref::stack_size(layout, &operand("right")?),
         "access_field" => {
             let header = HeaderRef::parse(layout, params, &operand("left")?)?;
             let number = value.get("right").and_then(Value::as_u64);

@@ -2,12 +2,14 @@
 //! From BMv2 JSON to instructions.
 
 mod action;
+mod branch;
 mod checksum;
 mod control;
 mod emit;
 pub(crate) mod expr;
 mod finish;
 mod generate;
+mod header_ref;
 mod marks;
 mod optimise;
 mod packet_ops;

@@ -5,7 +5,7 @@ use super::Lowering;
 use super::emit::Label;
 use super::expr::Expr;
 use super::finish::parser_errors;
-use super::stack::HeaderRef;
+use super::header_ref::HeaderRef;
 use crate::error::LoadError;
 use crate::json::{self, Operand, ParseState, ParserOp, Primitive};
 use crate::layout;
