@@ -6,7 +6,7 @@ use crate::{Device, DigestList};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
-use v1model::{TableEntry, TableId};
+use v1model::{LoadOptions, TableEntry, TableId};
 
 type Request = Box<dyn FnOnce(&mut Device, u64) + Send>;
 
@@ -27,6 +27,7 @@ impl std::error::Error for DeviceGone {}
 pub struct DeviceHandle {
     device_id: u64,
     cpu_port: Option<u16>,
+    load: LoadOptions,
     requests: mpsc::Sender<Request>,
     wake: Arc<dyn Fn() + Send + Sync>,
 }
@@ -50,6 +51,18 @@ impl DeviceHandle {
     #[must_use]
     pub fn cpu_port(&self) -> Option<u16> {
         self.cpu_port
+    }
+
+    /// How the device's programs are to be understood; the default until set.
+    #[must_use]
+    pub fn load_options(&self) -> LoadOptions {
+        self.load
+    }
+
+    /// Sets [`Self::load_options`], before the handle is handed on.
+    #[must_use]
+    pub fn with_load_options(self, load: LoadOptions) -> Self {
+        Self { load, ..self }
     }
 
     /// Runs `f` on the device's thread, between two packets, with the device's
@@ -167,6 +180,7 @@ pub fn channel(
     let handle = DeviceHandle {
         device_id,
         cpu_port,
+        load: LoadOptions::default(),
         requests,
         wake: Arc::new(wake),
     };

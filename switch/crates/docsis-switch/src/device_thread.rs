@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, JoinHandle};
 use tracing::warn;
-use v1model::Program;
+use v1model::{LoadOptions, Program};
 
 /// Nice value of the threads that forward: a switch that waits for a processor
 /// while others compute is late, and lateness costs rate.
@@ -28,6 +28,8 @@ pub struct Common<'a> {
     pub clock: Clock,
     /// What they run at first.
     pub program: Option<Arc<Program>>,
+    /// How that and later programs are to be understood.
+    pub load: LoadOptions,
     /// Where frames are captured.
     pub pcap: Option<&'a Path>,
     /// Switch the interfaces' offloads off.
@@ -100,7 +102,7 @@ pub fn prepare(
             stop_at: None,
         },
         served: ServedDevice {
-            handle,
+            handle: handle.with_load_options(common.load),
             events,
             pipeline,
         },

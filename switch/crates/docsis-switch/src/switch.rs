@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tracing::{error, info, warn};
-use v1model::Program;
+use v1model::{LoadOptions, Program};
 
 /// How soon to look again whether a thread that said so has ended, ns.
 const LOOK_AGAIN: u64 = 5_000_000;
@@ -38,9 +38,17 @@ fn read(what: &str, path: &Path) -> Result<Vec<u8>, String> {
 /// # Errors
 /// One sentence that names the file, and the P4 source position where known.
 pub fn load_program(path: &Path) -> Result<(Arc<Program>, Vec<u8>), String> {
+    load_program_with(path, &LoadOptions::default())
+}
+
+/// As [`load_program`], with a choice of how it is understood.
+fn load_program_with(
+    path: &Path,
+    options: &LoadOptions,
+) -> Result<(Arc<Program>, Vec<u8>), String> {
     let json = read("program", path)?;
-    let program =
-        Program::load(&json).map_err(|error| format!("program {}: {error}", path.display()))?;
+    let program = Program::load_with(&json, options)
+        .map_err(|error| format!("program {}: {error}", path.display()))?;
     Ok((Arc::new(program), json))
 }
 
@@ -119,11 +127,18 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     let signals =
         Signals::block().map_err(|error| format!("signals cannot be received: {error}"))?;
     let clock = Clock::start();
-    let program = args.program.as_deref().map(load_program).transpose()?;
+    let load = LoadOptions {
+        bmv2_quirks: args.bmv2_quirks,
+    };
+    let program = args.program.as_deref();
+    let program = program
+        .map(|path| load_program_with(path, &load))
+        .transpose()?;
     let (program, json) = program.unzip();
     let common = Common {
         clock,
         program,
+        load,
         pcap: args.pcap.as_deref(),
         offloads_off: args.offloads_off,
         log_messages: logs_messages(log.level()),

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use prost::bytes::Bytes;
-use v1model::{Pipeline, Program};
+use v1model::{LoadOptions, Pipeline, Program};
 
 use crate::device_config;
 use crate::failure::Failure;
@@ -47,13 +47,16 @@ impl PipelineConfig {
     }
 
     /// Verifies what a client sent. Takes a while: not for an async task.
-    pub(crate) fn verify(config: p4::ForwardingPipelineConfig) -> Result<Self, Failure> {
+    pub(crate) fn verify(
+        config: p4::ForwardingPipelineConfig,
+        load: &LoadOptions,
+    ) -> Result<Self, Failure> {
         let info = config
             .p4info
             .as_ref()
             .ok_or_else(|| Failure::invalid("config.p4info is unset"))?;
         let json = device_config::json(&config.p4_device_config).map_err(Failure::invalid)?;
-        let program = Program::load(&json)
+        let program = Program::load_with(&json, load)
             .map_err(|error| Failure::invalid(format!("p4_device_config: {error}")))?;
         let schema = Schema::bind(info, &program).map_err(Failure::invalid)?;
         Ok(PipelineConfig {

@@ -34,8 +34,8 @@ pub struct Offer {
 pub enum Commit<'q, T> {
     /// It leaves now; its tokens are spent.
     Sent(T),
-    /// Egress made it longer than the tokens allow: it stays at the head of
-    /// its queue and will be offered again when they do.
+    /// Egress made it longer than the tokens of its queue or its port allow: it
+    /// stays at the head of its queue and will be offered again when they do.
     Held(&'q mut T),
     /// Egress made it longer than the bucket is deep: dropped as overflow.
     TooLong(T),
@@ -312,15 +312,16 @@ impl<T> TrafficManager<T> {
         let slot = self.offered.take()?;
         let now = self.now;
         let len = u32::try_from(len).unwrap_or(u32::MAX);
+        let index = self.queue(slot).port;
+        let port_at = self.ports[index as usize].bucket.ready_at(u64::from(len));
         let queue = self.queue_mut(slot);
-        let index = queue.port;
         match queue.ready_at(len) {
             None => {
                 let item = queue.discard_too_long()?;
                 self.settle(slot, index);
                 Some(Commit::TooLong(item))
             }
-            Some(at) if at > now => {
+            Some(at) if at.max(port_at) > now => {
                 queue.head_length = Some(len);
                 self.settle(slot, index);
                 let (_, item) = self.queue_mut(slot).fifo.front_mut()?;
