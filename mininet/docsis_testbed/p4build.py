@@ -117,10 +117,15 @@ def compile_programs(compiler: Compiler, out_dir: Path, p4src: Path = P4SRC) -> 
             print(result.stderr.strip())
         p4info.rename(out_dir / f"{program}.p4info.txtpb")
         (out_dir / f"{program}.p4i").unlink(missing_ok=True)  # the driver's preprocessed copy
-        code.write_text(_without_machine_paths(code.read_text(), program))
+        code.write_text(without_machine_paths(code.read_text(), program))
 
 
-def _without_machine_paths(text: str, program: str) -> str:
+def without_machine_paths(text: str, program: str) -> str:
+    """Compiled JSON without the compiler's include folder.
+
+    Raises:
+        TestbedError: another absolute path is in it.
+    """
     text = _SYSTEM_INCLUDE.sub(r'"\1"', text)
     left = _ABSOLUTE_PATH.search(text)
     if left:

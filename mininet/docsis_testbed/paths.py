@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 P4SRC = ROOT / "p4src"
 P4_BUILD = P4SRC / "build"
 P4_MANIFEST = P4_BUILD / "manifest.json"
+TEST_PROGRAMS = ROOT / "switch" / "crates" / "v1model" / "tests" / "programs"
 TOPOLOGIES = ROOT / "topologies"
 RESULTS = ROOT / "results"
 RUN_STATE = Path("/run/docsis-p4")

@@ -5,21 +5,23 @@ from __future__ import annotations
 
 import typer
 
-from docsis_testbed import p4build
+from docsis_testbed import p4build, p4programs
 
 app = typer.Typer(no_args_is_help=True, help="Compile the P4 programs; check the compiled output.")
 
 
 @app.command()
 def build() -> None:
-    """Compile p4src/ with the p4c on PATH into p4src/build/ and record the manifest."""
+    """Compile p4src/ and the switch's test programs with the p4c on PATH; record manifests."""
     manifest = p4build.build()
     for name in manifest["outputs_sha256"]:
         typer.echo(f"p4src/build/{name}")
+    typer.echo(f"{len(p4programs.build())} files of the switch's test programs")
     typer.echo(f"compiled with p4c {manifest['p4c']}")
 
 
 @app.command()
 def check() -> None:
-    """Fail when p4src/build/ does not match the sources."""
+    """Fail when p4src/build/ or a compiled test program does not match its source."""
     typer.echo(p4build.check())
+    typer.echo(p4programs.check())
