@@ -175,6 +175,8 @@ pub(crate) struct Transition {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Deparser {
+    #[serde(default)]
+    pub name: String,
     pub order: Vec<String>,
     #[serde(default)]
     pub primitives: Vec<Value>,

@@ -78,3 +78,28 @@ fn packets_do_not_allocate() {
     (0..100).for_each(|_| round(&mut p));
     assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
 }
+
+#[test]
+fn nor_do_stacks_and_checksums() {
+    // Labels and options; an IPv4 packet whose UDP checksum is computed.
+    let mut labels = vec![3, 1, 2, 4, 7, 2, 1, 2, 3, 1, 7];
+    labels.resize(200, 9);
+    let mut udp = vec![2; 12];
+    udp.extend([8, 0, 0x46, 0, 0, 200, 0, 0, 0, 0, 64, 17]);
+    udp.resize(230, 5);
+    for (program, frame) in [("stacks.json", labels), ("checksum.json", udp)] {
+        let mut p = common::pipeline(program);
+        let mut packet = Packet::new();
+        let mut out = Vec::new();
+        let mut round = || {
+            p.ingress(0, 1, &frame, &mut packet);
+            let metadata = EgressMetadata::default();
+            let outcome = p.egress(0, &metadata, &mut packet, &mut out);
+            assert_eq!(outcome.fate, EgressFate::Send);
+        };
+        round();
+        let before = ALLOCATIONS.with(Cell::get);
+        (0..100).for_each(|_| round());
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{program}");
+    }
+}

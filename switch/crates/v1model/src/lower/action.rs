@@ -348,7 +348,7 @@ impl Lowering<'_> {
         values: &[Operand],
         params: &[Expr],
     ) -> Result<u16, LoadError> {
-        let pieces: Vec<String> = text.split("{}").map(str::to_owned).collect();
+        let pieces = pieces(text);
         if pieces.len() != values.len() + 1 {
             return Err(LoadError::new(format!(
                 "log_msg has {} values for {} places",
@@ -382,4 +382,44 @@ pub(super) fn malformed(primitive: &Primitive) -> LoadError {
         "the BMv2 JSON is malformed: the primitive {} has the wrong operands",
         primitive.op
     ))
+}
+
+/// The text around the places for values: a place is from `{` to `}`, unless
+/// there is a backslash in front of it.
+fn pieces(text: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let escaped = rest.starts_with("\\{") || rest.starts_with("\\}");
+        let place = (c == '{').then(|| rest.find('}')).flatten();
+        rest = match (escaped, place) {
+            (true, _) => {
+                piece.push_str(&rest[1..2]);
+                &rest[2..]
+            }
+            (false, Some(end)) => {
+                pieces.push(std::mem::take(&mut piece));
+                &rest[end + 1..]
+            }
+            (false, None) => {
+                piece.push(c);
+                &rest[c.len_utf8()..]
+            }
+        };
+    }
+    pieces.push(piece);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn places_of_a_message() {
+        assert_eq!(pieces("a {} b{x}"), ["a ", " b", ""]);
+        assert_eq!(pieces("\\{ü\\} {"), ["{ü} {"]);
+        assert_eq!(pieces(""), [""]);
+    }
 }

@@ -5,6 +5,7 @@
 use super::Lowering;
 use super::emit::Label;
 use super::expr::Expr;
+use super::parser::the_one;
 use crate::calculation::{Calculation, Input};
 use crate::error::LoadError;
 use crate::hash::Algorithm;
@@ -53,8 +54,8 @@ impl Lowering<'_> {
     /// nothing to do.
     pub fn deparser(&mut self) -> Result<Option<Label>, LoadError> {
         let document = self.document;
-        let primitives = document.deparsers.iter().flat_map(|d| &d.primitives);
-        if !document.checksums.iter().any(|c| c.update) && primitives.clone().next().is_none() {
+        let primitives = &the_one(&document.deparsers, "deparser", |d| &d.name)?.primitives;
+        if !document.checksums.iter().any(|c| c.update) && primitives.is_empty() {
             return Ok(None);
         }
         let start = self.emitter.label();

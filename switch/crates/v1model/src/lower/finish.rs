@@ -3,6 +3,7 @@
 
 use super::emit::Label;
 use super::optimise::{Optimised, optimise};
+use super::parser::the_one;
 use super::{Lowered, Lowering, Purpose};
 use crate::calculation::Input;
 use crate::code::{Code, FieldCode, HeaderCode, Load, Message, ParserErrors, Standard, TableCode};
@@ -301,12 +302,7 @@ fn quick_load(field: &FieldCode) -> Option<Load> {
 }
 
 fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<u16>, LoadError> {
-    let [deparser] = document.deparsers.as_slice() else {
-        return Err(LoadError::new(format!(
-            "the program has {} deparsers, and v1model has one",
-            document.deparsers.len()
-        )));
-    };
+    let deparser = the_one(&document.deparsers, "deparser", |d| &d.name)?;
     let at = || json::position(&deparser.source_info);
     deparser
         .order

@@ -83,6 +83,12 @@ impl HeaderRef {
                 let cond = Expr::parse(layout, params, &part("cond")?)?.into_bool();
                 let yes = HeaderRef::parse(layout, params, &part("left")?)?;
                 let no = HeaderRef::parse(layout, params, &part("right")?)?;
+                let kind = |h: &HeaderRef| &layout.headers[h.sample(layout)].header_type;
+                if kind(&yes) != kind(&no) {
+                    return Err(LoadError::new(
+                        "the BMv2 JSON is malformed: ? chooses between headers of two types",
+                    ));
+                }
                 Ok(HeaderRef::Either(
                     Box::new(cond),
                     Box::new(yes),

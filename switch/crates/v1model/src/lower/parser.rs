@@ -12,7 +12,7 @@ use crate::layout;
 use crate::op::{Op, Slot, mask};
 use crate::trace::Place;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// One part of a select key: where its value is.
 struct KeyPart {
@@ -24,12 +24,8 @@ impl Lowering<'_> {
     /// The parser; gives its first instruction, and where it goes with an error.
     pub fn parser(&mut self) -> Result<(Label, Label), LoadError> {
         let document = self.document;
-        let [parser] = document.parsers.as_slice() else {
-            return Err(LoadError::new(format!(
-                "the program has {} parsers, and v1model has one",
-                document.parsers.len()
-            )));
-        };
+        let parsers = document.parsers.as_slice();
+        let parser = the_one(parsers, "parser", |p| &p.name)?;
         let mut labels: HashMap<&str, Label> = HashMap::new();
         for state in &parser.parse_states {
             labels.insert(&state.name, self.emitter.label());
@@ -396,38 +392,54 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether some state can be visited twice.
+/// The only one, or the one that simple_switch looks for by name.
+pub(super) fn the_one<'d, T>(
+    all: &'d [T],
+    name: &str,
+    name_of: impl Fn(&T) -> &String,
+) -> Result<&'d T, LoadError> {
+    let found = match all {
+        [one] => Some(one),
+        _ => all.iter().find(|one| name_of(one) == name),
+    };
+    found.ok_or_else(|| {
+        LoadError::new(format!(
+            "the program has {} {name}s and none of the name {name}",
+            all.len()
+        ))
+    })
+}
+
+/// Whether some state can be visited twice: whether any are left when those
+/// that nothing leads to are taken away again and again.
 fn has_loop(states: &[ParseState]) -> bool {
-    fn visit<'s>(
-        name: &'s str,
-        edges: &HashMap<&'s str, Vec<&'s str>>,
-        open: &mut HashSet<&'s str>,
-        done: &mut HashSet<&'s str>,
-    ) -> bool {
-        if done.contains(name) {
-            return false;
-        }
-        if !open.insert(name) {
-            return true;
-        }
-        let found = edges
-            .get(name)
-            .is_some_and(|next| next.iter().any(|next| visit(next, edges, open, done)));
-        open.remove(name);
-        done.insert(name);
-        found
-    }
-    let edges: HashMap<&str, Vec<&str>> = states
+    let index: HashMap<&str, usize> = states
         .iter()
-        .map(|s| {
-            let next = s.transitions.iter().filter_map(|t| t.next_state.as_deref());
-            (s.name.as_str(), next.collect())
-        })
+        .enumerate()
+        .map(|(i, s)| (s.name.as_str(), i))
         .collect();
-    let mut done = HashSet::new();
-    states
-        .iter()
-        .any(|s| visit(&s.name, &edges, &mut HashSet::new(), &mut done))
+    let next = |state: &ParseState| -> Vec<usize> {
+        let names = state.transitions.iter();
+        names
+            .filter_map(|t| index.get(t.next_state.as_deref()?).copied())
+            .collect()
+    };
+    let mut leading_to = vec![0usize; states.len()];
+    for to in states.iter().flat_map(&next) {
+        leading_to[to] += 1;
+    }
+    let mut free: Vec<usize> = (0..states.len()).filter(|s| leading_to[*s] == 0).collect();
+    let mut taken = 0;
+    while let Some(state) = free.pop() {
+        taken += 1;
+        for to in next(&states[state]) {
+            leading_to[to] -= 1;
+            if leading_to[to] == 0 {
+                free.push(to);
+            }
+        }
+    }
+    taken < states.len()
 }
 
 /// A hexadecimal string as exactly so many bytes.

@@ -295,6 +295,18 @@ impl Lowering<'_> {
                 lowering.header_assigned(header)
             });
         }
+        if let (HeaderRef::Element { stack: a, .. }, HeaderRef::Element { stack: b, .. }) =
+            (&from, &to)
+        {
+            let sizes = self.layout.stacks[*a]
+                .size
+                .checked_mul(self.layout.stacks[*b].size);
+            if sizes.is_none() {
+                return Err(LoadError::new(
+                    "a copy between elements of stacks of this size is not supported",
+                ));
+            }
+        }
         self.each_header(&from, &mut |lowering, from| {
             lowering.each_header(&to, &mut |lowering, to| {
                 let (d, a) = (
