@@ -175,6 +175,9 @@ impl Emitter {
     /// A number that is not negative: an index, an amount, a bound. What is
     /// negative counts as 0, and what is longer than 64 bits as the most.
     pub fn natural(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
+        if let Some(value) = expr.as_constant() {
+            return self.constant(u64::try_from(value).unwrap_or(u64::MAX));
+        }
         self.or_wide(expr, Form::Clamp, |emitter| emitter.exact(expr))
     }
 
