@@ -12,7 +12,7 @@ use super::expr::{Arith, Element, Expr, Range};
 use crate::error::LoadError;
 use crate::layout::{self, Field};
 use crate::op::{Alu, Op, Slot, mask_wide};
-use crate::wide::Form;
+use crate::wide::{Form, cut};
 
 /// How exact values are held.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,8 @@ impl Emitter {
 
     fn fast_value(&mut self, expr: &Expr) -> Result<Slot, LoadError> {
         match expr {
-            Expr::Huge(_) | Expr::Var(_) => Err(unfit()),
+            Expr::Huge(value) => self.constant(cut(value, 64)[0]),
+            Expr::Var(_) => Err(unfit()),
             Expr::Const {
                 magnitude,
                 negative,
@@ -127,7 +128,11 @@ impl Emitter {
             return Ok(d);
         }
         match expr {
-            Expr::Huge(_) | Expr::Var(_) => Err(unfit()),
+            Expr::Huge(value) => {
+                let words = cut(value, 128);
+                self.constant_wide(u128::from(words[0]) | u128::from(words[1]) << 64)
+            }
+            Expr::Var(_) => Err(unfit()),
             Expr::Load {
                 slot,
                 signed: false,
@@ -365,6 +370,14 @@ impl Emitter {
                         a: *slot,
                         n: layout::words(*width),
                     });
+                    Ok(())
+                }
+                Expr::Huge(value) => {
+                    for (word, value) in cut(value, field.width).into_iter().enumerate() {
+                        let a = self.constant(value)?;
+                        let d = field.slot + word as Slot;
+                        self.push(Op::Mov { d, a });
+                    }
                     Ok(())
                 }
                 _ => self.wide(
