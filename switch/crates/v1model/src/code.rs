@@ -5,7 +5,7 @@ use crate::calculation::Calculation;
 use crate::lower::expr::Expr;
 use crate::op::{Op, Pc, Slot};
 use crate::schema::ActionCall;
-use crate::schema::EntryKey;
+use crate::schema::{EntryKey, MeterUnit};
 use crate::stack::Stack;
 use crate::table::KeySource;
 use crate::trace::Place;
@@ -101,12 +101,35 @@ pub(crate) struct Load {
 #[derive(Debug)]
 pub(crate) struct TableCode {
     pub keys: Vec<KeySource>,
-    /// First instruction of each of the table's actions.
+    /// First instruction of each of the table's actions, and of no action.
     pub actions: Vec<Pc>,
     /// Where to go on after each action, on a hit and on a miss.
     pub next: Vec<(Pc, Pc)>,
-    pub default: ActionCall,
+    pub default: Option<ActionCall>,
     pub entries: Vec<(EntryKey, ActionCall)>,
+    pub meter: Option<DirectMeter>,
+    pub profile: Option<ProfileUse>,
+}
+
+/// A table's direct meter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DirectMeter {
+    pub unit: MeterUnit,
+    /// Slot of the field that a packet's colour goes to.
+    pub target: Slot,
+    /// The bits of that field.
+    pub mask: u64,
+}
+
+/// How a table uses an action profile.
+#[derive(Clone, Debug)]
+pub(crate) struct ProfileUse {
+    /// Index of the profile.
+    pub profile: u16,
+    /// The calculation that selects a member of a group.
+    pub hash: Option<u16>,
+    /// For each action of the profile, its index among the table's.
+    pub actions: Vec<u16>,
 }
 
 /// Text of a `log_msg` or a failed assertion: pieces around the values.

@@ -28,7 +28,7 @@ pub(crate) struct Document {
     pub parse_vsets: Vec<Named>,
     pub deparsers: Vec<Deparser>,
     #[serde(default)]
-    pub meter_arrays: Vec<Named>,
+    pub meter_arrays: Vec<MeterArray>,
     #[serde(default)]
     pub counter_arrays: Vec<CounterArray>,
     #[serde(default)]
@@ -192,6 +192,34 @@ pub(crate) struct CounterArray {
 }
 
 #[derive(Debug, Deserialize)]
+pub(crate) struct MeterArray {
+    pub name: String,
+    #[serde(default)]
+    pub is_direct: bool,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub rate_count: Option<u64>,
+    pub size: Option<usize>,
+    /// Header and field that a direct meter's colour goes to.
+    pub result_target: Option<(String, String)>,
+    pub source_info: Option<SourceInfo>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ActionProfile {
+    pub name: String,
+    pub max_size: usize,
+    pub selector: Option<Selector>,
+    pub source_info: Option<SourceInfo>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Selector {
+    pub algo: String,
+    pub input: Vec<Value>,
+}
+
+#[derive(Debug, Deserialize)]
 pub(crate) struct RegisterArray {
     pub name: String,
     pub size: usize,
@@ -266,7 +294,7 @@ pub(crate) struct Pipeline {
     #[serde(default)]
     pub tables: Vec<Table>,
     #[serde(default)]
-    pub action_profiles: Vec<Named>,
+    pub action_profiles: Vec<ActionProfile>,
     #[serde(default)]
     pub conditionals: Vec<Conditional>,
     #[serde(default)]
@@ -287,6 +315,7 @@ pub(crate) struct Table {
     #[serde(default)]
     pub support_timeout: bool,
     pub direct_meters: Option<String>,
+    pub action_profile: Option<String>,
     pub action_ids: Vec<u64>,
     pub actions: Vec<String>,
     pub base_default_next: Option<String>,

@@ -17,6 +17,7 @@ mod json;
 mod layout;
 mod lower;
 mod machine;
+mod meter;
 mod op;
 mod outcome;
 mod packet;
@@ -30,6 +31,7 @@ mod stack;
 mod state;
 mod table;
 mod trace;
+mod value_set;
 mod wide;
 mod wire;
 

@@ -7,8 +7,10 @@ use crate::code::{Code, HeaderCode};
 use crate::op::{Alu, Cmp, Op, Pc, Slot, mask, mask_wide};
 use crate::packet::Packet;
 use crate::program::Program;
+use crate::schema::MeterUnit;
 use crate::stack::next_header;
 use crate::state::State;
+use crate::table::{Frame, lookup_with};
 use crate::trace::Tracer;
 use crate::wire::extract;
 
@@ -99,6 +101,25 @@ pub(crate) fn run<T: Tracer>(
             // SAFETY: all targets are within the code (`lower::finish::check`).
             next = unsafe { first.add(to) };
             continue;
+        }};
+    }
+    // Goes on with the action that a table's lookup found.
+    macro_rules! run_action {
+        ($table:expr, $found:expr) => {{
+            let (table, found) = ($table, $found);
+            if T::ENABLED {
+                tracer.applied(table, found.hit, found.action, found.args, slots.0);
+            }
+            let action = usize::from(found.action);
+            let lowered = &code.tables[table];
+            let (hit, miss) = lowered.next[action];
+            return_to = if found.hit { hit } else { miss } as usize;
+            let params = &mut slots.0[code.params..][..found.args.len()];
+            // Few words: a loop beats a call of memcpy.
+            for (param, arg) in params.iter_mut().zip(found.args) {
+                *param = *arg;
+            }
+            jump!(lowered.actions[action]);
         }};
     }
     // Stops the parser with an error of core.p4 or of the program.
@@ -301,19 +322,16 @@ pub(crate) fn run<T: Tracer>(
             Op::Apply { table } => {
                 let table = usize::from(table);
                 let found = state.tables[table].lookup(slots.0, bytes);
-                if T::ENABLED {
-                    tracer.applied(table, found.hit, found.action, found.args, slots.0);
-                }
-                let action = usize::from(found.action);
-                let lowered = &code.tables[table];
-                let (hit, miss) = lowered.next[action];
-                return_to = if found.hit { hit } else { miss } as usize;
-                let params = &mut slots.0[code.params..][..found.args.len()];
-                // Few words: a loop beats a call of memcpy.
-                for (param, arg) in params.iter_mut().zip(found.args) {
-                    *param = *arg;
-                }
-                jump!(lowered.actions[action]);
+                run_action!(table, found);
+            }
+            Op::ApplyWith { table } => {
+                let table = usize::from(table);
+                let frame = Frame {
+                    bytes: &packet.frame,
+                    payload: packet.payload..packet.len,
+                };
+                let found = lookup_with(code, state, slots.0, frame, table, bytes);
+                run_action!(table, found);
             }
             Op::Mark { place } => {
                 if T::ENABLED {
@@ -376,6 +394,20 @@ pub(crate) fn run<T: Tracer>(
                         cell.bytes += bytes;
                     }
                     None => state.past_the_end(&program.counters[counter].name, at),
+                }
+            }
+            Op::ExecuteMeter { d, index, meter, w } => {
+                let (at, meter) = (at!(index), usize::from(meter));
+                let units = match program.meters[meter].unit {
+                    MeterUnit::Packets => 1,
+                    MeterUnit::Bytes => bytes,
+                };
+                match state.meters[meter].get_mut(at as usize) {
+                    Some(cell) => {
+                        let color = cell.mark(state.now_ns, units) as u64;
+                        slots.set(d, color & mask(w));
+                    }
+                    None => state.past_the_end(&program.meters[meter].name, at),
                 }
             }
             Op::Random { d, low, high, w } => {

@@ -237,6 +237,11 @@ pub(crate) enum Op {
     Apply {
         table: u16,
     },
+    /// The same for a table with a direct meter, idle timeouts or an action
+    /// profile.
+    ApplyWith {
+        table: u16,
+    },
     /// Tells the tracer where control is; only in the code that is traced.
     Mark {
         place: u32,
@@ -271,6 +276,13 @@ pub(crate) enum Op {
     Count {
         counter: u16,
         index: Slot,
+    },
+    /// Marks the packet with a colour of 0 to 2.
+    ExecuteMeter {
+        d: Slot,
+        index: Slot,
+        meter: u16,
+        w: u8,
     },
     Random {
         d: Slot,
@@ -522,6 +534,10 @@ impl Op {
                 visit(a, 2, Read);
             }
             Op::Count { index, .. } => visit(index, 1, Read),
+            Op::ExecuteMeter { d, index, .. } => {
+                visit(index, 1, Read);
+                visit(d, 1, Write);
+            }
             Op::ExtractVar { bits, .. } => visit(bits, 1, Read),
             Op::LoadElement {
                 words,
@@ -568,6 +584,7 @@ impl Op {
             Op::Checksum { d, .. } => visit(d, 1, Write),
             Op::Jump { .. }
             | Op::Apply { .. }
+            | Op::ApplyWith { .. }
             | Op::Mark { .. }
             | Op::Return
             | Op::End
@@ -629,6 +646,7 @@ impl Op {
             | Op::RegisterWriteW { index, .. }
             | Op::LoadElement { index, .. }
             | Op::StoreElement { index, .. }
+            | Op::ExecuteMeter { index, .. }
             | Op::Count { index, .. } => *index = map(*index),
             Op::ExtractVar { bits, .. } | Op::ExtractNextVar { bits, .. } => *bits = map(*bits),
             Op::AluW {

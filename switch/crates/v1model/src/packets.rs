@@ -55,6 +55,7 @@ impl Pipeline {
 
     /// Gets a received frame ready for the parser.
     pub(crate) fn receive(&mut self, now_ns: u64, port: u16, packet: &mut Packet) {
+        self.state.now_ns = now_ns;
         let program = &*self.program;
         packet.reset(program);
         packet.port = port;
@@ -203,6 +204,7 @@ impl Pipeline {
         phv[usize::from(standard.deq_timedelta)] = now.wrapping_sub(enqueued) & mask(32);
         let bytes = packet.len as u64;
         let state = &mut self.state;
+        state.now_ns = now_ns;
         if machine::run(program, state, code.egress, packet, bytes, tracer) == Outcome::Failed {
             return DROPPED;
         }

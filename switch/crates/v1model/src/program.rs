@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::error::LoadError;
 use crate::lower::{Lowered, lower};
 use crate::schema::*;
-use crate::table::Table;
+use crate::table::{Context, Table};
 use crate::trace::Tracer;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,10 +75,16 @@ impl Program {
         } = lowered;
         let mut initial_tables = Vec::new();
         for (schema, lowered) in tables.iter().zip(&code.tables) {
-            let mut table = Table::new(schema, &lowered.keys, &lowered.default);
+            let mut table = Table::new(schema, &actions, &lowered.keys, lowered.default.as_ref());
+            let mut context = Context {
+                schema,
+                actions: &actions,
+                profile: None,
+            };
             for (key, action) in &lowered.entries {
+                let (action, options) = (action.clone().into(), EntryOptions::default());
                 table
-                    .insert_unchecked(schema, &actions, key, action)
+                    .insert_unchecked(&mut context, 0, key, &action, &options)
                     .map_err(|e| {
                         LoadError::new(format!(
                             "the entries of table {} are wrong: {e}",

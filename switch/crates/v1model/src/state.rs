@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a pipeline remembers between packets.
 
+use crate::meter;
 use crate::op::mask;
 use crate::program::Program;
 use crate::random::Random;
 use crate::schema::CounterData;
-use crate::table::Table;
+use crate::table::{Context, Profile, Table};
+use crate::value_set::ValueSet;
 use std::fmt;
 
 /// A register array's cells.
@@ -44,6 +46,12 @@ pub(crate) struct State {
     pub tables: Vec<Table>,
     pub registers: Vec<Register>,
     pub counters: Vec<Vec<CounterData>>,
+    pub meters: Vec<Vec<meter::Cell>>,
+    pub profiles: Vec<Profile>,
+    pub value_sets: Vec<ValueSet>,
+    /// The time of the packet that is being run, nanoseconds since the device
+    /// started; for meters and idle timeouts.
+    pub now_ns: u64,
     pub random: Random,
     pub drop_port: u16,
     pub log: Log,
@@ -68,7 +76,7 @@ impl State {
                 width: r.width,
             }
         };
-        State {
+        let mut state = State {
             tables: program.initial_tables.clone(),
             registers: program.registers.iter().map(register).collect(),
             counters: program
@@ -76,6 +84,18 @@ impl State {
                 .iter()
                 .map(|c| vec![CounterData::default(); c.size])
                 .collect(),
+            meters: program
+                .meters
+                .iter()
+                .map(|m| vec![meter::Cell::default(); m.size])
+                .collect(),
+            profiles: program
+                .action_profiles
+                .iter()
+                .map(|p| Profile::new(p, &program.actions))
+                .collect(),
+            value_sets: program.value_sets.iter().map(ValueSet::new).collect(),
+            now_ns: 0,
             random: Random::new(seed),
             drop_port: 511,
             log: Log::default(),
@@ -83,6 +103,27 @@ impl State {
             carried: Vec::new(),
             out_of_range: 0,
             assertions: 0,
+        };
+        state.initial_defaults(program);
+        state
+    }
+
+    /// Default entries of tables with a profile are members of the profile.
+    fn initial_defaults(&mut self, program: &Program) {
+        for (schema, table) in program.tables.iter().zip(&mut self.tables) {
+            let Some(profile) = schema.profile.map(|p| p.0 as usize) else {
+                continue;
+            };
+            let mut context = Context {
+                schema,
+                actions: &program.actions,
+                profile: Some((
+                    &program.action_profiles[profile],
+                    &mut self.profiles[profile],
+                )),
+            };
+            // It was checked when the program was loaded.
+            let _ = table.set_default_unchecked(&mut context, None);
         }
     }
 

@@ -2,8 +2,9 @@
 //! Meters: two rates, three colours. What is written is what a packet of
 //! any later time meets; a configuration starts with full buckets.
 
-use super::{past_the_end, unknown, unsupported};
+use super::{past_the_end, unknown};
 use crate::error::ControlError;
+use crate::meter::Cell;
 use crate::pipeline::Pipeline;
 use crate::schema::*;
 
@@ -20,13 +21,20 @@ impl Pipeline {
         config: Option<MeterConfig>,
     ) -> Result<(), ControlError> {
         let schema = self.meter_schema(meter)?;
+        check(&schema.name, config)?;
+        let size = schema.size;
+        let cells = &mut self.state.meters[meter.0 as usize];
         match index {
-            Some(index) if index >= schema.size => {
-                Err(past_the_end("meter", &schema.name, index, schema.size))
-            }
-            _ if config.is_none() => Ok(()),
-            _ => Err(unsupported("indirect meters")),
+            None => cells.fill(Cell::new(config)),
+            Some(index) => match cells.get_mut(index) {
+                Some(cell) => *cell = Cell::new(config),
+                None => {
+                    let name = &self.program.meters[meter.0 as usize].name;
+                    return Err(past_the_end("meter", name, index, size));
+                }
+            },
         }
+        Ok(())
     }
 
     /// The configuration of one cell of an indirect meter.
@@ -35,10 +43,9 @@ impl Pipeline {
     /// No such meter or cell.
     pub fn meter(&self, meter: MeterId, index: usize) -> Result<Option<MeterConfig>, ControlError> {
         let schema = self.meter_schema(meter)?;
-        if index >= schema.size {
-            return Err(past_the_end("meter", &schema.name, index, schema.size));
-        }
-        Ok(None)
+        let cell = self.state.meters[meter.0 as usize].get(index);
+        cell.map(Cell::config)
+            .ok_or_else(|| past_the_end("meter", &schema.name, index, schema.size))
     }
 
     /// Configures the direct meter of an entry, or of the default entry (`None`).
@@ -52,8 +59,9 @@ impl Pipeline {
         key: Option<&EntryKey>,
         config: Option<MeterConfig>,
     ) -> Result<(), ControlError> {
-        let _ = (table, key, config);
-        Err(unsupported("direct meters"))
+        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
+        check(&schema.name, config)?;
+        table.set_meter(schema, key, config)
     }
 
     /// The configuration of the direct meter of an entry, or of the default
@@ -66,12 +74,25 @@ impl Pipeline {
         table: TableId,
         key: Option<&EntryKey>,
     ) -> Result<Option<MeterConfig>, ControlError> {
-        let _ = (table, key);
-        Err(unsupported("direct meters"))
+        let (table, schema) = self.table(table)?;
+        table.meter(schema, key)
     }
 
     fn meter_schema(&self, meter: MeterId) -> Result<&MeterSchema, ControlError> {
         let schema = self.program.meters.get(meter.0 as usize);
         schema.ok_or_else(|| unknown("meter", meter.0))
+    }
+}
+
+fn check(owner: &str, config: Option<MeterConfig>) -> Result<(), ControlError> {
+    match config {
+        Some(config) if config.pir < config.cir => Err(ControlError::InvalidObject {
+            what: format!("the meter of {owner}"),
+            reason: format!(
+                "the peak rate {} is below the committed rate {}",
+                config.pir, config.cir
+            ),
+        }),
+        _ => Ok(()),
     }
 }

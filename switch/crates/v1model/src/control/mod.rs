@@ -25,9 +25,3 @@ fn past_the_end(kind: &str, name: &str, index: usize, size: usize) -> ControlErr
         size,
     }
 }
-
-fn unsupported(what: &str) -> ControlError {
-    ControlError::Unsupported {
-        what: what.to_owned(),
-    }
-}

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Action profiles and selectors: members, groups, ports that are watched.
 
-use super::{unknown, unsupported};
+use super::unknown;
 use crate::error::ControlError;
 use crate::pipeline::Pipeline;
+use crate::program::Program;
 use crate::schema::*;
+use crate::state::State;
+use crate::table::Profile;
 
 impl Pipeline {
     /// Adds a member.
@@ -17,8 +20,8 @@ impl Pipeline {
         id: u32,
         call: &ActionCall,
     ) -> Result<(), ControlError> {
-        let _ = (self.profile_schema(profile)?, id, call);
-        Err(unsupported("action profile members"))
+        let (schema, state) = Self::profile_mut(&self.program, &mut self.state, profile)?;
+        state.insert_member(schema, &self.program.actions, id, call)
     }
 
     /// Replaces a member's action, for all entries and groups that have it.
@@ -31,8 +34,8 @@ impl Pipeline {
         id: u32,
         call: &ActionCall,
     ) -> Result<(), ControlError> {
-        let _ = (self.profile_schema(profile)?, id, call);
-        Err(unsupported("action profile members"))
+        let (schema, state) = Self::profile_mut(&self.program, &mut self.state, profile)?;
+        state.modify_member(schema, &self.program.actions, id, call)
     }
 
     /// Removes a member.
@@ -40,8 +43,8 @@ impl Pipeline {
     /// # Errors
     /// There is no such member, or an entry or a group has it.
     pub fn delete_member(&mut self, profile: ActionProfileId, id: u32) -> Result<(), ControlError> {
-        let _ = (self.profile_schema(profile)?, id);
-        Err(unsupported("action profile members"))
+        let (schema, state) = Self::profile_mut(&self.program, &mut self.state, profile)?;
+        state.delete_member(schema, id)
     }
 
     /// The members, without those of one-shots, by ascending id.
@@ -49,8 +52,8 @@ impl Pipeline {
     /// # Errors
     /// There is no such profile.
     pub fn members(&self, profile: ActionProfileId) -> Result<Vec<Member>, ControlError> {
-        self.profile_schema(profile)?;
-        Ok(Vec::new())
+        let (schema, state) = self.profile(profile)?;
+        Ok(state.members(schema))
     }
 
     /// Adds a group.
@@ -63,8 +66,8 @@ impl Pipeline {
         profile: ActionProfileId,
         group: &Group,
     ) -> Result<(), ControlError> {
-        let _ = (self.profile_schema(profile)?, group);
-        Err(unsupported("action selector groups"))
+        let (schema, state) = Self::profile_mut(&self.program, &mut self.state, profile)?;
+        state.insert_group(schema, group)
     }
 
     /// Replaces a group's members; its `max_size` must be the one that it was
@@ -77,8 +80,8 @@ impl Pipeline {
         profile: ActionProfileId,
         group: &Group,
     ) -> Result<(), ControlError> {
-        let _ = (self.profile_schema(profile)?, group);
-        Err(unsupported("action selector groups"))
+        let (schema, state) = Self::profile_mut(&self.program, &mut self.state, profile)?;
+        state.modify_group(schema, group)
     }
 
     /// Removes a group.
@@ -86,8 +89,8 @@ impl Pipeline {
     /// # Errors
     /// There is no such group, or an entry has it.
     pub fn delete_group(&mut self, profile: ActionProfileId, id: u32) -> Result<(), ControlError> {
-        let _ = (self.profile_schema(profile)?, id);
-        Err(unsupported("action selector groups"))
+        let (schema, state) = Self::profile_mut(&self.program, &mut self.state, profile)?;
+        state.delete_group(schema, id)
     }
 
     /// The groups, without those of one-shots, by ascending id.
@@ -95,21 +98,41 @@ impl Pipeline {
     /// # Errors
     /// There is no such profile.
     pub fn groups(&self, profile: ActionProfileId) -> Result<Vec<Group>, ControlError> {
-        self.profile_schema(profile)?;
-        Ok(Vec::new())
+        let (_, state) = self.profile(profile)?;
+        Ok(state.groups())
     }
 
     /// Tells selectors whether a port is up; all are until told otherwise.
     /// Members that watch a port which is down are not selected.
     pub fn set_port_up(&mut self, port: u16, up: bool) {
-        let _ = (port, up);
+        for profile in &mut self.state.profiles {
+            profile.set_port_up(port, up);
+        }
     }
 
-    fn profile_schema(
+    fn profile(
         &self,
-        profile: ActionProfileId,
-    ) -> Result<&ActionProfileSchema, ControlError> {
-        let schema = self.program.action_profiles.get(profile.0 as usize);
-        schema.ok_or_else(|| unknown("action profile", profile.0))
+        id: ActionProfileId,
+    ) -> Result<(&ActionProfileSchema, &Profile), ControlError> {
+        let at = id.0 as usize;
+        match (
+            self.program.action_profiles.get(at),
+            self.state.profiles.get(at),
+        ) {
+            (Some(schema), Some(state)) => Ok((schema, state)),
+            _ => Err(unknown("action profile", id.0)),
+        }
+    }
+
+    fn profile_mut<'s>(
+        program: &'s Program,
+        state: &'s mut State,
+        id: ActionProfileId,
+    ) -> Result<(&'s ActionProfileSchema, &'s mut Profile), ControlError> {
+        let at = id.0 as usize;
+        match (program.action_profiles.get(at), state.profiles.get_mut(at)) {
+            (Some(schema), Some(state)) => Ok((schema, state)),
+            _ => Err(unknown("action profile", id.0)),
+        }
     }
 }

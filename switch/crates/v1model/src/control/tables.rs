@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tables, with their direct counters and meters and idle timeouts.
 
-use super::{unknown, unsupported};
+use super::unknown;
 use crate::error::ControlError;
 use crate::pipeline::Pipeline;
 use crate::program::Program;
 use crate::schema::*;
 use crate::state::State;
-use crate::table::Table;
+use crate::table::{Context, Table, View};
 
 impl Pipeline {
     /// Adds an entry. `now_ns`: nanoseconds since the device started, as for
@@ -23,9 +23,8 @@ impl Pipeline {
         action: &EntryAction,
         options: &EntryOptions,
     ) -> Result<(), ControlError> {
-        let _ = (now_ns, options);
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        table.insert(schema, &self.program.actions, key, call(action)?)
+        let (table, mut context) = Self::context(&mut self.state, &self.program, table)?;
+        table.insert(&mut context, now_ns, key, action, options)
     }
 
     /// Replaces the action and options of an entry; its direct counter and
@@ -41,9 +40,8 @@ impl Pipeline {
         action: &EntryAction,
         options: &EntryOptions,
     ) -> Result<(), ControlError> {
-        let _ = (now_ns, options);
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        table.modify(schema, &self.program.actions, key, call(action)?)
+        let (table, mut context) = Self::context(&mut self.state, &self.program, table)?;
+        table.modify(&mut context, now_ns, key, action, options)
     }
 
     /// Removes an entry.
@@ -51,8 +49,8 @@ impl Pipeline {
     /// # Errors
     /// See [`ControlError`].
     pub fn delete(&mut self, table: TableId, key: &EntryKey) -> Result<(), ControlError> {
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        table.delete(schema, key)
+        let (table, mut context) = Self::context(&mut self.state, &self.program, table)?;
+        table.delete(&mut context, key)
     }
 
     /// One entry.
@@ -60,8 +58,8 @@ impl Pipeline {
     /// # Errors
     /// See [`ControlError`].
     pub fn entry(&self, table: TableId, key: &EntryKey) -> Result<TableEntry, ControlError> {
-        let (table, schema) = self.table(table)?;
-        table.entry(schema, key)
+        let (table, view) = self.view(table)?;
+        table.entry(view, key)
     }
 
     /// All entries in the order of insertion, const entries included.
@@ -69,8 +67,8 @@ impl Pipeline {
     /// # Errors
     /// There is no such table.
     pub fn entries(&self, table: TableId) -> Result<Vec<TableEntry>, ControlError> {
-        let (table, schema) = self.table(table)?;
-        Ok(table.entries(schema))
+        let (table, view) = self.view(table)?;
+        Ok(table.entries(view))
     }
 
     /// Sets the default entry; `None` goes back to the one given in P4.
@@ -82,8 +80,8 @@ impl Pipeline {
         table: TableId,
         action: Option<&EntryAction>,
     ) -> Result<(), ControlError> {
-        let (table, schema) = Self::table_mut(&mut self.state, &self.program, table)?;
-        table.set_default(schema, &self.program.actions, action.map(call).transpose()?)
+        let (table, mut context) = Self::context(&mut self.state, &self.program, table)?;
+        table.set_default(&mut context, action)
     }
 
     /// The default entry, and whether it is the one given in P4.
@@ -91,9 +89,8 @@ impl Pipeline {
     /// # Errors
     /// There is no such table.
     pub fn default_entry(&self, table: TableId) -> Result<(EntryAction, bool), ControlError> {
-        let (table, _) = self.table(table)?;
-        let (call, is_initial) = table.default_entry();
-        Ok((call.into(), is_initial))
+        let (table, view) = self.view(table)?;
+        Ok(table.default_entry(view))
     }
 
     /// The direct counter of an entry, or of the default entry (`None`).
@@ -127,17 +124,25 @@ impl Pipeline {
     /// Appends the entries that had no hit for as long as their idle timeout.
     /// Each is reported again after as long without a hit.
     pub fn idle_expired(&mut self, now_ns: u64, expired: &mut Vec<(TableId, TableEntry)>) {
-        let _ = (now_ns, expired);
+        for at in 0..self.state.tables.len() {
+            while let Some(entry) = self.state.tables[at].next_expired(now_ns) {
+                let id = TableId(at as u32);
+                if let Ok((table, view)) = self.view(id) {
+                    expired.push((id, table.read(view, entry)));
+                }
+            }
+        }
     }
 
     /// When [`Pipeline::idle_expired`] is due, in nanoseconds since the device
     /// started: at or before the time at which an entry may expire. `None`
     /// when no entry has an idle timeout.
     pub fn next_idle_deadline(&self) -> Option<u64> {
-        None
+        let tables = self.state.tables.iter();
+        tables.filter_map(Table::next_idle_deadline).min()
     }
 
-    fn table(&self, id: TableId) -> Result<(&Table, &TableSchema), ControlError> {
+    pub(super) fn table(&self, id: TableId) -> Result<(&Table, &TableSchema), ControlError> {
         let at = id.0 as usize;
         match (self.state.tables.get(at), self.program.tables.get(at)) {
             (Some(table), Some(schema)) => Ok((table, schema)),
@@ -145,21 +150,42 @@ impl Pipeline {
         }
     }
 
-    fn table_mut<'s>(
+    fn view(&self, id: TableId) -> Result<(&Table, View<'_>), ControlError> {
+        let (table, schema) = self.table(id)?;
+        let profile = schema.profile.map(|p| p.0 as usize);
+        let view = View {
+            schema,
+            actions: &self.program.actions,
+            profile: profile
+                .map(|at| (&self.program.action_profiles[at], &self.state.profiles[at])),
+        };
+        Ok((table, view))
+    }
+
+    pub(super) fn table_mut<'s>(
         state: &'s mut State,
         program: &'s Program,
         id: TableId,
     ) -> Result<(&'s mut Table, &'s TableSchema), ControlError> {
-        let at = id.0 as usize;
-        match (state.tables.get_mut(at), program.tables.get(at)) {
-            (Some(table), Some(schema)) => Ok((table, schema)),
-            _ => Err(unknown("table", id.0)),
-        }
+        let (table, context) = Self::context(state, program, id)?;
+        Ok((table, context.schema))
     }
-}
 
-fn call(action: &EntryAction) -> Result<&ActionCall, ControlError> {
-    action
-        .as_call()
-        .ok_or_else(|| unsupported("an action profile member, group or one-shot as an action"))
+    fn context<'s>(
+        state: &'s mut State,
+        program: &'s Program,
+        id: TableId,
+    ) -> Result<(&'s mut Table, Context<'s>), ControlError> {
+        let at = id.0 as usize;
+        let (Some(table), Some(schema)) = (state.tables.get_mut(at), program.tables.get(at)) else {
+            return Err(unknown("table", id.0));
+        };
+        let profile = schema.profile.map(|p| p.0 as usize);
+        let context = Context {
+            schema,
+            actions: &program.actions,
+            profile: profile.map(|at| (&program.action_profiles[at], &mut state.profiles[at])),
+        };
+        Ok((table, context))
+    }
 }

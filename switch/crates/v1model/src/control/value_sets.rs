@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parser value sets.
 
-use super::{unknown, unsupported};
+use super::unknown;
 use crate::error::ControlError;
 use crate::pipeline::Pipeline;
 use crate::schema::*;
@@ -18,8 +18,9 @@ impl Pipeline {
         set: ValueSetId,
         members: &[Vec<Match>],
     ) -> Result<(), ControlError> {
-        let _ = (self.value_set_schema(set)?, members);
-        Err(unsupported("parser value sets"))
+        let schema = self.program.value_sets.get(set.0 as usize);
+        let schema = schema.ok_or_else(|| unknown("value set", set.0))?;
+        self.state.value_sets[set.0 as usize].set(schema, members)
     }
 
     /// The members of a value set, as they were written.
@@ -27,12 +28,8 @@ impl Pipeline {
     /// # Errors
     /// There is no such value set.
     pub fn value_set(&self, set: ValueSetId) -> Result<Vec<Vec<Match>>, ControlError> {
-        self.value_set_schema(set)?;
-        Ok(Vec::new())
-    }
-
-    fn value_set_schema(&self, set: ValueSetId) -> Result<&ValueSetSchema, ControlError> {
-        let schema = self.program.value_sets.get(set.0 as usize);
-        schema.ok_or_else(|| unknown("value set", set.0))
+        let found = self.state.value_sets.get(set.0 as usize);
+        let found = found.ok_or_else(|| unknown("value set", set.0))?;
+        Ok(found.members().to_vec())
     }
 }

@@ -13,6 +13,8 @@ use crate::trace::Place;
 impl Lowering<'_> {
     /// The code of all actions that tables call.
     pub fn called_actions(&mut self) -> Result<(), LoadError> {
+        self.emitter.bind(self.no_action);
+        self.emitter.push(Op::Return);
         for index in 0..self.document.actions.len() {
             let label = self.action_labels[index];
             self.emitter.bind(label);
@@ -140,6 +142,10 @@ impl Lowering<'_> {
                 let index = self.natural(&operands[1], params)?;
                 self.emitter.push(Op::Count { counter, index });
                 Ok(())
+            }
+            "execute_meter" => {
+                count(3)?;
+                self.execute_meter(operands, params)
             }
             "register_read" => {
                 count(3)?;

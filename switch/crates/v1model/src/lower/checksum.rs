@@ -7,7 +7,7 @@ use super::emit::Label;
 use super::expr::Expr;
 use super::parser::the_one;
 use crate::calculation::{Calculation, Input};
-use crate::error::LoadError;
+use crate::error::{LoadError, SourcePosition};
 use crate::hash::Algorithm;
 use crate::json::{self, Checksum, Operand, Primitive};
 use crate::layout::Field;
@@ -152,19 +152,25 @@ impl Lowering<'_> {
                 ))
             })?;
         let at = json::position(&found.source_info);
-        let algorithm = Algorithm::from_name(&found.algo).ok_or_else(|| {
-            LoadError::new(format!(
-                "the hash algorithm {} is not supported",
-                found.algo
-            ))
-            .at(at.clone())
+        self.hash(&found.algo, &found.input, at)
+    }
+
+    /// A hash over inputs; gives its index among the calculations.
+    pub fn hash(
+        &mut self,
+        algo: &str,
+        inputs: &[Value],
+        at: Option<SourcePosition>,
+    ) -> Result<u16, LoadError> {
+        let algorithm = Algorithm::from_name(algo).ok_or_else(|| {
+            LoadError::new(format!("the hash algorithm {algo} is not supported")).at(at.clone())
         })?;
         let mut calculation = Calculation {
             algorithm,
             inputs: Vec::new(),
             payload: false,
         };
-        for input in &found.input {
+        for input in inputs {
             self.hash_input(input, &mut calculation)
                 .map_err(|e| e.at(at.clone()))?;
         }

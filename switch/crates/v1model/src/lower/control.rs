@@ -133,7 +133,15 @@ impl<'d> Lowering<'d> {
                     return Ok(Then::Next(next));
                 }
                 let index = self.table(table, label).map_err(|e| e.at(at()))?;
-                self.emitter.push(Op::Apply { table: index });
+                let lowered = &self.tables[usize::from(index)];
+                let needs_more = lowered.meter.is_some()
+                    || lowered.profile.is_some()
+                    || lowered.schema.idle_timeout;
+                self.emitter.push(if needs_more {
+                    Op::ApplyWith { table: index }
+                } else {
+                    Op::Apply { table: index }
+                });
                 for next in table.next_tables.values() {
                     waiting.extend(next.as_deref());
                 }
@@ -150,6 +158,18 @@ pub(super) fn next_of<'d>(table: &'d Table, action: &str, hit: bool) -> Option<&
         .next_tables
         .get(if hit { "__HIT__" } else { "__MISS__" });
     match by_result.or_else(|| table.next_tables.get(action)) {
+        Some(next) => next.as_deref(),
+        None => table.base_default_next.as_deref(),
+    }
+}
+
+/// The node after a table that found no action to run, which is as if it had
+/// run NoAction (PSA's default for empty groups).
+pub(super) fn next_without_action(table: &Table, hit: bool) -> Option<&str> {
+    let by_result = table
+        .next_tables
+        .get(if hit { "__HIT__" } else { "__MISS__" });
+    match by_result.or_else(|| table.next_tables.get("NoAction")) {
         Some(next) => next.as_deref(),
         None => table.base_default_next.as_deref(),
     }

@@ -96,6 +96,9 @@ impl Lowering<'_> {
                 mark(header.valid, header.slots, Use::Write);
             }
         }
+        for meter in self.tables.iter().filter_map(|t| t.meter) {
+            mark(meter.target, 1, Use::Write);
+        }
         for (slot, n) in &aside {
             mark(*slot, *n, Use::Read);
         }
@@ -153,6 +156,8 @@ impl Lowering<'_> {
                     .collect(),
                 default: table.default,
                 entries: table.entries,
+                meter: table.meter,
+                profile: table.profile,
             });
             tables.push(table.schema);
         }

@@ -11,9 +11,11 @@ mod finish;
 mod generate;
 mod header_ref;
 mod marks;
+mod meter;
 mod optimise;
 mod packet_ops;
 mod parser;
+mod profile;
 mod stack;
 mod tables;
 
@@ -60,6 +62,8 @@ struct Lowering<'a> {
     action_ids: HashMap<u64, usize>,
     /// Code of an action that tables call, by its index.
     action_labels: Vec<Label>,
+    /// Code of a table's lookup that finds no action to run.
+    no_action: Label,
     tables: Vec<tables::LoweredTable>,
     field_lists: packet_ops::FieldLists,
     purpose: Purpose,
@@ -116,8 +120,8 @@ fn lower_document(
                 size: c.size.unwrap_or(0),
             })
             .collect(),
-        meters: Vec::new(),
-        action_profiles: Vec::new(),
+        meters: meter::meters(document)?,
+        action_profiles: profile::profiles(document),
         value_sets: Vec::new(),
         digests: packet_ops::digest_schemas(document, &layout)?,
         messages: Vec::new(),
@@ -128,6 +132,7 @@ fn lower_document(
             .enumerate()
             .map(|(i, a)| (a.id, i))
             .collect(),
+        no_action: emitter.label(),
         action_labels,
         tables: Vec::new(),
         field_lists: packet_ops::FieldLists::default(),
@@ -208,10 +213,6 @@ fn refuse_unsupported(document: &Document) -> Result<(), LoadError> {
         ),
     };
     refuse("parser value set", &document.parse_vsets)?;
-    refuse("meter", &document.meter_arrays)?;
     refuse("extern instance", &document.extern_instances)?;
-    for pipeline in &document.pipelines {
-        refuse("action profile", &pipeline.action_profiles)?;
-    }
     Ok(())
 }

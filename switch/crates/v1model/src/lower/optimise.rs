@@ -90,6 +90,7 @@ fn propagate_copies(ops: &mut [Op], entries: &[Pc]) {
         op.map_reads(&mut |slot| origin.get(&slot).copied().unwrap_or(slot));
         match *op {
             Op::Apply { .. }
+            | Op::ApplyWith { .. }
             | Op::Extract { .. }
             | Op::ExtractVar { .. }
             | Op::ExtractNext { .. }

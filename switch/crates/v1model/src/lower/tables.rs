@@ -2,9 +2,10 @@
 //! Tables: keys, actions, entries that P4 gives.
 
 use super::Lowering;
-use super::control::next_of;
+use super::control::{next_of, next_without_action};
 use super::emit::Label;
 use super::expr::Expr;
+use crate::code::{DirectMeter, ProfileUse};
 use crate::error::LoadError;
 use crate::json::{self, ConstEntry, Key, Table};
 use crate::op::mask_wide;
@@ -19,8 +20,10 @@ pub(super) struct LoweredTable {
     /// For each action: its code, and where to go on after a hit and a miss.
     /// Empty when the table's action was put in place.
     pub actions: Vec<(Label, Label, Label)>,
-    pub default: ActionCall,
+    pub default: Option<ActionCall>,
     pub entries: Vec<(EntryKey, ActionCall)>,
+    pub meter: Option<DirectMeter>,
+    pub profile: Option<ProfileUse>,
 }
 
 impl Lowering<'_> {
@@ -38,6 +41,8 @@ impl Lowering<'_> {
         match &table.default_entry {
             Some(default)
                 if table.key.is_empty()
+                    && table.kind == "simple"
+                    && table.direct_meters.is_none()
                     && default.action_const
                     && default.action_entry_const
                     && !table.with_counters =>
@@ -62,6 +67,8 @@ impl Lowering<'_> {
             actions: Vec::new(),
             default,
             entries: Vec::new(),
+            meter: None,
+            profile: None,
         });
         Ok(())
     }
@@ -72,21 +79,11 @@ impl Lowering<'_> {
         table: &Table,
         label: &dyn Fn(Option<&str>) -> Result<Label, LoadError>,
     ) -> Result<u16, LoadError> {
-        if table.kind != "simple" {
+        let profile = self.profile_use(table)?;
+        let meter = self.direct_meter(table)?;
+        if profile.is_some() && table.entries.is_some() {
             return Err(LoadError::new(format!(
-                "table {} of kind {} is not supported",
-                table.name, table.kind
-            )));
-        }
-        if table.support_timeout {
-            return Err(LoadError::new(format!(
-                "table {}: idle timeouts are not supported",
-                table.name
-            )));
-        }
-        if let Some(meter) = &table.direct_meters {
-            return Err(LoadError::new(format!(
-                "table {}: the direct meter {meter} is not supported",
+                "table {} with an action profile and const entries is not supported",
                 table.name
             )));
         }
@@ -131,6 +128,12 @@ impl Lowering<'_> {
                 label(next_of(table, name, false))?,
             ));
         }
+        // For an empty group, and for a miss where there is no default action.
+        actions.push((
+            self.no_action,
+            label(next_without_action(table, true))?,
+            label(next_without_action(table, false))?,
+        ));
         let default = self.default(table)?;
         let mut entries = Vec::new();
         for entry in table.entries.iter().flatten() {
@@ -143,6 +146,8 @@ impl Lowering<'_> {
             actions,
             default,
             entries,
+            meter,
+            profile,
         });
         u16::try_from(self.tables.len() - 1)
             .map_err(|_| LoadError::new("the program has more tables than are supported"))
@@ -173,12 +178,14 @@ impl Lowering<'_> {
                 .map(|k| self.key_schema(k))
                 .collect::<Result<_, _>>()?,
             actions,
-            size: table.max_size,
+            size: table
+                .max_size
+                .max(table.entries.as_ref().map_or(0, Vec::len)),
             const_entries: table.entries.is_some(),
             const_default,
             direct_counter: table.with_counters,
-            direct_meter: None,
-            profile: None,
+            direct_meter: self.direct_meter(table)?.map(|m| m.unit),
+            profile: self.profile_id(table)?,
             idle_timeout: table.support_timeout,
             hidden: self.constant_call(table)?.is_some(),
         })
@@ -242,14 +249,19 @@ impl Lowering<'_> {
         })
     }
 
-    fn default(&self, table: &Table) -> Result<ActionCall, LoadError> {
-        match &table.default_entry {
-            Some(default) => self.call(default.action_id, &default.action_data),
-            None => Err(LoadError::new(format!(
-                "table {} without a default entry is not supported",
-                table.name
-            ))),
+    /// The default entry. p4c leaves it out of tables with action profiles,
+    /// where it can only be NoAction.
+    fn default(&self, table: &Table) -> Result<Option<ActionCall>, LoadError> {
+        if let Some(default) = &table.default_entry {
+            return self.call(default.action_id, &default.action_data).map(Some);
         }
+        for id in &table.action_ids {
+            let action = &self.document.actions[self.action_index(*id)?];
+            if action.name == "NoAction" && action.runtime_data.is_empty() {
+                return self.call(*id, &[]).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn call(&self, id: u64, data: &[String]) -> Result<ActionCall, LoadError> {

@@ -30,17 +30,27 @@ fn load(path: &Path) -> Pipeline {
 
 /// What became of a frame that was sent through ingress and egress.
 pub fn pass(pipeline: &mut Pipeline, port: u16, frame: &[u8]) -> Option<(u16, Vec<u8>)> {
+    pass_at(pipeline, 1_000_000, port, frame)
+}
+
+/// The same at a given time, nanoseconds; it leaves 1 ms later.
+pub fn pass_at(
+    pipeline: &mut Pipeline,
+    now_ns: u64,
+    port: u16,
+    frame: &[u8],
+) -> Option<(u16, Vec<u8>)> {
     let mut packet = Packet::new();
     let mut out = Vec::new();
-    match pipeline.ingress(1_000_000, port, frame, &mut packet).fate {
+    match pipeline.ingress(now_ns, port, frame, &mut packet).fate {
         Fate::Unicast { port } => {
-            pipeline.mark_enqueued(1_000_000, 0, &mut packet);
+            pipeline.mark_enqueued(now_ns, 0, &mut packet);
             let metadata = EgressMetadata {
                 port,
                 ..Default::default()
             };
             match pipeline
-                .egress(2_000_000, &metadata, &mut packet, &mut out)
+                .egress(now_ns + 1_000_000, &metadata, &mut packet, &mut out)
                 .fate
             {
                 EgressFate::Send => Some((port, out)),

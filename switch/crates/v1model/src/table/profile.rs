@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An action profile's members and groups, and the choice of a member.
+//!
+//! Entries refer to members and groups by their places here. One-shots, and
+//! actions given to a default entry directly, are members and groups without
+//! an id, which belong to their entry.
+
+use super::calls::{BadCall, Calls};
+use super::places::Places;
+use crate::error::ControlError;
+use crate::schema::{
+    ActionCall, ActionProfileSchema, ActionSchema, EntryAction, Group, GroupMember, Member,
+    WeightedCall,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an entry of a table with a profile refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// No action at all.
+    Nothing,
+    /// A member's place.
+    Member(u32),
+    /// A group's place.
+    Group(u32),
+}
+
+impl Target {
+    pub fn to_word(self) -> u64 {
+        match self {
+            Target::Nothing => 0,
+            Target::Member(at) => 1 << 32 | u64::from(at),
+            Target::Group(at) => 2 << 32 | u64::from(at),
+        }
+    }
+
+    pub fn from_word(word: u64) -> Self {
+        match word >> 32 {
+            1 => Target::Member(word as u32),
+            2 => Target::Group(word as u32),
+            _ => Target::Nothing,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct MemberCell {
+    /// `None`: of a one-shot.
+    id: Option<u32>,
+    /// Entries and groups that refer to it.
+    users: u32,
+}
+
+#[derive(Clone, Debug)]
+struct GroupCell {
+    /// `None`: a one-shot.
+    id: Option<u32>,
+    max_size: u32,
+    /// As given; for a one-shot the places of its members.
+    members: Vec<GroupMember>,
+    /// Entries that refer to it.
+    users: u32,
+}
+
+/// The members of a group that may be chosen: each with the sum of the
+/// weights up to and with its own.
+type Shares = Vec<(u32, u32)>;
+
+/// The state of an action profile.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    calls: Calls,
+    members: Places<MemberCell>,
+    member_ids: BTreeMap<u32, u32>,
+    groups: Places<GroupCell>,
+    group_ids: BTreeMap<u32, u32>,
+    /// By place of the group.
+    shares: Vec<Shares>,
+    /// Entries with one-shots, and with members or groups.
+    one_shots: usize,
+    references: usize,
+    ports_down: BTreeSet<u16>,
+}
+
+impl Profile {
+    pub fn new(schema: &ActionProfileSchema, actions: &[ActionSchema]) -> Self {
+        Profile {
+            calls: Calls::new(&schema.actions, actions),
+            members: Places::new(),
+            member_ids: BTreeMap::new(),
+            groups: Places::new(),
+            group_ids: BTreeMap::new(),
+            shares: Vec::new(),
+            one_shots: 0,
+            references: 0,
+            ports_down: BTreeSet::new(),
+        }
+    }
+
+    // --- packets -----------------------------------------------------------
+
+    /// The action to run (an index into the profile's actions) with its
+    /// arguments; `None` for an empty group. `hash` is asked for groups only.
+    #[inline]
+    pub fn choose(&self, target: Target, hash: impl FnOnce() -> u32) -> Option<(u16, &[u64])> {
+        let member = match target {
+            Target::Nothing => return None,
+            Target::Member(at) => at,
+            Target::Group(at) => {
+                let shares = &self.shares[at as usize];
+                let (total, _) = *shares.last()?;
+                let wanted = hash() % total;
+                shares[shares.partition_point(|(end, _)| *end <= wanted)].1
+            }
+        };
+        Some(self.calls.get(member))
+    }
+
+    // --- members -----------------------------------------------------------
+
+    pub fn insert_member(
+        &mut self,
+        schema: &ActionProfileSchema,
+        actions: &[ActionSchema],
+        id: u32,
+        call: &ActionCall,
+    ) -> Result<(), ControlError> {
+        if self.member_ids.contains_key(&id) {
+            return Err(ControlError::ObjectExists {
+                what: format!("member {id} of {}", schema.name),
+            });
+        }
+        let call = checked_call(schema, actions, call)?;
+        if self.member_ids.len() >= schema.size {
+            return Err(ControlError::Full {
+                what: format!("action profile {}", schema.name),
+                size: schema.size,
+            });
+        }
+        let at = self.add_member(Some(id), call);
+        self.member_ids.insert(id, at);
+        Ok(())
+    }
+
+    pub fn modify_member(
+        &mut self,
+        schema: &ActionProfileSchema,
+        actions: &[ActionSchema],
+        id: u32,
+        call: &ActionCall,
+    ) -> Result<(), ControlError> {
+        let at = self.member(schema, id)?;
+        let (action, args) = checked_call(schema, actions, call)?;
+        self.calls.set(at, action, args);
+        Ok(())
+    }
+
+    pub fn delete_member(
+        &mut self,
+        schema: &ActionProfileSchema,
+        id: u32,
+    ) -> Result<(), ControlError> {
+        let at = self.member(schema, id)?;
+        let users = self.members[at].as_ref().map_or(0, |m| m.users);
+        if users > 0 {
+            return Err(ControlError::InUse {
+                what: format!("member {id} of {}", schema.name),
+                by: format!("{users} groups or table entries"),
+            });
+        }
+        self.members.take(at);
+        self.member_ids.remove(&id);
+        Ok(())
+    }
+
+    pub fn members(&self, schema: &ActionProfileSchema) -> Vec<Member> {
+        let members = self.member_ids.iter().map(|(id, at)| Member {
+            id: *id,
+            call: self.calls.read(&schema.actions, *at),
+        });
+        members.collect()
+    }
+
+    fn member(&self, schema: &ActionProfileSchema, id: u32) -> Result<u32, ControlError> {
+        let found = self.member_ids.get(&id).copied();
+        found.ok_or_else(|| ControlError::UnknownObject {
+            what: format!("member {id} in {}", schema.name),
+        })
+    }
+
+    fn add_member(&mut self, id: Option<u32>, (action, args): (u16, &[u128])) -> u32 {
+        let cell = MemberCell { id, users: 0 };
+        let at = self.members.put(cell);
+        self.calls.set(at, action, args);
+        at
+    }
+
+    // --- groups ------------------------------------------------------------
+
+    pub fn insert_group(
+        &mut self,
+        schema: &ActionProfileSchema,
+        group: &Group,
+    ) -> Result<(), ControlError> {
+        if self.group_ids.contains_key(&group.id) {
+            return Err(ControlError::ObjectExists {
+                what: format!("group {} of {}", group.id, schema.name),
+            });
+        }
+        let most = schema.max_group_size;
+        if most > 0 && group.max_size as usize > most {
+            return Err(invalid_group(
+                schema,
+                group.id,
+                format!("max_size {} is above the profile's {most}", group.max_size),
+            ));
+        }
+        self.check_group(schema, group, group.max_size)?;
+        let cell = GroupCell {
+            id: Some(group.id),
+            max_size: group.max_size,
+            members: group.members.clone(),
+            users: 0,
+        };
+        let at = self.groups.put(cell);
+        self.group_ids.insert(group.id, at);
+        self.count_members(&group.members, true);
+        self.lay_out(at);
+        Ok(())
+    }
+
+    pub fn modify_group(
+        &mut self,
+        schema: &ActionProfileSchema,
+        group: &Group,
+    ) -> Result<(), ControlError> {
+        let at = self.group(schema, group.id)?;
+        let max_size = self.groups[at].as_ref().map_or(0, |g| g.max_size);
+        if group.max_size != 0 && group.max_size != max_size {
+            let reason = format!("max_size is {max_size} and cannot be changed");
+            return Err(invalid_group(schema, group.id, reason));
+        }
+        self.check_group(schema, group, max_size)?;
+        self.count_members(&group.members, true);
+        if let Some(cell) = &mut self.groups[at] {
+            let old = std::mem::replace(&mut cell.members, group.members.clone());
+            self.count_members(&old, false);
+        }
+        self.lay_out(at);
+        Ok(())
+    }
+
+    pub fn delete_group(
+        &mut self,
+        schema: &ActionProfileSchema,
+        id: u32,
+    ) -> Result<(), ControlError> {
+        let at = self.group(schema, id)?;
+        let users = self.groups[at].as_ref().map_or(0, |g| g.users);
+        if users > 0 {
+            return Err(ControlError::InUse {
+                what: format!("group {id} of {}", schema.name),
+                by: format!("{users} table entries"),
+            });
+        }
+        self.group_ids.remove(&id);
+        if let Some(cell) = self.groups.take(at) {
+            self.count_members(&cell.members, false);
+        }
+        self.lay_out(at);
+        Ok(())
+    }
+
+    pub fn groups(&self) -> Vec<Group> {
+        let groups = self.group_ids.iter().filter_map(|(id, at)| {
+            let cell = self.groups[*at].as_ref()?;
+            Some(Group {
+                id: *id,
+                max_size: cell.max_size,
+                members: cell.members.clone(),
+            })
+        });
+        groups.collect()
+    }
+
+    fn group(&self, schema: &ActionProfileSchema, id: u32) -> Result<u32, ControlError> {
+        let found = self.group_ids.get(&id).copied();
+        found.ok_or_else(|| ControlError::UnknownObject {
+            what: format!("group {id} in {}", schema.name),
+        })
+    }
+
+    fn check_group(
+        &self,
+        schema: &ActionProfileSchema,
+        group: &Group,
+        max_size: u32,
+    ) -> Result<(), ControlError> {
+        let invalid = |reason: String| Err(invalid_group(schema, group.id, reason));
+        if !schema.selector {
+            return invalid("the profile has no selector, so it has no groups".to_owned());
+        }
+        let mut seen = BTreeSet::new();
+        let mut total = 0u64;
+        for member in &group.members {
+            self.member(schema, member.member)?;
+            if member.weight == 0 {
+                return invalid(format!("the weight of member {} is 0", member.member));
+            }
+            if !seen.insert(member.member) {
+                return invalid(format!("member {} is listed twice", member.member));
+            }
+            total += u64::from(member.weight);
+        }
+        check_total(schema, &format!("group {}", group.id), total, max_size)
+    }
+
+    fn count_members(&mut self, members: &[GroupMember], more: bool) {
+        for member in members {
+            let at = self.member_ids.get(&member.member).copied();
+            if let Some(cell) = at.and_then(|at| self.members[at].as_mut()) {
+                cell.users = if more {
+                    cell.users + 1
+                } else {
+                    cell.users.saturating_sub(1)
+                };
+            }
+        }
+    }
+
+    /// Who may be chosen from a group, in the order of the members' places as
+    /// in BMv2, whose groups are ordered by handle.
+    fn lay_out(&mut self, group: u32) {
+        let mut live: Vec<(u32, u32)> = Vec::new();
+        if let Some(cell) = &self.groups[group] {
+            for member in &cell.members {
+                let place = match cell.id {
+                    Some(_) => self.member_ids.get(&member.member).copied(),
+                    None => Some(member.member),
+                };
+                let down = |port: u16| self.ports_down.contains(&port);
+                if let Some(place) = place.filter(|_| !member.watch_port.is_some_and(down)) {
+                    live.push((place, member.weight));
+                }
+            }
+        }
+        live.sort_unstable();
+        if self.shares.len() <= group as usize {
+            self.shares.resize(group as usize + 1, Shares::new());
+        }
+        let shares = &mut self.shares[group as usize];
+        shares.clear();
+        let mut end = 0;
+        for (place, weight) in live {
+            end += weight;
+            shares.push((end, place));
+        }
+    }
+
+    pub fn set_port_up(&mut self, port: u16, up: bool) {
+        let changed = if up {
+            self.ports_down.remove(&port)
+        } else {
+            self.ports_down.insert(port)
+        };
+        if !changed {
+            return;
+        }
+        for at in 0..self.groups.len() as u32 {
+            let watches = self.groups[at]
+                .as_ref()
+                .is_some_and(|g| g.members.iter().any(|m| m.watch_port == Some(port)));
+            if watches {
+                self.lay_out(at);
+            }
+        }
+    }
+
+    // --- entries -----------------------------------------------------------
+
+    /// What an entry with this action refers to; it is in use from now on.
+    /// `direct` actions are for default entries only.
+    pub fn acquire(
+        &mut self,
+        schema: &ActionProfileSchema,
+        actions: &[ActionSchema],
+        action: &EntryAction,
+        direct: bool,
+    ) -> Result<Target, ControlError> {
+        let mixed = || {
+            invalid(
+                schema,
+                "entries with one-shots and entries with members or groups exclude each other",
+            )
+        };
+        let target = match action {
+            EntryAction::Call(_) if !direct => {
+                return Err(invalid(
+                    schema,
+                    "an entry of its table names a member or a group, or has a one-shot",
+                ));
+            }
+            EntryAction::Call(call) => {
+                let call = checked_call(schema, actions, call)?;
+                return Ok(Target::Member(self.add_member(None, call)));
+            }
+            EntryAction::Member(_) | EntryAction::Group(_) if self.one_shots > 0 => {
+                return Err(mixed());
+            }
+            EntryAction::Member(id) => {
+                let at = self.member(schema, *id)?;
+                if let Some(cell) = &mut self.members[at] {
+                    cell.users += 1;
+                }
+                Target::Member(at)
+            }
+            EntryAction::Group(id) => {
+                let at = self.group(schema, *id)?;
+                if let Some(cell) = &mut self.groups[at] {
+                    cell.users += 1;
+                }
+                Target::Group(at)
+            }
+            EntryAction::OneShot(_) if self.references > 0 => return Err(mixed()),
+            EntryAction::OneShot(calls) => {
+                let at = self.one_shot(schema, actions, calls)?;
+                self.one_shots += 1;
+                return Ok(Target::Group(at));
+            }
+        };
+        self.references += 1;
+        Ok(target)
+    }
+
+    fn one_shot(
+        &mut self,
+        schema: &ActionProfileSchema,
+        actions: &[ActionSchema],
+        calls: &[WeightedCall],
+    ) -> Result<u32, ControlError> {
+        if !schema.selector {
+            return Err(invalid(schema, "it has no selector, so no one-shots"));
+        }
+        let mut checked = Vec::with_capacity(calls.len());
+        let mut total = 0u64;
+        for weighted in calls {
+            if weighted.weight == 0 {
+                return Err(invalid(schema, "a weight of a one-shot is 0"));
+            }
+            total += u64::from(weighted.weight);
+            checked.push(checked_call(schema, actions, &weighted.call)?);
+        }
+        check_total(schema, "a one-shot", total, schema.max_group_size as u32)?;
+        let members = checked
+            .into_iter()
+            .zip(calls)
+            .map(|(call, weighted)| GroupMember {
+                member: self.add_member(None, call),
+                weight: weighted.weight,
+                watch_port: weighted.watch_port,
+            });
+        let cell = GroupCell {
+            id: None,
+            max_size: 0,
+            members: members.collect(),
+            users: 1,
+        };
+        let at = self.groups.put(cell);
+        self.lay_out(at);
+        Ok(at)
+    }
+
+    /// An entry refers to it no more.
+    pub fn release(&mut self, target: Target) {
+        match target {
+            Target::Nothing => {}
+            Target::Member(at) => match &mut self.members[at] {
+                Some(cell) if cell.id.is_some() => {
+                    cell.users = cell.users.saturating_sub(1);
+                    self.references -= 1;
+                }
+                _ => drop(self.members.take(at)),
+            },
+            Target::Group(at) => match &mut self.groups[at] {
+                Some(cell) if cell.id.is_some() => {
+                    cell.users = cell.users.saturating_sub(1);
+                    self.references -= 1;
+                }
+                _ => {
+                    let members = self
+                        .groups
+                        .take(at)
+                        .map_or_else(Vec::new, |cell| cell.members);
+                    for member in members {
+                        self.members.take(member.member);
+                    }
+                    self.one_shots -= 1;
+                    self.lay_out(at);
+                }
+            },
+        }
+    }
+
+    /// What an entry was written with.
+    pub fn read(&self, schema: &ActionProfileSchema, target: Target) -> EntryAction {
+        let call = |at: u32| self.calls.read(&schema.actions, at);
+        match target {
+            Target::Nothing => EntryAction::OneShot(Vec::new()),
+            Target::Member(at) => match self.members[at].as_ref().and_then(|m| m.id) {
+                Some(id) => EntryAction::Member(id),
+                None => EntryAction::Call(call(at)),
+            },
+            Target::Group(at) => match &self.groups[at] {
+                Some(GroupCell { id: Some(id), .. }) => EntryAction::Group(*id),
+                Some(cell) => {
+                    let calls = cell.members.iter().map(|m| WeightedCall {
+                        call: call(m.member),
+                        weight: m.weight,
+                        watch_port: m.watch_port,
+                    });
+                    EntryAction::OneShot(calls.collect())
+                }
+                None => EntryAction::OneShot(Vec::new()),
+            },
+        }
+    }
+}
+
+/// Refuses a group that is too large. Sums of weights stay below 2^32, so that
+/// a hash of 32 bits reaches all.
+fn check_total(
+    schema: &ActionProfileSchema,
+    what: &str,
+    total: u64,
+    max_size: u32,
+) -> Result<(), ControlError> {
+    let most = match (max_size, schema.max_group_size) {
+        (0, 0) => u32::MAX,
+        (0, most) => most as u32,
+        (most, _) => most,
+    };
+    if total <= u64::from(most) {
+        return Ok(());
+    }
+    Err(ControlError::Full {
+        what: format!("{what} of {}", schema.name),
+        size: most as usize,
+    })
+}
+
+/// The index of a call's action among the profile's, and its arguments. The
+/// compiler copies actions for each table, so names are what counts.
+fn checked_call<'c>(
+    schema: &ActionProfileSchema,
+    actions: &[ActionSchema],
+    call: &'c ActionCall,
+) -> Result<(u16, &'c [u128]), ControlError> {
+    let name = |id: u32| actions.get(id as usize).map(|a| a.name.as_str());
+    let wanted = name(call.action.0);
+    let found = schema.actions.iter().position(|a| name(a.0) == wanted);
+    let Some(at) = found.filter(|_| wanted.is_some()) else {
+        let wanted = wanted.map_or_else(|| call.action.0.to_string(), str::to_owned);
+        return Err(invalid(
+            schema,
+            &format!("it does not have the action {wanted}"),
+        ));
+    };
+    let action = &actions[schema.actions[at].0 as usize];
+    super::calls::check_args(action, &call.args).map_err(|e| match e {
+        BadCall::Count(reason) => invalid(schema, &reason),
+        BadCall::Wide(error) => error,
+    })?;
+    Ok((at as u16, &call.args))
+}
+
+fn invalid(schema: &ActionProfileSchema, reason: &str) -> ControlError {
+    ControlError::InvalidObject {
+        what: format!("action profile {}", schema.name),
+        reason: reason.to_owned(),
+    }
+}
+
+fn invalid_group(schema: &ActionProfileSchema, id: u32, reason: String) -> ControlError {
+    ControlError::InvalidObject {
+        what: format!("group {id} of {}", schema.name),
+        reason,
+    }
+}
