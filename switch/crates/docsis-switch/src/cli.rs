@@ -80,6 +80,9 @@ pub struct StfArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Do as BMv2 does where that contradicts P4_16.
+    #[arg(long)]
+    pub bmv2_quirks: bool,
     /// The port of packet-in and packet-out; a port like others in a test.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=511))]
     pub cpu_port: Option<u16>,

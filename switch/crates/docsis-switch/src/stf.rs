@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use v1model::Program;
+use v1model::{LoadOptions, Program};
 
 /// Something could not be read.
 const UNREADABLE: u8 = 2;
@@ -115,7 +115,10 @@ fn run_pair(pair: &Pair, args: &StfArgs) -> Verdict {
         (Ok(json), Ok(text)) => (json, text),
         (Err(sentence), _) | (_, Err(sentence)) => return Verdict::Unreadable(sentence),
     };
-    let program = match Program::load(&json) {
+    let load = LoadOptions {
+        bmv2_quirks: args.bmv2_quirks,
+    };
+    let program = match Program::load_with(&json, &load) {
         Ok(program) => Arc::new(program),
         Err(e) => {
             return Verdict::Refused(format!("{} is refused: {e}", pair.program.display()));
