@@ -2,13 +2,15 @@
 //! Keys and actions of table entries, from P4Runtime and back (specification
 //! 1.5, sections 9.1.1 and 9.1.2).
 
-use v1model::{ActionCall, EntryKey, Match, MatchKind};
+use v1model::{ActionCall, EntryAction, EntryKey, Match, MatchKind};
 
 use crate::bytestring::{self, max_value};
 use crate::failure::Failure;
+use crate::notes::EntryNote;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::field_match::{self, FieldMatchType};
-use crate::schema::{Action, Field, Scope, Table};
+use crate::schema::{Action, Field, Schema, Scope, Table};
+use crate::write::profile;
 
 /// Reads the match and the priority of an entry.
 ///
@@ -41,22 +43,35 @@ pub fn key(table: &Table, entry: &p4::TableEntry) -> Result<EntryKey, Failure> {
 /// # Errors
 /// As for [`key`].
 pub fn matches(table: &Table, given: &[p4::FieldMatch]) -> Result<Vec<Match>, Failure> {
-    let name = &table.name;
+    read_matches(&table.fields, &|| format!("table {}", table.name), given)
+}
+
+/// Reads one match for each field of a table or of a value set, which `of` names.
+///
+/// # Errors
+/// As for [`key`].
+pub fn read_matches(
+    fields: &[Field],
+    of: &dyn Fn() -> String,
+    given: &[p4::FieldMatch],
+) -> Result<Vec<Match>, Failure> {
     for (n, field_match) in given.iter().enumerate() {
         let id = field_match.field_id;
-        if !table.fields.iter().any(|field| field.id == id) {
+        if !fields.iter().any(|field| field.id == id) {
             return Err(Failure::invalid(format!(
-                "table {name} has no match field with id {id}"
+                "{} has no match field with id {id}",
+                of()
             )));
         }
         if given[..n].iter().any(|earlier| earlier.field_id == id) {
             return Err(Failure::invalid(format!(
-                "table {name}: the match field with id {id} is given twice"
+                "{}: the match field with id {id} is given twice",
+                of()
             )));
         }
     }
-    let fields = table.fields.iter().map(|field| {
-        let place = || format!("table {name}, match field {} (id {})", field.name, field.id);
+    let fields = fields.iter().map(|field| {
+        let place = || format!("{}, match field {} (id {})", of(), field.name, field.id);
         match given.iter().find(|given| given.field_id == field.id) {
             Some(given) => read_match(field, given, &place),
             None => dont_care(field)
@@ -88,7 +103,7 @@ fn read_match(
     place: &dyn Fn() -> String,
 ) -> Result<Match, Failure> {
     let read = |what: &str, bytes: &[u8]| {
-        bytestring::decode(bytes, field.width)
+        bytestring::decode(bytes, field.limit)
             .map_err(|error| Failure::out_of_range(format!("{}: the {what} {error}", place())))
     };
     let invalid = |words: &str| Err(Failure::invalid(format!("{}: {words}", place())));
@@ -149,9 +164,9 @@ fn read_match(
 }
 
 /// The match fields of an entry, don't cares left out.
-pub fn render_matches(table: &Table, matches: &[Match]) -> Vec<p4::FieldMatch> {
+pub fn render_matches(fields: &[Field], matches: &[Match]) -> Vec<p4::FieldMatch> {
     let encode = bytestring::encode;
-    let fields = table.fields.iter().zip(matches);
+    let fields = fields.iter().zip(matches);
     let rendered = fields.filter_map(|(field, found)| {
         let kind = match *found {
             Match::Exact(value) => FieldMatchType::Exact(field_match::Exact {
@@ -187,55 +202,90 @@ pub fn render_matches(table: &Table, matches: &[Match]) -> Vec<p4::FieldMatch> {
     rendered.collect()
 }
 
-/// Reads the action of an entry, or of the default entry.
+/// Reads the action of an entry, or of the default entry. Whether the ports of
+/// a one-shot are numbers goes into `note`.
 ///
 /// # Errors
 /// INVALID_ARGUMENT, PERMISSION_DENIED (scope) or OUT_OF_RANGE, naming table,
 /// action and parameter.
 pub fn action(
+    schema: &Schema,
+    ports: Option<&[u16]>,
     table: &Table,
     given: &p4::TableAction,
     is_default: bool,
-) -> Result<ActionCall, Failure> {
+    note: &mut EntryNote,
+) -> Result<EntryAction, Failure> {
     use p4::table_action::Type;
     let name = &table.name;
-    match &given.r#type {
-        Some(Type::Action(action)) => direct_action(table, action, is_default),
-        Some(_) => Err(Failure::invalid(format!(
-            "table {name} has no action profile: its entries need action.action"
-        ))),
-        None => Err(Failure::invalid(format!(
-            "table {name}: action.type is unset"
-        ))),
+    let invalid = |words: &str| Err(Failure::invalid(format!("table {name}{words}")));
+    let profile = schema.profiles.get(table.profile);
+    match (&given.r#type, profile) {
+        (None, _) => invalid(": action.type is unset"),
+        (Some(Type::Action(action)), None) => {
+            let call = call(
+                &table.actions,
+                &|| format!("table {name}"),
+                action,
+                |scope| match scope {
+                    Scope::TableOnly => is_default.then_some("not as its default action"),
+                    Scope::DefaultOnly => (!is_default).then_some("only as its default action"),
+                    Scope::Both => None,
+                },
+            )?;
+            Ok(EntryAction::Call(call))
+        }
+        (Some(_), None) => invalid(" has no action profile: its entries need action.action"),
+        (Some(Type::Action(_)), Some(_)) => invalid(
+            " has an action profile: its entries need action.action_profile_member_id, \
+             action_profile_group_id or action_profile_action_set",
+        ),
+        (Some(Type::ActionProfileMemberId(0)), Some(_)) => {
+            invalid(": action_profile_member_id is 0")
+        }
+        (Some(Type::ActionProfileMemberId(id)), Some(_)) => Ok(EntryAction::Member(*id)),
+        (Some(_), Some(profile)) if !profile.selector => invalid(
+            " has an action profile without a selector: its entries need \
+             action.action_profile_member_id",
+        ),
+        (Some(Type::ActionProfileGroupId(0)), Some(_)) => invalid(": action_profile_group_id is 0"),
+        (Some(Type::ActionProfileGroupId(id)), Some(_)) => Ok(EntryAction::Group(*id)),
+        (Some(Type::ActionProfileActionSet(set)), Some(profile)) => {
+            let (calls, numeric_ports) = profile::one_shot(profile, ports, name, set)?;
+            note.numeric_ports = numeric_ports;
+            Ok(EntryAction::OneShot(calls))
+        }
     }
 }
 
-fn direct_action(
-    table: &Table,
+/// Reads an action with its parameters, for that which `of` names. `scope`
+/// gives words where it cannot be used.
+///
+/// # Errors
+/// As for [`action`].
+pub fn call(
+    actions: &[Action],
+    of: &dyn Fn() -> String,
     given: &p4::Action,
-    is_default: bool,
+    scope: impl FnOnce(Scope) -> Option<&'static str>,
 ) -> Result<ActionCall, Failure> {
-    let name = &table.name;
-    let action = find_action(table, given.action_id)?;
-    let wrong_scope = match action.scope {
-        Scope::Both => None,
-        Scope::TableOnly => is_default.then_some("not as its default action"),
-        Scope::DefaultOnly => (!is_default).then_some("only as its default action"),
-    };
-    if let Some(words) = wrong_scope {
+    let action = find_action(actions, of, given.action_id)?;
+    if let Some(words) = scope(action.scope) {
         return Err(Failure::denied(format!(
-            "table {name} has action {} {words}",
+            "{} has action {} {words}",
+            of(),
             action.name
         )));
     }
     let place = |param: &dyn std::fmt::Display| {
-        format!("table {name}, action {}, parameter {param}", action.name)
+        format!("{}, action {}, parameter {param}", of(), action.name)
     };
     for (n, param) in given.params.iter().enumerate() {
         let id = param.param_id;
         if !action.params.iter().any(|known| known.id == id) {
             return Err(Failure::invalid(format!(
-                "table {name}: action {} has no parameter with id {id}",
+                "{}: action {} has no parameter with id {id}",
+                of(),
                 action.name
             )));
         }
@@ -250,7 +300,7 @@ fn direct_action(
         let given = given.params.iter().find(|given| given.param_id == param.id);
         let given =
             given.ok_or_else(|| Failure::invalid(format!("{} is missing", place(&param.name))))?;
-        bytestring::decode(&given.value, param.width).map_err(|error| {
+        bytestring::decode(&given.value, param.limit).map_err(|error| {
             Failure::out_of_range(format!("{}: the value {error}", place(&param.name)))
         })
     });
@@ -260,29 +310,49 @@ fn direct_action(
     })
 }
 
-/// An action of a table by P4Info's id.
+/// An action by P4Info's id.
 ///
 /// # Errors
-/// INVALID_ARGUMENT: the table has no such action.
-pub fn find_action(table: &Table, id: u32) -> Result<&Action, Failure> {
-    let action = table.actions.iter().find(|action| action.id == id);
-    action
-        .ok_or_else(|| Failure::invalid(format!("table {} has no action with id {id}", table.name)))
+/// INVALID_ARGUMENT: there is no such action.
+pub fn find_action<'a>(
+    actions: &'a [Action],
+    of: &dyn Fn() -> String,
+    id: u32,
+) -> Result<&'a Action, Failure> {
+    let action = actions.iter().find(|action| action.id == id);
+    action.ok_or_else(|| Failure::invalid(format!("{} has no action with id {id}", of())))
 }
 
 /// The action of an entry; `None` for one that P4Info does not have.
-pub fn render_action(table: &Table, call: &ActionCall) -> Option<p4::TableAction> {
-    let mut actions = table.actions.iter();
-    let action = actions.find(|action| action.action == call.action)?;
+pub fn render_action(
+    schema: &Schema,
+    table: &Table,
+    action: &EntryAction,
+    note: &EntryNote,
+) -> Option<p4::TableAction> {
+    use p4::table_action::Type;
+    let kind = match action {
+        EntryAction::Call(call) => Type::Action(render_call(&table.actions, call)?),
+        EntryAction::Member(id) => Type::ActionProfileMemberId(*id),
+        EntryAction::Group(id) => Type::ActionProfileGroupId(*id),
+        EntryAction::OneShot(calls) => {
+            let profile = schema.profiles.get(table.profile)?;
+            Type::ActionProfileActionSet(profile::render_one_shot(profile, calls, note))
+        }
+    };
+    Some(p4::TableAction { r#type: Some(kind) })
+}
+
+/// An action with its parameters; `None` for one that P4Info does not have.
+pub fn render_call(actions: &[Action], call: &ActionCall) -> Option<p4::Action> {
+    let action = actions.iter().find(|action| action.action == call.action)?;
     let params = action.params.iter().zip(&call.args);
     let params = params.map(|(param, &value)| p4::action::Param {
         param_id: param.id,
         value: bytestring::encode(value),
     });
-    Some(p4::TableAction {
-        r#type: Some(p4::table_action::Type::Action(p4::Action {
-            action_id: action.id,
-            params: params.collect(),
-        })),
+    Some(p4::Action {
+        action_id: action.id,
+        params: params.collect(),
     })
 }

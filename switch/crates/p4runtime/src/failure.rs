@@ -53,6 +53,12 @@ impl From<ControlError> for Failure {
     }
 }
 
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Failure::new(status.code(), status.message())
+    }
+}
+
 impl From<Failure> for Status {
     fn from(failure: Failure) -> Self {
         Status::new(failure.code, failure.message)

@@ -3,9 +3,9 @@
 //! gRPC, for devices that are reached through [`device::DeviceHandle`]s.
 //!
 //! A write or a read is resolved to the program's dense ids on its own task,
-//! executed in one closure on the device's thread, and put into messages on
-//! the task again: packets wait as little as possible, and every batch is
-//! atomic for them.
+//! executed in short closures on the device's thread, and put into messages on
+//! the task again: packets wait as little as possible. Batches of several
+//! closures exclude each other, so that each sees all or nothing of another.
 
 mod arbitration;
 mod bytestring;
@@ -14,7 +14,9 @@ mod device_config;
 mod entry;
 mod failure;
 mod notes;
+mod op;
 mod options;
+mod outbound;
 mod p4info;
 mod packet_io;
 mod pipeline_config;
@@ -27,6 +29,7 @@ mod stream;
 mod switch_service;
 mod target;
 mod traffic_manager_service;
+mod undo;
 mod write;
 
 pub use options::{Limits, ServerOptions, TlsOptions};

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
@@ -19,6 +20,9 @@ pub struct ServerOptions {
     pub limits: Limits,
     /// The process, for docsis.switch.v1.Switch; without it that is not served.
     pub process: Option<Arc<dyn Process>>,
+    /// Counts the packet-ins, digests and idle timeouts that clients lost
+    /// because they did not keep up; shared with whoever shows it.
+    pub lost_messages: Arc<AtomicU64>,
 }
 
 /// The server's certificate, and whose certificates clients need. All in PEM.

@@ -8,6 +8,7 @@ use crate::bytestring;
 use crate::failure::Failure;
 use crate::proto::p4::config::v1::ControllerPacketMetadata;
 use crate::proto::p4::v1 as p4;
+use crate::schema::Types;
 
 /// A header for the controller, as P4Info describes it.
 #[derive(Clone, Debug, Default)]
@@ -30,11 +31,23 @@ impl HeaderLayout {
     ///
     /// # Errors
     /// A width that is not supported, or a header that is not whole bytes.
-    pub fn new(header: &ControllerPacketMetadata) -> Result<Self, String> {
+    pub fn new(header: &ControllerPacketMetadata, types: Types<'_>) -> Result<Self, String> {
         let header_name = header.preamble.as_ref().map_or("", |head| &head.name);
         let mut bits = 0;
         let mut fields = Vec::with_capacity(header.metadata.len());
         for field in &header.metadata {
+            if field
+                .type_name
+                .as_ref()
+                .is_some_and(|named| types.is_translated_name(&named.name))
+            {
+                // P4Info has the controller's width only, not the header's.
+                return Err(format!(
+                    "P4Info's controller header {header_name}: the type of field {} is \
+                     translated (p4runtime_translation), which this target does not support there",
+                    field.name
+                ));
+            }
             let width = u16::try_from(field.bitwidth).ok();
             let width = width
                 .filter(|width| (1..=128).contains(width))
@@ -180,10 +193,11 @@ mod tests {
             bitwidth,
             ..Default::default()
         });
-        HeaderLayout::new(&ControllerPacketMetadata {
+        let header = ControllerPacketMetadata {
             preamble: None,
             metadata: metadata.collect(),
-        })
+        };
+        HeaderLayout::new(&header, Types(None))
     }
 
     fn packet(values: &[(u32, &[u8])]) -> p4::PacketOut {

@@ -9,9 +9,9 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use device::DeviceHandle;
-use device::handle::{Event, Events};
+use device::handle::Events;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::connections::{Connections, listen};
@@ -22,7 +22,7 @@ use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManagerServer;
 use crate::proto::p4::v1::p4_runtime_server::P4RuntimeServer;
 use crate::service::{Service, Targets};
 use crate::switch_service::{Process, SwitchService};
-use crate::target::Target;
+use crate::target::{Shared, Target};
 
 /// Where the server listens unless told otherwise: on loopback, P4Runtime's port.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9559);
@@ -37,7 +37,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 pub struct ServedDevice {
     /// The way to the device's thread.
     pub handle: DeviceHandle,
-    /// What the device's CPU port sends.
+    /// What the device tells: packet-ins, digests, idle timeouts.
     pub events: Events,
     /// What the device runs already; `None` when that has no P4Info, and then
     /// clients must set a pipeline before they read or write.
@@ -143,9 +143,15 @@ impl Server {
         }
         let mut targets = BTreeMap::new();
         let mut events = Vec::new();
+        let shared = Shared {
+            limits,
+            lost: Arc::clone(&options.lost_messages),
+            ..Shared::default()
+        };
         for device in devices {
             let id = device.handle.device_id();
-            let target = Arc::new(Target::new(device.handle, device.pipeline));
+            let target = Target::new(device.handle, device.pipeline, &shared);
+            let target = Arc::new(target);
             if targets.insert(id, Arc::clone(&target)).is_some() {
                 return Err(ServerError::DuplicateDevice(id));
             }
@@ -183,9 +189,7 @@ impl Server {
         for (target, mut events) in self.events {
             pumps.spawn(async move {
                 while let Some(event) = events.recv().await {
-                    if let Event::PacketIn(frame) = event {
-                        target.packet_in(frame).await;
-                    }
+                    target.event(event).await;
                 }
             });
         }
@@ -199,6 +203,10 @@ impl Server {
         let service = Service {
             targets,
             shutdown: ended.clone(),
+            limits: self.limits,
+            streams: Arc::new(Semaphore::new(
+                self.limits.streams.min(Semaphore::MAX_PERMITS),
+            )),
         };
         let p4runtime = P4RuntimeServer::new(service.clone())
             .max_decoding_message_size(self.limits.message_bytes)

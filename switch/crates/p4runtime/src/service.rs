@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, watch};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::sync::{Semaphore, watch};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::failure::Failure;
+use crate::options::Limits;
+use crate::outbound::{self, Outgoing};
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::p4_runtime_server::P4Runtime;
 use crate::stream;
-use crate::target::{OUTBOUND, Outbound, Target};
+use crate::target::{Reading, Target};
 
 /// The version of the P4Runtime specification that is implemented.
 const API_VERSION: &str = "1.5.0";
@@ -41,12 +42,15 @@ pub struct Service {
     pub targets: Arc<Targets>,
     /// Becomes true when the server ends: streams do not end by themselves.
     pub shutdown: watch::Receiver<bool>,
+    pub limits: Limits,
+    /// Places for streams.
+    pub streams: Arc<Semaphore>,
 }
 
 #[tonic::async_trait]
 impl P4Runtime for Service {
-    type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<p4::ReadResponse, Status>>>;
-    type StreamChannelStream = ReceiverStream<Outbound>;
+    type ReadStream = Reading;
+    type StreamChannelStream = Outgoing;
 
     async fn write(
         &self,
@@ -65,8 +69,8 @@ impl P4Runtime for Service {
         request: Request<p4::ReadRequest>,
     ) -> Result<Response<Self::ReadStream>, Status> {
         let request = request.into_inner();
-        let messages = self.targets.find(request.device_id)?.read(&request).await?;
-        Ok(Response::new(tokio_stream::iter(messages)))
+        let reading = self.targets.find(request.device_id)?.read(&request).await?;
+        Ok(Response::new(reading))
     }
 
     async fn set_forwarding_pipeline_config(
@@ -95,14 +99,21 @@ impl P4Runtime for Service {
         &self,
         request: Request<Streaming<p4::StreamMessageRequest>>,
     ) -> Result<Response<Self::StreamChannelStream>, Status> {
-        let (outbound, messages) = mpsc::channel(OUTBOUND);
+        let Ok(place) = Arc::clone(&self.streams).try_acquire_owned() else {
+            return Err(Status::resource_exhausted(format!(
+                "{} StreamChannels are open already",
+                self.limits.streams
+            )));
+        };
+        let (link, outgoing) = outbound::channel(&self.limits);
         tokio::spawn(stream::serve(
             Arc::clone(&self.targets),
             request.into_inner(),
-            outbound,
+            link,
             self.shutdown.clone(),
+            place,
         ));
-        Ok(Response::new(ReceiverStream::new(messages)))
+        Ok(Response::new(outgoing))
     }
 
     async fn capabilities(

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tonic::{Status, Streaming};
 
 use crate::arbitration::{ClientId, role_name};
 use crate::failure::Failure;
+use crate::outbound::ClientLink;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::stream_error::Details;
 use crate::proto::p4::v1::stream_message_request::Update;
 use crate::service::Targets;
-use crate::target::{ClientLink, Outbound, Target};
+use crate::target::Target;
 
 /// How long the last status of a stream may wait for a client that does not read.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -32,25 +33,22 @@ struct Session {
 pub async fn serve(
     targets: Arc<Targets>,
     mut inbound: Streaming<p4::StreamMessageRequest>,
-    outbound: mpsc::Sender<Outbound>,
+    link: ClientLink,
     mut shutdown: watch::Receiver<bool>,
+    _place: OwnedSemaphorePermit,
 ) {
     let mut session = Session {
         id: ClientId(NEXT_CLIENT.fetch_add(1, Ordering::Relaxed)),
-        link: ClientLink {
-            outbound,
-            evict: Arc::new(Notify::new()),
-        },
+        link: link.clone(),
         place: None,
     };
-    let evict = Arc::clone(&session.link.evict);
     let status = loop {
         tokio::select! {
-            () = session.link.outbound.closed() => break None,
+            () = link.closed() => break None,
             () = ended(&mut shutdown) => {
                 break Some(Status::unavailable("the switch is shutting down"));
             }
-            () = evict.notified() => {
+            () = link.evicted() => {
                 break Some(Status::resource_exhausted(
                     "the client does not read its stream",
                 ));
@@ -69,11 +67,7 @@ pub async fn serve(
         target.disconnect(session.id, role);
     }
     if let Some(status) = status {
-        let _ = session
-            .link
-            .outbound
-            .send_timeout(Err(status), FAREWELL)
-            .await;
+        link.farewell(status, FAREWELL).await;
     }
 }
 
@@ -100,12 +94,15 @@ impl Session {
                     );
                 }
             }
-            Some(Update::DigestAck(ack)) => self.report(
-                Failure::unimplemented("digests are not supported by this target yet"),
-                Details::DigestListAck(p4::DigestListAckError {
-                    digest_list_ack: Some(ack),
-                }),
-            ),
+            Some(Update::DigestAck(ack)) => {
+                if let Err(failure) = self.acknowledge(&ack).await {
+                    let digest_list_ack = Some(ack);
+                    self.report(
+                        failure,
+                        Details::DigestListAck(p4::DigestListAckError { digest_list_ack }),
+                    );
+                }
+            }
             Some(Update::Other(other)) => self.report(
                 Failure::unimplemented(format!("messages of type {} are unknown", other.type_url)),
                 Details::Other(p4::StreamOtherError { other: Some(other) }),
@@ -144,6 +141,15 @@ impl Session {
         target.packet_out(self.id, role, packet).await
     }
 
+    async fn acknowledge(&self, ack: &p4::DigestListAck) -> Result<(), Failure> {
+        let Some((target, role)) = &self.place else {
+            return Err(Failure::denied(
+                "a digest_ack came before the stream's first MasterArbitrationUpdate",
+            ));
+        };
+        target.acknowledge(self.id, role, ack).await
+    }
+
     fn report(&self, failure: Failure, details: Details) {
         let error = p4::StreamError {
             canonical_code: failure.code as i32,
@@ -151,9 +157,6 @@ impl Session {
             details: Some(details),
             ..Default::default()
         };
-        // Errors are the first to be left out for a client that is slow.
-        let _ = self.link.outbound.try_send(Ok(p4::StreamMessageResponse {
-            update: Some(p4::stream_message_response::Update::Error(error)),
-        }));
+        self.link.error(error);
     }
 }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The way to one client's stream: a bounded queue of messages, bounded in bytes,
+//! too. Nobody ever waits for a client: what does not fit is lost, and a client
+//! that leaves its queue full for long is cut off.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use prost::Message;
+use tokio::sync::{Notify, mpsc};
+use tokio_stream::Stream;
+use tonic::Status;
+
+use crate::options::Limits;
+use crate::pipeline_config::lock;
+use crate::proto::p4::v1 as p4;
+use crate::proto::p4::v1::stream_message_response::Update;
+
+/// What the server sends on a stream.
+pub type Outbound = Result<p4::StreamMessageResponse, Status>;
+
+/// Places in a queue that events leave to arbitration and errors, as a part of all.
+const RESERVED: usize = 16;
+
+/// The sending end.
+#[derive(Clone, Debug)]
+pub struct ClientLink {
+    queue: mpsc::Sender<(usize, Outbound)>,
+    state: Arc<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Ends the stream of a client that does not read.
+    evict: Notify,
+    bytes: AtomicUsize,
+    limits: Limits,
+    /// Since when nothing has fitted.
+    full_since: Mutex<Option<Instant>>,
+}
+
+/// The receiving end: gRPC takes messages from here as the client reads.
+#[derive(Debug)]
+pub struct Outgoing {
+    queue: mpsc::Receiver<(usize, Outbound)>,
+    state: Arc<State>,
+}
+
+/// Both ends of the way to a client.
+pub fn channel(limits: &Limits) -> (ClientLink, Outgoing) {
+    let (sender, receiver) = mpsc::channel(limits.queued_messages.max(RESERVED));
+    let state = Arc::new(State {
+        evict: Notify::new(),
+        bytes: AtomicUsize::new(0),
+        limits: *limits,
+        full_since: Mutex::new(None),
+    });
+    let link = ClientLink {
+        queue: sender,
+        state: Arc::clone(&state),
+    };
+    let outgoing = Outgoing {
+        queue: receiver,
+        state,
+    };
+    (link, outgoing)
+}
+
+impl ClientLink {
+    /// A packet-in, a list of digests, idle timeouts; false: lost.
+    #[must_use]
+    pub fn event(&self, update: Update) -> bool {
+        let has_room = self.queue.capacity() > self.queue.max_capacity() / RESERVED;
+        let sent = has_room && self.send(update);
+        let mut full_since = lock(&self.state.full_since);
+        if sent {
+            *full_since = None;
+        } else if full_since.get_or_insert_with(Instant::now).elapsed() > self.state.limits.stall {
+            self.state.evict.notify_one();
+        }
+        sent
+    }
+
+    /// An error; the first to be left out for a client that is slow.
+    pub fn error(&self, error: p4::StreamError) {
+        let _ = self.send(Update::Error(error));
+    }
+
+    /// What a client must know: it is cut off if it cannot be told.
+    pub fn arbitration(&self, update: p4::MasterArbitrationUpdate) {
+        if !self.send(Update::Arbitration(update)) {
+            self.state.evict.notify_one();
+        }
+    }
+
+    fn send(&self, update: Update) -> bool {
+        let message = p4::StreamMessageResponse {
+            update: Some(update),
+        };
+        let size = message.encoded_len();
+        let bytes = &self.state.bytes;
+        if bytes.fetch_add(size, Ordering::Relaxed) + size > self.state.limits.queued_bytes
+            || self.queue.try_send((size, Ok(message))).is_err()
+        {
+            bytes.fetch_sub(size, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+
+    /// The last that a client hears, if it reads that soon.
+    pub async fn farewell(&self, status: Status, patience: Duration) {
+        let _ = self.queue.send_timeout((0, Err(status)), patience).await;
+    }
+
+    /// Ready when the client has gone.
+    pub async fn closed(&self) {
+        self.queue.closed().await;
+    }
+
+    /// Ready when the client is to be cut off.
+    pub async fn evicted(&self) {
+        self.state.evict.notified().await;
+    }
+}
+
+impl Stream for Outgoing {
+    type Item = Outbound;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Outbound>> {
+        let next = self.queue.poll_recv(context);
+        next.map(|next| {
+            let (size, message) = next?;
+            self.state.bytes.fetch_sub(size, Ordering::Relaxed);
+            Some(message)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(len: usize) -> Update {
+        Update::Packet(p4::PacketIn {
+            payload: vec![0; len].into(),
+            metadata: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_costs_a_bounded_memory() {
+        let limits = Limits {
+            queued_messages: 64,
+            queued_bytes: 10_000,
+            stall: Duration::ZERO,
+            ..Limits::default()
+        };
+        let (link, _outgoing) = channel(&limits);
+        let sent = (0..100).filter(|_| link.event(packet(10))).count();
+        assert_eq!(sent, 60, "some places are left to arbitration");
+        link.arbitration(p4::MasterArbitrationUpdate::default());
+        let (link, _outgoing) = channel(&limits);
+        let sent = (0..100).filter(|_| link.event(packet(1000))).count();
+        assert_eq!(sent, 9, "bytes are bounded, too");
+        assert!(!link.event(packet(20_000)));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_its_queue_full_is_cut_off() {
+        let limits = Limits {
+            queued_messages: 16,
+            stall: Duration::ZERO,
+            ..Limits::default()
+        };
+        let (link, _outgoing) = channel(&limits);
+        while link.event(packet(10)) {}
+        while !link.event(packet(10)) && lock(&link.state.full_since).is_none() {}
+        let _ = link.event(packet(10));
+        link.evicted().await;
+    }
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads: resolved to dense ids on the RPC's task, fetched on the device's
+//! thread, and put into messages on the task again.
+
+mod arrays;
+mod table;
+
+use std::ops::Range;
+
+use device::DigestConfig;
+use v1model::{CloneSession, CounterData, Group, Match, Member, MeterConfig, Pipeline, Replica};
+
+use crate::entry;
+use crate::failure::Failure;
+use crate::notes::{GroupNote, Notes};
+use crate::proto::p4::v1 as p4;
+use crate::proto::p4::v1::entity::Entity;
+use crate::schema::{Objects, Schema};
+use crate::write::{digest, no_externs, profile, replication};
+
+pub use arrays::{Cells, render_cell};
+pub use table::{Entry, Filter, render_expired};
+
+/// One request. Places are those in the schema's lists.
+#[derive(Clone, Debug)]
+pub enum Query {
+    Tables {
+        places: Vec<usize>,
+        filter: Box<Filter>,
+    },
+    Counters {
+        places: Range<usize>,
+        index: Option<usize>,
+    },
+    Registers {
+        places: Range<usize>,
+        index: Option<usize>,
+    },
+    Meters {
+        places: Range<usize>,
+        index: Option<usize>,
+    },
+    Members {
+        places: Range<usize>,
+        /// 0: all.
+        id: u32,
+    },
+    Groups {
+        places: Vec<usize>,
+        /// 0: all.
+        id: u32,
+    },
+    ValueSets(Range<usize>),
+    Digests {
+        places: Range<usize>,
+        /// 0 was given: those that are not enabled are left out.
+        is_wildcard: bool,
+    },
+    Multicast {
+        /// 0: all.
+        group: u32,
+    },
+    CloneSessions {
+        /// 0: all.
+        session: u32,
+    },
+    /// Nothing of that kind can exist.
+    Nothing,
+}
+
+/// What the device answered to one query.
+#[derive(Debug)]
+pub enum Answer {
+    Entries(Vec<Entry>),
+    /// Cells of one array after the other.
+    Counters(Vec<CounterData>),
+    Meters(Vec<Option<MeterConfig>>),
+    /// One array after the other.
+    Registers(Vec<Cells>),
+    /// The one cell of a register that was asked for: the control loop's case,
+    /// without an allocation on the device's thread.
+    Cell(u128),
+    Members(Vec<(usize, Member)>),
+    Groups(Vec<(usize, Group, GroupNote)>),
+    ValueSets(Vec<Vec<Vec<Match>>>),
+    Digests(Vec<(usize, DigestConfig)>),
+    Multicast(Vec<(u32, Vec<Replica>, GroupNote)>),
+    CloneSessions(Vec<(u32, CloneSession, GroupNote)>),
+    Nothing,
+}
+
+impl Answer {
+    /// How many entities it is.
+    pub fn len(&self) -> usize {
+        match self {
+            Answer::Entries(list) => list.len(),
+            Answer::Counters(list) => list.len(),
+            Answer::Meters(list) => list.len(),
+            Answer::Registers(list) => list.iter().map(Cells::len).sum(),
+            Answer::Cell(_) => 1,
+            Answer::Members(list) => list.len(),
+            Answer::Groups(list) => list.len(),
+            Answer::ValueSets(list) => list.len(),
+            Answer::Digests(list) => list.len(),
+            Answer::Multicast(list) => list.len(),
+            Answer::CloneSessions(list) => list.len(),
+            Answer::Nothing => 0,
+        }
+    }
+}
+
+/// Checks a request and resolves it.
+///
+/// # Errors
+/// The request's `p4.v1.Error`.
+pub fn resolve(schema: &Schema, entity: &p4::Entity) -> Result<Query, Failure> {
+    let Some(entity) = &entity.entity else {
+        return Err(Failure::invalid(
+            "the entity is unset: name what to read, an empty one of its kind for all",
+        ));
+    };
+    match entity {
+        Entity::RegisterEntry(given) => arrays::registers(schema, given),
+        Entity::CounterEntry(given) => arrays::counters(schema, given),
+        Entity::MeterEntry(given) => arrays::meters(schema, given),
+        Entity::TableEntry(given) => table::entries(schema, given),
+        Entity::DirectCounterEntry(given) => table::direct_counters(schema, given),
+        Entity::DirectMeterEntry(given) => table::direct_meters(schema, given),
+        Entity::ActionProfileMember(given) => Ok(Query::Members {
+            places: places(&schema.profiles, given.action_profile_id, "action profile")?,
+            id: given.member_id,
+        }),
+        Entity::ActionProfileGroup(given) => {
+            let id = given.action_profile_id;
+            let list = schema.profiles.list();
+            let found = places(&schema.profiles, id, "action profile")?;
+            let places: Vec<_> = found.filter(|place| list[*place].selector).collect();
+            if id != 0 && places.is_empty() {
+                return Err(Failure::invalid(format!(
+                    "the action profile with id {id} has no selector, and so no groups"
+                )));
+            }
+            Ok(Query::Groups {
+                places,
+                id: given.group_id,
+            })
+        }
+        Entity::ValueSetEntry(given) => Ok(Query::ValueSets(places(
+            &schema.value_sets,
+            given.value_set_id,
+            "value set",
+        )?)),
+        Entity::DigestEntry(given) => Ok(Query::Digests {
+            places: places(&schema.digests, given.digest_id, "digest")?,
+            is_wildcard: given.digest_id == 0,
+        }),
+        Entity::PacketReplicationEngineEntry(given) => replication(given),
+        // A wildcard over externs that do not exist finds none of them.
+        Entity::ExternEntry(given) if *given == p4::ExternEntry::default() => Ok(Query::Nothing),
+        Entity::ExternEntry(_) => Err(no_externs()),
+    }
+}
+
+/// The places of the object with an id; all for 0.
+fn places<T>(objects: &Objects<T>, id: u32, kind: &str) -> Result<Range<usize>, Failure> {
+    if id == 0 {
+        return Ok(0..objects.list().len());
+    }
+    let position = objects.position(id);
+    position
+        .map(|position| position..position + 1)
+        .ok_or_else(|| Failure::not_found(format!("there is no {kind} with id {id}")))
+}
+
+fn replication(given: &p4::PacketReplicationEngineEntry) -> Result<Query, Failure> {
+    use p4::packet_replication_engine_entry::Type;
+    match &given.r#type {
+        Some(Type::MulticastGroupEntry(group)) => Ok(Query::Multicast {
+            group: group.multicast_group_id,
+        }),
+        Some(Type::CloneSessionEntry(session)) => Ok(Query::CloneSessions {
+            session: session.session_id,
+        }),
+        None => Err(Failure::invalid(
+            "packet_replication_engine_entry.type is unset",
+        )),
+    }
+}
+
+/// What queries are answered from.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    pub now_ns: u64,
+    pub schema: &'a Schema,
+    pub pipeline: &'a Pipeline,
+    pub notes: &'a Notes,
+}
+
+impl Query {
+    /// Fetches what the query selects.
+    ///
+    /// # Errors
+    /// NOT_FOUND: no such entry. The rest was checked by [`resolve`].
+    pub fn fetch(&self, source: Source<'_>) -> Result<Answer, Failure> {
+        let Source {
+            schema,
+            pipeline,
+            notes,
+            ..
+        } = source;
+        Ok(match self {
+            Query::Tables { places, filter } => Answer::Entries(filter.fetch(source, places)?),
+            Query::Counters { places, index } => {
+                arrays::fetch_counters(source, places.clone(), *index)?
+            }
+            Query::Registers { places, index } => {
+                arrays::fetch_registers(source, places.clone(), *index)?
+            }
+            Query::Meters { places, index } => {
+                arrays::fetch_meters(source, places.clone(), *index)?
+            }
+            Query::Members { places, id } => {
+                let mut found = Vec::new();
+                for place in places.clone() {
+                    let members = pipeline.members(schema.profiles.list()[place].profile)?;
+                    let wanted = members.into_iter();
+                    let wanted = wanted.filter(|member| *id == 0 || member.id == *id);
+                    found.extend(wanted.map(|member| (place, member)));
+                }
+                Answer::Members(found)
+            }
+            Query::Groups { places, id } => {
+                let mut found = Vec::new();
+                for &place in places {
+                    let profile = schema.profiles.list()[place].profile;
+                    for group in pipeline.groups(profile)? {
+                        if *id == 0 || group.id == *id {
+                            let note = notes.selector_group(profile, group.id);
+                            found.push((place, group, note));
+                        }
+                    }
+                }
+                Answer::Groups(found)
+            }
+            Query::ValueSets(places) => {
+                let sets = schema.value_sets.list()[places.clone()].iter();
+                let sets = sets.map(|set| pipeline.value_set(set.set));
+                Answer::ValueSets(sets.collect::<Result<_, _>>()?)
+            }
+            Query::Digests {
+                places,
+                is_wildcard,
+            } => {
+                let list = schema.digests.list();
+                let found = places.clone();
+                let found =
+                    found.filter_map(|place| Some((place, notes.digest(list[place].digest)?)));
+                let found: Vec<_> = found.collect();
+                if found.is_empty() && !is_wildcard {
+                    return Err(Failure::not_found("the digest is not enabled"));
+                }
+                Answer::Digests(found)
+            }
+            Query::Multicast { group } => {
+                let groups = pipeline.multicast().iter();
+                let wanted = groups.filter(|(id, _)| *group == 0 || *group == *id);
+                let found =
+                    wanted.map(|(id, replicas)| (id, replicas.to_vec(), notes.multicast(id)));
+                Answer::Multicast(found.collect())
+            }
+            Query::CloneSessions { session } => {
+                let sessions = pipeline.clone_sessions().iter();
+                // Session 0 may be made by other means than P4Runtime.
+                let wanted =
+                    sessions.filter(|(id, _)| *id != 0 && (*session == 0 || *session == *id));
+                let found =
+                    wanted.map(|(id, session)| (id, session.clone(), notes.clone_session(id)));
+                Answer::CloneSessions(found.collect())
+            }
+            Query::Nothing => Answer::Nothing,
+        })
+    }
+
+    /// Puts an answer into entities, one after the other, to `out`.
+    pub fn render(
+        &self,
+        schema: &Schema,
+        now_ns: u64,
+        answer: Answer,
+        mut out: impl FnMut(Entity),
+    ) {
+        match (self, answer) {
+            (Query::Tables { filter, .. }, Answer::Entries(entries)) => {
+                for found in entries {
+                    out(filter.render(schema, now_ns, found));
+                }
+            }
+            (Query::Counters { places, index }, Answer::Counters(cells)) => {
+                arrays::render_counters(schema, places.clone(), *index, &cells, &mut out);
+            }
+            (Query::Registers { places, index }, Answer::Registers(arrays)) => {
+                arrays::render_registers(schema, places.clone(), *index, &arrays, &mut out);
+            }
+            (Query::Registers { places, index }, Answer::Cell(value)) => {
+                let register = &schema.registers.list()[places.start];
+                let index = index.unwrap_or(0) as i64;
+                out(arrays::render_register(register, index, value));
+            }
+            (Query::Meters { places, index }, Answer::Meters(cells)) => {
+                arrays::render_meters(schema, places.clone(), *index, &cells, &mut out);
+            }
+            (Query::Members { .. }, Answer::Members(members)) => {
+                for (place, member) in members {
+                    let profile = &schema.profiles.list()[place];
+                    out(Entity::ActionProfileMember(p4::ActionProfileMember {
+                        action_profile_id: profile.id,
+                        member_id: member.id,
+                        action: entry::render_call(&profile.actions, &member.call),
+                    }));
+                }
+            }
+            (Query::Groups { .. }, Answer::Groups(groups)) => {
+                for (place, group, note) in groups {
+                    let profile = &schema.profiles.list()[place];
+                    let group = profile::render_group(profile, &group, &note);
+                    out(Entity::ActionProfileGroup(group));
+                }
+            }
+            (Query::ValueSets(places), Answer::ValueSets(found)) => {
+                for (set, members) in schema.value_sets.list()[places.clone()].iter().zip(found) {
+                    let members = members.iter().map(|matches| p4::ValueSetMember {
+                        r#match: entry::render_matches(&set.fields, matches),
+                    });
+                    out(Entity::ValueSetEntry(p4::ValueSetEntry {
+                        value_set_id: set.id,
+                        members: members.collect(),
+                    }));
+                }
+            }
+            (Query::Digests { .. }, Answer::Digests(found)) => {
+                for (place, config) in found {
+                    let digest = &schema.digests.list()[place];
+                    out(Entity::DigestEntry(digest::render(digest.id, &config)));
+                }
+            }
+            (Query::Multicast { .. }, Answer::Multicast(groups)) => {
+                for (group, replicas, note) in groups {
+                    let group = replication::render_multicast(group, &replicas, note);
+                    out(Entity::PacketReplicationEngineEntry(group));
+                }
+            }
+            (Query::CloneSessions { .. }, Answer::CloneSessions(sessions)) => {
+                for (id, session, note) in sessions {
+                    let session = replication::render_clone_session(id, &session, &note);
+                    out(Entity::PacketReplicationEngineEntry(session));
+                }
+            }
+            // An answer is always that of its query.
+            _ => {}
+        }
+    }
+}

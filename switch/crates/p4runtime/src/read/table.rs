@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Table entries, default entries and their direct resources.
+
+use v1model::{
+    ActionId, ControlError, CounterData, EntryAction, EntryKey, Match, MeterConfig, TableEntry,
+};
+
+use super::arrays::{render_counter, render_meter};
+use super::{Query, Source};
+use crate::entry;
+use crate::failure::Failure;
+use crate::notes::EntryNote;
+use crate::proto::p4::v1 as p4;
+use crate::proto::p4::v1::entity::Entity;
+use crate::schema::{Schema, Table};
+use crate::write::table::{
+    check_default_key, find_table, no_direct_counter, no_direct_meter, no_meter_counters, note,
+};
+
+/// What becomes of the entries that are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum As {
+    #[default]
+    Entries,
+    Counters,
+    Meters,
+}
+
+/// Which entries of a table, and what of them.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    form: As,
+    is_default: bool,
+    matches: Option<Vec<Match>>,
+    /// 0: any.
+    priority: i32,
+    action: Option<ActionId>,
+    note: EntryNote,
+    counter: bool,
+    meter: bool,
+    last_hit: bool,
+    /// NOT_FOUND when nothing is found.
+    must_exist: bool,
+}
+
+/// An entry that was found.
+#[derive(Debug)]
+pub struct Entry {
+    place: usize,
+    /// `None`: the default entry.
+    key: Option<EntryKey>,
+    action: EntryAction,
+    counter: Option<CounterData>,
+    meter: Option<MeterConfig>,
+    note: EntryNote,
+    idle_timeout_ns: u64,
+    last_hit_ns: u64,
+}
+
+pub fn entries(schema: &Schema, given: &p4::TableEntry) -> Result<Query, Failure> {
+    tables(schema, given, As::Entries)
+}
+
+pub fn direct_counters(schema: &Schema, given: &p4::DirectCounterEntry) -> Result<Query, Failure> {
+    let all = p4::TableEntry::default();
+    let entry = given.table_entry.as_ref().unwrap_or(&all);
+    tables(schema, entry, As::Counters)
+}
+
+pub fn direct_meters(schema: &Schema, given: &p4::DirectMeterEntry) -> Result<Query, Failure> {
+    let all = p4::TableEntry::default();
+    no_meter_counters(&|| "direct_meter_entry".into(), given.counter_data.as_ref())?;
+    let entry = given.table_entry.as_ref().unwrap_or(&all);
+    tables(schema, entry, As::Meters)
+}
+
+fn tables(schema: &Schema, given: &p4::TableEntry, form: As) -> Result<Query, Failure> {
+    let list = schema.tables.list();
+    let mut filter = Filter {
+        form,
+        is_default: given.is_default_action,
+        counter: form == As::Counters || given.counter_data.is_some(),
+        meter: form == As::Meters || given.meter_config.is_some(),
+        last_hit: given.time_since_last_hit.is_some(),
+        priority: given.priority,
+        note: note(given),
+        ..Filter::default()
+    };
+    no_meter_counters(&|| "table_entry".into(), given.meter_counter_data.as_ref())?;
+    if given.table_id == 0 {
+        if !given.r#match.is_empty()
+            || given.action.is_some()
+            || given.priority != 0
+            || filter.note != EntryNote::default()
+        {
+            return Err(Failure::invalid(
+                "table_id is unset, which selects all tables: match, action, priority and \
+                 metadata must be unset, too",
+            ));
+        }
+        let has = |table: &Table| match form {
+            As::Entries => true,
+            As::Counters => table.direct_counter,
+            As::Meters => table.direct_meter,
+        };
+        let places = (0..list.len()).filter(|&place| has(&list[place]));
+        return Ok(Query::Tables {
+            places: places.collect(),
+            filter: Box::new(filter),
+        });
+    }
+    let table = find_table(schema, given.table_id)?;
+    if filter.counter && !table.direct_counter {
+        return Err(no_direct_counter(table));
+    }
+    if filter.meter && !table.direct_meter {
+        return Err(no_direct_meter(table));
+    }
+    if filter.last_hit && (!table.idle_timeout || given.is_default_action) {
+        return Err(Failure::invalid(format!(
+            "table {}: {} no idle timeout: leave time_since_last_hit unset",
+            table.name,
+            if table.idle_timeout {
+                "the default entry has"
+            } else {
+                "there is"
+            }
+        )));
+    }
+    if given.is_default_action {
+        check_default_key(table, given)?;
+    }
+    if !given.r#match.is_empty() {
+        filter.matches = Some(entry::matches(table, &given.r#match)?);
+    }
+    filter.must_exist = form != As::Entries && filter.matches.is_some();
+    filter.action = action_filter(table, given.action.as_ref())?;
+    Ok(Query::Tables {
+        places: schema.tables.position(given.table_id).into_iter().collect(),
+        filter: Box::new(filter),
+    })
+}
+
+fn action_filter(
+    table: &Table,
+    given: Option<&p4::TableAction>,
+) -> Result<Option<ActionId>, Failure> {
+    use p4::table_action::Type;
+    match given.and_then(|action| action.r#type.as_ref()) {
+        None => Ok(None),
+        Some(Type::Action(action)) if table.profile == 0 => {
+            let of = || format!("table {}", table.name);
+            let action = entry::find_action(&table.actions, &of, action.action_id)?;
+            Ok(Some(action.action))
+        }
+        Some(_) => Err(Failure::invalid(format!(
+            "table {}: entries can be filtered by action.action only, and only those of a table \
+             without action profile",
+            table.name
+        ))),
+    }
+}
+
+impl Filter {
+    /// The entries of these tables.
+    ///
+    /// # Errors
+    /// NOT_FOUND: there must be one, and there is none.
+    pub fn fetch(&self, source: Source<'_>, places: &[usize]) -> Result<Vec<Entry>, Failure> {
+        let mut entries = Vec::new();
+        for &place in places {
+            self.collect(source, place, &mut entries)?;
+        }
+        if self.must_exist && entries.is_empty() {
+            return Err(Failure::not_found(
+                "the table has no entry with this match and priority",
+            ));
+        }
+        Ok(entries)
+    }
+
+    fn collect(
+        &self,
+        source: Source<'_>,
+        place: usize,
+        out: &mut Vec<Entry>,
+    ) -> Result<(), Failure> {
+        let table = &source.schema.tables.list()[place];
+        let pipeline = source.pipeline;
+        let mut keep = |found: Entry| {
+            let action = found.action.as_call().map(|call| call.action);
+            if self.action.is_none_or(|wanted| Some(wanted) == action)
+                && self.note_fits(&found.note)
+            {
+                out.push(found);
+            }
+        };
+        if self.is_default {
+            let (action, _) = pipeline.default_entry(table.table)?;
+            let counter = (self.counter && table.direct_counter)
+                .then(|| pipeline.direct_counter(table.table, None));
+            let meter = (self.meter && table.direct_meter)
+                .then(|| pipeline.direct_meter(table.table, None));
+            keep(Entry {
+                place,
+                key: None,
+                action,
+                counter: counter.transpose()?,
+                meter: meter.transpose()?.flatten(),
+                note: source.notes.default_entry(table.table),
+                idle_timeout_ns: 0,
+                last_hit_ns: 0,
+            });
+            return Ok(());
+        }
+        for entry in self.candidates(table, source)? {
+            keep(Entry {
+                place,
+                key: Some(entry.key),
+                action: entry.action,
+                counter: entry.counter.filter(|_| self.counter),
+                meter: entry.meter.flatten().filter(|_| self.meter),
+                note: EntryNote::unpack(&entry.options.metadata),
+                idle_timeout_ns: entry.options.idle_timeout_ns,
+                last_hit_ns: entry.last_hit_ns,
+            });
+        }
+        Ok(())
+    }
+
+    fn candidates(&self, table: &Table, source: Source<'_>) -> Result<Vec<TableEntry>, Failure> {
+        if let Some(matches) = &self.matches
+            && (self.priority != 0) == table.needs_priority
+        {
+            // The whole key: no need to look at any other entry.
+            let key = EntryKey {
+                matches: matches.clone(),
+                priority: self.priority,
+            };
+            return match source.pipeline.entry(table.table, &key) {
+                Ok(entry) => Ok(vec![entry]),
+                Err(ControlError::EntryNotFound { .. }) => Ok(Vec::new()),
+                Err(error) => Err(error.into()),
+            };
+        }
+        let mut entries = source.pipeline.entries(table.table)?;
+        if self.priority != 0 || self.matches.is_some() {
+            entries.retain(|entry| {
+                (self.priority == 0 || entry.key.priority == self.priority)
+                    && self
+                        .matches
+                        .as_ref()
+                        .is_none_or(|matches| *matches == entry.key.matches)
+            });
+        }
+        Ok(entries)
+    }
+
+    fn note_fits(&self, note: &EntryNote) -> bool {
+        let wanted = &self.note;
+        (wanted.metadata.is_empty() || wanted.metadata == note.metadata)
+            && (wanted.controller_metadata == 0
+                || wanted.controller_metadata == note.controller_metadata)
+    }
+
+    /// An entry as a message.
+    pub fn render(&self, schema: &Schema, now_ns: u64, found: Entry) -> Entity {
+        let table = &schema.tables.list()[found.place];
+        let key = key_fields(table, found.key.as_ref());
+        match self.form {
+            As::Counters => Entity::DirectCounterEntry(Box::new(p4::DirectCounterEntry {
+                table_entry: Some(key),
+                data: found.counter.map(render_counter),
+            })),
+            As::Meters => Entity::DirectMeterEntry(Box::new(p4::DirectMeterEntry {
+                table_entry: Some(key),
+                config: found.meter.map(render_meter),
+                counter_data: None,
+            })),
+            As::Entries => {
+                let is_default = found.key.is_none();
+                let elapsed = now_ns.saturating_sub(found.last_hit_ns);
+                #[allow(deprecated)]
+                let entry = p4::TableEntry {
+                    action: entry::render_action(schema, table, &found.action, &found.note),
+                    counter_data: found.counter.map(render_counter),
+                    meter_config: found.meter.map(render_meter),
+                    metadata: found.note.metadata,
+                    controller_metadata: found.note.controller_metadata,
+                    idle_timeout_ns: found.idle_timeout_ns as i64,
+                    time_since_last_hit: (self.last_hit && table.idle_timeout && !is_default)
+                        .then_some(p4::table_entry::IdleTimeout {
+                            elapsed_ns: elapsed as i64,
+                        }),
+                    is_const: if is_default {
+                        table.const_default
+                    } else {
+                        table.is_const
+                    },
+                    ..key
+                };
+                Entity::TableEntry(Box::new(entry))
+            }
+        }
+    }
+}
+
+fn key_fields(table: &Table, key: Option<&EntryKey>) -> p4::TableEntry {
+    p4::TableEntry {
+        table_id: table.id,
+        r#match: key.map_or_else(Vec::new, |key| {
+            entry::render_matches(&table.fields, &key.matches)
+        }),
+        priority: key.map_or(0, |key| key.priority),
+        is_default_action: key.is_none(),
+        ..Default::default()
+    }
+}
+
+/// An entry whose idle timeout is over, for the notification.
+pub fn render_expired(table: &Table, found: &TableEntry) -> p4::TableEntry {
+    let note = EntryNote::unpack(&found.options.metadata);
+    #[allow(deprecated)]
+    p4::TableEntry {
+        metadata: note.metadata,
+        controller_metadata: note.controller_metadata,
+        idle_timeout_ns: found.options.idle_timeout_ns as i64,
+        ..key_fields(table, Some(&found.key))
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One device as its clients see it: arbitration, pipeline config, writes and
+//! reads. These are closures on the device's thread, each short.
+
+mod events;
+mod pipeline;
+mod read;
+mod shadow;
+mod write;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use device::{Device, DeviceHandle};
+use tokio::sync::RwLock;
+use tonic::{Code, Status};
+
+use crate::arbitration::{Arbiter, ClientId, Notices};
+use crate::failure::Failure;
+use crate::options::Limits;
+use crate::outbound::ClientLink;
+use crate::pipeline_config::{PipelineConfig, lock};
+use crate::proto::p4::v1 as p4;
+use shadow::Shadow;
+
+pub use read::Reading;
+
+/// How long one closure of a write or a read may hold up packets. A tenth of
+/// what they may be delayed in all: several clients may come one after another.
+const SLICE: Duration = Duration::from_micros(100);
+/// Updates or requests that a closure does before it looks at the clock again.
+const STRIDE: usize = 16;
+
+/// What the devices of a server share.
+#[derive(Debug, Default)]
+pub struct Shared {
+    pub limits: Limits,
+    /// Entities of reads that have not been delivered.
+    pub reading: Arc<AtomicUsize>,
+    /// Messages that slow clients lost.
+    pub lost: Arc<AtomicU64>,
+}
+
+/// One device.
+#[derive(Debug)]
+pub struct Target {
+    pub handle: DeviceHandle,
+    limits: Limits,
+    arbiter: Mutex<Arbiter>,
+    clients: Mutex<HashMap<ClientId, ClientLink>>,
+    /// Written while a pipeline or a primary changes: that waits for writes
+    /// that have started, and later ones wait for it.
+    pipelines: RwLock<Pipelines>,
+    /// Written by writes, read by reads: each of them takes several closures,
+    /// and no other's may come between them.
+    order: RwLock<()>,
+    /// Entities of reads that have not been delivered, of all devices.
+    reading: Arc<AtomicUsize>,
+    /// Messages that slow clients lost: packet-ins, digests, idle timeouts.
+    lost: Arc<AtomicU64>,
+}
+
+#[derive(Debug, Default)]
+struct Pipelines {
+    /// What the device runs.
+    active: Option<Arc<PipelineConfig>>,
+    /// Saved and not yet committed: reads and writes refer to it.
+    saved: Option<Saved>,
+}
+
+#[derive(Debug)]
+struct Saved {
+    config: Arc<PipelineConfig>,
+    shadow: Mutex<Shadow>,
+}
+
+fn no_pipeline(device_id: u64) -> Status {
+    Status::failed_precondition(format!(
+        "device {device_id} has no forwarding pipeline config: call SetForwardingPipelineConfig \
+         first"
+    ))
+}
+
+fn exhausted(words: String) -> Status {
+    Status::resource_exhausted(words)
+}
+
+impl Target {
+    pub fn new(handle: DeviceHandle, pipeline: Option<PipelineConfig>, shared: &Shared) -> Self {
+        let arbiter = Arbiter::new(handle.device_id());
+        Target {
+            handle,
+            limits: shared.limits,
+            arbiter: Mutex::new(arbiter),
+            clients: Mutex::default(),
+            pipelines: RwLock::new(Pipelines {
+                active: pipeline.map(Arc::new),
+                saved: None,
+            }),
+            order: RwLock::default(),
+            reading: Arc::clone(&shared.reading),
+            lost: Arc::clone(&shared.lost),
+        }
+    }
+
+    fn device_id(&self) -> u64 {
+        self.handle.device_id()
+    }
+
+    /// Runs `f` on the device's thread.
+    ///
+    /// # Errors
+    /// UNAVAILABLE: the device has stopped.
+    pub async fn call<R, F>(&self, f: F) -> Result<R, Status>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Device, u64) -> R + Send + 'static,
+    {
+        let answer = self.handle.call(f).await;
+        answer.map_err(|_| Status::unavailable(format!("device {} has stopped", self.device_id())))
+    }
+
+    // --- arbitration ---------------------------------------------------------
+
+    /// A client's first or later `MasterArbitrationUpdate`.
+    ///
+    /// # Errors
+    /// The status to end its stream with.
+    pub async fn arbitrate(
+        &self,
+        client: ClientId,
+        link: &ClientLink,
+        role: Option<&str>,
+        update: &p4::MasterArbitrationUpdate,
+    ) -> Result<(), Failure> {
+        let _writes_finished = self.pipelines.write().await;
+        let notices = lock(&self.arbiter).update(client, role, update)?;
+        lock(&self.clients)
+            .entry(client)
+            .or_insert_with(|| link.clone());
+        self.notify(notices);
+        Ok(())
+    }
+
+    /// A client's stream has ended.
+    pub fn disconnect(&self, client: ClientId, role: &str) {
+        lock(&self.clients).remove(&client);
+        let notices = lock(&self.arbiter).disconnect(client, role);
+        self.notify(notices);
+    }
+
+    fn notify(&self, notices: Notices) {
+        let clients = lock(&self.clients);
+        for (client, update) in notices {
+            if let Some(link) = clients.get(&client) {
+                link.arbitration(update);
+            }
+        }
+    }
+
+    fn authorize(&self, role: &str, election_id: Option<&p4::Uint128>) -> Result<(), Status> {
+        Ok(lock(&self.arbiter).authorize(role, election_id)?)
+    }
+
+    // --- packet-out and acknowledgements -------------------------------------
+
+    /// A packet-out of a client.
+    ///
+    /// # Errors
+    /// Why it was dropped.
+    pub async fn packet_out(
+        &self,
+        client: ClientId,
+        role: &str,
+        packet: &p4::PacketOut,
+    ) -> Result<(), Failure> {
+        let pipelines = self.pipelines.read().await;
+        if !lock(&self.arbiter).is_primary(client, role) {
+            return Err(Failure::denied(
+                "only the primary client may send packet-outs",
+            ));
+        }
+        let precondition = |words: String| Failure::new(Code::FailedPrecondition, words);
+        let device_id = self.device_id();
+        let Some(active) = &pipelines.active else {
+            return Err(precondition(no_pipeline(device_id).message().to_owned()));
+        };
+        if self.handle.cpu_port().is_none() {
+            return Err(precondition(format!(
+                "device {device_id} has no CPU port: start the switch with --cpu-port"
+            )));
+        }
+        let bytes = active.schema.packet_out.pack(packet)?;
+        let sent = self.call(move |device, now| device.packet_out(now, &bytes));
+        Ok(sent.await?)
+    }
+
+    /// A client has taken a list of digests. One that nobody waits for is no
+    /// error: it may have been too late.
+    ///
+    /// # Errors
+    /// It is not the primary, or there is no such digest.
+    pub async fn acknowledge(
+        &self,
+        client: ClientId,
+        role: &str,
+        ack: &p4::DigestListAck,
+    ) -> Result<(), Failure> {
+        let pipelines = self.pipelines.read().await;
+        if !lock(&self.arbiter).is_primary(client, role) {
+            return Err(Failure::denied(
+                "only the primary client may acknowledge digests",
+            ));
+        }
+        let active = pipelines.active.as_ref();
+        let digest = active.and_then(|active| active.schema.digests.get(ack.digest_id));
+        let digest = digest.ok_or_else(|| {
+            Failure::invalid(format!("there is no digest with id {}", ack.digest_id))
+        })?;
+        let (id, list_id) = (digest.digest, ack.list_id);
+        let _ = self
+            .call(move |device, now| device.ack_digest(now, id, list_id))
+            .await?;
+        Ok(())
+    }
+}

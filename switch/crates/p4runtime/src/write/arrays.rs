@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Counters, meters and registers.
+
+use v1model::{CounterData, MeterConfig};
+
+use super::table::no_meter_counters;
+use super::{find, only_modify};
+use crate::bytestring;
+use crate::failure::Failure;
+use crate::op::Op;
+use crate::proto::p4::v1 as p4;
+use crate::proto::p4::v1::update::Type;
+use crate::schema::{CellType, Register, Schema};
+
+pub fn counter(schema: &Schema, kind: Type, given: &p4::CounterEntry) -> Result<Op, Failure> {
+    only_modify("counter", kind)?;
+    let counter = find(&schema.counters, "counter", "counter_id", given.counter_id)?;
+    let of = || format!("counter {}", counter.name);
+    let index = index(given.index.as_ref(), &of, counter.size)?;
+    let Some(data) = &given.data else {
+        return Ok(Op::Nothing);
+    };
+    let data = counter_data(data, &of)?;
+    Ok(Op::Counter(counter.counter, index, data))
+}
+
+pub fn meter(schema: &Schema, kind: Type, given: &p4::MeterEntry) -> Result<Op, Failure> {
+    only_modify("meter", kind)?;
+    let meter = find(&schema.meters, "meter", "meter_id", given.meter_id)?;
+    let of = || format!("meter {}", meter.name);
+    let index = index(given.index.as_ref(), &of, meter.size)?;
+    no_meter_counters(&of, given.counter_data.as_ref())?;
+    let config = given.config.as_ref();
+    let config = config.map(|config| meter_config(config, &of)).transpose()?;
+    Ok(Op::Meter(Box::new((meter.meter, index, config))))
+}
+
+pub fn register(schema: &Schema, kind: Type, given: &p4::RegisterEntry) -> Result<Op, Failure> {
+    only_modify("register", kind)?;
+    let register = find(
+        &schema.registers,
+        "register",
+        "register_id",
+        given.register_id,
+    )?;
+    let of = || format!("register {}", register.name);
+    let index = index(given.index.as_ref(), &of, register.size)?;
+    let value = cell_value(register, given.data.as_ref())?;
+    Ok(Op::Register(register.register, index, value))
+}
+
+fn cell_value(register: &Register, data: Option<&p4::P4Data>) -> Result<u128, Failure> {
+    use p4::p4_data::Data;
+    let name = &register.name;
+    let Some(data) = data.and_then(|data| data.data.as_ref()) else {
+        return Err(Failure::invalid(format!("register {name}: data is unset")));
+    };
+    let value = match (register.cell, data) {
+        (CellType::Bits, Data::Bitstring(bytes)) | (CellType::Enum, Data::EnumValue(bytes)) => {
+            bytestring::decode(bytes, register.width)
+        }
+        (CellType::Signed, Data::Bitstring(bytes)) => {
+            bytestring::decode_signed(bytes, register.width)
+        }
+        (CellType::Bool, Data::Bool(value)) => Ok(u128::from(*value)),
+        (cell, _) => {
+            let expected = match cell {
+                CellType::Bits | CellType::Signed => "bitstring",
+                CellType::Bool => "bool",
+                CellType::Enum => "enum_value",
+            };
+            return Err(Failure::invalid(format!(
+                "register {name}: data must be a {expected}"
+            )));
+        }
+    };
+    value.map_err(|error| Failure::out_of_range(format!("register {name}: the value {error}")))
+}
+
+/// Reads an index into that which `of` names; unset is `None`, all cells.
+///
+/// # Errors
+/// INVALID_ARGUMENT: negative. OUT_OF_RANGE: past the end.
+pub fn index(
+    index: Option<&p4::Index>,
+    of: &dyn Fn() -> String,
+    size: usize,
+) -> Result<Option<usize>, Failure> {
+    let Some(&p4::Index { index }) = index else {
+        return Ok(None);
+    };
+    if index < 0 {
+        return Err(Failure::invalid(format!(
+            "{}: index {index} is negative",
+            of()
+        )));
+    }
+    match usize::try_from(index) {
+        Ok(index) if index < size => Ok(Some(index)),
+        _ => Err(Failure::out_of_range(format!(
+            "{}: index {index} is past the end, there are {size} cells",
+            of()
+        ))),
+    }
+}
+
+fn count(of: &dyn Fn() -> String, field: &str, value: i64) -> Result<u64, Failure> {
+    u64::try_from(value)
+        .map_err(|_| Failure::invalid(format!("{}: {field} is {value}, below 0", of())))
+}
+
+/// Reads a counter.
+///
+/// # Errors
+/// INVALID_ARGUMENT: negative.
+pub fn counter_data(
+    data: &p4::CounterData,
+    of: &dyn Fn() -> String,
+) -> Result<CounterData, Failure> {
+    Ok(CounterData {
+        packets: count(of, "packet_count", data.packet_count)?,
+        bytes: count(of, "byte_count", data.byte_count)?,
+    })
+}
+
+/// Reads the configuration of a meter.
+///
+/// # Errors
+/// INVALID_ARGUMENT: negative, or no two rates (RFC 2698).
+pub fn meter_config(
+    config: &p4::MeterConfig,
+    of: &dyn Fn() -> String,
+) -> Result<MeterConfig, Failure> {
+    let read = MeterConfig {
+        cir: count(of, "cir", config.cir)?,
+        cburst: count(of, "cburst", config.cburst)?,
+        pir: count(of, "pir", config.pir)?,
+        pburst: count(of, "pburst", config.pburst)?,
+    };
+    if config.eburst != 0 {
+        return Err(Failure::invalid(format!(
+            "{}: eburst is for single-rate meters, this one has two rates: leave it at 0",
+            of()
+        )));
+    }
+    if read.pir < read.cir {
+        return Err(Failure::invalid(format!(
+            "{}: pir is {}, below cir {}",
+            of(),
+            read.pir,
+            read.cir
+        )));
+    }
+    Ok(read)
+}
