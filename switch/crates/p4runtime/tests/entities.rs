@@ -3,52 +3,12 @@
 
 mod common;
 
-use common::*;
+use common::{
+    Fixture, Type, action, errors, exact, range, register_entry, table_entry, ternary, update,
+};
 use p4::entity::Entity;
-use p4::field_match::{self, FieldMatchType};
 use p4runtime::proto::p4::v1 as p4;
 use tonic::Code;
-
-fn exact(field_id: u32, value: &[u8]) -> p4::FieldMatch {
-    let value = value.to_vec();
-    p4::FieldMatch {
-        field_id,
-        field_match_type: Some(FieldMatchType::Exact(field_match::Exact { value })),
-    }
-}
-
-fn ternary(field_id: u32, value: &[u8], mask: &[u8]) -> p4::FieldMatch {
-    let (value, mask) = (value.to_vec(), mask.to_vec());
-    let ternary = field_match::Ternary { value, mask };
-    p4::FieldMatch {
-        field_id,
-        field_match_type: Some(FieldMatchType::Ternary(ternary)),
-    }
-}
-
-fn range(field_id: u32, low: &[u8], high: &[u8]) -> p4::FieldMatch {
-    let (low, high) = (low.to_vec(), high.to_vec());
-    p4::FieldMatch {
-        field_id,
-        field_match_type: Some(FieldMatchType::Range(field_match::Range { low, high })),
-    }
-}
-
-fn action(action_id: u32, params: &[&[u8]]) -> Option<p4::TableAction> {
-    let params = params
-        .iter()
-        .zip(1..)
-        .map(|(value, param_id)| p4::action::Param {
-            param_id,
-            value: value.to_vec(),
-        });
-    Some(p4::TableAction {
-        r#type: Some(p4::table_action::Type::Action(p4::Action {
-            action_id,
-            params: params.collect(),
-        })),
-    })
-}
 
 fn insert(entry: &p4::TableEntry) -> p4::Update {
     update(Type::Insert, table_entry(entry.clone()))
@@ -338,11 +298,11 @@ async fn entries_that_do_not_fit_are_refused_in_words() {
     assert_eq!(fixture.write_fails(empty).await.0, Code::InvalidArgument);
     let digest = update(
         Type::Insert,
-        Entity::DigestEntry(p4::DigestEntry::default()),
+        Entity::ExternEntry(p4::ExternEntry::default()),
     );
     let (code, message) = fixture.write_fails(digest).await;
     assert_eq!(code, Code::Unimplemented);
-    assert!(message.contains("digests"), "{message}");
+    assert!(message.contains("extern"), "{message}");
     fixture.stop().await;
 }
 

@@ -4,19 +4,22 @@
 #![allow(dead_code)] // Each test binary uses a part.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc as std_mpsc;
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
+use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 use device::handle::{self, Event, EventSender};
-use device::{Device, DeviceConfig, Output};
+use device::{Device, DeviceConfig, DeviceHandle, Output};
 use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use p4runtime::proto::google::rpc;
 use p4runtime::proto::p4::config::v1::P4Info;
 use p4runtime::proto::p4::v1 as p4;
 use p4runtime::proto::p4::v1::entity::Entity;
+use p4runtime::proto::p4::v1::field_match::FieldMatchType;
 use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::{ServedDevice, Server};
+use p4runtime::{ServedDevice, Server, ServerOptions};
 use prost::Message;
 use tokio::sync::{mpsc, oneshot};
 use tonic::transport::Channel;
@@ -56,16 +59,80 @@ pub struct Fixture {
     pub frames: std_mpsc::Receiver<(u16, Vec<u8>)>,
     pub info: P4Info,
     pub address: std::net::SocketAddr,
+    /// The device, past the server.
+    pub handle: DeviceHandle,
     shutdown: Option<oneshot::Sender<()>>,
     server: Option<tokio::task::JoinHandle<()>>,
-    device: Option<JoinHandle<()>>,
+    devices: Vec<TestDevice>,
+}
+
+/// A device without sockets, in a thread of its own.
+struct TestDevice {
+    thread: JoinHandle<()>,
+    stop: Arc<AtomicBool>,
+}
+
+/// A device's thread looks at the clock that often, at least.
+const TICK: Duration = Duration::from_millis(1);
+
+fn start_device(
+    device_id: u64,
+    frames: std_mpsc::Sender<(u16, Vec<u8>)>,
+) -> (TestDevice, ServedDevice) {
+    let sleeper = Arc::new(OnceLock::<Thread>::new());
+    let wake = Arc::clone(&sleeper);
+    let (handle, mut requests, events_out, events) =
+        handle::channel(device_id, Some(CPU_PORT), move || {
+            if let Some(thread) = wake.get() {
+                thread.unpark();
+            }
+        });
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let thread = std::thread::spawn(move || {
+        let _ = sleeper.set(std::thread::current());
+        let start = Instant::now();
+        let now = || start.elapsed().as_nanos() as u64;
+        let mut device = Device::new(DeviceConfig {
+            device_id,
+            cpu_port: Some(CPU_PORT),
+            ..DeviceConfig::default()
+        });
+        for port in 1..=3 {
+            device.add_port(port);
+        }
+        let mut wires = Wires {
+            frames,
+            events: events_out,
+        };
+        while !stopped.load(Ordering::Relaxed) {
+            while requests.run_one(&mut device, now()) {
+                device.poll(now(), &mut wires);
+            }
+            device.poll(now(), &mut wires);
+            std::thread::park_timeout(TICK);
+        }
+    });
+    let served = ServedDevice {
+        handle,
+        events,
+        pipeline: None,
+    };
+    (TestDevice { thread, stop }, served)
+}
+
+fn read(path: &std::path::Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 pub fn p4_file(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../p4src/build")
-        .join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    // The testbed's programs, or one of the small ones of the core's tests.
+    let built = root.join("../../../p4src/build").join(name);
+    if built.exists() {
+        return read(&built);
+    }
+    read(&root.join("../v1model/tests/programs").join(name))
 }
 
 pub fn p4info(program: &str) -> P4Info {
@@ -84,35 +151,19 @@ pub fn config(program: &str) -> p4::ForwardingPipelineConfig {
 impl Fixture {
     /// A device with ports 1 to 3 and no pipeline.
     pub async fn start() -> Fixture {
-        let (handle, mut requests, event_sender, events) =
-            handle::channel(DEVICE_ID, Some(CPU_PORT), || {});
+        Fixture::start_with(&[DEVICE_ID], &ServerOptions::default()).await
+    }
+
+    /// Such devices; `handle` and `frames` are the first one's.
+    pub async fn start_with(device_ids: &[u64], options: &ServerOptions) -> Fixture {
         let (frames_out, frames) = std_mpsc::channel();
-        let device = std::thread::spawn(move || {
-            let start = Instant::now();
-            let now = || start.elapsed().as_nanos() as u64;
-            let mut device = Device::new(DeviceConfig {
-                device_id: DEVICE_ID,
-                cpu_port: Some(CPU_PORT),
-                ..DeviceConfig::default()
-            });
-            for port in 1..=3 {
-                device.add_port(port);
-            }
-            let mut wires = Wires {
-                frames: frames_out,
-                events: event_sender,
-            };
-            while requests.run_blocking(&mut device, now) {
-                device.poll(now(), &mut wires);
-            }
-        });
-        let served = ServedDevice {
-            handle,
-            events,
-            pipeline: None,
-        };
+        let (devices, served): (Vec<_>, Vec<_>) = device_ids
+            .iter()
+            .map(|id| start_device(*id, frames_out.clone()))
+            .unzip();
+        let handle = served[0].handle.clone();
         let any_port = "127.0.0.1:0".parse().unwrap();
-        let server = Server::bind(any_port, vec![served]).await.unwrap();
+        let server = Server::bind_with(any_port, served, options).await.unwrap();
         let address = server.local_address();
         let (shutdown, stop) = oneshot::channel();
         let server = tokio::spawn(async move {
@@ -133,23 +184,39 @@ impl Fixture {
             frames,
             info: p4info("cm"),
             address,
+            handle,
             shutdown: Some(shutdown),
             server: Some(server),
-            device: Some(device),
+            devices,
         }
     }
 
-    /// A device that runs cm.p4, and the stream of its primary client.
-    pub async fn start_cm() -> (Fixture, Stream) {
+    /// A device that runs a program, and the stream of its primary client.
+    pub async fn start_program(program: &str) -> (Fixture, Stream) {
         let mut fixture = Fixture::start().await;
+        fixture.info = p4info(program);
         let mut stream = fixture.open_stream().await;
         stream.arbitrate(Some(1)).await;
         assert_eq!(stream.arbitration().await.0, Code::Ok);
         fixture
-            .set_pipeline(Action::VerifyAndCommit, Some(config("cm")))
+            .set_pipeline(Action::VerifyAndCommit, Some(config(program)))
             .await
             .unwrap();
         (fixture, stream)
+    }
+
+    /// A frame comes from a port's wire.
+    pub async fn receive(&self, port: u16, frame: &[u8]) {
+        let frame = frame.to_vec();
+        let received = self
+            .handle
+            .call(move |device, now| device.receive(now, port, &frame));
+        received.await.unwrap();
+    }
+
+    /// A device that runs cm.p4, and the stream of its primary client.
+    pub async fn start_cm() -> (Fixture, Stream) {
+        Fixture::start_program("cm").await
     }
 
     /// Ends the server and the device.
@@ -160,10 +227,12 @@ impl Fixture {
             .await
             .expect("the server ends although a client is connected")
             .unwrap();
-        let device = self.device.take().unwrap();
-        tokio::task::spawn_blocking(move || device.join().unwrap())
-            .await
-            .unwrap();
+        for device in self.devices {
+            device.stop.store(true, Ordering::Relaxed);
+            tokio::task::spawn_blocking(move || device.thread.join().unwrap())
+                .await
+                .unwrap();
+        }
     }
 
     pub async fn open_stream(&mut self) -> Stream {
@@ -199,6 +268,22 @@ impl Fixture {
         };
         let response = self.client.get_forwarding_pipeline_config(request).await;
         response.unwrap().into_inner().config
+    }
+
+    /// Writes one batch with an atomicity.
+    pub async fn write_as(
+        &mut self,
+        atomicity: Atomicity,
+        updates: Vec<p4::Update>,
+    ) -> Result<(), Status> {
+        let request = p4::WriteRequest {
+            device_id: DEVICE_ID,
+            election_id: election_id(1),
+            atomicity: atomicity as i32,
+            updates,
+            ..Default::default()
+        };
+        self.client.write(request).await.map(drop)
     }
 
     pub async fn write(&mut self, updates: Vec<p4::Update>) -> Result<(), Status> {
@@ -275,6 +360,20 @@ impl Fixture {
         by_alias(preambles, alias)
     }
 
+    /// The id of any object.
+    pub fn id(&self, alias: &str) -> u32 {
+        let info = &self.info;
+        let heads = (info.action_profiles.iter().map(|x| &x.preamble))
+            .chain(info.meters.iter().map(|x| &x.preamble))
+            .chain(info.value_sets.iter().map(|x| &x.preamble))
+            .chain(info.digests.iter().map(|x| &x.preamble))
+            .chain(info.tables.iter().map(|x| &x.preamble))
+            .chain(info.counters.iter().map(|x| &x.preamble))
+            .chain(info.registers.iter().map(|x| &x.preamble))
+            .chain(info.actions.iter().map(|x| &x.preamble));
+        by_alias(heads.map(|head| head.as_ref().unwrap()), alias)
+    }
+
     pub fn field(&self, table: &str, field: &str) -> u32 {
         let id = self.table(table);
         let mut tables = self.info.tables.iter();
@@ -295,6 +394,7 @@ fn by_alias<'a>(
 pub use p4::get_forwarding_pipeline_config_request::ResponseType;
 pub use p4::set_forwarding_pipeline_config_request::Action;
 pub use p4::update::Type;
+pub use p4::write_request::Atomicity;
 
 /// A client's StreamChannel.
 pub struct Stream {
@@ -380,4 +480,81 @@ pub fn register_entry(register_id: u32, index: Option<i64>, value: Option<&[u8]>
             data: Some(p4::p4_data::Data::Bitstring(value.to_vec())),
         }),
     })
+}
+
+pub fn exact(field_id: u32, value: &[u8]) -> p4::FieldMatch {
+    let value = value.to_vec();
+    field_match(
+        field_id,
+        FieldMatchType::Exact(p4::field_match::Exact { value }),
+    )
+}
+
+pub fn ternary(field_id: u32, value: &[u8], mask: &[u8]) -> p4::FieldMatch {
+    let (value, mask) = (value.to_vec(), mask.to_vec());
+    let ternary = p4::field_match::Ternary { value, mask };
+    field_match(field_id, FieldMatchType::Ternary(ternary))
+}
+
+pub fn range(field_id: u32, low: &[u8], high: &[u8]) -> p4::FieldMatch {
+    let (low, high) = (low.to_vec(), high.to_vec());
+    let range = p4::field_match::Range { low, high };
+    field_match(field_id, FieldMatchType::Range(range))
+}
+
+pub fn lpm(field_id: u32, value: &[u8], prefix_len: i32) -> p4::FieldMatch {
+    let value = value.to_vec();
+    let lpm = p4::field_match::Lpm { value, prefix_len };
+    field_match(field_id, FieldMatchType::Lpm(lpm))
+}
+
+pub fn optional(field_id: u32, value: &[u8]) -> p4::FieldMatch {
+    let value = value.to_vec();
+    field_match(
+        field_id,
+        FieldMatchType::Optional(p4::field_match::Optional { value }),
+    )
+}
+
+fn field_match(field_id: u32, kind: FieldMatchType) -> p4::FieldMatch {
+    p4::FieldMatch {
+        field_id,
+        field_match_type: Some(kind),
+    }
+}
+
+pub fn bare_action(action_id: u32, params: &[&[u8]]) -> p4::Action {
+    let params = params
+        .iter()
+        .zip(1..)
+        .map(|(value, param_id)| p4::action::Param {
+            param_id,
+            value: value.to_vec(),
+        });
+    p4::Action {
+        action_id,
+        params: params.collect(),
+    }
+}
+
+pub fn action(action_id: u32, params: &[&[u8]]) -> Option<p4::TableAction> {
+    table_action(p4::table_action::Type::Action(bare_action(
+        action_id, params,
+    )))
+}
+
+pub fn table_action(kind: p4::table_action::Type) -> Option<p4::TableAction> {
+    Some(p4::TableAction { r#type: Some(kind) })
+}
+
+pub fn insert(entity: Entity) -> p4::Update {
+    update(Type::Insert, entity)
+}
+
+pub fn modify(entity: Entity) -> p4::Update {
+    update(Type::Modify, entity)
+}
+
+pub fn delete(entity: Entity) -> p4::Update {
+    update(Type::Delete, entity)
 }
