@@ -42,7 +42,9 @@ impl Target {
             return Err(Status::invalid_argument("config is unset"));
         };
         // Loading takes milliseconds: neither here nor on the device's thread.
-        let verified = tokio::task::spawn_blocking(move || PipelineConfig::verify(config)).await;
+        let load = self.handle.load_options();
+        let verify = move || PipelineConfig::verify(config, &load);
+        let verified = tokio::task::spawn_blocking(verify).await;
         let verified = verified.map_err(|error| {
             Status::internal(format!("verifying the pipeline config failed: {error}"))
         })??;
