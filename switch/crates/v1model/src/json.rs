@@ -25,7 +25,7 @@ pub(crate) struct Document {
     pub errors: Vec<(String, u64)>,
     pub parsers: Vec<Parser>,
     #[serde(default)]
-    pub parse_vsets: Vec<Named>,
+    pub parse_vsets: Vec<ParseVset>,
     pub deparsers: Vec<Deparser>,
     #[serde(default)]
     pub meter_arrays: Vec<MeterArray>,
@@ -171,6 +171,14 @@ pub(crate) struct Transition {
     pub value: Option<String>,
     pub mask: Option<String>,
     pub next_state: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ParseVset {
+    pub name: String,
+    pub compressed_bitwidth: u64,
+    #[serde(default)]
+    pub max_size: Option<usize>,
 }
 
 #[derive(Debug, Deserialize)]

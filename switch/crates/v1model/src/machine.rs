@@ -319,6 +319,12 @@ pub(crate) fn run<T: Tracer>(
                     jump!(to);
                 }
             }
+            Op::JumpInSet { set, key, to, .. } => {
+                let key = usize::from(key);
+                if state.value_sets[usize::from(set)].contains(|word| slots.0[key + word]) {
+                    jump!(to);
+                }
+            }
             Op::Apply { table } => {
                 let table = usize::from(table);
                 let found = state.tables[table].lookup(slots.0, bytes);

@@ -233,6 +233,13 @@ pub(crate) enum Op {
         b: Slot,
         to: Pc,
     },
+    /// When the value set has the key in `words` slots from `key` on.
+    JumpInSet {
+        words: u8,
+        set: u16,
+        key: Slot,
+        to: Pc,
+    },
     /// Looks up a table, runs the action and goes on where the table says.
     Apply {
         table: u16,
@@ -517,6 +524,7 @@ impl Op {
                 visit(a, 1, Read);
                 visit(b, 1, Read);
             }
+            Op::JumpInSet { words, key, .. } => visit(key, u16::from(words), Read),
             Op::RegisterRead { d, index, .. } => {
                 visit(index, 1, Read);
                 visit(d, 1, Write);
@@ -700,7 +708,8 @@ impl Op {
             | Op::JumpEq { to, .. }
             | Op::JumpNe { to, .. }
             | Op::JumpLt { to, .. }
-            | Op::JumpLe { to, .. } => Some(to),
+            | Op::JumpLe { to, .. }
+            | Op::JumpInSet { to, .. } => Some(to),
             _ => None,
         }
     }

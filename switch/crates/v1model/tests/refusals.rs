@@ -49,10 +49,7 @@ fn an_unknown_operator() {
 
 #[test]
 fn whole_features() {
-    for (list, name) in [
-        ("parse_vsets", "parser value set"),
-        ("extern_instances", "extern instance"),
-    ] {
+    for (list, name) in [("extern_instances", "extern instance")] {
         let message = refused(|json| {
             json[list] = serde_json::json!([{"name": "the_thing", "source_info":
                 {"filename": "x.p4", "line": 3, "column": 4, "source_fragment": "thing"}}]);

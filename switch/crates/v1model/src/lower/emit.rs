@@ -215,7 +215,8 @@ impl Emitter {
                 | Op::JumpEq { to, .. }
                 | Op::JumpNe { to, .. }
                 | Op::JumpLt { to, .. }
-                | Op::JumpLe { to, .. } => *to = place(Label(*to)),
+                | Op::JumpLe { to, .. }
+                | Op::JumpInSet { to, .. } => *to = place(Label(*to)),
                 _ => {}
             }
         }

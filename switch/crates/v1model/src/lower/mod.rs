@@ -18,6 +18,7 @@ mod parser;
 mod profile;
 mod stack;
 mod tables;
+mod value_set;
 
 use crate::calculation::Calculation;
 use crate::code::{Code, Message};
@@ -122,7 +123,7 @@ fn lower_document(
             .collect(),
         meters: meter::meters(document)?,
         action_profiles: profile::profiles(document),
-        value_sets: Vec::new(),
+        value_sets: value_set::value_sets(document, &layout)?,
         digests: packet_ops::digest_schemas(document, &layout)?,
         messages: Vec::new(),
         calculations: Vec::new(),
@@ -212,7 +213,6 @@ fn refuse_unsupported(document: &Document) -> Result<(), LoadError> {
                 .at(json::position(&first.source_info)),
         ),
     };
-    refuse("parser value set", &document.parse_vsets)?;
     refuse("extern instance", &document.extern_instances)?;
     Ok(())
 }

@@ -46,7 +46,8 @@ fn target_mut(op: &mut Op) -> Option<&mut Pc> {
         | Op::JumpEq { to, .. }
         | Op::JumpNe { to, .. }
         | Op::JumpLt { to, .. }
-        | Op::JumpLe { to, .. } => Some(to),
+        | Op::JumpLe { to, .. }
+        | Op::JumpInSet { to, .. } => Some(to),
         _ => None,
     }
 }

@@ -15,9 +15,9 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// One part of a select key: where its value is.
-struct KeyPart {
-    slot: Slot,
-    width: u16,
+pub(super) struct KeyPart {
+    pub slot: Slot,
+    pub width: u16,
 }
 
 impl Lowering<'_> {
@@ -296,6 +296,7 @@ impl Lowering<'_> {
                     self.emitter.push(Op::Jump { to: to.0 });
                     return Ok(());
                 }
+                Some("parse_vset") => self.value_set_case(transition, &parts, to)?,
                 Some("hexstr") => {
                     let text = transition.value.as_deref().unwrap_or("");
                     let value = hex_bytes(text, bytes)?;
