@@ -81,6 +81,8 @@ pub struct Link {
     pub up: bool,
     /// How often that has changed.
     pub changes: u64,
+    /// Frames that were dropped in front of the device, by the kernel.
+    pub missed: u64,
 }
 
 #[derive(Debug)]
@@ -195,6 +197,7 @@ impl Device {
                 port,
                 up: true,
                 changes: 0,
+                missed: 0,
             },
             counters: PortCounters::default(),
             receive_line: self.receive_lines.add(),
@@ -215,6 +218,13 @@ impl Device {
             if let Some(pipeline) = &mut self.pipeline {
                 pipeline.set_port_up(port, up);
             }
+        }
+    }
+
+    /// The kernel has dropped so many frames of a port since the last call.
+    pub fn missed(&mut self, port: u16, frames: u64) {
+        if let Some(index) = self.index(port) {
+            self.ports[index as usize].link.missed += frames;
         }
     }
 

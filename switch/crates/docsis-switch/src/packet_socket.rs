@@ -112,6 +112,25 @@ impl PacketSocket {
         batch.receive(self.fd.as_raw_fd(), limit)
     }
 
+    /// Frames that the kernel dropped since the last call, because nobody had
+    /// taken those before them.
+    pub fn missed(&self) -> u64 {
+        let mut statistics = [0u32; 2];
+        let mut size = size_of_val(&statistics) as libc::socklen_t;
+        // SAFETY: a tpacket_stats is two u32, packets and drops; the kernel
+        // gets its size and sets both to 0.
+        let status = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                statistics.as_mut_ptr().cast(),
+                &raw mut size,
+            )
+        };
+        if status < 0 { 0 } else { statistics[1].into() }
+    }
+
     /// Sends one frame without waiting.
     ///
     /// # Errors

@@ -274,6 +274,13 @@ impl Ports {
         }
     }
 
+    /// Tells the device what the kernel dropped in front of it.
+    pub fn count_missed(&self, device: &mut Device) {
+        for port in &self.ports {
+            device.missed(port.number, port.socket.missed());
+        }
+    }
+
     /// Hands captured frames to the kernel, so that a reader sees them.
     pub fn flush_captures(&mut self) {
         for port in &mut self.ports {

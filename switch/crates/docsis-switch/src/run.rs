@@ -161,6 +161,7 @@ impl Shell {
             if poll.is_ready(waker_at) {
                 self.waker.reset();
                 self.obey(&mut poll);
+                self.ports.count_missed(&mut self.device);
                 while self.requests.run_one(&mut self.device, self.clock.now()) {
                     self.drain();
                 }
@@ -177,6 +178,7 @@ impl Shell {
         }
         self.ports.flush(&mut self.device);
         self.ports.flush_captures();
+        self.ports.count_missed(&mut self.device);
         self.report();
         info!("{lateness}; slack {} us", slack.ns() / 1000);
     }
@@ -198,6 +200,13 @@ impl Shell {
                     + port.receive_overflow.frames
                     + port.transmit_overflow.frames
                     + port.queue_overflow.frames,
+            );
+        }
+        for link in self.device.links().filter(|link| link.missed > 0) {
+            info!(
+                "device {id} port {}: {} frames were dropped by the kernel: they came faster than \
+                 the switch took them",
+                link.port, link.missed
             );
         }
         for (name, meaning, traffic) in self.device.counters().named() {

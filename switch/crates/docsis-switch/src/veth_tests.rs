@@ -138,3 +138,21 @@ fn offloads_are_seen() {
         assert!(on.contains(&"tso") && on.contains(&"tx"), "{on:?}");
     });
 }
+
+#[test]
+fn what_nobody_takes_is_counted() {
+    on_a_link(|| {
+        let (a, b) = (open("dsw-a"), open("dsw-b"));
+        assert_eq!(b.missed(), 0);
+        let mut batch = SendBatch::default();
+        let missed = (0..10_000).find_map(|_| {
+            while !batch.is_full() {
+                batch.push(&frame(9000, None, 1));
+            }
+            batch.flush(&a, |len, error| panic!("{len}: {error}"));
+            Some(b.missed()).filter(|&missed| missed > 0)
+        });
+        assert!(missed.is_some());
+        assert_eq!(b.missed(), 0, "counted once");
+    });
+}

@@ -219,6 +219,14 @@ const QUEUE: [(&str, &str); 6] = [
 fn port_counters(state: &PortState, link: Link) -> switch::PortCounters {
     let counters = [
         ("received", "From the wire.", state.received),
+        (
+            "missed",
+            "Dropped by the kernel: came faster than the switch took them; bytes are not known.",
+            Traffic {
+                frames: link.missed,
+                bytes: 0,
+            },
+        ),
         ("sent", "To the wire.", state.sent),
         (
             "receive_overflow",
