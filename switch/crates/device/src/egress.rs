@@ -7,6 +7,7 @@ use crate::handle::Event;
 use crate::output::Output;
 use crate::paths::make_clone;
 use traffic_manager::Commit;
+use v1model::trace::{DropReason, TraceEvent};
 use v1model::{EgressFate, EgressMetadata, InstanceType};
 
 /// Time between two looks for idle entries where looking found none, nanoseconds.
@@ -173,7 +174,7 @@ impl Device {
                     if let Some(mut back) = self.tm.withdraw() {
                         self.counters.recirculated.count(self.out.len());
                         back.packet.recirculate(&mut self.out);
-                        self.return_to_ingress(back.packet);
+                        self.return_to_ingress(now, back.packet);
                     }
                     self.enqueue_clones(now, copy);
                     return true;
@@ -182,14 +183,19 @@ impl Device {
         }
         match self.tm.commit(self.out.len()) {
             Some(Commit::Sent(sent)) => {
+                let number = sent.packet.trace_number();
                 recycle(&mut self.packets, sent.packet);
-                self.leave(now, offer.queue.port, offer.paced, output);
+                self.leave(now, offer.queue.port, offer.paced, number, output);
             }
             Some(Commit::Held(queued)) => {
                 queued.done = true;
                 std::mem::swap(&mut self.out, queued.packet.buffer());
             }
-            Some(Commit::TooLong(dropped)) => recycle(&mut self.packets, dropped.packet),
+            Some(Commit::TooLong(dropped)) => {
+                let number = dropped.packet.trace_number();
+                recycle(&mut self.packets, dropped.packet);
+                self.trace_drop(now, number, DropReason::TooLong);
+            }
             None => {}
         }
         self.enqueue_clones(now, copy);
@@ -204,18 +210,26 @@ impl Device {
         }
     }
 
-    /// The frame in `out` starts on the link from a port.
-    fn leave(&mut self, now: u64, port: u16, paced: bool, output: &mut impl Output) {
+    /// The frame in `out` starts on the link from a port. `number` is the
+    /// packet's in the trace.
+    fn leave(&mut self, now: u64, port: u16, paced: bool, number: u64, output: &mut impl Output) {
+        let length = self.out.len();
         let Some(index) = self.index(port) else {
             // The bmv2 model has queues for ports that do not exist.
-            self.counters.no_such_port.count(self.out.len());
+            self.counters.no_such_port.count(length);
+            self.trace_drop(now, number, DropReason::NoSuchPort { port });
             return;
         };
         let line = self.ports[index as usize].transmit_line;
         if self.transmit_lines.is_wire(line) {
             let out = std::mem::take(&mut self.out);
-            self.send(now, index, port, &out, paced, output);
+            let taken = self.send(now, index, port, &out, paced, output);
             self.out = out;
+            if taken {
+                self.trace(now, number, &TraceEvent::Sent { port, length });
+            } else {
+                self.trace_drop(now, number, DropReason::PacketIn);
+            }
         } else if self.transmit_lines.has_room(line, self.out.len()) {
             let spare = self.buffers.pop().unwrap_or_default();
             let frame = std::mem::replace(&mut self.out, spare);
@@ -226,12 +240,15 @@ impl Device {
                 frame,
             };
             self.transmit_lines.push(now, line, len, in_flight);
+            self.trace(now, number, &TraceEvent::Sent { port, length });
         } else {
             let counters = &mut self.ports[index as usize].counters;
-            counters.transmit_overflow.count(self.out.len());
+            counters.transmit_overflow.count(length);
+            self.trace_drop(now, number, DropReason::LineFull { port });
         }
     }
 
+    /// False: the controller did not take it.
     fn send(
         &mut self,
         now: u64,
@@ -240,15 +257,16 @@ impl Device {
         frame: &[u8],
         paced: bool,
         output: &mut impl Output,
-    ) {
+    ) -> bool {
         if self.config.cpu_port == Some(port) {
             if !output.packet_in(now, frame) {
                 self.counters.packet_in_dropped.count(frame.len());
-                return;
+                return false;
             }
         } else {
             output.transmit(now, port, frame, paced);
         }
         self.ports[index as usize].counters.sent.count(frame.len());
+        true
     }
 }

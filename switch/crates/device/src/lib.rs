@@ -14,6 +14,7 @@ mod egress;
 pub mod handle;
 mod output;
 mod paths;
+mod trace;
 
 pub use counters::DeviceCounters;
 pub use device::{Device, DeviceConfig, Link, TrafficManagerState};

@@ -8,7 +8,9 @@
 
 use crate::counters::DeviceCounters;
 use crate::device::{Device, InFlight, Queued, recycle};
-use traffic_manager::{Destination, Place, Slot, Traffic};
+use crate::trace::copy_kind;
+use traffic_manager::{Destination, ModelKind, Place, Slot, Traffic};
+use v1model::trace::{DropReason, TraceEvent};
 use v1model::{Fate, IngressOutcome, InstanceType, Packet, Pipeline, Replica};
 
 /// How often a packet may be resubmitted, recirculated or cloned at egress, and
@@ -112,15 +114,23 @@ impl Device {
                     self.replicas.extend_from_slice(replicas);
                 }
                 let len = packet.received().len();
+                let number = packet.trace_number();
                 match self.replicas.len() {
-                    0 => self.counters.no_replicas.count(len),
-                    n => count_copies(&mut self.counters.multicast_copies, n - 1, len),
+                    0 => {
+                        self.counters.no_replicas.count(len);
+                        self.trace_drop(now, number, DropReason::NoReplicas { group });
+                    }
+                    n => {
+                        count_copies(&mut self.counters.multicast_copies, n - 1, len);
+                        let copies = n;
+                        self.trace(now, number, &TraceEvent::Replicated { group, copies });
+                    }
                 }
                 self.replicate(now, packet, InstanceType::Replication);
             }
             Fate::Resubmit => {
                 self.counters.resubmitted.count(packet.received().len());
-                self.return_to_ingress(packet);
+                self.return_to_ingress(now, packet);
             }
             Fate::Drop => {
                 self.counters.ingress_dropped.count(packet.received().len());
@@ -157,13 +167,15 @@ impl Device {
     }
 
     /// A resubmitted or recirculated packet, to wait for its next pass.
-    pub(crate) fn return_to_ingress(&mut self, packet: Packet) {
+    pub(crate) fn return_to_ingress(&mut self, now: u64, packet: Packet) {
         let len = packet.received().len();
         if packet.passes() >= MOST_PASSES {
             self.counters.too_many_passes.count(len);
+            self.trace_drop(now, packet.trace_number(), DropReason::TooManyPasses);
             recycle(&mut self.packets, packet);
         } else if self.again.len() >= AGAIN {
             self.counters.ingress_queue_full.count(len);
+            self.trace_drop(now, packet.trace_number(), DropReason::IngressQueueFull);
             recycle(&mut self.packets, packet);
         } else {
             self.again.push_back(packet);
@@ -171,7 +183,8 @@ impl Device {
     }
 
     /// The packet goes to each of `self.replicas`.
-    pub(crate) fn replicate(&mut self, now: u64, packet: Packet, instance_type: InstanceType) {
+    pub(crate) fn replicate(&mut self, now: u64, mut packet: Packet, instance_type: InstanceType) {
+        let number = packet.trace_number();
         let Some(last) = self.replicas.len().checked_sub(1) else {
             recycle(&mut self.packets, packet);
             return;
@@ -179,7 +192,12 @@ impl Device {
         for n in 0..last {
             let mut copy = self.packets.pop().unwrap_or_default();
             copy.copy_from(&packet);
+            self.trace_copy(number, instance_type, &mut copy);
             self.enqueue_replica(now, self.replicas[n], copy, instance_type);
+        }
+        // A multicast packet ends where its replicas begin; a clone goes on.
+        if instance_type == InstanceType::Replication {
+            self.trace_copy(number, instance_type, &mut packet);
         }
         self.enqueue_replica(now, self.replicas[last], packet, instance_type);
     }
@@ -201,7 +219,8 @@ impl Device {
     }
 
     /// The queue for a packet; without one it is counted as dropped.
-    fn find_queue(&mut self, to: Destination, len: usize) -> Option<Slot> {
+    fn find_queue(&mut self, now: u64, to: Destination, len: usize, number: u64) -> Option<Slot> {
+        let port = to.port;
         match self.tm.place(to) {
             Place::Queue(slot) => Some(slot),
             Place::OwnQueue(slot) => {
@@ -210,10 +229,13 @@ impl Device {
             }
             Place::NoPort => {
                 self.counters.no_such_port.count(len);
+                self.trace_drop(now, number, DropReason::NoSuchPort { port });
                 None
             }
             Place::NoPriority => {
                 self.counters.no_such_priority.count(len);
+                let priority = to.priority;
+                self.trace_drop(now, number, DropReason::NoSuchPriority { port, priority });
                 None
             }
         }
@@ -229,7 +251,8 @@ impl Device {
             queue_id: pipeline.queue_id(&queued.packet),
             priority: pipeline.priority(&queued.packet),
         };
-        let Some(slot) = self.find_queue(to, len) else {
+        let number = queued.packet.trace_number();
+        let Some(slot) = self.find_queue(now, to, len, number) else {
             recycle(&mut self.packets, queued.packet);
             return;
         };
@@ -237,8 +260,19 @@ impl Device {
         if let Some(pipeline) = &self.pipeline {
             pipeline.mark_enqueued(now, depth, &mut queued.packet);
         }
-        if let Err(refused) = self.tm.enqueue(now, slot, len, queued) {
-            recycle(&mut self.packets, refused.packet);
+        let queue = match self.tm.kind() {
+            ModelKind::Docsis => to.queue_id,
+            ModelKind::Bmv2 { .. } => u32::from(to.priority),
+        };
+        match self.tm.enqueue(now, slot, len, queued) {
+            Ok(()) => {
+                let queued = TraceEvent::Queued { port, queue, depth };
+                self.trace(now, number, &queued);
+            }
+            Err(refused) => {
+                self.trace_drop(now, number, DropReason::QueueFull { port, queue });
+                recycle(&mut self.packets, refused.packet);
+            }
         }
     }
 }
@@ -270,6 +304,7 @@ pub(crate) fn make_clone(
         count_copies(&mut counters.ingress_clones, copies, len);
         let mut copy = packets.pop().unwrap_or_default();
         pipeline.clone_ingress(packet, bytes, &mut copy);
+        pipeline.trace_copy(packet.trace_number(), copy_kind(instance_type), &mut copy);
         return Some(copy);
     }
     count_copies(&mut counters.egress_clones, copies, len);
@@ -279,6 +314,7 @@ pub(crate) fn make_clone(
     }
     let mut copy = packets.pop().unwrap_or_default();
     pipeline.clone_egress(packet, bytes, &mut copy);
+    pipeline.trace_copy(packet.trace_number(), copy_kind(instance_type), &mut copy);
     Some(copy)
 }
 

@@ -13,6 +13,7 @@ mod connections;
 mod device_config;
 mod entry;
 mod failure;
+pub mod in_process;
 mod notes;
 mod op;
 mod options;

@@ -23,7 +23,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1);
 
 /// A stream's state; its device and role are known after the first arbitration.
-struct Session {
+pub struct Session {
     id: ClientId,
     link: ClientLink,
     place: Option<(Arc<Target>, String)>,
@@ -37,11 +37,7 @@ pub async fn serve(
     mut shutdown: watch::Receiver<bool>,
     _place: OwnedSemaphorePermit,
 ) {
-    let mut session = Session {
-        id: ClientId(NEXT_CLIENT.fetch_add(1, Ordering::Relaxed)),
-        link: link.clone(),
-        place: None,
-    };
+    let mut session = Session::new(link.clone());
     let status = loop {
         tokio::select! {
             () = link.closed() => break None,
@@ -78,7 +74,20 @@ async fn ended(shutdown: &mut watch::Receiver<bool>) {
 }
 
 impl Session {
-    async fn receive(
+    /// A client's that has not said anything yet.
+    pub fn new(link: ClientLink) -> Self {
+        Session {
+            id: ClientId(NEXT_CLIENT.fetch_add(1, Ordering::Relaxed)),
+            link,
+            place: None,
+        }
+    }
+
+    /// A message of the client.
+    ///
+    /// # Errors
+    /// What ends the stream.
+    pub async fn receive(
         &mut self,
         targets: &Targets,
         message: p4::StreamMessageRequest,

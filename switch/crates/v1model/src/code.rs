@@ -43,8 +43,9 @@ pub(crate) struct Code {
     /// Clones, digests, resubmit, recirculate, truncate.
     pub paths: PathCode,
     /// What the marks in `ops` stand for.
-    #[allow(dead_code)] // Read by the tracer to come.
     pub places: Vec<Place>,
+    /// The program's errors with their numbers.
+    pub error_names: Vec<(String, u64)>,
 }
 
 /// How a header is extracted and emitted.

@@ -320,6 +320,12 @@ fn build(
                 header_type.name
             )));
         }
+        if width == 0 && !var {
+            return Err(LoadError::new(format!(
+                "field {name} of header type {} has 0 bits, which is not supported",
+                header_type.name
+            )));
+        }
         bits += u32::from(width);
         fields.push(Field {
             name: name.to_owned(),

@@ -30,7 +30,7 @@ mod schema;
 mod stack;
 mod state;
 mod table;
-mod trace;
+pub mod trace;
 mod value_set;
 mod wide;
 mod wire;

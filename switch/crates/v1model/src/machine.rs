@@ -105,10 +105,10 @@ pub(crate) fn run<T: Tracer>(
     }
     // Goes on with the action that a table's lookup found.
     macro_rules! run_action {
-        ($table:expr, $found:expr) => {{
+        ($table:expr, $found:expr, $entry:expr) => {{
             let (table, found) = ($table, $found);
             if T::ENABLED {
-                tracer.applied(table, found.hit, found.action, found.args, slots.0);
+                tracer.applied(table, $entry.as_ref(), found.action, found.args, slots.0);
             }
             let action = usize::from(found.action);
             let lowered = &code.tables[table];
@@ -327,17 +327,27 @@ pub(crate) fn run<T: Tracer>(
             }
             Op::Apply { table } => {
                 let table = usize::from(table);
+                let entry = if T::ENABLED {
+                    state.tables[table].matched(slots.0)
+                } else {
+                    None
+                };
                 let found = state.tables[table].lookup(slots.0, bytes);
-                run_action!(table, found);
+                run_action!(table, found, entry);
             }
             Op::ApplyWith { table } => {
                 let table = usize::from(table);
+                let entry = if T::ENABLED {
+                    state.tables[table].matched(slots.0)
+                } else {
+                    None
+                };
                 let frame = Frame {
                     bytes: &packet.frame,
                     payload: packet.payload..packet.len,
                 };
                 let found = lookup_with(code, state, slots.0, frame, table, bytes);
-                run_action!(table, found);
+                run_action!(table, found, entry);
             }
             Op::Mark { place } => {
                 if T::ENABLED {
@@ -345,6 +355,9 @@ pub(crate) fn run<T: Tracer>(
                 }
             }
             Op::Return => {
+                if T::ENABLED {
+                    tracer.returned();
+                }
                 jump!(return_to);
             }
             Op::End => return Outcome::Done,

@@ -26,6 +26,8 @@ pub struct Packet {
     pub(crate) passes: u16,
     /// `frame` is what egress made of it.
     pub(crate) recirculated: bool,
+    /// Its number in the trace; 0 when it is not traced.
+    pub(crate) trace: u64,
 }
 
 impl Packet {
@@ -71,6 +73,13 @@ impl Packet {
         self.frame.resize(self.len + PADDING, 0);
     }
 
+    /// The packet's number in the trace; 0 when it is not traced. See
+    /// [`Pipeline::trace`](crate::Pipeline::trace).
+    #[inline]
+    pub fn trace_number(&self) -> u64 {
+        self.trace
+    }
+
     /// Makes this a copy of `other`, reusing this packet's buffers. Multicast.
     pub fn copy_from(&mut self, other: &Packet) {
         self.phv.clone_from(&other.phv);
@@ -81,6 +90,7 @@ impl Packet {
         self.port = other.port;
         self.passes = other.passes;
         self.recirculated = other.recirculated;
+        self.trace = other.trace;
     }
 
     /// Gets ready for a program, with the frame in the buffer.

@@ -39,7 +39,10 @@ impl Pipeline {
         packet: &mut Packet,
     ) -> IngressOutcome {
         self.receive(now_ns, port, packet);
-        self.run_ingress(packet, &mut Off)
+        if self.trace.is_on() {
+            self.begin_trace(now_ns, port, packet);
+        }
+        self.ingress_of(packet)
     }
 
     /// Runs ingress for a packet that was resubmitted ([`Fate::Resubmit`]) or
@@ -50,7 +53,16 @@ impl Pipeline {
             return IngressOutcome::only(Fate::Drop);
         }
         self.return_to_ingress(packet);
-        self.run_ingress(packet, &mut Off)
+        self.ingress_of(packet)
+    }
+
+    #[inline]
+    fn ingress_of(&mut self, packet: &mut Packet) -> IngressOutcome {
+        if packet.trace == 0 {
+            self.run_ingress(packet, &mut Off)
+        } else {
+            self.traced_ingress(packet)
+        }
     }
 
     /// Gets a received frame ready for the parser.
@@ -60,6 +72,7 @@ impl Pipeline {
         packet.reset(program);
         packet.port = port;
         packet.passes = 0;
+        packet.trace = 0;
         let standard = &program.code.standard;
         let bytes = packet.len as u64;
         let phv = packet.phv.as_mut_slice();
@@ -111,10 +124,17 @@ impl Pipeline {
         let code = program.code_for::<T>();
         let state = &mut self.state;
         let bytes = packet.len as u64;
+        if T::ENABLED {
+            tracer.pass("parser");
+        }
         let parsed = machine::run(program, state, code.parser, packet, bytes, tracer);
-        if parsed == Outcome::Failed
-            || machine::run(program, state, code.ingress, packet, bytes, tracer) == Outcome::Failed
-        {
+        if parsed == Outcome::Failed {
+            return IngressOutcome::only(Fate::Drop);
+        }
+        if T::ENABLED {
+            tracer.pass("ingress");
+        }
+        if machine::run(program, state, code.ingress, packet, bytes, tracer) == Outcome::Failed {
             return IngressOutcome::only(Fate::Drop);
         }
         let slots = &code.paths.slots;
@@ -158,7 +178,11 @@ impl Pipeline {
         packet: &mut Packet,
         out: &mut Vec<u8>,
     ) -> EgressOutcome {
-        self.run_egress(now_ns, metadata, packet, out, &mut Off)
+        if packet.trace == 0 {
+            self.run_egress(now_ns, metadata, packet, out, &mut Off)
+        } else {
+            self.traced_egress(now_ns, metadata, packet, out)
+        }
     }
 
     pub(crate) fn run_egress<T: Tracer>(
@@ -205,6 +229,9 @@ impl Pipeline {
         let bytes = packet.len as u64;
         let state = &mut self.state;
         state.now_ns = now_ns;
+        if T::ENABLED {
+            tracer.pass("egress");
+        }
         if machine::run(program, state, code.egress, packet, bytes, tracer) == Outcome::Failed {
             return DROPPED;
         }

@@ -6,6 +6,7 @@ use crate::packet::Packet;
 use crate::pre::{CloneSessions, MulticastGroups};
 use crate::program::Program;
 use crate::state::{Log, LogSink, State};
+use crate::trace::Tracing;
 use crate::wire;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub struct Pipeline {
     pub(crate) state: State,
     multicast: MulticastGroups,
     clone_sessions: CloneSessions,
+    pub(crate) trace: Tracing,
 }
 
 impl Pipeline {
@@ -28,6 +30,7 @@ impl Pipeline {
             state,
             multicast: MulticastGroups::default(),
             clone_sessions: CloneSessions::default(),
+            trace: Tracing::default(),
         }
     }
 

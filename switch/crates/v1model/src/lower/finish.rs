@@ -184,6 +184,7 @@ impl Lowering<'_> {
             queue_id,
             paths,
             places,
+            error_names: document.errors.clone(),
         };
         Ok(Lowered {
             code,

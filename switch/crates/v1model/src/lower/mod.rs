@@ -10,6 +10,7 @@ pub(crate) mod expr;
 mod finish;
 mod generate;
 mod header_ref;
+mod limits;
 mod marks;
 mod meter;
 mod optimise;
@@ -85,6 +86,7 @@ pub(crate) fn lower(text: &[u8], options: &LoadOptions) -> Result<(Lowered, Code
         .map_err(|e| LoadError::new(format!("this is not the BMv2 JSON of a P4 program: {e}")))?;
     refuse_unsupported(&document)?;
     let lowered = lower_document(&document, options, Purpose::Speed)?;
+    limits::check(&lowered)?;
     let traced = lower_document(&document, options, Purpose::Trace)?.code;
     // Packets go from one to the other when tracing is switched on or off.
     if traced.template != lowered.code.template {

@@ -52,7 +52,6 @@ impl Lowering<'_> {
             let position = json::position(&state.source_info);
             self.emitter.mark(|| Place::State {
                 name: state.name.clone(),
-                position: position.clone(),
             });
             for op in &state.parser_ops {
                 let at = json::position(&op.source_info).or_else(|| position.clone());

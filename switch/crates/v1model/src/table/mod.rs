@@ -129,6 +129,13 @@ impl Table {
         }
     }
 
+    /// The entry that [`Table::lookup`] would find, for a trace.
+    pub fn matched(&mut self, phv: &[u64]) -> Option<EntryKey> {
+        let entry = self.index.find(phv)?;
+        let cold = self.cold.get(entry as usize)?.as_ref()?;
+        Some(cold.key.clone())
+    }
+
     #[inline(always)]
     fn count(&mut self, entry: u32, bytes: u64) {
         if self.is_counted {

@@ -18,10 +18,7 @@ pub(crate) struct Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A parser state begins.
-    State {
-        name: String,
-        position: Option<SourcePosition>,
-    },
+    State { name: String },
     /// The parser accepts.
     Accept,
     /// The parser is about to select by these values.

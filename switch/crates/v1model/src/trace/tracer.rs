@@ -7,16 +7,32 @@
 //! where states, actions, statements and conditions begin, and not optimised,
 //! so that nothing a mark stands for is merged or moved.
 
+use crate::schema::EntryKey;
+
 /// Follows one run of the machine.
 pub(crate) trait Tracer {
     /// Whether anything is to be told; calls are behind `if T::ENABLED`.
     const ENABLED: bool;
 
+    /// The parser, ingress or egress begins.
+    fn pass(&mut self, name: &'static str);
+
     /// `Op::Mark` was reached.
     fn mark(&mut self, place: u32, phv: &[u64]);
 
-    /// A table was looked up. `action`: index into the table's actions.
-    fn applied(&mut self, table: usize, hit: bool, action: u16, args: &[u64], phv: &[u64]);
+    /// A table was looked up and gave this entry, or its default entry, with
+    /// this action (index into the table's actions).
+    fn applied(
+        &mut self,
+        table: usize,
+        entry: Option<&EntryKey>,
+        action: u16,
+        args: &[u64],
+        phv: &[u64],
+    );
+
+    /// The action of a table is at its end.
+    fn returned(&mut self);
 
     /// The parser stops with this error.
     fn parser_error(&mut self, error: u64);
@@ -34,9 +50,13 @@ pub(crate) struct Off;
 impl Tracer for Off {
     const ENABLED: bool = false;
 
+    fn pass(&mut self, _: &'static str) {}
+
     fn mark(&mut self, _: u32, _: &[u64]) {}
 
-    fn applied(&mut self, _: usize, _: bool, _: u16, _: &[u64], _: &[u64]) {}
+    fn applied(&mut self, _: usize, _: Option<&EntryKey>, _: u16, _: &[u64], _: &[u64]) {}
+
+    fn returned(&mut self) {}
 
     fn parser_error(&mut self, _: u64) {}
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the pipeline's trace is told about packets outside the pipeline.
+
+use crate::device::Device;
+use v1model::trace::{CopyKind, DropReason, TraceEvent};
+use v1model::{InstanceType, Packet};
+
+impl Device {
+    /// Something happened to a packet. Nothing but a comparison when it is not traced.
+    #[inline]
+    pub(crate) fn trace(&mut self, now: u64, packet: u64, event: &TraceEvent<'_>) {
+        if packet != 0
+            && let Some(pipeline) = &mut self.pipeline
+        {
+            pipeline.trace(now, packet, event);
+        }
+    }
+
+    /// A packet is dropped.
+    #[inline]
+    pub(crate) fn trace_drop(&mut self, now: u64, packet: u64, reason: DropReason<'_>) {
+        self.trace(now, packet, &TraceEvent::Dropped(reason));
+    }
+
+    /// A copy of a packet was made.
+    #[inline]
+    pub(crate) fn trace_copy(&mut self, of: u64, kind: InstanceType, copy: &mut Packet) {
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.trace_copy(of, copy_kind(kind), copy);
+        }
+    }
+}
+
+pub(crate) fn copy_kind(instance_type: InstanceType) -> CopyKind {
+    match instance_type {
+        InstanceType::IngressClone => CopyKind::IngressClone,
+        InstanceType::EgressClone => CopyKind::EgressClone,
+        _ => CopyKind::Replica,
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the fuzzer calls with random bytes: each function must return, in
+//! bounded time and memory, whatever it is given.
+//!
+//! `switch/fuzz` has a fuzz target for each of them; `tests/inputs.rs` calls
+//! them with the seeds and with everything that the fuzzer found once.
+
+mod bytes;
+mod json;
+mod mutate;
+mod p4runtime;
+mod packets;
+mod programs;
+
+pub use json::json;
+pub use p4runtime::p4runtime;
+pub use packets::packets;
+pub use programs::PROGRAMS;
+
+/// A fuzz target: its name, which is also that of its folders of inputs, and
+/// the function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: [Target; 3] = [
+    ("packets", packets),
+    ("json", json),
+    ("p4runtime", p4runtime),
+];

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The programs that the fuzzer runs or damages.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use v1model::Program;
+
+/// Compiled programs, by their paths from `switch/`. Inputs choose by position:
+/// append only.
+pub const PROGRAMS: [&str; 5] = [
+    "../p4src/build/cm.json",
+    "crates/v1model/tests/programs/features.json",
+    "crates/v1model/tests/programs/expressions.json",
+    "crates/v1model/tests/programs/tables.json",
+    "../p4src/build/cmts.json",
+];
+
+fn path(program: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(program)
+}
+
+/// A program's JSON. Panics when it is not there: that is no input's fault.
+pub fn text(at: usize) -> &'static [u8] {
+    static TEXTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let texts = TEXTS.get_or_init(|| {
+        let read = |program: &&str| {
+            std::fs::read(path(program)).unwrap_or_else(|e| panic!("{program}: {e}"))
+        };
+        PROGRAMS.iter().map(read).collect()
+    });
+    &texts[at % texts.len()]
+}
+
+/// A loaded program.
+pub fn program(at: usize) -> Arc<Program> {
+    static LOADED: OnceLock<Vec<Arc<Program>>> = OnceLock::new();
+    let loaded = LOADED.get_or_init(|| {
+        let load = |at: usize| {
+            let program = Program::load(text(at));
+            Arc::new(program.unwrap_or_else(|e| panic!("{}: {e}", PROGRAMS[at])))
+        };
+        (0..PROGRAMS.len()).map(load).collect()
+    });
+    Arc::clone(&loaded[at % loaded.len()])
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a program may ask for. A damaged or hostile program must not take the
+//! machine's memory: it is refused before anything is allocated for it.
+
+use super::Lowered;
+use crate::error::LoadError;
+
+/// Most memory for all arrays of a program, in bytes.
+const ARRAYS: u128 = 1 << 30;
+/// Most entries that a table may promise to take: as many as can be numbered.
+const ENTRIES: usize = 1 << 31;
+
+/// # Errors
+/// A sentence that names the object and its size.
+pub(super) fn check(lowered: &Lowered) -> Result<(), LoadError> {
+    let registers = lowered.registers.iter().map(|r| {
+        let cell = 8 * u128::from(r.width.div_ceil(64)).max(1);
+        ("register array", &r.name, r.size, cell)
+    });
+    let counters = lowered
+        .counters
+        .iter()
+        .map(|c| ("counter array", &c.name, c.size, 16));
+    let meters = lowered
+        .meters
+        .iter()
+        .map(|m| ("meter array", &m.name, m.size, 128));
+    let mut total = 0u128;
+    for (kind, name, size, cell) in registers.chain(counters).chain(meters) {
+        total += size as u128 * cell;
+        if total > ARRAYS {
+            return Err(LoadError::new(format!(
+                "{kind} {name} has the size {size}, and all arrays together may take {} MiB",
+                ARRAYS >> 20
+            )));
+        }
+    }
+    for table in &lowered.tables {
+        if table.size > ENTRIES {
+            return Err(LoadError::new(format!(
+                "table {} has the max_size {}, and at most {ENTRIES} entries are supported",
+                table.name, table.size
+            )));
+        }
+    }
+    Ok(())
+}
