@@ -20,6 +20,9 @@ pub fn missing() -> Option<&'static str> {
     [COMPILER, SWITCH].into_iter().find(|name| !there(name))
 }
 
+/// BMv2 reads files at once, and its queues hold 64 packets.
+pub const MOST_FRAMES: usize = 60;
+
 /// Compiles; the JSON lies beside the source.
 pub fn compile(source: &Path) -> PathBuf {
     let json = source.with_extension("json");
@@ -96,7 +99,8 @@ fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
         file.extend_from_slice(&word.to_le_bytes());
     }
     for (n, frame) in frames.iter().enumerate() {
-        for word in [0, n as u32, frame.len() as u32, frame.len() as u32] {
+        let length = frame.len() as u32;
+        for word in [0, n as u32, length, length] {
             file.extend_from_slice(&word.to_le_bytes());
         }
         file.extend_from_slice(frame);

@@ -3,11 +3,12 @@
 //! expressions go out in a header in front.
 
 use crate::Case;
+use crate::bmv2::MOST_FRAMES;
 use crate::random::Random;
 use std::fmt::Write;
 
 const RESULTS: usize = 12;
-const FRAMES: usize = 48;
+const FRAMES: usize = MOST_FRAMES;
 const DEPTH: u32 = 4;
 
 struct Generator<'a> {

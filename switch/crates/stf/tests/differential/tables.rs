@@ -3,13 +3,14 @@
 //! the number of the entry that it found.
 
 use crate::Case;
+use crate::bmv2::MOST_FRAMES;
 use crate::expressions::{header, program};
 use crate::random::Random;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const TABLES: usize = 6;
-const FRAMES: usize = 160;
+const TABLES: usize = 12;
+const FRAMES: usize = MOST_FRAMES;
 const MISS: u32 = 0xffff;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -97,10 +98,13 @@ fn keys(random: &mut Random, fields: &[Field]) -> Vec<(usize, Kind)> {
     for _ in 0..random.within(1, 3) {
         let at = free.remove(random.below(free.len() as u64) as usize);
         let mut kind = *random.pick(allowed);
-        // One prefix at most; p4c takes no longer ones than a word.
+        let width = fields[at].width;
+        let wide = width > 64 && matches!(kind, Kind::Lpm | Kind::Range);
+        // One prefix at most. p4c takes no longer ones than a word, and BMv2
+        // counts a prefix from the first bit of the first byte, which is not
+        // the field's where the field is not of whole bytes.
         let prefixed = keys.iter().any(|(_, kind)| *kind == Kind::Lpm);
-        let wide = fields[at].width > 64 && matches!(kind, Kind::Lpm | Kind::Range);
-        if wide || kind == Kind::Lpm && prefixed {
+        if wide || kind == Kind::Lpm && (prefixed || width % 8 != 0) {
             kind = Kind::Exact;
         }
         keys.push((at, kind));
