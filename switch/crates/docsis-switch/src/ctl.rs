@@ -76,11 +76,11 @@ async fn ask(args: &CtlArgs) -> Result<String, String> {
                 device_id: *device_id,
             };
             let answer = client.get_counters(request).await.map_err(said)?;
-            let devices = answer.into_inner().devices;
+            let counted = answer.into_inner();
             Ok(if args.json {
-                pretty(&json!({"devices": devices.iter().map(device_json).collect::<Vec<_>>()}))
+                pretty(&counted_json(&counted))
             } else {
-                counters_table(&devices, *all)
+                counters_table(&counted, *all)
             })
         }
         Ctl::LogLevel { level } => {
@@ -124,6 +124,15 @@ fn counters_json(counters: &[switch::Counter]) -> Value {
     Value::Object(entries.collect())
 }
 
+fn counted_json(counted: &switch::GetCountersResponse) -> Value {
+    let server = counted.server.iter();
+    let server = server.map(|counter| (counter.name.clone(), json!(counter.count)));
+    json!({
+        "devices": counted.devices.iter().map(device_json).collect::<Vec<_>>(),
+        "server": Value::Object(server.collect()),
+    })
+}
+
 fn device_json(device: &switch::DeviceCounters) -> Value {
     let ports = device.ports.iter().map(|port| {
         json!({
@@ -162,13 +171,16 @@ fn rows(counters: &[switch::Counter], all: bool) -> String {
     text
 }
 
-fn counters_table(devices: &[switch::DeviceCounters], all: bool) -> String {
+fn counters_table(counted: &switch::GetCountersResponse, all: bool) -> String {
     let mut text = String::new();
+    for counter in counted.server.iter().filter(|c| all || c.count > 0) {
+        text += &format!("{}: {}  {}\n", counter.name, counter.count, counter.meaning);
+    }
     let header = format!(
         "    {:<20} {:>14} {:>18}  meaning\n",
         "counter", "frames", "bytes"
     );
-    for device in devices {
+    for device in &counted.devices {
         text += &format!("device {}\n{header}", device.device_id);
         text += &rows(&device.counters, all);
         for port in &device.ports {

@@ -45,6 +45,7 @@ fn a_process_may_have_several_devices() {
     let counters = switch.ctl_json(&["counters", "--device-id", "7"]);
     assert_eq!(counters["devices"].as_array().unwrap().len(), 1);
     assert!(counters["devices"][0]["counters"]["too_long"].is_object());
+    assert_eq!(counters["server"]["lost_messages"], 0);
     let table = switch.ctl(&["counters", "--all"]);
     assert!(
         table.contains("device 7") && table.contains("send_failed"),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -102,6 +103,7 @@ pub struct Server {
     builder: tonic::transport::Server,
     limits: Limits,
     process: Option<Arc<dyn Process>>,
+    lost: Arc<AtomicU64>,
     listener: TcpListener,
     address: SocketAddr,
     targets: Targets,
@@ -164,6 +166,7 @@ impl Server {
             builder,
             limits,
             process: options.process.clone(),
+            lost: Arc::clone(&options.lost_messages),
             listener,
             address,
             targets: Targets(targets),
@@ -198,6 +201,7 @@ impl Server {
             SwitchServer::new(SwitchService {
                 targets: Arc::clone(&targets),
                 process,
+                lost: self.lost,
             })
         });
         let service = Service {

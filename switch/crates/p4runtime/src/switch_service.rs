@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use device::{Device, Link, ModelKind, PortState, Traffic};
 use tonic::{Request, Response, Status};
@@ -33,6 +34,8 @@ pub trait Process: fmt::Debug + Send + Sync {
 pub struct SwitchService {
     pub targets: Arc<Targets>,
     pub process: Arc<dyn Process>,
+    /// Messages that slow clients lost.
+    pub lost: Arc<AtomicU64>,
 }
 
 #[tonic::async_trait]
@@ -91,7 +94,18 @@ impl Switch for SwitchService {
             }
             devices.push(counted);
         }
-        Ok(Response::new(switch::GetCountersResponse { devices }))
+        let server = vec![switch::ServerCounter {
+            name: "lost_messages".into(),
+            meaning:
+                "Packet-ins, digests and idle timeouts that clients lost because they did not \
+                      keep up."
+                    .into(),
+            count: self.lost.load(Ordering::Relaxed),
+        }];
+        Ok(Response::new(switch::GetCountersResponse {
+            devices,
+            server,
+        }))
     }
 
     async fn get_log_level(
