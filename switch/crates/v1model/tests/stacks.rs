@@ -104,6 +104,13 @@ fn an_index_may_be_known_only_with_the_packet() {
 }
 
 #[test]
+fn a_key_may_be_an_element_with_an_index() {
+    let labels = [label(0x7f, 0), label(2, 0), label(0x7f, 1), 9];
+    let equal = |index: u8| run(&[[0, index].as_slice(), &labels].concat()).equal;
+    assert_eq!([0, 1, 2, 3].map(equal), [0x40, 0, 0x40, 0]);
+}
+
+#[test]
 fn headers_are_equal_when_both_are_invalid_or_the_same() {
     let one = |labels: &[u8]| run(&[[0, 0].as_slice(), labels].concat()).equal;
     assert_eq!(one(&[label(1, 0), label(1, 1)]), 0, "bottom differs");

@@ -4,10 +4,10 @@
 use super::Lowering;
 use super::control::{next_of, next_without_action};
 use super::emit::Label;
-use super::expr::Expr;
+use super::expr::{Element, Expr};
 use crate::code::{DirectMeter, ProfileUse};
 use crate::error::LoadError;
-use crate::json::{self, ConstEntry, Key, Table};
+use crate::json::{self, ConstEntry, Key, Operand, Table};
 use crate::op::mask_wide;
 use crate::schema::{ActionCall, ActionId, EntryKey, KeySchema, Match, MatchKind, TableSchema};
 use crate::table::KeySource;
@@ -90,7 +90,13 @@ impl Lowering<'_> {
         let schema = self.schema(table)?;
         let mut keys = Vec::new();
         for key in &table.key {
-            keys.push(self.key_source(key)?);
+            let mut source = self.key_source(key)?;
+            // The element is put where the lookup, which comes next, finds it.
+            if let Some(element) = self.key_element(key)? {
+                source.slot = self.emitter.load_element(&element)?;
+                source.valid = self.emitter.constant(1)?;
+            }
+            keys.push(source);
         }
         for (key, source) in schema.keys.iter().zip(&keys) {
             let limit = if key.kind == MatchKind::Range {
@@ -219,6 +225,21 @@ impl Lowering<'_> {
         })
     }
 
+    /// A key that is a field of a stack's element with an index that only the
+    /// packet tells; p4c writes it as an expression, which BMv2 does not read.
+    fn key_element(&self, key: &Key) -> Result<Option<Element>, LoadError> {
+        if !key.target.is_object() {
+            return Ok(None);
+        }
+        let operand: Operand = json::from_value("a table's key", &key.target)?;
+        match Expr::parse(&self.layout, &[], &operand)? {
+            Expr::Element(element) => Ok(Some(element)),
+            _ => Err(LoadError::new(
+                "a table's key that is an expression is not supported",
+            )),
+        }
+    }
+
     fn key_source(&self, key: &Key) -> Result<KeySource, LoadError> {
         if let Some(header) = key.target.as_str() {
             let valid = self.layout.header(header)?.valid;
@@ -227,6 +248,18 @@ impl Lowering<'_> {
                 valid,
                 width: 1,
                 mask: 1,
+            });
+        }
+        if let Some(element) = self.key_element(key)? {
+            let mask = match &key.mask {
+                Some(text) => json::unsigned(text)?,
+                None => mask_wide(element.width),
+            };
+            return Ok(KeySource {
+                slot: element.base,
+                valid: element.base,
+                width: element.width,
+                mask,
             });
         }
         let (header, field): (String, String) = json::from_value("a table's key", &key.target)?;

@@ -43,6 +43,14 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
 control NoChecksum(inout headers_t hdr, inout metadata_t meta) { apply { } }
 
 control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {
+    action found() { hdr.report.equal = hdr.report.equal + 0x40; }
+    // A key whose place only the packet tells.
+    table values {
+        key = { hdr.labels[hdr.command.index].value: exact; }
+        actions = { found; NoAction; }
+        const default_action = NoAction();
+        const entries = { 0x7f: found(); }
+    }
     apply {
         sm.egress_spec = 1;
         hdr.report.setValid();
@@ -65,6 +73,7 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
         if (op == 11) { hdr.choice = hdr.options[0]; }
         hdr.report.found = hdr.labels[i].isValid() ? 8w1 : 8w0;
         if (hdr.labels[0] == hdr.labels[1]) { hdr.report.equal = 1; }
+        values.apply();
         if (hdr.choice.isValid()) { hdr.report.equal = hdr.report.equal + 2; }
     }
 }
