@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Nothing is allocated on a packet's way through a device, whichever way it
+//! takes, once its pools have grown; and they do not grow for ever.
+
+mod common;
+
+use common::{Way, device};
+use device::handle::Event;
+use device::{Device, DeviceConfig, DigestConfig, Output};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use traffic_manager::ModelKind;
+use v1model::DigestId;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static HELD: Cell<i64> = const { Cell::new(0) };
+}
+
+fn held(change: i64) {
+    HELD.with(|n| n.set(n.get() + change));
+}
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        held(layout.size() as i64);
+        // SAFETY: the caller keeps GlobalAlloc's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        held(-(layout.size() as i64));
+        // SAFETY: the caller keeps GlobalAlloc's contract.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        held(size as i64 - layout.size() as i64);
+        // SAFETY: the caller keeps GlobalAlloc's contract.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Takes frames without keeping them.
+struct Sink(u64);
+
+impl Output for Sink {
+    fn transmit(&mut self, _now: u64, _port: u16, frame: &[u8], _paced: bool) {
+        self.0 += frame.len() as u64;
+    }
+
+    fn packet_in(&mut self, _now: u64, frame: &[u8]) -> bool {
+        self.0 += frame.len() as u64;
+        true
+    }
+
+    fn event(&mut self, _now: u64, _event: Event) -> bool {
+        true
+    }
+}
+
+/// Every way out of ingress and egress.
+fn ways() -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    for ingress in [0, 1, 2, 4, 0x10, 0x20, 0x21, 0x40] {
+        for egress in [0, 1, 2, 3, 4, 5, 8, 0x10, 0x12] {
+            let way = Way {
+                ingress,
+                egress,
+                left: 2,
+                session: 2,
+                group: 1,
+                port: 1,
+                queue_id: 0,
+                length: 20,
+            };
+            frames.push(way.frame(500));
+        }
+    }
+    frames
+}
+
+fn round(device: &mut Device, now: &mut u64, frames: &[Vec<u8>], sink: &mut Sink) {
+    for frame in frames {
+        *now += 1_000_000;
+        device.receive(*now, 1, frame);
+        device.poll(*now, sink);
+    }
+}
+
+#[test]
+fn packets_do_not_allocate() {
+    let frames = ways();
+    for traffic_manager in [ModelKind::Docsis, ModelKind::Bmv2 { priorities: 8 }] {
+        let mut device = device(DeviceConfig {
+            traffic_manager,
+            ..DeviceConfig::default()
+        });
+        // On, and known: its packets bring nothing new.
+        let config = DigestConfig {
+            ack_timeout_ns: u64::MAX,
+            ..DigestConfig::default()
+        };
+        device.configure_digest(0, DigestId(0), Some(config));
+        let (mut now, mut sink) = (0, Sink(0));
+        // Packets of the pool grow until each has held the longest frame.
+        for _ in 0..100 {
+            round(&mut device, &mut now, &frames, &mut sink);
+        }
+        let (before, held) = (ALLOCATIONS.with(Cell::get), HELD.with(Cell::get));
+        for _ in 0..50 {
+            round(&mut device, &mut now, &frames, &mut sink);
+        }
+        assert_eq!(
+            ALLOCATIONS.with(Cell::get) - before,
+            0,
+            "{traffic_manager:?}"
+        );
+        assert_eq!(HELD.with(Cell::get), held);
+        assert!(sink.0 > 0);
+    }
+}
