@@ -220,10 +220,19 @@ pub(crate) struct PathCode {
     pub digests: Vec<Vec<DigestField>>,
     /// The slots of metadata instances: first and number.
     pub metadata: Vec<(Slot, u16)>,
-    /// Bits of `egress_spec`, 1 to 64.
-    pub egress_spec_width: u8,
     /// `queueing_metadata.qid`.
     pub qid: Slot,
+    /// The bits that a slot of metadata has: P4_14 programs choose the widths.
+    pub masks: Vec<u64>,
+}
+
+impl PathCode {
+    /// Sets a field of the standard metadata, cut to its width.
+    #[inline(always)]
+    pub fn set(&self, phv: &mut [u64], slot: Slot, value: u64) {
+        let at = usize::from(slot);
+        phv[at] = value & self.masks[at];
+    }
 }
 
 /// A field that a field list names.

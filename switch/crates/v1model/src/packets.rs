@@ -5,7 +5,6 @@
 
 use crate::code::{CLONE_REQUESTED, Code, DigestField, PathCode};
 use crate::machine::{self, Outcome};
-use crate::op::{Slot, mask};
 use crate::outcome::*;
 use crate::packet::Packet;
 use crate::pipeline::{Pipeline, microseconds};
@@ -75,11 +74,12 @@ impl Pipeline {
         packet.trace = 0;
         let standard = &program.code.standard;
         let bytes = packet.len as u64;
-        let phv = packet.phv.as_mut_slice();
-        phv[usize::from(standard.ingress_port)] = u64::from(port);
-        phv[usize::from(standard.packet_length)] = bytes & mask(32);
-        phv[usize::from(standard.instance_type)] = InstanceType::Normal as u64;
-        phv[usize::from(standard.ingress_global_timestamp)] = microseconds(now_ns);
+        let now = microseconds(now_ns);
+        let mut set = |slot, value| program.code.paths.set(&mut packet.phv, slot, value);
+        set(standard.ingress_port, u64::from(port));
+        set(standard.packet_length, bytes);
+        set(standard.instance_type, InstanceType::Normal as u64);
+        set(standard.ingress_global_timestamp, now);
     }
 
     /// Gets a resubmitted or recirculated packet ready for the parser.
@@ -110,8 +110,10 @@ impl Pipeline {
             to.zip(&mut carried).for_each(|(to, value)| *to = *value);
         }
         let standard = &code.standard;
-        packet.phv[usize::from(standard.instance_type)] = instance as u64;
-        packet.phv[usize::from(standard.packet_length)] = packet.len as u64 & mask(32);
+        let bytes = packet.len as u64;
+        let mut set = |slot, value| code.paths.set(&mut packet.phv, slot, value);
+        set(standard.instance_type, instance as u64);
+        set(standard.packet_length, bytes);
     }
 
     /// The parser, the ingress pipeline and what they decided.
@@ -143,7 +145,8 @@ impl Pipeline {
         let digest = digest.checked_sub(1).map(|id| DigestId(id as u32));
         let standard = &code.standard;
         let group = packet.phv[usize::from(standard.mcast_grp)];
-        let port = packet.phv[usize::from(standard.egress_spec)] as u16;
+        let port = packet.phv[usize::from(standard.egress_spec)];
+        let port = u16::try_from(port).unwrap_or(u16::MAX);
         let fate = if packet.phv[usize::from(slots.resubmit)] != 0 {
             Fate::Resubmit
         } else if group != 0 {
@@ -207,25 +210,18 @@ impl Pipeline {
         let now = microseconds(now_ns);
         let length = wire::frame_len(code, packet) as u64;
         let drop_port = u64::from(self.state.drop_port);
-        let phv = packet.phv.as_mut_slice();
-        let mut set = |slot: Slot, value: u64| phv[usize::from(slot)] = value;
+        let waited = now.wrapping_sub(packet.phv[usize::from(standard.enq_timestamp)]);
+        let mut set = |slot, value| code.paths.set(&mut packet.phv, slot, value);
         // As BMv2: not the drop port, so that only what egress drops is dropped.
-        set(
-            standard.egress_spec,
-            (drop_port + 1) & mask(code.paths.egress_spec_width),
-        );
+        set(standard.egress_spec, drop_port + 1);
         set(standard.egress_port, u64::from(metadata.port));
         set(standard.egress_rid, u64::from(metadata.rid));
         set(standard.instance_type, metadata.instance_type as u64);
-        set(standard.packet_length, length & mask(32));
+        set(standard.packet_length, length);
         set(standard.egress_global_timestamp, now);
-        set(
-            standard.deq_qdepth,
-            u64::from(metadata.deq_qdepth) & mask(19),
-        );
+        set(standard.deq_qdepth, u64::from(metadata.deq_qdepth));
         set(code.paths.qid, u64::from(metadata.queue));
-        let enqueued = phv[usize::from(standard.enq_timestamp)];
-        phv[usize::from(standard.deq_timedelta)] = now.wrapping_sub(enqueued) & mask(32);
+        set(standard.deq_timedelta, waited);
         let bytes = packet.len as u64;
         let state = &mut self.state;
         state.now_ns = now_ns;
@@ -278,7 +274,8 @@ impl Pipeline {
             return;
         }
         // Parsers may look at the port.
-        copy.phv[usize::from(code.standard.ingress_port)] = u64::from(packet.port);
+        let port = code.standard.ingress_port;
+        code.paths.set(&mut copy.phv, port, u64::from(packet.port));
         let bytes = copy.len as u64;
         // What the parser asserts, it has asserted of these bytes before.
         let _ = machine::run(program, &mut self.state, code.parser, copy, bytes, &mut Off);

@@ -55,9 +55,10 @@ impl Pipeline {
     /// packets, this one excluded (`enq_timestamp`, `enq_qdepth`).
     pub fn mark_enqueued(&self, now_ns: u64, qdepth: u32, packet: &mut Packet) {
         if packet.program == self.program.id {
-            let standard = &self.program.code.standard;
-            packet.phv[usize::from(standard.enq_timestamp)] = microseconds(now_ns) & mask(32);
-            packet.phv[usize::from(standard.enq_qdepth)] = u64::from(qdepth) & mask(19);
+            let code = &self.program.code;
+            let mut set = |slot, value| code.paths.set(&mut packet.phv, slot, value);
+            set(code.standard.enq_timestamp, microseconds(now_ns));
+            set(code.standard.enq_qdepth, u64::from(qdepth));
         }
     }
 

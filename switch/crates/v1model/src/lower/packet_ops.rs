@@ -11,7 +11,7 @@ use crate::code::{CLONE_REQUESTED, CarriedField, DigestField, PacketSlots, PathC
 use crate::error::LoadError;
 use crate::json::{self, Document, FieldList, Operand, Primitive};
 use crate::layout::{self, Layout};
-use crate::op::{Cmp, Op, Slot};
+use crate::op::{Cmp, Op, Slot, mask};
 use crate::schema::{DigestSchema, ParamSchema};
 
 /// The field lists that the program uses.
@@ -154,9 +154,13 @@ impl Lowering<'_> {
             self.document.learn_lists.iter().map(|list| {
                 digest(layout, list).map_err(|e| e.at(json::position(&list.source_info)))
             });
-        let width = layout
-            .field("standard_metadata", "egress_spec")
-            .map_or(9, |(_, field)| field.width.clamp(1, 64) as u8);
+        let mut masks = vec![u64::MAX; layout.state_slots];
+        let metadata = layout.headers.iter().filter(|h| h.metadata);
+        for field in metadata.flat_map(|h| &h.fields) {
+            if let 1..=64 = field.width {
+                masks[usize::from(field.slot)] = mask(field.width as u8);
+            }
+        }
         Ok(PathCode {
             slots: PacketSlots::new(layout.packet_slots),
             lists: std::mem::take(&mut self.field_lists.lists)
@@ -170,7 +174,7 @@ impl Lowering<'_> {
                 .filter(|h| h.metadata)
                 .map(|h| (h.valid, h.slots))
                 .collect(),
-            egress_spec_width: width,
+            masks,
             qid: layout.standard("qid").unwrap_or(layout.absent),
         })
     }
