@@ -132,7 +132,7 @@ pub struct Device {
     /// Whose turn it is: ingress again, or the queues.
     pub(crate) again_next: bool,
     pub(crate) digests: Digests,
-    /// Idle timeouts are not looked for before.
+    /// Idle entries are not looked for before; 0 is not known.
     pub(crate) idle_check: u64,
 }
 
@@ -250,6 +250,8 @@ impl Device {
 
     /// The pipeline, to control it.
     pub fn pipeline_mut(&mut self) -> Option<&mut Pipeline> {
+        // Whoever changes it may set an idle timeout.
+        self.idle_check = 0;
         self.pipeline.as_mut()
     }
 

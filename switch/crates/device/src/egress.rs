@@ -10,7 +10,7 @@ use traffic_manager::Commit;
 use v1model::trace::{DropReason, TraceEvent};
 use v1model::{EgressFate, EgressMetadata, InstanceType};
 
-/// Time between two looks for idle entries where looking found none, nanoseconds.
+/// Time until another look for idle entries where one changed nothing, nanoseconds.
 const IDLE_PAUSE: u64 = 1_000_000;
 
 impl Device {
@@ -72,21 +72,28 @@ impl Device {
         if !self.again.is_empty() {
             return Some(0);
         }
+        let idle = self.idle_deadline();
         [
             self.tm.next_deadline(),
             self.receive_lines.next_deadline(),
             self.transmit_lines.next_deadline(),
             self.digests.next_deadline(),
-            self.idle_deadline(),
+            Some(idle).filter(|&at| at < u64::MAX),
         ]
         .into_iter()
         .flatten()
         .min()
     }
 
-    fn idle_deadline(&self) -> Option<u64> {
-        let at = self.pipeline.as_ref()?.next_idle_deadline()?;
-        Some(at.max(self.idle_check))
+    /// When to look for idle entries. Asked for at every step, so remembered: hits
+    /// only make it later, and the control plane's changes are noticed.
+    fn idle_deadline(&mut self) -> u64 {
+        if self.idle_check == 0 {
+            let pipeline = self.pipeline.as_ref();
+            let at = pipeline.and_then(|p| p.next_idle_deadline());
+            self.idle_check = at.unwrap_or(u64::MAX).max(1);
+        }
+        self.idle_check
     }
 
     /// Tells the controller the next thing that it has to know now, if any.
@@ -102,15 +109,15 @@ impl Device {
             }
             return true;
         }
-        if self.idle_deadline().is_some_and(|at| at <= now)
+        if self.idle_deadline() <= now
             && let Some(pipeline) = &mut self.pipeline
         {
             let mut expired = Vec::new();
             pipeline.idle_expired(now, &mut expired);
-            self.idle_check = now;
-            if expired.is_empty() {
-                self.idle_check = now + IDLE_PAUSE;
-            } else {
+            let next = pipeline.next_idle_deadline().unwrap_or(u64::MAX);
+            // Never again at this time, whatever the tables say.
+            self.idle_check = if next <= now { now + IDLE_PAUSE } else { next };
+            if !expired.is_empty() {
                 let entries = expired.len() as u64;
                 if !output.event(now, Event::IdleTimeouts(expired)) {
                     self.counters.idle_timeout_dropped.frames += entries;

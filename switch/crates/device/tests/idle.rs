@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Idle timeouts reach the controller when they are due.
+
+mod common;
+
+use common::Recorder;
+use device::handle::Event;
+use device::{Device, DeviceConfig};
+use v1model::{ActionCall, EntryKey, EntryOptions, Match, TableId};
+
+const MS: u64 = 1_000_000;
+
+/// A table with idle timeouts, one entry of 10 ms.
+fn device_with_entry() -> (Device, TableId) {
+    let mut device = Device::new(DeviceConfig::default());
+    device.add_port(1);
+    device.load(0, common::program("meters.json"));
+    let program = std::sync::Arc::clone(device.pipeline().unwrap().program());
+    let at = program.tables().iter().position(|t| t.idle_timeout);
+    let table = TableId(at.expect("a table with support_timeout") as u32);
+    let schema = &program.tables()[table.0 as usize];
+    let action = schema.actions[0];
+    let args = vec![1; program.actions()[action.0 as usize].params.len()];
+    let key = EntryKey {
+        matches: schema.keys.iter().map(|_| Match::Exact(7)).collect(),
+        priority: 0,
+    };
+    let options = EntryOptions {
+        idle_timeout_ns: 10 * MS,
+        ..EntryOptions::default()
+    };
+    let call = ActionCall { action, args };
+    let pipeline = device.pipeline_mut().unwrap();
+    pipeline
+        .insert(0, table, &key, &call.into(), &options)
+        .unwrap();
+    (device, table)
+}
+
+#[test]
+fn an_idle_entry_is_reported_when_it_is_due_and_again() {
+    let (mut device, table) = device_with_entry();
+    let mut out = Recorder::default();
+    for n in 1..=3 {
+        assert_eq!(device.next_deadline(), Some(n * 10 * MS));
+        device.poll(n * 10 * MS - 1, &mut out);
+        assert!(out.events.is_empty());
+        device.poll(n * 10 * MS, &mut out);
+        let events: Vec<_> = out.events.drain(..).collect();
+        let [(at, Event::IdleTimeouts(entries))] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!(*at, n * 10 * MS);
+        assert_eq!((entries.len(), entries[0].0), (1, table));
+    }
+    out.deaf = true;
+    device.poll(40 * MS, &mut out);
+    assert_eq!(device.counters().idle_timeout_dropped.frames, 1);
+}
+
+#[test]
+fn a_new_program_has_no_idle_entries() {
+    let (mut device, _) = device_with_entry();
+    device.load(1, common::program("paths.json"));
+    assert_eq!(device.next_deadline(), None);
+}
