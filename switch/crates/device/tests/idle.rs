@@ -22,8 +22,15 @@ fn device_with_entry() -> (Device, TableId) {
     let action = schema.actions[0];
     let args = vec![1; program.actions()[action.0 as usize].params.len()];
     let key = EntryKey {
-        matches: schema.keys.iter().map(|_| Match::Exact(7)).collect(),
-        priority: 0,
+        matches: schema
+            .keys
+            .iter()
+            .map(|_| Match::Ternary {
+                value: 7,
+                mask: 0xff,
+            })
+            .collect(),
+        priority: 1,
     };
     let options = EntryOptions {
         idle_timeout_ns: 10 * MS,
