@@ -99,14 +99,9 @@ impl Lowering<'_> {
             keys.push(source);
         }
         for (key, source) in schema.keys.iter().zip(&keys) {
-            let limit = if key.kind == MatchKind::Range {
-                64
-            } else {
-                128
-            };
-            if source.width > limit {
+            if source.width > 128 {
                 return Err(LoadError::new(format!(
-                    "table {}: key field {} of {} bits is not supported; the limit is {limit}",
+                    "table {}: key field {} of {} bits is not supported; the limit is 128",
                     table.name, key.name, source.width
                 )));
             }

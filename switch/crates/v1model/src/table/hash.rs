@@ -40,7 +40,7 @@ impl Hasher for FoldHasher {
     }
 }
 
-type Build = BuildHasherDefault<FoldHasher>;
+pub(crate) type Build = BuildHasherDefault<FoldHasher>;
 
 /// A map from one word to an entry: open addressing, linear probing, at most
 /// half full. Half a dozen instructions per lookup.
@@ -94,12 +94,31 @@ impl WordMap {
         self.cells[at] = (key, entry + 1);
     }
 
-    /// Rare, and for the control plane: simply fills the table anew.
+    /// Closes the gap, so that every key stays within reach of its home.
     fn remove(&mut self, key: u64) {
-        let at = self.cell(key);
-        if self.cells[at].1 != 0 {
-            self.cells[at] = (0, 0);
-            self.refill(self.cells.len());
+        let mask = self.cells.len() - 1;
+        let mut gap = self.cell(key);
+        if self.cells[gap].1 == 0 {
+            return;
+        }
+        self.used -= 1;
+        let mut at = gap;
+        loop {
+            self.cells[gap].1 = 0;
+            // The next key that may not stay behind a gap.
+            loop {
+                at = (at + 1) & mask;
+                let (other, entry) = self.cells[at];
+                if entry == 0 {
+                    return;
+                }
+                let reach = at.wrapping_sub(self.home(other)) & mask;
+                if reach >= (at.wrapping_sub(gap) & mask) {
+                    break;
+                }
+            }
+            self.cells[gap] = self.cells[at];
+            gap = at;
         }
     }
 
@@ -154,13 +173,6 @@ impl ExactMap {
             ExactMap::Many(map) => {
                 map.remove(key);
             }
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        match self {
-            ExactMap::One(map) => map.used == 0,
-            ExactMap::Many(map) => map.is_empty(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::hash::ExactMap;
 use super::key::{self, Word};
+use super::lpm::Lpm;
 use super::rules::Rules;
 use crate::schema::{EntryKey, MatchKind, TableSchema};
 
@@ -11,8 +12,7 @@ enum Search {
     /// No key: always a miss.
     None,
     Exact(ExactMap),
-    /// By descending prefix length.
-    Lpm(Vec<(u16, ExactMap)>),
+    Lpm(Box<Lpm>),
     Priority(Box<Rules>),
 }
 
@@ -20,14 +20,8 @@ enum Search {
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     words: Vec<Word>,
-    /// All bits that each word can have.
-    full: Vec<u64>,
     search: Search,
-    /// The index of rules must be laid out again before the next lookup.
-    stale: bool,
     scratch: Vec<u64>,
-    /// Index of the key's LPM field.
-    lpm: usize,
 }
 
 impl Index {
@@ -37,18 +31,15 @@ impl Index {
             Search::None
         } else if schema.needs_priority() {
             Search::Priority(Box::default())
-        } else if lpm.is_some() {
-            Search::Lpm(Vec::new())
+        } else if let Some(field) = lpm {
+            Search::Lpm(Box::new(Lpm::new(&words, field)))
         } else {
             Search::Exact(ExactMap::new(words.len()))
         };
         Index {
-            full: words.iter().map(|w| w.mask).collect(),
             scratch: vec![0; words.len()],
             words,
             search,
-            stale: false,
-            lpm: lpm.unwrap_or(0),
         }
     }
 
@@ -62,20 +53,8 @@ impl Index {
                 load_all(&self.words, phv, &mut self.scratch);
                 map.get(&self.scratch)
             }
-            Search::Lpm(levels) => {
-                load_all(&self.words, phv, &mut self.scratch);
-                levels.iter().find_map(|(length, map)| {
-                    // Descending lengths: what one length cuts off, the
-                    // shorter ones would cut off as well.
-                    key::cut_prefix(&self.words, self.lpm, *length, &mut self.scratch);
-                    map.get(&self.scratch)
-                })
-            }
+            Search::Lpm(lpm) => lpm.find(&self.words, phv),
             Search::Priority(rules) => {
-                if self.stale {
-                    rules.rebuild(&self.full);
-                    self.stale = false;
-                }
                 for word in rules.used() {
                     let at = usize::from(*word);
                     self.scratch[at] = self.words[at].load(phv);
@@ -92,18 +71,10 @@ impl Index {
         match &mut self.search {
             Search::None => {}
             Search::Exact(map) => map.insert(&key::exact_words(words, key), entry),
-            Search::Lpm(levels) => {
-                let length = key::prefix_len(key);
-                let at = levels.partition_point(|(l, _)| *l > length);
-                if levels.get(at).is_none_or(|(l, _)| *l != length) {
-                    levels.insert(at, (length, ExactMap::new(words.len())));
-                }
-                levels[at].1.insert(&key::exact_words(words, key), entry);
-            }
+            Search::Lpm(lpm) => lpm.insert(words, key, entry),
             Search::Priority(rules) => {
-                let conditions = key::conditions(words, schema, key);
-                rules.insert(key.priority, age, entry, conditions);
-                self.stale = true;
+                let demands = key::demands(words, schema, key);
+                rules.insert(key.priority, age, entry, demands);
             }
         }
     }
@@ -114,17 +85,8 @@ impl Index {
         match &mut self.search {
             Search::None => {}
             Search::Exact(map) => map.remove(&key::exact_words(words, key)),
-            Search::Lpm(levels) => {
-                let length = key::prefix_len(key);
-                if let Some((_, map)) = levels.iter_mut().find(|(l, _)| *l == length) {
-                    map.remove(&key::exact_words(words, key));
-                }
-                levels.retain(|(_, map)| !map.is_empty());
-            }
-            Search::Priority(rules) => {
-                rules.remove(entry);
-                self.stale = true;
-            }
+            Search::Lpm(lpm) => lpm.remove(words, key),
+            Search::Priority(rules) => rules.remove(entry),
         }
     }
 }

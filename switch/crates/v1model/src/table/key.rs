@@ -2,7 +2,7 @@
 //! A table's key as 64-bit words, and what entries demand of them.
 
 use super::KeySource;
-use super::rules::Condition;
+use super::rules::{Condition, Demands, WideRange};
 use crate::error::ControlError;
 use crate::op::{Slot, mask_wide};
 use crate::schema::{EntryKey, KeySchema, Match, MatchKind, TableSchema};
@@ -15,11 +15,11 @@ pub(crate) struct Word {
     /// The bits that the word can have.
     pub mask: u64,
     /// Index of the key field.
-    field: usize,
+    pub field: usize,
     /// 0 for the lower 64 bits of the field, 64 for the upper.
     shift: u32,
     /// Bits of the field.
-    width: u16,
+    pub width: u16,
 }
 
 impl Word {
@@ -51,48 +51,41 @@ pub(crate) fn words_of_key(sources: &[KeySource]) -> Vec<Word> {
     words
 }
 
-/// Zeroes the bits of the LPM field that are behind the prefix.
-#[inline]
-pub(crate) fn cut_prefix(words: &[Word], lpm: usize, length: u16, key: &mut [u64]) {
-    for (word, value) in words.iter().zip(key) {
-        if word.field == lpm {
-            *value &= (prefix_mask(word.width, length) >> word.shift) as u64;
-        }
-    }
-}
-
 fn prefix_mask(width: u16, length: u16) -> u128 {
     mask_wide(width) & !mask_wide(width - length.min(width))
 }
 
-/// The words that a packet's key must equal; for exact and LPM entries.
+/// The words that a packet's key must equal; for exact entries.
 pub(crate) fn exact_words(words: &[Word], key: &EntryKey) -> Vec<u64> {
-    words
-        .iter()
-        .map(|word| {
-            let value = match key.matches[word.field] {
-                Match::Exact(value) | Match::Lpm { value, .. } => value,
-                _ => 0,
-            };
-            (value >> word.shift) as u64 & word.mask
-        })
-        .collect()
+    words.iter().map(|word| exact_word(word, key)).collect()
 }
 
-/// The length of the one prefix.
-pub(crate) fn prefix_len(key: &EntryKey) -> u16 {
-    key.matches
-        .iter()
-        .find_map(|m| match m {
-            Match::Lpm { prefix_len, .. } => Some(*prefix_len),
-            _ => None,
-        })
-        .unwrap_or(0)
+/// The same without the words of one field.
+pub(crate) fn other_words(words: &[Word], key: &EntryKey, field: usize) -> Vec<u64> {
+    let others = words.iter().filter(|word| word.field != field);
+    others.map(|word| exact_word(word, key)).collect()
+}
+
+fn exact_word(word: &Word, key: &EntryKey) -> u64 {
+    match key.matches[word.field] {
+        Match::Exact(value) => (value >> word.shift) as u64 & word.mask,
+        _ => 0,
+    }
+}
+
+/// The one prefix and its length.
+pub(crate) fn prefix(key: &EntryKey) -> (u128, u16) {
+    let mut matches = key.matches.iter();
+    let found = matches.find_map(|m| match m {
+        Match::Lpm { value, prefix_len } => Some((*value, *prefix_len)),
+        _ => None,
+    });
+    found.unwrap_or((0, 0))
 }
 
 /// What an entry of a table with priorities demands.
-pub(crate) fn conditions(words: &[Word], schema: &TableSchema, key: &EntryKey) -> Vec<Condition> {
-    let mut conditions = Vec::new();
+pub(crate) fn demands(words: &[Word], schema: &TableSchema, key: &EntryKey) -> Demands {
+    let mut demands = Demands::default();
     for (at, word) in words.iter().enumerate() {
         let width = schema.keys[word.field].width;
         let (value, mask) = match key.matches[word.field] {
@@ -101,24 +94,14 @@ pub(crate) fn conditions(words: &[Word], schema: &TableSchema, key: &EntryKey) -
             Match::Ternary { value, mask } => (value, mask),
             Match::Lpm { value, prefix_len } => (value, prefix_mask(width, prefix_len)),
             Match::Range { low, high } => {
-                // Ranges are of at most 64 bits: see `check`.
-                let span = (high - low) as u64;
-                if span < word.mask {
-                    let low = low as u64;
-                    conditions.push(Condition {
-                        word: at as u16,
-                        mask: word.mask,
-                        low,
-                        span,
-                    });
-                }
+                range(&mut demands, words, at, low, high);
                 continue;
             }
         };
         let mask = (mask >> word.shift) as u64 & word.mask;
         if mask != 0 {
             let low = (value >> word.shift) as u64 & mask;
-            conditions.push(Condition {
+            demands.conditions.push(Condition {
                 word: at as u16,
                 mask,
                 low,
@@ -126,7 +109,37 @@ pub(crate) fn conditions(words: &[Word], schema: &TableSchema, key: &EntryKey) -
             });
         }
     }
-    conditions
+    demands
+}
+
+/// What a range demands of one word of its field.
+fn range(demands: &mut Demands, words: &[Word], at: usize, low: u128, high: u128) {
+    let word = &words[at];
+    let mut within = |low: u64, high: u64| {
+        let span = high.wrapping_sub(low);
+        if span < word.mask {
+            demands.conditions.push(Condition {
+                word: at as u16,
+                mask: word.mask,
+                low,
+                span,
+            });
+        }
+    };
+    if word.width <= 64 {
+        within(low as u64, high as u64);
+    } else if word.shift == 64 {
+        within((low >> 64) as u64, (high >> 64) as u64);
+    } else if low >> 64 == high >> 64 {
+        within(low as u64, high as u64);
+    } else if high - low < mask_wide(word.width) {
+        // The upper word's bounds are a necessary condition only.
+        demands.wide_ranges.push(WideRange {
+            word: at as u16,
+            low,
+            high,
+        });
+    }
 }
 
 /// Refuses a match that does not fit the key.

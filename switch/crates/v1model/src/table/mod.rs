@@ -9,9 +9,11 @@ mod hash;
 mod idle;
 mod index;
 mod key;
+mod lpm;
 mod places;
 mod profile;
 mod rules;
+mod trie;
 
 pub(crate) use apply::{Frame, lookup_with};
 pub(crate) use control::{Context, View};
@@ -74,7 +76,7 @@ pub(crate) struct Table {
     idle: Option<Box<Idle>>,
     cold: Vec<Option<Cold>>,
     free: Vec<u32>,
-    by_key: HashMap<Canonical, u32>,
+    by_key: HashMap<Canonical, u32, hash::Build>,
     initial_default: Option<ActionCall>,
     default_is_initial: bool,
     next_age: u64,
@@ -101,7 +103,7 @@ impl Table {
             idle: schema.idle_timeout.then(Box::default),
             cold: Vec::new(),
             free: Vec::new(),
-            by_key: HashMap::new(),
+            by_key: HashMap::default(),
             initial_default: default.cloned(),
             default_is_initial: true,
             next_age: 0,

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lookups by priority: ternary, range and optional keys, mixed with others.
 //!
-//! A rule keeps a condition only for the words of the key that it restricts,
-//! and is tried in order of priority. Where many rules demand one exact value
-//! of the same word (a station's address, say), that word selects the rules
-//! to try.
-
-use super::hash::FoldHasher;
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+//! Bit vectors: for every four bits of the key that some rule looks at, and
+//! each of their sixteen values, the set of the rules that take this value.
+//! The intersection of the sets that a packet's key selects has the rules that
+//! match it, but for ranges, which are looked at again. A lookup costs the
+//! same whatever the masks are, and a change a few hundred instructions.
 
 /// `low <= (key[word] & mask) <= low + span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,61 +21,177 @@ impl Condition {
     fn holds(&self, key: &[u64]) -> bool {
         (key[usize::from(self.word)] & self.mask).wrapping_sub(self.low) <= self.span
     }
+
+    /// Whether four bits may have a value, as far as they tell alone.
+    fn allows(&self, shift: u32, value: u64) -> bool {
+        if self.mask >> shift & 0xf == 0 {
+            return true;
+        }
+        let high = self.low.wrapping_add(self.span);
+        if self.span == 0 {
+            return ((value << shift) ^ self.low) & self.mask & (0xf << shift) == 0;
+        }
+        let above = |v: u64| v.checked_shr(shift + 4).unwrap_or(0);
+        let here = |v: u64| v >> shift & 0xf;
+        above(self.low) != above(high) || (here(self.low)..=here(high)).contains(&value)
+    }
 }
+
+/// `low <= key <= high` for a field of two words, the lower one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WideRange {
+    pub word: u16,
+    pub low: u128,
+    pub high: u128,
+}
+
+impl WideRange {
+    fn holds(&self, key: &[u64]) -> bool {
+        let at = usize::from(self.word);
+        let value = u128::from(key[at + 1]) << 64 | u128::from(key[at]);
+        (self.low..=self.high).contains(&value)
+    }
+}
+
+/// What a rule demands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Demands {
+    pub conditions: Vec<Condition>,
+    pub wide_ranges: Vec<WideRange>,
+}
+
+/// 64-bit words of a set of rules: one cache line.
+const WORDS: usize = 8;
+/// Rules of a block.
+const BLOCK: usize = 64 * WORDS;
+
+type Set = [u64; WORDS];
 
 #[derive(Clone, Debug)]
 struct Rule {
-    priority: i32,
-    /// Order of insertion: of equal priorities the oldest wins.
-    age: u64,
+    /// Lowest first: the inverted priority, then the order of insertion, since
+    /// of equal priorities the oldest wins.
+    rank: (i32, u64),
     entry: u32,
-    conditions: Box<[Condition]>,
+    /// The conditions that the sets do not tell.
+    ranges: Box<[Condition]>,
+    wide_ranges: Box<[WideRange]>,
 }
 
-/// A rule laid out for the search.
-#[derive(Clone, Copy, Debug)]
-struct Hot {
-    first: u32,
-    count: u32,
-    entry: u32,
+impl Rule {
+    #[inline]
+    fn holds(&self, key: &[u64]) -> bool {
+        self.ranges.iter().all(|r| r.holds(key)) && self.wide_ranges.iter().all(|r| r.holds(key))
+    }
 }
 
-/// The rules to try for one value of the selecting word.
-type Bucket = Vec<Hot>;
+/// Up to 512 rules.
+#[derive(Clone, Debug)]
+struct Block {
+    /// Places that have a rule.
+    live: Set,
+    /// Sixteen sets for each column.
+    sets: Vec<Set>,
+}
 
-/// Rules of fewer than this many are simply tried in turn.
-const WORTH_SELECTING: usize = 12;
+/// Four bits of the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Column {
+    word: u16,
+    shift: u8,
+}
 
 /// Entries of a table with priorities.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
-    /// Best first.
+    columns: Vec<Column>,
+    blocks: Vec<Block>,
+    /// By place; a place that is free keeps what it had.
     rules: Vec<Rule>,
-    conditions: Vec<Condition>,
-    /// Word whose value selects a bucket.
-    selector: Option<u16>,
-    buckets: HashMap<u64, Bucket, BuildHasherDefault<FoldHasher>>,
-    /// For all other values.
-    others: Bucket,
+    free: Vec<u32>,
+    /// Place of each entry.
+    places: Vec<u32>,
     /// Words that some condition looks at.
     used: Vec<u16>,
 }
 
 impl Rules {
-    pub fn insert(&mut self, priority: i32, age: u64, entry: u32, conditions: Vec<Condition>) {
+    pub fn insert(&mut self, priority: i32, age: u64, entry: u32, demands: Demands) {
+        let words = demands.conditions.iter().map(|c| c.word);
+        let wide = demands
+            .wide_ranges
+            .iter()
+            .flat_map(|r| [r.word, r.word + 1]);
+        for word in words.chain(wide) {
+            if !self.used.contains(&word) {
+                self.used.push(word);
+            }
+        }
+        for condition in &demands.conditions {
+            for shift in (0..64).step_by(4) {
+                let column = Column {
+                    word: condition.word,
+                    shift: shift as u8,
+                };
+                let decides = (0..16).any(|value| !condition.allows(shift, value));
+                if decides && !self.columns.contains(&column) {
+                    self.add_column(column);
+                }
+            }
+        }
+        let place = self.free.pop().unwrap_or(self.rules.len() as u32) as usize;
+        let (block, word, bit) = (place / BLOCK, place % BLOCK / 64, 1 << (place % 64));
+        if block == self.blocks.len() {
+            self.blocks.push(Block {
+                live: [0; WORDS],
+                sets: vec![[0; WORDS]; 16 * self.columns.len()],
+            });
+        }
+        let block = &mut self.blocks[block];
+        for (column, sets) in self.columns.iter().zip(block.sets.chunks_exact_mut(16)) {
+            for (value, set) in sets.iter_mut().enumerate() {
+                let mut own = demands.conditions.iter().filter(|c| c.word == column.word);
+                if own.all(|c| c.allows(u32::from(column.shift), value as u64)) {
+                    set[word] |= bit;
+                } else {
+                    set[word] &= !bit;
+                }
+            }
+        }
+        block.live[word] |= bit;
+        let ranges = demands.conditions.into_iter().filter(|c| c.span != 0);
         let rule = Rule {
-            priority,
-            age,
+            rank: (!priority, age),
             entry,
-            conditions: conditions.into(),
+            ranges: ranges.collect(),
+            wide_ranges: demands.wide_ranges.into(),
         };
-        let order = |r: &Rule| (std::cmp::Reverse(r.priority), r.age);
-        let at = self.rules.partition_point(|r| order(r) < order(&rule));
-        self.rules.insert(at, rule);
+        match self.rules.get_mut(place) {
+            Some(old) => *old = rule,
+            None => self.rules.push(rule),
+        }
+        if self.places.len() <= entry as usize {
+            self.places.resize(entry as usize + 1, 0);
+        }
+        self.places[entry as usize] = place as u32;
     }
 
+    fn add_column(&mut self, column: Column) {
+        self.columns.push(column);
+        for block in &mut self.blocks {
+            // No rule so far looks at it.
+            block.sets.extend([[u64::MAX; WORDS]; 16]);
+        }
+    }
+
+    /// Removes an entry that was inserted.
     pub fn remove(&mut self, entry: u32) {
-        self.rules.retain(|r| r.entry != entry);
+        let place = self.places[entry as usize] as usize;
+        self.blocks[place / BLOCK].live[place % BLOCK / 64] &= !(1 << (place % 64));
+        self.free.push(place as u32);
+        if self.free.len() == self.rules.len() {
+            *self = Rules::default();
+        }
     }
 
     /// The words of the key that a lookup needs.
@@ -91,104 +204,28 @@ impl Rules {
     /// of `key` are read.
     #[inline]
     pub fn find(&self, key: &[u64]) -> Option<u32> {
-        let bucket = match self.selector {
-            None => &self.others,
-            Some(word) => self
-                .buckets
-                .get(&key[usize::from(word)])
-                .unwrap_or(&self.others),
-        };
-        bucket
-            .iter()
-            .find(|hot| {
-                let first = hot.first as usize;
-                self.conditions[first..first + hot.count as usize]
-                    .iter()
-                    .all(|c| c.holds(key))
-            })
-            .map(|hot| hot.entry)
-    }
-
-    /// Lays the rules out for [`Rules::find`]; due after changes. `full` has
-    /// all the bits that each word can have set.
-    pub fn rebuild(&mut self, full: &[u64]) {
-        self.conditions.clear();
-        self.buckets.clear();
-        self.others.clear();
-        self.used.clear();
-        self.selector = self.best_selector(full);
-        let mut hot = Vec::with_capacity(self.rules.len());
-        for rule in &self.rules {
-            let first = self.conditions.len() as u32;
-            self.conditions.extend(
-                rule.conditions
-                    .iter()
-                    .filter(|c| Some(c.word) != self.selector || !exact(c, full)),
-            );
-            let count = self.conditions.len() as u32 - first;
-            let demanded = self.selector.and_then(|w| demanded(rule, w, full));
-            hot.push((
-                Hot {
-                    first,
-                    count,
-                    entry: rule.entry,
-                },
-                demanded,
-            ));
-        }
-        for (_, demanded) in &hot {
-            if let Some(value) = demanded {
-                self.buckets.entry(*value).or_default();
+        let mut best: Option<&Rule> = None;
+        for (block, rules) in self.blocks.iter().zip(self.rules.chunks(BLOCK)) {
+            let mut found = block.live;
+            for (column, sets) in self.columns.iter().zip(block.sets.chunks_exact(16)) {
+                let value = key[usize::from(column.word)] >> column.shift & 0xf;
+                let set = &sets[value as usize];
+                for (found, set) in found.iter_mut().zip(set) {
+                    *found &= set;
+                }
             }
-        }
-        for (rule, demanded) in hot {
-            match demanded {
-                Some(value) => self.buckets.entry(value).or_default().push(rule),
-                None => {
-                    self.others.push(rule);
-                    self.buckets
-                        .values_mut()
-                        .for_each(|bucket| bucket.push(rule));
+            for (at, mut bits) in found.into_iter().enumerate() {
+                while bits != 0 {
+                    let rule = &rules[64 * at + bits.trailing_zeros() as usize];
+                    bits &= bits - 1;
+                    if best.is_none_or(|best| rule.rank < best.rank) && rule.holds(key) {
+                        best = Some(rule);
+                    }
                 }
             }
         }
-        self.used.extend(self.conditions.iter().map(|c| c.word));
-        self.used.extend(self.selector);
-        self.used.sort_unstable();
-        self.used.dedup();
+        best.map(|rule| rule.entry)
     }
-
-    /// The word that the most rules demand an exact value of, if that saves
-    /// more than it costs: rules without such a demand are in all buckets.
-    fn best_selector(&self, full: &[u64]) -> Option<u16> {
-        if self.rules.len() < WORTH_SELECTING {
-            return None;
-        }
-        let mut exact_rules = vec![0usize; full.len()];
-        for condition in self.rules.iter().flat_map(|r| &r.conditions) {
-            if exact(condition, full) {
-                exact_rules[usize::from(condition.word)] += 1;
-            }
-        }
-        let (word, count) = exact_rules
-            .into_iter()
-            .enumerate()
-            .max_by_key(|(_, count)| *count)?;
-        let rest = self.rules.len() - count;
-        (count >= self.rules.len() / 2 && rest * count <= 1 << 20).then_some(word as u16)
-    }
-}
-
-fn exact(condition: &Condition, full: &[u64]) -> bool {
-    condition.span == 0
-        && condition.mask & full[usize::from(condition.word)] == full[usize::from(condition.word)]
-}
-
-fn demanded(rule: &Rule, word: u16, full: &[u64]) -> Option<u64> {
-    rule.conditions
-        .iter()
-        .find(|c| c.word == word && exact(c, full))
-        .map(|c| c.low)
 }
 
 #[cfg(test)]
@@ -199,61 +236,64 @@ mod tests {
     fn condition() -> impl Strategy<Value = Condition> {
         (
             0u16..3,
-            prop_oneof![Just(0xffu64), Just(0x0f), Just(0xf0)],
+            prop_oneof![Just(0xffu64), Just(0x0f), Just(0xf0), Just(0x5a)],
             0u64..256,
-            0u64..3,
+            prop_oneof![0u64..3, 0u64..256],
         )
             .prop_map(|(word, mask, low, span)| {
-                if mask == 0xff {
-                    Condition {
-                        word,
-                        mask,
-                        low,
-                        span,
-                    }
+                let (low, span) = if mask == 0xff {
+                    (low, span.min(255 - low))
                 } else {
-                    Condition {
-                        word,
-                        mask,
-                        low: low & mask,
-                        span: 0,
-                    }
+                    (low & mask, 0)
+                };
+                Condition {
+                    word,
+                    mask,
+                    low,
+                    span,
                 }
             })
     }
 
+    fn rule() -> impl Strategy<Value = (i32, Vec<Condition>)> {
+        (0i32..5, prop::collection::vec(condition(), 0..3)).prop_map(|(priority, mut all)| {
+            // Conditions on one word twice do not come from a key.
+            all.sort_by_key(|c| c.word);
+            all.dedup_by_key(|c| c.word);
+            (priority, all)
+        })
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
-        fn the_best_rule_wins_whatever_the_layout(
-            rules in prop::collection::vec((0i32..5, prop::collection::vec(condition(), 0..3)), 0..40),
-            removed in prop::collection::vec(0u32..40, 0..8),
-            keys in prop::collection::vec([0u64..8, 0u64..256, 0u64..256], 1..50),
+        fn the_best_rule_wins(
+            steps in prop::collection::vec((rule(), any::<bool>(), 0usize..40), 0..700),
+            keys in prop::collection::vec([0u64..256, 0u64..256, 0u64..256], 1..50),
         ) {
             let mut index = Rules::default();
-            for (age, (priority, conditions)) in rules.iter().enumerate() {
-                // Conditions on one word twice do not come from a key.
-                let mut conditions = conditions.clone();
-                conditions.sort_by_key(|c| c.word);
-                conditions.dedup_by_key(|c| c.word);
-                index.insert(*priority, age as u64, age as u32, conditions);
-            }
-            removed.iter().for_each(|entry| index.remove(*entry));
-            index.rebuild(&[0xff, 0xff, 0xff]);
-            for key in keys {
-                let mut best: Option<(i32, usize)> = None;
-                for (age, (priority, conditions)) in rules.iter().enumerate() {
-                    let mut conditions = conditions.clone();
-                    conditions.sort_by_key(|c| c.word);
-                    conditions.dedup_by_key(|c| c.word);
-                    let matches = conditions.iter().all(|c| {
-                        let v = key[usize::from(c.word)] & c.mask;
-                        v >= c.low && v <= c.low + c.span
-                    });
-                    if matches && !removed.contains(&(age as u32)) && best.is_none_or(|b| *priority > b.0) {
-                        best = Some((*priority, age));
-                    }
+            let mut model: Vec<(u32, i32, u64, Vec<Condition>)> = Vec::new();
+            let mut free: Vec<u32> = (0..700).rev().collect();
+            for (age, ((priority, conditions), removal, which)) in steps.into_iter().enumerate() {
+                if removal && !model.is_empty() {
+                    let (entry, ..) = model.remove(which % model.len());
+                    index.remove(entry);
+                    free.push(entry);
+                    continue;
                 }
-                prop_assert_eq!(index.find(&key), best.map(|b| b.1 as u32));
+                let Some(entry) = free.pop() else { continue };
+                let demands = Demands { conditions: conditions.clone(), ..Demands::default() };
+                index.insert(priority, age as u64, entry, demands);
+                model.push((entry, priority, age as u64, conditions));
+            }
+            for key in keys {
+                let matching = model.iter().filter(|(.., all)| all.iter().all(|c| {
+                    let v = key[usize::from(c.word)] & c.mask;
+                    v >= c.low && v <= c.low + c.span
+                }));
+                let best = matching.min_by_key(|(_, priority, age, _)| (-priority, *age));
+                prop_assert_eq!(index.find(&key), best.map(|b| b.0));
             }
         }
     }
