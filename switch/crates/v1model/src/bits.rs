@@ -61,6 +61,7 @@ pub(crate) fn store_slots(data: &mut [u8], offset: usize, width: u16, slots: &[u
 
 /// Whether two varbit fields, given as their slots are (see `layout`), are
 /// equally long and have the same bits. Their lengths are whole bytes.
+#[inline(never)]
 pub(crate) fn same_var(data: &[u8], a: u64, b: u64) -> bool {
     let bits = a & 0xffff_ffff;
     bits == b & 0xffff_ffff

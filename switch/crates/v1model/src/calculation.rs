@@ -52,6 +52,8 @@ impl Calculation {
     /// The hash of the inputs one after the other, padded at the end to whole
     /// bytes before the payload; fields of invalid headers are left out.
     /// `data` is scratch space.
+    // In the machine's loop it would take the registers that the loop needs.
+    #[inline(never)]
     pub fn compute(&self, source: &Source<'_>, data: &mut Vec<u8>) -> u64 {
         if self.algorithm == Algorithm::Csum16 {
             return self.sum(source);

@@ -35,7 +35,10 @@ impl Stack {
         self.next + 1
     }
 
+    // In the machine's loop these would take the registers that the loop needs.
+
     /// P4's `push_front`: validity, fields and the place of the bytes move along.
+    #[inline(never)]
     pub fn push(&self, by: u16, code: &Code, phv: &mut [u64]) {
         let (first, size) = (usize::from(self.first()), self.size);
         let (stride, by) = (usize::from(self.stride), by.min(size));
@@ -49,6 +52,7 @@ impl Stack {
     }
 
     /// P4's `pop_front`.
+    #[inline(never)]
     pub fn pop(&self, by: u16, code: &Code, phv: &mut [u64]) {
         let (first, size) = (usize::from(self.first()), self.size);
         let (stride, by) = (usize::from(self.stride), by.min(size));
@@ -68,7 +72,7 @@ impl Stack {
 }
 
 /// The header that the next extraction into a stack fills; none when it is full.
-#[inline]
+#[inline(never)]
 pub(crate) fn next_header(
     code: &Code,
     stack: u16,

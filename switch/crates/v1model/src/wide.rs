@@ -38,6 +38,7 @@ pub(crate) struct Source<'a> {
 
 impl Wide {
     /// Evaluates into slots from `d` on.
+    #[inline(never)]
     pub fn run(&self, phv: &mut [u64], frame: &[u8], d: Slot) {
         let source = Source { phv, frame };
         let value = match self.form {
