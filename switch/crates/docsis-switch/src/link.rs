@@ -3,7 +3,7 @@
 
 use crate::control::{Command, Control};
 use crate::interface::Interface;
-use crate::packet_socket::PacketSocket;
+use crate::ports;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use tracing::{info, warn};
@@ -28,15 +28,17 @@ struct Watched {
 #[derive(Debug)]
 pub struct LinkMonitor {
     netlink: OwnedFd,
+    offloads_off: bool,
     watched: Vec<Watched>,
 }
 
 impl LinkMonitor {
-    /// Listens for changes from now on, in this network namespace.
+    /// Listens for changes from now on, in this network namespace. Interfaces
+    /// that come back have their offloads switched off with `offloads_off`.
     ///
     /// # Errors
     /// The kernel has no rtnetlink.
-    pub fn open() -> io::Result<Self> {
+    pub fn open(offloads_off: bool) -> io::Result<Self> {
         // SAFETY: no pointers; the new descriptor is owned here alone.
         let netlink = unsafe {
             let fd = libc::socket(
@@ -66,6 +68,7 @@ impl LinkMonitor {
         }
         Ok(Self {
             netlink,
+            offloads_off,
             watched: Vec::new(),
         })
     }
@@ -98,7 +101,7 @@ impl LinkMonitor {
         self.discard();
         let fd = self.netlink.as_raw_fd();
         for watched in &mut self.watched {
-            watched.check(fd);
+            watched.check(fd, self.offloads_off);
         }
     }
 
@@ -132,7 +135,7 @@ impl AsRawFd for LinkMonitor {
 }
 
 impl Watched {
-    fn check(&mut self, fd: RawFd) {
+    fn check(&mut self, fd: RawFd, offloads_off: bool) {
         let found = Interface::find(&self.name).ok();
         let up = found
             .as_ref()
@@ -147,16 +150,14 @@ impl Watched {
         }
         let mut socket = None;
         if let Some(interface) = found.filter(|interface| up && interface.index != self.bound) {
-            match PacketSocket::open(&interface) {
+            // As at the start, with what there is to say about it.
+            match ports::open_with(&self.name, offloads_off) {
                 Ok(opened) => {
                     self.bound = interface.index;
                     socket = Some(opened);
                 }
                 Err(error) => {
-                    warn!(
-                        "{}: the new interface cannot be opened: {error}",
-                        self.place()
-                    );
+                    warn!("{}: {error}", self.place());
                     return;
                 }
             }

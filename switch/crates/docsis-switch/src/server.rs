@@ -42,7 +42,10 @@ impl GrpcServer {
                 let _ = ended.await;
             };
             if let Err(error) = server.serve(ended).await {
+                // Nobody could control the switch any more, nor see that.
                 error!("{error}");
+                eprintln!("docsis-switch: {error}; the switch has ended");
+                std::process::exit(1);
             }
         });
         Ok(Self {

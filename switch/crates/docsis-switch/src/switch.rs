@@ -143,8 +143,8 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         offloads_off: args.offloads_off,
         log_messages: logs_messages(log.level()),
     };
-    let mut links =
-        LinkMonitor::open().map_err(|error| format!("interfaces cannot be watched: {error}"))?;
+    let mut links = LinkMonitor::open(args.offloads_off)
+        .map_err(|error| format!("interfaces cannot be watched: {error}"))?;
 
     let devices: Vec<_> = args.devices().into_iter().collect();
     let (mut runnable, mut served, mut controls) = (Vec::new(), Vec::new(), Vec::new());

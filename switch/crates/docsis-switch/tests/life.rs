@@ -142,7 +142,15 @@ fn offloads_are_named_with_what_mends_them() {
 #[test]
 fn a_port_goes_down_vanishes_and_comes_back() {
     with_links(|| {
-        let switch = Switch::start(&[WIRE, "-i", "1@s1", "-i", "2@s2", "--log-console"]);
+        let switch = Switch::start(&[
+            WIRE,
+            "-i",
+            "1@s1",
+            "-i",
+            "2@s2",
+            "--log-console",
+            "--offloads-off",
+        ]);
         let h1 = Host::open("h1");
         let up = |number: u64, up: bool| {
             until("the link's change", || switch.port(number)["up"] == up);
@@ -170,6 +178,7 @@ fn a_port_goes_down_vanishes_and_comes_back() {
         assert_eq!(h1.receive(5000), Some(frame(0, 4)));
         assert_eq!(switch.port(2)["link_changes"], 4);
         let said = switch.stop();
+        assert!(!said.contains("has offloads on"), "{said}");
         for words in ["is down", "is up", "has vanished"] {
             assert!(said.contains(&format!("port 2 of device 0 (s2): the interface {words}")));
         }
