@@ -5,7 +5,7 @@
 use crate::bytes::Bytes;
 use crate::mutate::mutate;
 use crate::packets::run;
-use crate::programs::text;
+use crate::programs::{PROGRAMS, text};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use v1model::Program;
@@ -13,19 +13,19 @@ use v1model::Program;
 /// Changes made to a program.
 const CHANGES: usize = 4;
 
-/// Which of [`PROGRAMS`](crate::PROGRAMS) are damaged: small ones. Append only.
-const DAMAGED: [usize; 3] = [1, 2, 3];
+/// The first of [`PROGRAMS`](crate::PROGRAMS) are large; the small ones are damaged.
+const SMALL: usize = 5;
 
 /// The documents without source positions, which are most of their length.
 fn documents() -> &'static [Value] {
     static DOCUMENTS: OnceLock<Vec<Value>> = OnceLock::new();
     DOCUMENTS.get_or_init(|| {
-        let read = |at: &usize| {
-            let mut document = serde_json::from_slice(text(*at)).unwrap_or_default();
+        let read = |at: usize| {
+            let mut document = serde_json::from_slice(text(at)).unwrap_or_default();
             strip(&mut document);
             document
         };
-        DAMAGED.iter().map(read).collect()
+        (1..=3).chain(SMALL..PROGRAMS.len()).map(read).collect()
     })
 }
 
@@ -49,7 +49,8 @@ pub fn json(data: &[u8]) {
         let _ = Program::load(bytes.0);
         return;
     }
-    let mut document = documents()[usize::from(at) % DAMAGED.len()].clone();
+    let documents = documents();
+    let mut document = documents[usize::from(at) % documents.len()].clone();
     for _ in 0..=bytes.below(CHANGES) {
         mutate(&mut document, &mut bytes);
     }

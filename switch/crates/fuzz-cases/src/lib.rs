@@ -11,19 +11,22 @@ mod mutate;
 mod p4runtime;
 mod packets;
 mod programs;
+mod stf;
 
 pub use json::json;
 pub use p4runtime::p4runtime;
 pub use packets::packets;
 pub use programs::PROGRAMS;
+pub use stf::stf;
 
 /// A fuzz target: its name, which is also that of its folders of inputs, and
 /// the function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 3] = [
+pub const TARGETS: [Target; 4] = [
     ("packets", packets),
     ("json", json),
     ("p4runtime", p4runtime),
+    ("stf", stf),
 ];

@@ -7,12 +7,37 @@ use v1model::Program;
 
 /// Compiled programs, by their paths from `switch/`. Inputs choose by position:
 /// append only.
-pub const PROGRAMS: [&str; 5] = [
+pub const PROGRAMS: [&str; 30] = [
     "../p4src/build/cm.json",
     "crates/v1model/tests/programs/features.json",
     "crates/v1model/tests/programs/expressions.json",
     "crates/v1model/tests/programs/tables.json",
     "../p4src/build/cmts.json",
+    "crates/v1model/tests/programs/again.json",
+    "crates/v1model/tests/programs/anything.json",
+    "crates/v1model/tests/programs/assert_log.json",
+    "crates/v1model/tests/programs/checksum.json",
+    "crates/v1model/tests/programs/clone.json",
+    "crates/v1model/tests/programs/counters.json",
+    "crates/v1model/tests/programs/digest.json",
+    "crates/v1model/tests/programs/entities.json",
+    "crates/v1model/tests/programs/flow_control.json",
+    "crates/v1model/tests/programs/hashes.json",
+    "crates/v1model/tests/programs/lookahead_verify.json",
+    "crates/v1model/tests/programs/match_kinds.json",
+    "crates/v1model/tests/programs/meters.json",
+    "crates/v1model/tests/programs/multicast.json",
+    "crates/v1model/tests/programs/paths.json",
+    "crates/v1model/tests/programs/profiles.json",
+    "crates/v1model/tests/programs/registers.json",
+    "crates/v1model/tests/programs/saturating.json",
+    "crates/v1model/tests/programs/stacks.json",
+    "crates/v1model/tests/programs/trace.json",
+    "crates/v1model/tests/programs/truncate.json",
+    "crates/v1model/tests/programs/unions.json",
+    "crates/v1model/tests/programs/value_sets.json",
+    "crates/v1model/tests/programs/varbit.json",
+    "crates/v1model/tests/programs/wide.json",
 ];
 
 fn path(program: &str) -> PathBuf {
