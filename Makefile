@@ -114,6 +114,16 @@ ptf: setup ## the PTF suite; TARGET=bmv2 or HOST:PORT for another switch
 
 # --- For developers ------------------------------------------------------------
 
+.PHONY: fuzz
+TARGET_OF_FUZZ = $(if $(filter packets json p4runtime stf,$(TARGET)),$(TARGET),packets)
+MINUTES ?= 10
+# Needs cargo-fuzz; see switch/fuzz/README.md.
+fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf MINUTES=10
+	@mkdir -p switch/fuzz/corpus/$(TARGET_OF_FUZZ)
+	@cd switch/fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir . $(TARGET_OF_FUZZ) \
+	    corpus/$(TARGET_OF_FUZZ) seeds/$(TARGET_OF_FUZZ) -- \
+	    -max_total_time=$$(($(MINUTES) * 60)) -max_len=4096 -timeout=25 -rss_limit_mb=2048
+
 .PHONY: lock
 lock: packages ## resolve pyproject.toml and requirements.in into requirements.lock
 	@mininet/setup/lock.sh "$(PYTHON)"

@@ -6,6 +6,7 @@ mod port;
 mod switch;
 mod target;
 
+use crate::trace::TraceArgs;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -80,6 +81,9 @@ pub struct StfArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Tracing.
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// Do as BMv2 does where that contradicts P4_16.
     #[arg(long)]
     pub bmv2_quirks: bool,

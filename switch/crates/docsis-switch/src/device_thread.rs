@@ -7,6 +7,7 @@ use crate::ports::Ports;
 use crate::process::log_messages;
 use crate::run::Shell;
 use crate::scheduling;
+use crate::trace::Trace;
 use crate::wait::Waker;
 use device::{Device, DeviceConfig, handle};
 use p4runtime::{PipelineConfig, ServedDevice};
@@ -36,6 +37,8 @@ pub struct Common<'a> {
     pub offloads_off: bool,
     /// `log_msg` reaches the log.
     pub log_messages: bool,
+    /// What happens to packets is written there.
+    pub trace: Option<Trace>,
 }
 
 /// How the kernel is to schedule a device's thread.
@@ -70,8 +73,12 @@ pub fn prepare(
     let mut device = Device::new(config);
     let logs = Arc::new(AtomicBool::new(common.log_messages));
     let attached = Arc::clone(&logs);
+    let trace = common.trace.clone();
     device.set_pipeline_hook(move |pipeline| {
         log_messages(pipeline, attached.load(Ordering::Relaxed));
+        if let Some(trace) = &trace {
+            trace.attach(pipeline);
+        }
     });
     for (port, _) in interfaces {
         device.add_port(*port);

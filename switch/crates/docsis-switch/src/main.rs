@@ -24,6 +24,7 @@ mod scheduling;
 mod server;
 mod stf;
 mod switch;
+mod trace;
 #[cfg(test)]
 mod veth_tests;
 mod wait;

@@ -2,12 +2,21 @@
 //! `docsis-switch stf`: runs tests in p4c's simple test format.
 
 use crate::cli::StfArgs;
+use crate::trace::Trace;
 use ::stf::Outcome;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use v1model::{LoadOptions, Program};
+
+/// Prints a line. Whoever reads may have had enough, as `head`.
+macro_rules! say {
+    ($($text:tt)*) => {
+        drop(writeln!(std::io::stdout(), $($text)*))
+    };
+}
 
 /// Something could not be read.
 const UNREADABLE: u8 = 2;
@@ -37,11 +46,18 @@ pub fn run(args: &StfArgs) -> ExitCode {
             return ExitCode::from(UNREADABLE);
         }
     };
+    let trace = match args.trace.open() {
+        Ok(trace) => trace,
+        Err(sentence) => {
+            eprintln!("docsis-switch: {sentence}");
+            return ExitCode::from(UNREADABLE);
+        }
+    };
     let mut status = 0;
     let mut passed = 0;
     let mut results = Vec::new();
     for pair in &pairs {
-        let verdict = run_pair(pair, args);
+        let verdict = run_pair(pair, args, trace.as_ref());
         match &verdict {
             Verdict::Ran(outcome) if outcome.passed() => passed += 1,
             Verdict::Ran(_) | Verdict::Refused(_) => status = status.max(1),
@@ -60,9 +76,9 @@ pub fn run(args: &StfArgs) -> ExitCode {
         } else {
             None
         };
-        println!("{}", one.unwrap_or(Value::Array(results)));
+        say!("{}", one.unwrap_or(Value::Array(results)));
     } else if pairs.len() > 1 {
-        println!("{passed} of {} tests passed", pairs.len());
+        say!("{passed} of {} tests passed", pairs.len());
     }
     ExitCode::from(status)
 }
@@ -107,7 +123,7 @@ fn in_folder(folder: &Path) -> Result<Vec<Pair>, String> {
     Ok(pairs)
 }
 
-fn run_pair(pair: &Pair, args: &StfArgs) -> Verdict {
+fn run_pair(pair: &Pair, args: &StfArgs, trace: Option<&Trace>) -> Verdict {
     let read = |path: &Path| {
         std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
     };
@@ -133,25 +149,27 @@ fn run_pair(pair: &Pair, args: &StfArgs) -> Verdict {
         cpu_port: args.cpu_port,
         seed: args.seed,
     };
-    Verdict::Ran(::stf::run(program, &script, &options))
+    let sink = trace.map(Trace::sink);
+    Verdict::Ran(::stf::run_traced(program, &script, &options, sink))
 }
 
 fn print(pair: &Pair, verdict: &Verdict) {
     let name = pair.test.display().to_string();
     match verdict {
         Verdict::Unreadable(sentence) => eprintln!("docsis-switch: {sentence}"),
-        Verdict::Refused(sentence) => println!("FAILED {name}\n{sentence}"),
+        Verdict::Refused(sentence) => say!("FAILED {name}\n{sentence}"),
         Verdict::Ran(outcome) => {
             for note in &outcome.notes {
-                println!("{name}:{}: {}", note.line, note.text);
+                say!("{name}:{}: {}", note.line, note.text);
             }
             if outcome.passed() {
-                println!(
+                say!(
                     "passed {name}: {} packets in, {} as expected",
-                    outcome.packets, outcome.matched
+                    outcome.packets,
+                    outcome.matched
                 );
             } else {
-                println!("FAILED {name}");
+                say!("FAILED {name}");
                 print!("{}", outcome.text(&name));
             }
         }

@@ -142,6 +142,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         pcap: args.pcap.as_deref(),
         offloads_off: args.offloads_off,
         log_messages: logs_messages(log.level()),
+        trace: args.trace.open()?,
     };
     let mut links = LinkMonitor::open(args.offloads_off)
         .map_err(|error| format!("interfaces cannot be watched: {error}"))?;

@@ -22,4 +22,4 @@ mod values;
 pub use literal::Literal;
 pub use outcome::{Difference, Failure, Note, Outcome};
 pub use parse::{Error, parse};
-pub use run::{Options, run};
+pub use run::{Options, run, run_traced};

@@ -10,6 +10,7 @@ use device::{Device, DeviceConfig, ModelKind, Output};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use v1model::Program;
+use v1model::trace::TraceSink;
 
 /// The highest port of v1model, whose ports have 9 bits.
 const LAST_PORT: u16 = 511;
@@ -75,7 +76,21 @@ impl Output for Capture {
 /// Runs a test on a fresh device with this program.
 #[must_use]
 pub fn run(program: Arc<Program>, script: &Script, options: &Options) -> Outcome {
+    run_traced(program, script, options, None)
+}
+
+/// As [`run`]; tells `sink` what happens to the packets.
+#[must_use]
+pub fn run_traced(
+    program: Arc<Program>,
+    script: &Script,
+    options: &Options,
+    sink: Option<Box<dyn TraceSink + Send>>,
+) -> Outcome {
     let mut run = Run::new(program, script, options);
+    if let Some(pipeline) = run.device.pipeline_mut() {
+        pipeline.set_trace(sink);
+    }
     let mut outcome = Outcome::default();
     for statement in &script.statements {
         run.line

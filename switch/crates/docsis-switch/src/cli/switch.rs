@@ -3,6 +3,7 @@
 
 use super::port::{self, PortArg};
 use super::target::TargetArgs;
+use crate::trace::TraceArgs;
 use clap::{Args, ValueEnum};
 use device::ModelKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +69,9 @@ pub struct SwitchArgs {
     /// Capture frames into DIR/INTERFACE_in.pcap and DIR/INTERFACE_out.pcap.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pub pcap: Option<PathBuf>,
+    /// Tracing.
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// Switch the interfaces' offloads off, as `ethtool -K` does.
     #[arg(long)]
     pub offloads_off: bool,

@@ -7,7 +7,7 @@
 
 mod attach;
 mod event;
-mod json;
+pub mod json;
 mod output;
 mod place;
 mod recorder;

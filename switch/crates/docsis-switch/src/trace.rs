@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `--trace`: what happens to packets, as text or JSON lines, into a file or to
+//! standard output. The formats are `v1model::trace`'s.
+
+use clap::{Args, ValueEnum};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use v1model::Pipeline;
+use v1model::trace::{JsonTrace, TextTrace, TraceEvent, TraceFilter, TraceSink};
+
+/// How a trace is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// A block of lines for each packet.
+    #[default]
+    Text,
+    /// A JSON object on a line for each event.
+    Json,
+}
+
+/// Options of tracing.
+#[derive(Debug, Clone, Args)]
+pub struct TraceArgs {
+    /// Write what happens to packets into a file, or (`-`) to standard output.
+    /// Traced packets take longer.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub trace: Option<PathBuf>,
+    /// How to write it.
+    #[arg(long, value_enum, default_value = "text", requires = "trace")]
+    pub trace_format: TraceFormat,
+    /// Which packets: `port=N` (again for more ports), `packets=N` (only so
+    /// many), `rate=N` (so many a second), separated by commas.
+    #[arg(long, value_name = "TERMS", requires = "trace")]
+    pub trace_filter: Option<TraceFilter>,
+    /// The trace ends at so many MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 64, requires = "trace")]
+    pub trace_limit: u64,
+}
+
+/// A trace that several devices may write to.
+#[derive(Clone)]
+pub struct Trace(Arc<Mutex<dyn TraceSink + Send>>);
+
+impl TraceArgs {
+    /// The trace, if one is asked for.
+    ///
+    /// # Errors
+    /// One sentence: the file cannot be written.
+    pub fn open(&self) -> Result<Option<Trace>, String> {
+        let Some(path) = &self.trace else {
+            return Ok(None);
+        };
+        let output: Box<dyn Write + Send> = if path == Path::new("-") {
+            Box::new(std::io::stdout())
+        } else {
+            let file = File::create(path).map_err(|error| {
+                format!("trace file {} cannot be written: {error}", path.display())
+            })?;
+            Box::new(BufWriter::new(file))
+        };
+        let filter = self.trace_filter.clone().unwrap_or_default();
+        let most = self.trace_limit.saturating_mul(1 << 20);
+        Ok(Some(Trace(match self.trace_format {
+            TraceFormat::Text => Arc::new(Mutex::new(TextTrace::new(output, filter, most))),
+            TraceFormat::Json => Arc::new(Mutex::new(JsonTrace::new(output, filter, most))),
+        })))
+    }
+}
+
+impl Trace {
+    /// Traces a pipeline's packets.
+    pub fn attach(&self, pipeline: &mut Pipeline) {
+        pipeline.set_trace(Some(self.sink()));
+    }
+
+    /// For whoever runs a pipeline.
+    pub fn sink(&self) -> Box<dyn TraceSink + Send> {
+        Box::new(self.clone())
+    }
+}
+
+impl TraceSink for Trace {
+    fn begin(&mut self, now_ns: u64, port: u16, frame: &[u8]) -> Option<u64> {
+        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.begin(now_ns, port, frame)
+    }
+
+    fn copy(&mut self, of: u64) -> u64 {
+        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.copy(of)
+    }
+
+    fn event(&mut self, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
+        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.event(packet, now_ns, event);
+    }
+}
