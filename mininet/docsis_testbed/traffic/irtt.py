@@ -39,20 +39,23 @@ def server_command(address: str) -> list[str]:
     return ["irtt", "server", "-b", f"{address}:{PORT}"]
 
 
-def client_command(address: str, seconds: float, output: Path) -> list[str]:
+def client_command(
+    address: str, seconds: float, output: Path, interval_ms: int = INTERVAL_MS
+) -> list[str]:
     """irtt's client.
 
     Args:
         address: IPv4 address of the server.
         seconds: How long to send.
         output: File for its JSON.
+        interval_ms: Time between two packets.
     """
     return [
         "irtt",
         "client",
         "-4",
         "-Q",
-        *("-i", f"{INTERVAL_MS}ms"),
+        *("-i", f"{interval_ms}ms"),
         *("-d", f"{round(seconds * 1000)}ms"),
         *("-l", str(PAYLOAD_BYTES)),
         f"--wait={LINGER_MS}ms",

@@ -19,16 +19,10 @@ impl Device {
     /// controller is told something. To be called again with a fresh clock until
     /// it returns false.
     pub fn step(&mut self, now: u64, output: &mut impl Output) -> bool {
-        if let Some((_, arrived)) = self.transmit_lines.pop(now) {
+        if let Some((_, mut arrived)) = self.transmit_lines.pop(now) {
             let port = self.ports[arrived.port as usize].number;
-            self.send(
-                now,
-                arrived.port,
-                port,
-                &arrived.frame,
-                arrived.paced,
-                output,
-            );
+            let (index, paced) = (arrived.port, arrived.paced);
+            self.send(now, index, port, &mut arrived.frame, paced, output);
             reuse(&mut self.buffers, arrived.frame);
             return true;
         }
@@ -229,8 +223,8 @@ impl Device {
         };
         let line = self.ports[index as usize].transmit_line;
         if self.transmit_lines.is_wire(line) {
-            let out = std::mem::take(&mut self.out);
-            let taken = self.send(now, index, port, &out, paced, output);
+            let mut out = std::mem::take(&mut self.out);
+            let taken = self.send(now, index, port, &mut out, paced, output);
             self.out = out;
             if taken {
                 self.trace(now, number, &TraceEvent::Sent { port, length });
@@ -261,19 +255,20 @@ impl Device {
         now: u64,
         index: u32,
         port: u16,
-        frame: &[u8],
+        frame: &mut Vec<u8>,
         paced: bool,
         output: &mut impl Output,
     ) -> bool {
+        let len = frame.len();
         if self.config.cpu_port == Some(port) {
             if !output.packet_in(now, frame) {
-                self.counters.packet_in_dropped.count(frame.len());
+                self.counters.packet_in_dropped.count(len);
                 return false;
             }
         } else {
-            output.transmit(now, port, frame, paced);
+            output.transmit_buffer(now, port, frame, paced);
         }
-        self.ports[index as usize].counters.sent.count(frame.len());
+        self.ports[index as usize].counters.sent.count(len);
         true
     }
 }

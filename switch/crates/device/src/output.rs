@@ -10,6 +10,12 @@ pub trait Output {
     /// once. Others may wait for more, to be sent in a batch.
     fn transmit(&mut self, now_ns: u64, port: u16, frame: &[u8], paced: bool);
 
+    /// Like [`Self::transmit`], of a buffer whose content may be taken and
+    /// another buffer, with anything in it, left in its place: saves a copy.
+    fn transmit_buffer(&mut self, now_ns: u64, port: u16, frame: &mut Vec<u8>, paced: bool) {
+        self.transmit(now_ns, port, frame, paced);
+    }
+
     /// A frame leaves through the CPU port, packet-in header in front. False:
     /// nobody took it, and the device counts it as dropped.
     fn packet_in(&mut self, now_ns: u64, frame: &[u8]) -> bool;

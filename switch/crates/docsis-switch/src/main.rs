@@ -18,7 +18,6 @@ mod packet_socket;
 mod pcap;
 mod ports;
 mod process;
-mod provision;
 mod run;
 mod scheduling;
 mod server;
@@ -29,7 +28,7 @@ mod trace;
 mod veth_tests;
 mod wait;
 
-use cli::{Bench, Command};
+use cli::Command;
 use std::process::ExitCode;
 
 /// The version of BMv2's JSON format that is read.
@@ -46,9 +45,7 @@ fn main() -> ExitCode {
         Some(Command::Forward { first, second }) => {
             logging::start(None, None, false).and_then(|_| forward::run(&first, &second))
         }
-        Some(Command::Bench {
-            what: Bench::Pipeline(options),
-        }) => bench::run(&options),
+        Some(Command::Bench { what }) => bench::run(&what),
         Some(Command::Ctl(options)) => ctl::run(&options),
         Some(Command::InstallAlias { dir }) => alias::install(&dir),
         None if cli.switch.json_version => {

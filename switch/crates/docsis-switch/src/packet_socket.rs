@@ -297,14 +297,15 @@ fn put_tag_back(head: &mut [u8], tpid: u16, tci: u16) {
 
 /// Frames to one port that go out with one system call.
 pub struct SendBatch {
-    bytes: Vec<u8>,
-    lengths: Vec<u32>,
+    /// Buffers that are used again and again; the first `count` wait.
+    frames: Box<[Vec<u8>]>,
+    count: usize,
     iovecs: Box<[libc::iovec]>,
     messages: Box<[libc::mmsghdr]>,
 }
 
 // SAFETY: the pointers within go to the boxes within, which move with it;
-// those to `bytes` are set before each use.
+// those to frames are set before each use.
 unsafe impl Send for SendBatch {}
 
 impl Default for SendBatch {
@@ -327,8 +328,8 @@ impl Default for SendBatch {
             })
             .collect();
         Self {
-            bytes: Vec::with_capacity(BATCH * 2048),
-            lengths: Vec::with_capacity(BATCH),
+            frames: vec![Vec::new(); BATCH].into_boxed_slice(),
+            count: 0,
             iovecs,
             messages,
         }
@@ -338,35 +339,39 @@ impl Default for SendBatch {
 impl SendBatch {
     /// True when there is nothing to send.
     pub fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
+        self.count == 0
     }
 
     /// True when [`SendBatch::push`] must wait for [`SendBatch::flush`].
     pub fn is_full(&self) -> bool {
-        self.lengths.len() == BATCH
+        self.count == BATCH
     }
 
     /// Adds a frame; the batch is not full.
     pub fn push(&mut self, frame: &[u8]) {
-        debug_assert!(!self.is_full());
-        self.bytes.extend_from_slice(frame);
-        self.lengths.push(frame.len() as u32);
+        let buffer = &mut self.frames[self.count];
+        buffer.clear();
+        buffer.extend_from_slice(frame);
+        self.count += 1;
+    }
+
+    /// Adds a frame by taking its buffer, and leaves another; the batch is not full.
+    pub fn push_buffer(&mut self, frame: &mut Vec<u8>) {
+        std::mem::swap(&mut self.frames[self.count], frame);
+        self.count += 1;
     }
 
     /// Sends everything; `failed` gets the length of each frame that the
     /// kernel did not take, and why.
     pub fn flush(&mut self, socket: &PacketSocket, mut failed: impl FnMut(usize, &io::Error)) {
-        let mut start = self.bytes.as_mut_ptr();
-        for (iovec, &len) in self.iovecs.iter_mut().zip(&self.lengths) {
-            iovec.iov_base = start.cast();
-            iovec.iov_len = len as usize;
-            // SAFETY: the lengths sum up to that of `bytes`.
-            start = unsafe { start.add(len as usize) };
+        let count = std::mem::take(&mut self.count);
+        for (iovec, frame) in self.iovecs.iter_mut().zip(&mut self.frames[..count]) {
+            iovec.iov_base = frame.as_mut_ptr().cast();
+            iovec.iov_len = frame.len();
         }
-        let count = self.lengths.len();
         let mut next = 0;
         while next < count {
-            // SAFETY: headers next..count, each with one iovec into `bytes`.
+            // SAFETY: headers next..count, each with one iovec, a whole frame.
             let sent = unsafe {
                 libc::sendmmsg(
                     socket.as_raw_fd(),
@@ -381,12 +386,10 @@ impl SendBatch {
             }
             let error = io::Error::last_os_error();
             if error.kind() != io::ErrorKind::Interrupted {
-                failed(self.lengths[next] as usize, &error);
+                failed(self.frames[next].len(), &error);
                 next += 1;
             }
         }
-        self.bytes.clear();
-        self.lengths.clear();
     }
 }
 

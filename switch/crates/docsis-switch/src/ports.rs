@@ -314,6 +314,10 @@ fn note(result: io::Result<()>, capturing: &mut bool) {
 
 impl Output for Ports {
     fn transmit(&mut self, now: u64, port: u16, frame: &[u8], paced: bool) {
+        self.transmit_buffer(now, port, &mut frame.to_vec(), paced);
+    }
+
+    fn transmit_buffer(&mut self, now: u64, port: u16, frame: &mut Vec<u8>, paced: bool) {
         let Some(&index) = self.index.get(usize::from(port)) else {
             return;
         };
@@ -343,7 +347,7 @@ impl Output for Ports {
         if port.batch.is_empty() && !self.pending.contains(&index) {
             self.pending.push(index);
         }
-        port.batch.push(frame);
+        port.batch.push_buffer(frame);
     }
 
     fn packet_in(&mut self, _now: u64, frame: &[u8]) -> bool {

@@ -9,6 +9,7 @@
 
 mod arbitration;
 mod bytestring;
+pub mod client;
 mod connections;
 mod device_config;
 mod entry;

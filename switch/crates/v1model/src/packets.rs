@@ -169,7 +169,8 @@ impl Pipeline {
     }
 
     /// Runs the egress pipeline and, when it keeps the packet, puts the frame
-    /// to send into `out`, which is emptied first.
+    /// to send into `out`, which is emptied first. A frame that is sent as it
+    /// came is not copied: the packet loses it, unless it is to be cloned.
     ///
     /// `now_ns` is the time at which the packet left its queue. The packet
     /// must come from this pipeline's ingress; one from an earlier program
@@ -242,9 +243,11 @@ impl Pipeline {
             let state = &mut self.state;
             machine::run(program, state, deparser, packet, bytes, tracer);
         }
-        wire::deparse(code, packet, out);
         let slots = &code.paths.slots;
-        if packet.phv[usize::from(slots.recirculate)] != 0 {
+        let recirculated = packet.phv[usize::from(slots.recirculate)] != 0;
+        let kept = recirculated || clone.is_some();
+        wire::deparse(code, packet, out, kept);
+        if recirculated {
             return EgressOutcome {
                 fate: EgressFate::Recirculate,
                 clone,

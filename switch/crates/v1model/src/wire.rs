@@ -5,6 +5,7 @@ use crate::bits;
 use crate::code::{Code, HeaderCode};
 use crate::op::mask;
 use crate::packet::Packet;
+use std::ops::Range;
 
 /// Puts the fields of a header that begins at byte `at` into their slots.
 #[inline(never)]
@@ -59,9 +60,27 @@ pub(crate) fn frame_len(code: &Code, packet: &Packet) -> usize {
 }
 
 /// Puts the valid headers and the payload into `out`. Bytes that nothing
-/// changed are copied as they came, in as few pieces as possible.
-pub(crate) fn deparse(code: &Code, packet: &Packet, out: &mut Vec<u8>) {
+/// changed are copied as they came, in as few pieces as possible; a whole frame
+/// that nothing changed is handed over when the packet is not `kept`, and the
+/// packet has `out`'s buffer then and no frame.
+pub(crate) fn deparse(code: &Code, packet: &mut Packet, out: &mut Vec<u8>, kept: bool) {
     out.clear();
+    if let Some(run) = pieces(code, packet, out) {
+        if run == (0..packet.payload) && out.is_empty() && !kept {
+            std::mem::swap(&mut packet.frame, out);
+            out.truncate(packet.len);
+            packet.len = 0;
+            packet.payload = 0;
+            return;
+        }
+        out.extend_from_slice(&packet.frame[run.start..packet.len]);
+    }
+}
+
+/// Puts out all but the received bytes that are last, headers in front of the
+/// payload that nothing changed, and says where those headers are. `None`:
+/// there are none, and the payload is put out, too.
+fn pieces(code: &Code, packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize>> {
     let phv = &packet.phv;
     // Received bytes that are to be copied next.
     let mut run = 0..0;
@@ -84,11 +103,11 @@ pub(crate) fn deparse(code: &Code, packet: &Packet, out: &mut Vec<u8>) {
         }
     }
     if run.end == packet.payload {
-        out.extend_from_slice(&packet.frame[run.start..packet.len]);
-    } else {
-        out.extend_from_slice(&packet.frame[run]);
-        out.extend_from_slice(&packet.frame[packet.payload..packet.len]);
+        return Some(run);
     }
+    out.extend_from_slice(&packet.frame[run]);
+    out.extend_from_slice(&packet.frame[packet.payload..packet.len]);
+    None
 }
 
 /// Serialises a header from its fields.

@@ -25,17 +25,23 @@ const AQM_ACTIVE: u128 = 2;
 const DROP_PROB: u128 = 26_844;
 
 /// A table by the end of its name, so that renaming a control does not matter.
-fn table(pipeline: &Pipeline, name: &str) -> Result<TableId, String> {
+///
+/// # Errors
+/// There is none.
+pub fn table(pipeline: &Pipeline, name: &str) -> Result<TableId, String> {
     let tables = pipeline.program().tables();
     tables
         .iter()
         .position(|table| table.name == name || table.name.ends_with(&format!(".{name}")))
         .map(|n| TableId(n as u32))
-        .ok_or_else(|| format!("the program has no table {name}; give cm.p4's JSON"))
+        .ok_or_else(|| format!("the program has no table {name}; give the JSON that it is for"))
 }
 
 /// An action of a table by the end of its name, with its parameters by name.
-fn action(
+///
+/// # Errors
+/// There is none.
+pub fn action(
     pipeline: &Pipeline,
     table: TableId,
     name: &str,
@@ -47,7 +53,7 @@ fn action(
         .iter()
         .copied()
         .find(|id| program.actions()[id.0 as usize].name.ends_with(name))
-        .ok_or_else(|| format!("the program has no action {name}; give cm.p4's JSON"))?;
+        .ok_or_else(|| format!("the program has no action {name}; give the JSON that it is for"))?;
     let args = program.actions()[id.0 as usize]
         .params
         .iter()

@@ -1,45 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `bench pipeline`: what a packet costs in this process, without a network.
 
+use super::measure::{CHUNK, Sink, per_packet, quantile};
+use super::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
 use crate::cli::BenchPipeline;
-use crate::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
 use crate::switch::load_program;
-use device::{Device, DeviceConfig, Output};
+use device::{Device, DeviceConfig};
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Frame lengths that are measured, bytes without FCS.
 const LENGTHS: [usize; 3] = [64, 200, 1514];
 /// Numbers of service flows, each with a classifier of its own.
 const FLOWS: [u32; 2] = [1, 32];
-/// Packets between two looks at the clock.
-const CHUNK: usize = 64;
 /// Bytes that stay queued in each flow: more than two mean packets, or AQM
 /// suppresses itself.
-const STANDING: usize = 3_000;
+pub const STANDING: usize = 3_000;
 /// Device time between two packets, ns: below every service flow's rate.
-const INTERVAL: u64 = 2_000;
-
-/// Counts what leaves.
-#[derive(Default)]
-struct Sink {
-    frames: u64,
-    bytes: u64,
-}
-
-impl Output for Sink {
-    fn transmit(&mut self, _now: u64, _port: u16, frame: &[u8], _paced: bool) {
-        self.frames += 1;
-        self.bytes += std::hint::black_box(frame).len() as u64;
-    }
-
-    fn packet_in(&mut self, _now: u64, _frame: &[u8]) -> bool {
-        false
-    }
-}
+pub const INTERVAL: u64 = 2_000;
 
 /// An upstream UDP frame of `len` bytes to a service flow's port.
-fn frame(len: usize, flow: u32) -> Vec<u8> {
+pub fn frame(len: usize, flow: u32) -> Vec<u8> {
     let mut frame = vec![0u8; len];
     frame[..6].copy_from_slice(&SERVER_MAC.to_be_bytes()[2..]);
     frame[6..12].copy_from_slice(&[2, 0, 0, 0, 1, 1]);
@@ -126,15 +107,6 @@ fn measure(options: &BenchPipeline, len: usize, flows: u32) -> Result<Measured, 
         forwarded: steps,
         dropped: packets - steps.min(packets),
     })
-}
-
-fn per_packet(chunk: Duration) -> f64 {
-    chunk.as_nanos() as f64 / CHUNK as f64
-}
-
-fn quantile(values: &mut [f64], q: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[(values.len() as f64 * q) as usize]
 }
 
 /// Measures and prints.

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `bench control`: a controller's load on a P4Runtime server that runs, from
+//! outside. All registers that the control loop touches, read and written at
+//! once for every service flow; and a table filled and emptied.
+
+use super::measure::quantile;
+use crate::cli::BenchControl;
+use p4runtime::client::Client;
+use p4runtime::proto::p4::config::v1::P4Info;
+use p4runtime::proto::p4::v1 as p4;
+use p4runtime::proto::p4::v1::entity::Entity;
+use p4runtime::proto::p4::v1::update::Type;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What the control loop writes, and what it reads.
+const WRITTEN: [&str; 4] = [
+    "aqm_drop_prob",
+    "aqm_qdelay_old",
+    "aqm_burst_allowance",
+    "aqm_control_state",
+];
+const READ: [&str; 5] = [
+    "sf_enqueued_bytes",
+    "sf_dequeued_bytes",
+    "msr_tokens",
+    "msr_updated",
+    "aqm_data_state",
+];
+/// Table entries, and how many go into one request.
+const ENTRIES: u32 = 4_000;
+const BATCH: usize = 100;
+/// Time between two rounds: the control loop's updates are 16 ms apart.
+const PAUSE: Duration = Duration::from_millis(16);
+
+fn register(info: &P4Info, name: &str) -> Result<(u32, i64), String> {
+    info.registers
+        .iter()
+        .find_map(|register| {
+            let preamble = register.preamble.as_ref()?;
+            (preamble.name == name).then_some((preamble.id, i64::from(register.size)))
+        })
+        .ok_or_else(|| format!("the P4Info has no register {name}; give a program of p4src/"))
+}
+
+fn entry(id: u32, index: Option<i64>, value: Option<Vec<u8>>) -> Entity {
+    Entity::RegisterEntry(p4::RegisterEntry {
+        register_id: id,
+        index: index.map(|index| p4::Index { index }),
+        data: value.map(|value| p4::P4Data {
+            data: Some(p4::p4_data::Data::Bitstring(value)),
+        }),
+    })
+}
+
+fn update(kind: Type, entity: Entity) -> p4::Update {
+    p4::Update {
+        r#type: kind as i32,
+        entity: Some(p4::Entity {
+            entity: Some(entity),
+        }),
+    }
+}
+
+/// Entries of the table of stations, made up.
+fn stations(info: &P4Info) -> Result<Vec<Entity>, String> {
+    let missing = || "the P4Info has no table station with an action forward".to_owned();
+    let named = |preamble: &Option<p4runtime::proto::p4::config::v1::Preamble>, end: &str| {
+        preamble
+            .as_ref()
+            .filter(|preamble| preamble.name.ends_with(end))
+            .map(|preamble| preamble.id)
+    };
+    let table = info
+        .tables
+        .iter()
+        .find_map(|table| named(&table.preamble, "station"));
+    let action = info
+        .actions
+        .iter()
+        .find_map(|action| named(&action.preamble, "forward"));
+    let (table_id, action_id) = table.zip(action).ok_or_else(missing)?;
+    let param = |param_id: u32, value: u8| p4::action::Param {
+        param_id,
+        value: vec![value],
+    };
+    Ok((1..=ENTRIES)
+        .map(|n| {
+            let address = [&[0x06, 0x10], n.to_be_bytes().as_slice()].concat();
+            Entity::TableEntry(Box::new(p4::TableEntry {
+                table_id,
+                r#match: vec![p4::FieldMatch {
+                    field_id: 1,
+                    field_match_type: Some(p4::field_match::FieldMatchType::Exact(
+                        p4::field_match::Exact { value: address },
+                    )),
+                }],
+                action: Some(p4::TableAction {
+                    r#type: Some(p4::table_action::Type::Action(p4::Action {
+                        action_id,
+                        params: vec![param(1, 1), param(2, 1)],
+                    })),
+                }),
+                ..Default::default()
+            }))
+        })
+        .collect())
+}
+
+/// Quantiles in milliseconds.
+fn times(what: &str, mut ms: Vec<f64>, json: bool) -> Value {
+    let (p50, p99) = (quantile(&mut ms, 0.5), quantile(&mut ms, 0.99));
+    let most = quantile(&mut ms, 1.0);
+    if !json {
+        println!("{what:45} p50 {p50:6.2}  p99 {p99:6.2}  most {most:6.2} ms");
+    }
+    json!({"p50_ms": p50, "p99_ms": p99, "most_ms": most})
+}
+
+fn ms(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+async fn measure(options: &BenchControl) -> Result<(), String> {
+    let file = |extension: &str| {
+        let path = format!("{}{extension}", options.program.display());
+        std::fs::read(Path::new(&path)).map_err(|error| format!("{path} cannot be read: {error}"))
+    };
+    let text = String::from_utf8(file(".p4info.txtpb")?)
+        .map_err(|_| "the P4Info is not text".to_owned())?;
+    let info = p4runtime::p4info_from_text(&text)?;
+    let mut client = Client::connect(&options.address, options.device_id).await?;
+    if !options.no_push {
+        client.push(info.clone(), file(".json")?).await?;
+    }
+
+    let written = WRITTEN.map(|name| register(&info, name));
+    let mut updates = Vec::new();
+    let mut cells = 0;
+    for found in written {
+        let (id, size) = found?;
+        cells = size;
+        // In use by no service flow: what is written changes nothing for packets.
+        updates.extend(
+            (0..size).map(|index| update(Type::Modify, entry(id, Some(index), Some(vec![1])))),
+        );
+    }
+    let mut reads = Vec::new();
+    for name in READ {
+        reads.push(entry(register(&info, name)?.0, None, None));
+    }
+    let (mut write_ms, mut read_ms) = (Vec::new(), Vec::new());
+    for round in 0..=options.rounds {
+        let batch = updates.clone();
+        let start = Instant::now();
+        client.write(batch).await?;
+        let wrote = ms(start);
+        let start = Instant::now();
+        let count = client.read(reads.clone()).await?;
+        let read = ms(start);
+        if count != READ.len() * cells as usize {
+            return Err(format!(
+                "{count} cells came back of {}",
+                READ.len() * cells as usize
+            ));
+        }
+        // The first one warms up.
+        if round > 0 {
+            write_ms.push(wrote);
+            read_ms.push(read);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+
+    let entities = stations(&info)?;
+    let (mut insert_rates, mut single) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let start = Instant::now();
+        for batch in entities.chunks(BATCH) {
+            let updates = batch
+                .iter()
+                .cloned()
+                .map(|e| update(Type::Insert, e))
+                .collect();
+            client.write(updates).await?;
+        }
+        insert_rates.push(f64::from(ENTRIES) / start.elapsed().as_secs_f64());
+        for batch in entities.chunks(BATCH) {
+            let updates = batch
+                .iter()
+                .cloned()
+                .map(|e| update(Type::Delete, e))
+                .collect();
+            client.write(updates).await?;
+        }
+    }
+    let start = Instant::now();
+    for entity in &entities[..BATCH] {
+        let start = Instant::now();
+        client
+            .write(vec![update(Type::Insert, entity.clone())])
+            .await?;
+        single.push(ms(start));
+    }
+    let single_rate = BATCH as f64 / start.elapsed().as_secs_f64();
+    let updates = entities[..BATCH].iter().cloned();
+    client
+        .write(updates.map(|e| update(Type::Delete, e)).collect())
+        .await?;
+
+    let rate = quantile(&mut insert_rates, 0.5);
+    let write = times(
+        &format!("write {} registers of {cells}", WRITTEN.len()),
+        write_ms,
+        options.json,
+    );
+    let read = times(
+        &format!("read {} registers of {cells}", READ.len()),
+        read_ms,
+        options.json,
+    );
+    let one = times("insert one entry", single, options.json);
+    if options.json {
+        let report = json!({
+            "benchmark": "control",
+            "service_flows": cells,
+            "rounds": options.rounds,
+            "write": write,
+            "read": read,
+            "insert_one": one,
+            "inserts_per_second_one_by_one": single_rate,
+            "inserts_per_second": rate,
+            "inserts_per_request": BATCH,
+        });
+        println!("{report:#}");
+    } else {
+        println!(
+            "{rate:.0} entries inserted a second, {BATCH} a request; {single_rate:.0} one by one"
+        );
+    }
+    Ok(())
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// One sentence: nobody listens, or what the server refused.
+pub fn run(options: &BenchControl) -> Result<(), String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no runtime: {error}"))?
+        .block_on(measure(options))
+}

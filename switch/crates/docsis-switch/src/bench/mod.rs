@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `bench`: what a packet costs in this process, without a network, and what
+//! the control plane of a running switch bears.
+
+mod control;
+mod measure;
+mod memory;
+mod pipeline;
+mod programs;
+mod provision;
+mod scenario;
+
+use crate::cli::Bench;
+
+/// Measures and prints.
+///
+/// # Errors
+/// One sentence: a program cannot be read or is not what it should be.
+pub fn run(what: &Bench) -> Result<(), String> {
+    match what {
+        Bench::Pipeline(options) => pipeline::run(options),
+        Bench::Programs(options) => programs::run(options),
+        Bench::Control(options) => control::run(options),
+    }
+}
