@@ -15,6 +15,7 @@ import logging
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class Result:
         udp_kpps: Thousands of frames a second that arrived, by their length in bytes,
             while the source sent as fast as it could.
         latency_us: One-way delay of a probe of 218 bytes every millisecond and nothing
-            else, host to host, in microseconds: "p50" and "p99".
+            else, host to host, in microseconds: "p50", "p99" and "most".
         memory_mb: Resident memory of the switch at the end, 10^6 bytes.
     """
 
@@ -289,7 +290,10 @@ class Bench:
             raise TestbedError(
                 f"{self._kind}: no probe arrives: {log.read_text(errors='replace').strip()}"
             )
-        return {f"p{q}": float(np.percentile(delays, q)) for q in (50, 99)}
+        return {
+            **{f"p{q}": float(np.percentile(delays, q)) for q in (50, 99)},
+            "most": float(delays.max()),
+        }
 
     def tcp(self, seconds: float) -> float:
         """Mbit/s of one CUBIC connection."""
@@ -330,9 +334,9 @@ class Bench:
         )
         self._wait_for_traffic(client, log)
         time.sleep(WARM_UP_SECONDS)
-        before, start = self._received(), time.monotonic()
+        before, start = self.received(), time.monotonic()
         time.sleep(seconds)
-        after, end = self._received(), time.monotonic()
+        after, end = self.received(), time.monotonic()
         # The overloaded path may have lost iperf3's own goodbye: it is ended.
         for process in self._processes[-2:]:
             process.terminate()
@@ -340,16 +344,16 @@ class Bench:
         return (after - before) / (end - start) / 1e3
 
     def _wait_for_traffic(self, client: subprocess.Popen[bytes], log: Path) -> None:
-        base = self._received()
+        base = self.received()
         deadline = time.monotonic() + 10
-        while self._received() < base + 1000:
+        while self.received() < base + 1000:
             if client.poll() is not None or time.monotonic() > deadline:
                 raise TestbedError(
                     f"{self._kind}: no UDP arrives: {log.read_text(errors='replace').strip()}"
                 )
             time.sleep(0.02)
 
-    def _received(self) -> int:
+    def received(self) -> int:
         """Frames that the sink's interface has received."""
         # /proc/PID/net is that of the process's namespace.
         for line in Path(f"/proc/{self._sink.pid}/net/dev").read_text().splitlines():
@@ -358,6 +362,14 @@ class Bench:
                 return int(fields.split()[1])
         raise TestbedError("the sink has no interface sink-eth0")
 
+    def control_until(self, ended: threading.Event) -> None:
+        """Run the controller, with DOCSIS-PIE, until that is set."""
+        logging.disable(logging.WARNING)
+        try:
+            asyncio.run(_control(self._topology, ended))
+        finally:
+            logging.disable(logging.NOTSET)
+
     def close(self) -> None:
         """Remove everything."""
         self._run.clear()
@@ -365,6 +377,17 @@ class Bench:
             process.wait(timeout=10)
         for node in (*self._net.hosts, *self._net.switches):
             node.cleanup()
+
+
+async def _control(bench: Topology, ended: threading.Event) -> None:
+    """Keep a controller running."""
+    plan = deploy(bench, AqmChoice.DOCSIS_PIE).device(Role.CABLE_MODEM)
+    controller = DeviceController(plan, load_pipeline(Role.CABLE_MODEM.value), Options())
+    running = asyncio.create_task(controller.run())
+    while not ended.is_set() and not running.done():
+        await asyncio.wait((running,), timeout=0.1)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 async def _provision(bench: Topology) -> None:

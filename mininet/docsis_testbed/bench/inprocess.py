@@ -20,16 +20,31 @@ def run(*arguments: str) -> dict[str, Any]:
     Raises:
         TestbedError: it failed; the words are the switch's.
     """
-    result = subprocess.run(
+    return finish(start(*arguments))
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """Start a benchmark whose report `finish` waits for."""
+    return subprocess.Popen(
         [str(switch_binary()), "bench", *arguments, "--json"],
         cwd=ROOT,
-        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
     )
-    if result.returncode != 0:
-        raise TestbedError(f"docsis-switch bench {arguments[0]} failed: {result.stderr.strip()}")
-    report: dict[str, Any] = json.loads(result.stdout)
+
+
+def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """The report of a benchmark that was started.
+
+    Raises:
+        TestbedError: it failed; the words are the switch's.
+    """
+    output, errors = process.communicate()
+    if process.returncode != 0:
+        raise TestbedError(f"docsis-switch bench failed: {errors.strip()}")
+    report: dict[str, Any] = json.loads(output)
     return report
 
 
@@ -41,21 +56,3 @@ def pipeline() -> dict[str, Any]:
 def programs() -> dict[str, Any]:
     """Nanoseconds that a packet takes in each of the programs, and the memory for it."""
     return run("programs", "--build", str(P4_BUILD))
-
-
-def control(address: str, device_id: int, rounds: int) -> dict[str, Any]:
-    """What a running switch's control plane bears, with 4,096 service flows.
-
-    Args:
-        address: host:port of its P4Runtime server.
-        device_id: P4Runtime device id.
-        rounds: Reads and writes of all registers.
-    """
-    program = P4_BUILD / "bench" / "cmts_4096"
-    return run(
-        "control",
-        *("--address", address),
-        *("--device-id", str(device_id)),
-        *("--program", str(program)),
-        *("--rounds", str(rounds)),
-    )

@@ -7,7 +7,9 @@ import json
 import os
 import platform
 import shutil
+import statistics
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from docsis_testbed import p4build, preflight
-from docsis_testbed.bench import forwarding
+from docsis_testbed.bench import control as control_plane
+from docsis_testbed.bench import forwarding, inprocess, plot
 from docsis_testbed.bench.forwarding import FRAME_BYTES, KINDS, Result
 from docsis_testbed.paths import RESULTS, switch_binary
 from docsis_testbed.runstate import recorded_run
@@ -29,11 +32,12 @@ _LABELS = {
 }
 
 
-def run(seconds: float, output: Path | None, console: Console) -> dict[str, Any]:
-    """Measure, print the tables, write the JSON.
+def run(seconds: float, repetitions: int, output: Path | None, console: Console) -> dict[str, Any]:
+    """Measure, print the tables, write the JSON and a picture beside it.
 
     Args:
         seconds: Length of each measurement between veth pairs.
+        repetitions: How often every switch is measured, in turns; medians count.
         output: File for the JSON; results/bench-<time>.json unless given.
         console: Where progress and tables go.
 
@@ -48,23 +52,33 @@ def run(seconds: float, output: Path | None, console: Console) -> dict[str, Any]
     preflight.check_kernel()
     switch_binary()
     p4build.require_current()
-    results: dict[str, Result] = {}
+    kinds = [k for k in KINDS if k != "simple_switch_grpc" or shutil.which(k) is not None]
+    runs: dict[str, list[Result]] = {kind: [] for kind in kinds}
     with recorded_run("bench") as state, tempfile.TemporaryDirectory() as scratch:
         preflight.check_interfaces_free(forwarding.interfaces())
         preflight.check_port_free(forwarding.address(), "P4Runtime server of the bench")
-        with console.status("the pipeline, in-process"):
-            pipeline = forwarding.pipeline()
-        for kind in KINDS:
-            if kind == "simple_switch_grpc" and shutil.which(kind) is None:
-                continue
-            with console.status(_LABELS[kind]) as status:
-                results[kind] = forwarding.measure(
-                    kind,
-                    state,
-                    Path(scratch),
-                    seconds,
-                    lambda what, kind=kind: status.update(f"{_LABELS[kind]}: {what}"),  # type: ignore[misc]
-                )
+        with console.status("four programs, in-process"):
+            programs = inprocess.programs()
+        with console.status("cm.p4, in-process"):
+            pipeline = inprocess.pipeline()
+        for repetition in range(repetitions):
+            for kind in kinds:
+                title = f"{_LABELS[kind]}, {repetition + 1} of {repetitions}"
+                with console.status(title) as status:
+                    runs[kind].append(
+                        forwarding.measure(
+                            kind,
+                            state,
+                            Path(scratch),
+                            seconds,
+                            lambda what, title=title: status.update(f"{title}: {what}"),  # type: ignore[misc]
+                        )
+                    )
+        with console.status("control plane") as status:
+            control = control_plane.measure(
+                state, lambda what: status.update(f"control plane: {what}")
+            )
+    results = {kind: median(found) for kind, found in runs.items()}
     report = {
         "time": datetime.now().isoformat(timespec="seconds"),
         "machine": {
@@ -74,20 +88,45 @@ def run(seconds: float, output: Path | None, console: Console) -> dict[str, Any]
             "load_average": os.getloadavg()[0],
         },
         "seconds": seconds,
+        "repetitions": repetitions,
+        "programs": programs,
         "pipeline": pipeline,
         "forwarding": {kind: asdict(result) for kind, result in results.items()},
+        "forwarding_runs": {k: [asdict(result) for result in found] for k, found in runs.items()},
         "ratio_to_forwarder": _ratios(results),
+        "control": control,
     }
     if output is None:
         RESULTS.mkdir(exist_ok=True)
         output = RESULTS / f"bench-{datetime.now().strftime('%Y%m%d-%H%M%S')}.json"
     output.write_text(json.dumps(report, indent=2) + "\n")
-    console.print(pipeline_table(pipeline))
-    console.print(forwarding_table(results))
+    picture = output.with_suffix(".png")
+    plot.overview(programs, results, _LABELS, picture)
+    for table in (
+        programs_table(programs),
+        pipeline_table(pipeline),
+        forwarding_table(results),
+        control_table(control),
+    ):
+        console.print(table)
     if "simple_switch_grpc" not in results:
         console.print("BMv2's simple_switch_grpc is not on PATH, so it was not measured.")
-    console.print(f"Written to {output}", soft_wrap=True, highlight=False)
+    console.print(f"Written to {output} and {picture.name}", soft_wrap=True, highlight=False)
     return report
+
+
+def median(runs: list[Result]) -> Result:
+    """The median of every figure."""
+
+    def middle(values: Iterable[float]) -> float:
+        return float(statistics.median(values))
+
+    return Result(
+        tcp_mbps=middle(run.tcp_mbps for run in runs),
+        udp_kpps={size: middle(run.udp_kpps[size] for run in runs) for size in FRAME_BYTES},
+        latency_us={key: middle(run.latency_us[key] for run in runs) for key in runs[0].latency_us},
+        memory_mb=middle(run.memory_mb for run in runs),
+    )
 
 
 def _ratios(results: dict[str, Result]) -> dict[str, dict[str, float]]:
@@ -99,6 +138,46 @@ def _ratios(results: dict[str, Result]) -> dict[str, dict[str, float]]:
         }
         for kind, result in results.items()
     }
+
+
+def programs_table(report: dict[str, Any]) -> Table:
+    """Nanoseconds a packet takes through each program."""
+    table = Table(title="Programs in-process, nanoseconds a packet: median (least) of repetitions")
+    table.add_column("program")
+    lengths = sorted({row["frame_bytes"] for row in report["results"]})
+    for length in lengths:
+        table.add_column(f"{length} bytes", justify="right")
+    what = {row["program"]: row["what"] for row in report["results"]}
+    figures = {
+        (row["program"], row["frame_bytes"]): f"{row['ns_per_packet']:.0f} ({row['least_ns']:.0f})"
+        for row in report["results"]
+    }
+    for program, words in what.items():
+        table.add_row(f"{program}: {words}", *(figures[program, length] for length in lengths))
+    return table
+
+
+def control_table(report: dict[str, Any]) -> Table:
+    """What the control plane bears, and what packets feel of it."""
+    flows = report["service_flows"]
+    table = Table(title=f"Control plane, {flows} service flows, while probes pass")
+    for heading in ("", "p50", "p99", "most"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for key, label in (
+        ("write", "write all registers of the control loop, ms"),
+        ("read", "read all registers of the control loop, ms"),
+        ("insert_one", "insert one entry, ms"),
+    ):
+        row = report[key]
+        table.add_row(label, *(f"{row[f'{q}_ms']:.2f}" for q in ("p50", "p99", "most")))
+    for key, label in (
+        ("latency_idle_us", "one-way delay of probes before, us"),
+        ("latency_us", "one-way delay of probes meanwhile, us"),
+    ):
+        table.add_row(label, *(f"{report[key][q]:.0f}" for q in ("p50", "p99", "most")))
+    rate = f"{report['inserts_per_second']:.0f}"
+    table.add_row(f"entries inserted a second, {report['inserts_per_request']} a request", rate)
+    return table
 
 
 def pipeline_table(report: dict[str, Any]) -> Table:
@@ -119,7 +198,12 @@ def forwarding_table(results: dict[str, Result]) -> Table:
     """What each switch carried, and its share of the bare forwarder's."""
     table = Table(title="One switch between two veth pairs (and its ratio to the bare forwarder)")
     table.add_column("switch", no_wrap=True)
-    for heading in ("TCP, Mbit/s", *(f"UDP {size} B, kpps" for size in FRAME_BYTES)):
+    for heading in (
+        "TCP, Mbit/s",
+        *(f"UDP {size} B, kpps" for size in FRAME_BYTES),
+        "delay p50 / p99, us",
+        "memory, MB",
+    ):
         table.add_column(heading, justify="right")
     base = results["forwarder"]
     for kind, result in results.items():
@@ -130,6 +214,8 @@ def forwarding_table(results: dict[str, Result]) -> Table:
                 f"{result.udp_kpps[size]:.1f} ({result.udp_kpps[size] / base.udp_kpps[size]:.2f})"
                 for size in FRAME_BYTES
             ),
+            f"{result.latency_us['p50']:.0f} / {result.latency_us['p99']:.0f}",
+            f"{result.memory_mb:.1f}",
         )
     return table
 

@@ -14,14 +14,30 @@ def bench(
     seconds: Annotated[
         float, typer.Option("--seconds", min=1, help="Length of each measurement.")
     ] = 5.0,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", min=1, help="Turns of all switches; medians count.")
+    ] = 3,
+    soak: Annotated[
+        float | None,
+        typer.Option(
+            "--soak",
+            metavar="SECONDS",
+            min=20,
+            help="Instead: traffic and control for so long; fails if memory grows.",
+        ),
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="File for the JSON, instead of results/.")
     ] = None,
 ) -> None:
     """The switch's speed beside a bare forwarder, and beside BMv2 where it is installed."""
     from docsis_testbed.bench import report
+    from docsis_testbed.bench import soak as soaking
 
-    report.run(seconds, json_file, Console())
+    if soak is not None:
+        soaking.run(soak, Console())
+    else:
+        report.run(seconds, repetitions, json_file, Console())
 
 
 def ptf(

@@ -43,7 +43,7 @@ RAMP_UP_SHOWN_SECONDS: Final = 10.0
 _PLATE: Final[dict[str, Any]] = {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.8}
 """Behind words that may lie on a line."""
 
-_RC: Final[dict[Any, Any]] = {
+RC: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.spines.top": False,
@@ -59,6 +59,7 @@ _RC: Final[dict[Any, Any]] = {
     "legend.frameon": False,
     "savefig.dpi": 150,
 }
+"""How all figures look."""
 
 
 def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) -> None:
@@ -69,7 +70,7 @@ def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) 
         target_ms: Latency target of DOCSIS-PIE, milliseconds.
         path: PNG file to write.
     """
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(RC):
         figure = Figure(figsize=(7.2, 4.2), layout="constrained")
         axes = figure.add_subplot()
         longest = 10.0
@@ -117,7 +118,7 @@ def over_time(
         sustained_mbps: Maximum Sustained Traffic Rate, Mbit/s.
         path: PNG file to write.
     """
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(RC):
         figure = Figure(figsize=(9, 8.4), layout="constrained")
         goodput, delay, probability = figure.subplots(
             3, 1, sharex=True, height_ratios=(1, 1.5, 1)

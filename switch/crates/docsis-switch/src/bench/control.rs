@@ -4,11 +4,13 @@
 //! once for every service flow; and a table filled and emptied.
 
 use super::measure::quantile;
-use crate::cli::BenchControl;
+use crate::cli::{BenchControl, Station};
 use p4runtime::client::Client;
-use p4runtime::proto::p4::config::v1::P4Info;
+use p4runtime::proto::p4::config::v1::{P4Info, Preamble};
 use p4runtime::proto::p4::v1 as p4;
+use p4runtime::proto::p4::v1::action::Param;
 use p4runtime::proto::p4::v1::entity::Entity;
+use p4runtime::proto::p4::v1::field_match::FieldMatchType;
 use p4runtime::proto::p4::v1::update::Type;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -63,49 +65,68 @@ fn update(kind: Type, entity: Entity) -> p4::Update {
     }
 }
 
+/// An entry with one exact key, of a table and an action by the ends of their
+/// names.
+fn exact(
+    info: &P4Info,
+    [table, action]: [&str; 2],
+    key: Vec<u8>,
+    params: &[u8],
+) -> Result<Entity, String> {
+    let ends = |preamble: &Option<Preamble>, end: &str| {
+        let preamble = preamble.as_ref()?;
+        let own = preamble.name.rsplit('.').next() == Some(end);
+        own.then_some(preamble.id)
+    };
+    let missing = || format!("the P4Info has no table {table} with an action {action}");
+    let table_id = info.tables.iter().find_map(|t| ends(&t.preamble, table));
+    let action_id = info.actions.iter().find_map(|a| ends(&a.preamble, action));
+    let (table_id, action_id) = table_id.zip(action_id).ok_or_else(missing)?;
+    let params = params.iter().zip(1..).map(|(value, param_id)| Param {
+        param_id,
+        value: vec![*value],
+    });
+    let action = p4::Action {
+        action_id,
+        params: params.collect(),
+    };
+    Ok(Entity::TableEntry(Box::new(p4::TableEntry {
+        table_id,
+        r#match: vec![p4::FieldMatch {
+            field_id: 1,
+            field_match_type: Some(FieldMatchType::Exact(p4::field_match::Exact { value: key })),
+        }],
+        action: Some(p4::TableAction {
+            r#type: Some(p4::table_action::Type::Action(action)),
+        }),
+        ..Default::default()
+    })))
+}
+
+fn station(info: &P4Info, address: Vec<u8>, port: u8) -> Result<Entity, String> {
+    exact(info, ["station", "forward"], address, &[port, 0])
+}
+
 /// Entries of the table of stations, made up.
 fn stations(info: &P4Info) -> Result<Vec<Entity>, String> {
-    let missing = || "the P4Info has no table station with an action forward".to_owned();
-    let named = |preamble: &Option<p4runtime::proto::p4::config::v1::Preamble>, end: &str| {
-        preamble
-            .as_ref()
-            .filter(|preamble| preamble.name.ends_with(end))
-            .map(|preamble| preamble.id)
-    };
-    let table = info
-        .tables
-        .iter()
-        .find_map(|table| named(&table.preamble, "station"));
-    let action = info
-        .actions
-        .iter()
-        .find_map(|action| named(&action.preamble, "forward"));
-    let (table_id, action_id) = table.zip(action).ok_or_else(missing)?;
-    let param = |param_id: u32, value: u8| p4::action::Param {
-        param_id,
-        value: vec![value],
-    };
-    Ok((1..=ENTRIES)
+    (1..=ENTRIES)
         .map(|n| {
             let address = [&[0x06, 0x10], n.to_be_bytes().as_slice()].concat();
-            Entity::TableEntry(Box::new(p4::TableEntry {
-                table_id,
-                r#match: vec![p4::FieldMatch {
-                    field_id: 1,
-                    field_match_type: Some(p4::field_match::FieldMatchType::Exact(
-                        p4::field_match::Exact { value: address },
-                    )),
-                }],
-                action: Some(p4::TableAction {
-                    r#type: Some(p4::table_action::Type::Action(p4::Action {
-                        action_id,
-                        params: vec![param(1, 1), param(2, 1)],
-                    })),
-                }),
-                ..Default::default()
-            }))
+            station(info, address, 1)
         })
-        .collect())
+        .collect()
+}
+
+/// Lets frames pass: what is measured beside is their delay.
+async fn bridge(client: &mut Client, info: &P4Info, stations: &[Station]) -> Result<(), String> {
+    let mut updates = Vec::new();
+    for Station { address, port } in stations {
+        let interface = exact(info, ["interface", "provision"], vec![*port], &[0, 0])?;
+        updates.push(update(Type::Insert, interface));
+        let station = station(info, address.to_vec(), *port)?;
+        updates.push(update(Type::Insert, station));
+    }
+    client.write(updates).await
 }
 
 /// Quantiles in milliseconds.
@@ -133,6 +154,10 @@ async fn measure(options: &BenchControl) -> Result<(), String> {
     let mut client = Client::connect(&options.address, options.device_id).await?;
     if !options.no_push {
         client.push(info.clone(), file(".json")?).await?;
+    }
+
+    if !options.bridge.is_empty() {
+        bridge(&mut client, &info, &options.bridge).await?;
     }
 
     let written = WRITTEN.map(|name| register(&info, name));

@@ -2,6 +2,8 @@
 //! `bench`: what a packet costs in this process, without a network, and what
 //! the control plane of a running switch bears.
 
+#[cfg(test)]
+mod allocation_tests;
 mod control;
 mod measure;
 mod memory;

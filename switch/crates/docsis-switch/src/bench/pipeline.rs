@@ -2,6 +2,7 @@
 //! `bench pipeline`: what a packet costs in this process, without a network.
 
 use super::measure::{CHUNK, Sink, per_packet, quantile};
+use super::memory::peak_resident;
 use super::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
 use crate::cli::BenchPipeline;
 use crate::switch::load_program;
@@ -144,6 +145,7 @@ pub fn run(options: &BenchPipeline) -> Result<(), String> {
             "benchmark": "pipeline",
             "program": options.program.display().to_string(),
             "packets": options.packets,
+            "peak_resident_bytes": peak_resident(),
             "results": results,
         });
         println!("{report:#}");

@@ -14,19 +14,19 @@ use std::time::Instant;
 const LENGTHS: [usize; 2] = [64, 1514];
 
 /// A scenario on its way.
-struct Running {
+pub(super) struct Running {
     scenario: Scenario,
     len: usize,
     now: u64,
     next: usize,
-    sink: Sink,
+    pub(super) sink: Sink,
     given: u64,
     /// Medians over the chunks of each repetition, ns a packet.
     results: Vec<f64>,
 }
 
 impl Running {
-    fn new(scenario: Scenario, len: usize) -> Self {
+    pub(super) fn new(scenario: Scenario, len: usize) -> Self {
         let mut running = Self {
             now: scenario.start,
             scenario,
@@ -51,19 +51,24 @@ impl Running {
         self.given += 1;
     }
 
+    /// So many packets in, and as many out.
+    pub(super) fn chunk(&mut self) {
+        for _ in 0..CHUNK {
+            self.give();
+        }
+        for _ in 0..CHUNK {
+            self.now += INTERVAL;
+            self.scenario.device.step(self.now, &mut self.sink);
+        }
+    }
+
     /// The median over chunks: another process that takes the processor away
     /// does not count.
     fn repetition(&mut self, chunks: usize) -> f64 {
         let mut costs = Vec::with_capacity(chunks);
         for _ in 0..chunks {
             let start = Instant::now();
-            for _ in 0..CHUNK {
-                self.give();
-            }
-            for _ in 0..CHUNK {
-                self.now += INTERVAL;
-                self.scenario.device.step(self.now, &mut self.sink);
-            }
+            self.chunk();
             costs.push(per_packet(start.elapsed()));
         }
         quantile(&mut costs, 0.5)

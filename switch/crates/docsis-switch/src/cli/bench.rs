@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The options of `bench`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// What `bench` measures.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// Nanoseconds a packet takes through ingress, traffic manager and egress.
+    Pipeline(BenchPipeline),
+    /// The same for four programs: a bridge, a router, a firewall, a modem.
+    Programs(BenchPrograms),
+    /// The control plane of a P4Runtime server that runs: a program with many
+    /// service flows, its registers and tables.
+    Control(BenchControl),
+}
+
+/// Options of `bench control`.
+#[derive(Debug, Args)]
+pub struct BenchControl {
+    /// The server.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub address: String,
+    /// P4Runtime's device_id.
+    #[arg(long, default_value_t = 0)]
+    pub device_id: u64,
+    /// The program, without its .json and .p4info.txtpb (p4src/build/bench/cmts_4096).
+    #[arg(long, value_name = "PATH")]
+    pub program: PathBuf,
+    /// The program runs already: do not push it.
+    #[arg(long)]
+    pub no_push: bool,
+    /// Bridge frames to this address to that port; may be repeated.
+    #[arg(long, value_name = "MAC@PORT", value_parser = parse_station)]
+    pub bridge: Vec<Station>,
+    /// Reads and writes of all registers.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `bench programs`.
+#[derive(Debug, Args)]
+pub struct BenchPrograms {
+    /// Where the compiled programs are (p4src/build).
+    #[arg(long, value_name = "DIR")]
+    pub build: PathBuf,
+    /// Packets of each program and length in each repetition.
+    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub packets: u64,
+    /// Repetitions, after one to warm up.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repetitions: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `bench pipeline`.
+#[derive(Debug, Args)]
+pub struct BenchPipeline {
+    /// cm.p4 as p4c compiled it (BMv2 JSON).
+    #[arg(long, value_name = "FILE")]
+    pub program: PathBuf,
+    /// Packets measured, for each length and number of service flows.
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub packets: u64,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A station and the port that it is behind.
+#[derive(Debug, Clone, Copy)]
+pub struct Station {
+    /// Its Ethernet address.
+    pub address: [u8; 6],
+    /// The port.
+    pub port: u8,
+}
+
+fn parse_station(text: &str) -> Result<Station, String> {
+    let bad = || format!("{text} is not MAC@PORT, as in 02:00:00:00:00:01@2");
+    let (address, port) = text.split_once('@').ok_or_else(bad)?;
+    let bytes: Vec<u8> = address
+        .split(':')
+        .map(|byte| u8::from_str_radix(byte, 16).map_err(|_| bad()))
+        .collect::<Result<_, _>>()?;
+    Ok(Station {
+        address: <[u8; 6]>::try_from(bytes).map_err(|_| bad())?,
+        port: port.parse().map_err(|_| bad())?,
+    })
+}
