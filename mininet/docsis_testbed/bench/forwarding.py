@@ -271,7 +271,7 @@ class Bench:
         log = self._logs / f"{self._kind}-irtt.log"
         server = self._launch(
             self._sink,
-            real_time(irtt.server_command(sink), PROBE_PRIORITY),
+            real_time(irtt.server_command(sink, PROBE_INTERVAL_MS), PROBE_PRIORITY),
             log.with_suffix(".server.log"),
         )
         time.sleep(0.3)

@@ -34,9 +34,9 @@ LINGER_MS: Final = 1000
 """How long the client waits for replies after its last packet."""
 
 
-def server_command(address: str) -> list[str]:
-    """irtt's server, bound to an address."""
-    return ["irtt", "server", "-b", f"{address}:{PORT}"]
+def server_command(address: str, interval_ms: int = INTERVAL_MS) -> list[str]:
+    """irtt's server, bound to an address, for packets that far apart."""
+    return ["irtt", "server", "-b", f"{address}:{PORT}", "-i", f"{interval_ms}ms"]
 
 
 def client_command(

@@ -73,7 +73,8 @@ fn packets_do_not_allocate() {
             );
         }
     };
-    round(&mut p);
+    // Buffers change hands: each grows when it first gets the longer frame.
+    (0..8).for_each(|_| round(&mut p));
     let before = ALLOCATIONS.with(Cell::get);
     (0..100).for_each(|_| round(&mut p));
     assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
