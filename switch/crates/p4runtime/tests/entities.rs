@@ -15,7 +15,6 @@ fn insert(entry: &p4::TableEntry) -> p4::Update {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "waits for the core"]
 async fn table_entries_are_written_and_read_back_in_canonical_form() {
     let (mut fixture, _stream) = Fixture::start_cm().await;
     let table_id = fixture.table("classifier");

@@ -28,7 +28,6 @@ fn cell(meter_id: u32, index: Option<i64>, config: Option<p4::MeterConfig>) -> E
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "waits for the core"]
 async fn indirect_meters_are_configured_reset_and_read() {
     let (mut fixture, _stream) = Fixture::start_program("entities").await;
     let id = fixture.id("rates");
@@ -123,7 +122,6 @@ async fn indirect_meters_are_configured_reset_and_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "waits for the core"]
 async fn direct_meters_belong_to_their_entries() {
     let (mut fixture, _stream) = Fixture::start_program("entities").await;
     let table_id = fixture.id("stations");

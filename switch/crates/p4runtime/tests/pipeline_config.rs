@@ -198,7 +198,6 @@ async fn p4info_that_does_not_fit_the_json_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "waits for the core"]
 async fn reconciling_keeps_entries_and_groups() {
     let (mut fixture, _stream) = Fixture::start_cm().await;
     let entry = p4::TableEntry {

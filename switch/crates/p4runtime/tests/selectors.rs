@@ -45,7 +45,6 @@ fn change(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "waits for the core"]
 async fn members_are_written_referred_to_and_read() {
     let (mut fixture, _stream) = Fixture::start_program("entities").await;
     let profile = fixture.id("profile");
@@ -155,7 +154,6 @@ async fn members_are_written_referred_to_and_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "waits for the core"]
 async fn groups_are_written_referred_to_and_read() {
     let (mut fixture, _stream) = Fixture::start_program("entities").await;
     let selector = fixture.id("balancer");
@@ -314,7 +312,6 @@ fn one_shot(forward: u32, shares: &[(u8, i32)]) -> p4::ActionProfileActionSet {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "waits for the core"]
 async fn one_shots_come_back_as_they_were_written() {
     let (mut fixture, _stream) = Fixture::start_program("entities").await;
     let forward = fixture.id("forward");
