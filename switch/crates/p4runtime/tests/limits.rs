@@ -64,7 +64,8 @@ async fn devices_and_roles_have_nothing_to_do_with_each_other() {
         .await
         .unwrap();
     fixture.info = p4info("entities");
-    let cell = |value: Option<&[u8]>| register_entry(fixture.id("marks"), Some(1), value);
+    let marks = fixture.id("marks");
+    let cell = |value: Option<&[u8]>| register_entry(marks, Some(1), value);
     let write = |device_id, role: &str| p4::WriteRequest {
         device_id,
         role: role.into(),
