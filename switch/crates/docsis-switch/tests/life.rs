@@ -55,6 +55,30 @@ fn a_process_may_have_several_devices() {
 }
 
 #[test]
+fn devices_do_not_see_each_others_packets() {
+    with_links(|| {
+        link("s3", "h3");
+        link("s4", "h4");
+        let ports = ["1:1@s1", "1:2@s2", "2:1@s3", "2:2@s4"];
+        let ports = ports.iter().flat_map(|port| ["-i", port]);
+        let switch = Switch::start(&[WIRE].into_iter().chain(ports).collect::<Vec<_>>());
+        let hosts = ["h1", "h2", "h3", "h4"].map(Host::open);
+        for (from, to) in [(0, 1), (3, 2), (2, 3), (1, 0)] {
+            assert!(hosts[from].send(&frame(0, from as u8)));
+            assert_eq!(hosts[to].receive(5000), Some(frame(0, from as u8)));
+        }
+        let counters = switch.ctl_json(&["counters"]);
+        for device in counters["devices"].as_array().unwrap() {
+            for port in device["ports"].as_array().unwrap() {
+                assert_eq!(port["counters"]["received"]["frames"], 1, "{port}");
+                assert_eq!(port["counters"]["sent"]["bytes"], 60, "{port}");
+            }
+        }
+        switch.stop();
+    });
+}
+
+#[test]
 fn by_the_name_of_bmv2_it_has_bmv2s_traffic_manager() {
     let folder = Folder::new("alias");
     let dir = folder.0.to_str().unwrap();
