@@ -127,10 +127,10 @@ pub struct Device {
     /// The replicas of the group in hand.
     pub(crate) replicas: Vec<Replica>,
     pub(crate) counters: DeviceCounters,
-    /// Packets that go through ingress again, as its priority over new ones is BMv2's.
+    /// Packets that are to go through ingress again.
     pub(crate) again: VecDeque<Packet>,
-    /// Whose turn it is: ingress again, or the queues.
-    pub(crate) again_next: bool,
+    /// Packets that have left queues since one of those had its turn.
+    pub(crate) dequeues: u8,
     pub(crate) digests: Digests,
     /// Idle entries are not looked for before; 0 is not known.
     pub(crate) idle_check: u64,
@@ -164,7 +164,7 @@ impl Device {
             replicas: Vec::new(),
             counters: DeviceCounters::default(),
             again: VecDeque::new(),
-            again_next: false,
+            dequeues: 0,
             digests: Digests::default(),
             idle_check: 0,
         };

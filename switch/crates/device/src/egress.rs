@@ -13,6 +13,10 @@ use v1model::{EgressFate, EgressMetadata, InstanceType};
 /// Time until another look for idle entries where one changed nothing, nanoseconds.
 const IDLE_PAUSE: u64 = 1_000_000;
 
+/// Packets that leave queues before it is the turn of one that goes through
+/// ingress again.
+const MOST_DEQUEUES: u8 = 16;
+
 impl Device {
     /// Does the next thing that is due at `now`, if any: one frame leaves, is
     /// dropped by egress, reaches ingress or goes through it again, or the
@@ -29,12 +33,16 @@ impl Device {
         if self.tell(now, output) {
             return true;
         }
-        // In turns: neither a loop in P4 nor full queues hold up the other.
-        self.again_next = !self.again_next && !self.again.is_empty();
-        if self.again_next && self.ingress_again(now) {
+        // Queues first, so that copies which one pass makes leave before the next
+        // makes more: BMv2's threads do both at once. Full queues do not hold up
+        // packets on their way back for ever, though.
+        let turn = self.dequeues >= MOST_DEQUEUES && !self.again.is_empty();
+        if !turn && self.dequeue(now, output) {
+            self.dequeues = self.dequeues.saturating_add(1);
             return true;
         }
-        if self.dequeue(now, output) || self.ingress_again(now) {
+        self.dequeues = 0;
+        if self.ingress_again(now) {
             return true;
         }
         if let Some((_, arrived)) = self.receive_lines.pop(now) {

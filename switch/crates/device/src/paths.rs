@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a port into the queues: receive, ingress, clone, replicate, resubmit.
 //!
-//! Resubmitted and recirculated packets wait in a queue of their own and take
-//! turns with the packets that leave, so that other work goes on between two
-//! passes. A packet ends after [`MOST_PASSES`] of them: no program can keep a
+//! Resubmitted and recirculated packets wait in a queue of their own while others
+//! leave, so that other work goes on between two passes. A packet ends after [`MOST_PASSES`] of them: no program can keep a
 //! device busy for ever.
 
 use crate::counters::DeviceCounters;
