@@ -86,6 +86,9 @@ pub struct StfArgs {
     /// Tracing.
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// Show what happened to the packets that a failure is about.
+    #[arg(long)]
+    pub explain: bool,
     /// Do as BMv2 does where that contradicts P4_16.
     #[arg(long)]
     pub bmv2_quirks: bool,

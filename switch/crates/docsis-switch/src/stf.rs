@@ -148,6 +148,7 @@ fn run_pair(pair: &Pair, args: &StfArgs, trace: Option<&Trace>) -> Verdict {
         drop_port: args.drop_port,
         cpu_port: args.cpu_port,
         seed: args.seed,
+        explain: args.explain,
     };
     let sink = trace.map(Trace::sink);
     Verdict::Ran(::stf::run_traced(program, &script, &options, sink))

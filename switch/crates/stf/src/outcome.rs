@@ -87,6 +87,9 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// Values that were read, and messages of the program.
     pub notes: Vec<Note>,
+    /// What happened to the packets that the failures are about, where asked
+    /// for; with the lines of their statements.
+    pub traces: Vec<Note>,
     /// Frames that went in.
     pub packets: usize,
     /// Frames that were expected and came as they should.
@@ -109,20 +112,31 @@ impl Outcome {
             // Writing to a string does not fail.
             let _ = describe(&mut text, name, failure);
         }
+        for trace in &self.traces {
+            let _ = writeln!(text, "{name}:{}: this packet's way:", trace.line);
+            for line in trace.text.lines() {
+                let _ = writeln!(text, "  {line}");
+            }
+        }
         text
     }
 
     /// All of it as JSON.
     #[must_use]
     pub fn json(&self) -> Value {
+        let notes = |notes: &[Note]| {
+            let notes = notes.iter();
+            notes
+                .map(|note| json!({"line": note.line, "text": note.text}))
+                .collect::<Vec<_>>()
+        };
         json!({
             "passed": self.passed(),
             "packets": self.packets,
             "matched": self.matched,
             "failures": self.failures.iter().map(failure_json).collect::<Vec<_>>(),
-            "notes": self.notes.iter()
-                .map(|note| json!({"line": note.line, "text": note.text}))
-                .collect::<Vec<_>>(),
+            "notes": notes(&self.notes),
+            "traces": notes(&self.traces),
         })
     }
 }

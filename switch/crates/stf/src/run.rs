@@ -10,7 +10,7 @@ use device::{Device, DeviceConfig, ModelKind, Output};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use v1model::Program;
-use v1model::trace::TraceSink;
+use v1model::trace::{TextTrace, TraceFilter, TraceSink};
 
 /// The highest port of v1model, whose ports have 9 bits.
 const LAST_PORT: u16 = 511;
@@ -20,6 +20,8 @@ const PACKET_GAP_NS: u64 = 100_000;
 const PAUSE_NS: u64 = 1_000_000_000;
 /// What is still due this long after a packet is left for later.
 const SETTLE_NS: u64 = 60_000_000_000;
+/// Bytes of a packet's trace that are kept.
+const MOST_TRACE: u64 = 1 << 20;
 /// Events after which a packet is taken to go round for ever.
 const MOST_EVENTS: usize = 1_000_000;
 
@@ -32,6 +34,9 @@ pub struct Options {
     pub cpu_port: Option<u16>,
     /// Determines what the program draws at random.
     pub seed: u64,
+    /// Keep what happened to the packets that a failure is about (not with
+    /// [`run_traced`]'s sink, which is told about all).
+    pub explain: bool,
 }
 
 impl Default for Options {
@@ -40,7 +45,32 @@ impl Default for Options {
             drop_port: 511,
             cpu_port: None,
             seed: 0,
+            explain: false,
         }
+    }
+}
+
+/// Where a packet's trace is written.
+#[derive(Clone, Default)]
+struct Trace(Arc<Mutex<Vec<u8>>>);
+
+impl Trace {
+    fn take(&self) -> String {
+        let bytes = self.0.lock().map(|mut text| std::mem::take(&mut *text));
+        String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+    }
+}
+
+impl std::io::Write for Trace {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Ok(mut text) = self.0.lock() {
+            text.extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -88,8 +118,11 @@ pub fn run_traced(
     sink: Option<Box<dyn TraceSink + Send>>,
 ) -> Outcome {
     let mut run = Run::new(program, script, options);
-    if let Some(pipeline) = run.device.pipeline_mut() {
-        pipeline.set_trace(sink);
+    if sink.is_some() {
+        run.trace = None;
+        if let Some(pipeline) = run.device.pipeline_mut() {
+            pipeline.set_trace(sink);
+        }
     }
     let mut outcome = Outcome::default();
     for statement in &script.statements {
@@ -122,6 +155,9 @@ struct Run {
     /// The program's messages, with the line of the packet.
     messages: Arc<Mutex<Vec<Note>>>,
     line: Arc<std::sync::atomic::AtomicU32>,
+    trace: Option<Trace>,
+    /// Every packet's, by the line of its statement.
+    traces: BTreeMap<u32, String>,
 }
 
 impl Run {
@@ -176,6 +212,19 @@ impl Run {
             none_expected: None,
             messages,
             line,
+            trace: options.explain.then(Trace::default),
+            traces: BTreeMap::new(),
+        }
+    }
+
+    /// A sink of its own for each packet, so that its trace is whole.
+    fn set_trace(&mut self, on: bool) {
+        if let (Some(trace), Some(pipeline)) = (&self.trace, self.device.pipeline_mut()) {
+            let sink = || TextTrace::new(trace.clone(), TraceFilter::default(), MOST_TRACE);
+            pipeline.set_trace(match on {
+                true => Some(Box::new(sink())),
+                false => None,
+            });
         }
     }
 
@@ -252,8 +301,14 @@ impl Run {
         };
         self.capture.line = line;
         let before = self.capture.count;
+        self.set_trace(true);
         self.device.receive(self.now, port, data);
-        self.settle(line)?;
+        let settled = self.settle(line);
+        self.set_trace(false);
+        if let Some(trace) = &self.trace {
+            self.traces.insert(line, trace.take());
+        }
+        settled?;
         self.last_gave = Some(self.capture.count - before);
         Ok(())
     }
@@ -305,6 +360,32 @@ impl Run {
         }
         outcome.notes.sort_by_key(|note| note.line);
         outcome.failures.sort_by_key(Failure::line);
+        for failure in &outcome.failures {
+            if let Some((line, text)) = self.trace_for(failure) {
+                let trace = Note {
+                    line,
+                    text: text.to_owned(),
+                };
+                if !outcome.traces.contains(&trace) {
+                    outcome.traces.push(trace);
+                }
+            }
+        }
+    }
+
+    /// The packet that a failure is about; for a missing frame the one before
+    /// the `expect`, or else the one behind it.
+    fn trace_for(&self, failure: &Failure) -> Option<(u32, &str)> {
+        let line = match failure {
+            Failure::Differs(difference) => difference.packet_line,
+            Failure::Unexpected { line, .. } | Failure::Missing { line, .. } => *line,
+            Failure::Check(error) | Failure::Statement(error) => error.line,
+        };
+        let mut before = self.traces.range(..=line);
+        let (line, text) = before
+            .next_back()
+            .or_else(|| self.traces.range(line..).next())?;
+        Some((*line, text))
     }
 
     fn compare(&self, outcome: &mut Outcome) {

@@ -220,3 +220,25 @@ fn tells_missing_and_unexpected_frames() {
         Some(outcome.failures.len())
     );
 }
+
+#[test]
+fn shows_the_way_of_the_packet_that_failed() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../v1model/tests/programs/match_kinds.json");
+    let json = std::fs::read(path).expect("the program is committed");
+    let program = Arc::new(Program::load(&json).expect("the program is supported"));
+    let script = stf::parse(
+        "packet 0 0012340900\npacket 0 0100000000\nexpect 1 00123409ee\nexpect 1 0100000001\n",
+    )
+    .expect("this is STF");
+    let options = stf::Options {
+        explain: true,
+        ..stf::Options::default()
+    };
+    let outcome = stf::run(program, &script, &options);
+    let text = outcome.text("t");
+    assert_eq!(outcome.traces.len(), 1, "{text}");
+    assert!(text.contains("t:2: this packet's way:"), "{text}");
+    assert!(text.contains("lpm_table"), "{text}");
+    assert!(!text.contains("exact_table"), "{text}");
+}
