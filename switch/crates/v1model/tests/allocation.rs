@@ -104,3 +104,89 @@ fn nor_do_stacks_and_checksums() {
         assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{program}");
     }
 }
+
+/// Packets of every first byte from 0 to 7 through ingress: nothing allocates.
+fn lookups_do_not_allocate(p: &mut Pipeline, now_ns: u64) {
+    let mut packet = Packet::new();
+    let mut round = || {
+        for kind in 0..8 {
+            let mut frame = [0; 100];
+            frame[0] = kind;
+            p.ingress(now_ns, 1, &frame, &mut packet);
+        }
+    };
+    round();
+    let before = ALLOCATIONS.with(Cell::get);
+    (0..100).for_each(|_| round());
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+}
+
+#[test]
+fn nor_do_lookups_of_any_kind() {
+    let mut p = common::pipeline("scale.json");
+    for (name, matches) in [
+        ("exact_narrow", vec![Match::Exact(0)]),
+        ("exact_wide", vec![Match::Exact(0), Match::Exact(0)]),
+        (
+            "lpm_wide",
+            vec![Match::Lpm {
+                value: 0,
+                prefix_len: 77,
+            }],
+        ),
+        (
+            "ranges",
+            vec![Match::Range { low: 0, high: 9 }, Match::Exact(0)],
+        ),
+    ] {
+        let id = table(&p, name);
+        let set = call(&p, id, "set", &[1]);
+        let priority = i32::from(name == "ranges");
+        insert(&mut p, id, &EntryKey { matches, priority }, &set).unwrap();
+    }
+    lookups_do_not_allocate(&mut p, 1);
+}
+
+#[test]
+fn nor_do_selectors_meters_and_idle_timeouts() {
+    let exact = |value| EntryKey {
+        matches: vec![Match::Exact(value)],
+        priority: 0,
+    };
+    let mut p = common::pipeline("profiles.json");
+    let id = table(&p, "net");
+    let weighted = |value| WeightedCall {
+        call: call(&p, id, "set_net", &[value, 0]),
+        weight: 3,
+        watch_port: None,
+    };
+    let shot = EntryAction::OneShot(vec![weighted(1), weighted(2)]);
+    p.insert(0, id, &exact(0), &shot, &EntryOptions::default())
+        .unwrap();
+    lookups_do_not_allocate(&mut p, 1);
+
+    let mut p = common::pipeline("meters.json");
+    let config = Some(MeterConfig {
+        cir: 10,
+        cburst: 1,
+        pir: 20,
+        pburst: 2,
+    });
+    p.set_meter(MeterId(0), None, config).unwrap();
+    let id = table(&p, "station");
+    let read = call(&p, id, "read_meter", &[]);
+    insert(&mut p, id, &exact(0), &read).unwrap();
+    p.set_direct_meter(id, Some(&exact(0)), config).unwrap();
+    let id = table(&p, "ageing");
+    let action: EntryAction = call(&p, id, "set_aged", &[5]).into();
+    let key = EntryKey {
+        matches: vec![Match::Ternary { value: 0, mask: 0 }],
+        priority: 1,
+    };
+    let options = EntryOptions {
+        idle_timeout_ns: 5,
+        metadata: Vec::new(),
+    };
+    p.insert(0, id, &key, &action, &options).unwrap();
+    lookups_do_not_allocate(&mut p, 1_000_000_000);
+}
