@@ -246,8 +246,17 @@ impl Expr {
     /// Parses an operand of a statement or expression. `params` are the
     /// enclosing action's parameters.
     pub fn parse(layout: &Layout, params: &[Expr], operand: &Operand) -> Result<Expr, LoadError> {
-        let value = &operand.value;
-        match operand.kind.as_str() {
+        Self::parse_parts(layout, params, &operand.kind, &operand.value)
+    }
+
+    /// The same for an operand in parts, so that nested ones are not copied.
+    fn parse_parts(
+        layout: &Layout,
+        params: &[Expr],
+        kind: &str,
+        value: &Value,
+    ) -> Result<Expr, LoadError> {
+        match kind {
             "hexstr" => {
                 let text = value.as_str().ok_or_else(|| malformed("hexstr", value))?;
                 Ok(match json::hex(text) {
@@ -291,7 +300,7 @@ impl Expr {
                 let index = value.as_u64().and_then(|i| usize::try_from(i).ok());
                 index
                     .and_then(|i| params.get(i).cloned())
-                    .ok_or_else(|| malformed(&operand.kind, value))
+                    .ok_or_else(|| malformed(kind, value))
             }
             "expression" => parse_expression(layout, params, value),
             other => Err(LoadError::new(format!(
@@ -374,8 +383,9 @@ fn arith_range(op: Arith, left: &Expr, right: &Expr) -> Range {
 
 fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<Expr, LoadError> {
     // p4c wraps expressions in further expressions, and leaves in them.
-    if value.get("type").is_some() {
-        return Expr::parse(layout, params, &json::from_value("an expression", value)?);
+    if let Some(kind) = value.get("type").and_then(Value::as_str) {
+        let value = value.get("value").unwrap_or(&Value::Null);
+        return Expr::parse_parts(layout, params, kind, value);
     }
     let op = value
         .get("op")
@@ -388,7 +398,12 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
             .ok_or_else(|| malformed(&format!("operator {op}"), value))?;
         json::from_value("an expression", v)
     };
-    let parse = |name: &str| Expr::parse(layout, params, &operand(name)?);
+    let parse = |name: &str| match value.get(name) {
+        Some(v) if v.get("type").is_some_and(Value::is_string) => {
+            parse_expression(layout, params, v)
+        }
+        _ => Err(malformed(&format!("operator {op}"), value)),
+    };
     let data = |name: &str| {
         let e = parse(name)?;
         if e.is_bool() {
@@ -444,8 +459,13 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
         "usat_cast" => cast(Arith::SatUnsigned),
         "sat_cast" => cast(Arith::SatSigned),
         "==" | "!=" => {
-            let (l, r) = (operand("left")?, operand("right")?);
-            if let Some(same) = header_ref::same(layout, params, &l, &r)? {
+            let whole = |name: &str| value.get(name).is_some_and(header_ref::may_be_whole);
+            let same = if whole("left") || whole("right") {
+                header_ref::same(layout, params, &operand("left")?, &operand("right")?)?
+            } else {
+                None
+            };
+            if let Some(same) = same {
                 return Ok(match op {
                     "==" => same,
                     _ => Expr::Negate(Box::new(same)),

@@ -307,6 +307,29 @@ pub(super) fn union_valid(
     Ok(any.unwrap_or(Expr::Bool(false)))
 }
 
+/// Whether an operand may be a header or a union: no other has such a name.
+pub(super) fn may_be_whole(operand: &Value) -> bool {
+    let mut value = operand;
+    loop {
+        let kind = value.get("type").and_then(Value::as_str);
+        match (kind, value.get("value")) {
+            (Some("header" | "header_union"), _) => return true,
+            (Some("expression"), Some(inner)) => value = inner,
+            _ => break,
+        }
+    }
+    match value.get("op").and_then(Value::as_str) {
+        Some(
+            "dereference_header_stack"
+            | "dereference_stack"
+            | "dereference_union_stack"
+            | "access_union_header",
+        ) => true,
+        Some("?") => value.get("left").is_some_and(may_be_whole),
+        _ => false,
+    }
+}
+
 /// `==` of headers or unions; `None` when the operands are neither.
 pub(super) fn same(
     layout: &Layout,
