@@ -4,6 +4,7 @@
 use crate::bytes::Bytes;
 use crate::programs::text;
 use ::p4runtime::in_process::InProcess;
+use ::p4runtime::proto::p4::config::v1::P4Info;
 use ::p4runtime::proto::p4::v1 as p4;
 use ::p4runtime::{PipelineConfig, ServedDevice, p4info_from_text};
 use device::{Device, DeviceConfig, Output, handle};
@@ -28,15 +29,15 @@ impl Output for Sink {
 
 /// cm.p4, which has most kinds of objects, with its P4Info.
 fn cm() -> (Arc<Program>, PipelineConfig) {
-    static CM: OnceLock<(Arc<Program>, String)> = OnceLock::new();
+    static CM: OnceLock<(Arc<Program>, P4Info)> = OnceLock::new();
     let (program, info) = CM.get_or_init(|| {
         let path = "../../../p4src/build/cm.p4info.txtpb";
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         let info = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("cm.p4info: {e}"));
+        let info = p4info_from_text(&info).unwrap_or_else(|e| panic!("cm.p4info: {e}"));
         (crate::programs::program(0), info)
     });
-    let info = p4info_from_text(info).unwrap_or_else(|e| panic!("cm.p4info: {e}"));
-    let config = PipelineConfig::new(info, text(0).to_vec(), Arc::clone(program));
+    let config = PipelineConfig::new(info.clone(), text(0).to_vec(), Arc::clone(program));
     let config = config.unwrap_or_else(|e| panic!("cm.p4info: {e}"));
     (Arc::clone(program), config)
 }
