@@ -70,7 +70,11 @@ impl<'d> Lowering<'d> {
         while let Some(name) = waiting.pop() {
             let mut current = Some(name);
             while let Some(name) = current {
-                let (node, here) = nodes[name];
+                let Some(&(node, here)) = nodes.get(name) else {
+                    return Err(LoadError::new(format!(
+                        "the BMv2 JSON is malformed: there is no node {name}"
+                    )));
+                };
                 if self.emitter.bound(here) {
                     break;
                 }
