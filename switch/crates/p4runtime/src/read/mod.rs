@@ -19,7 +19,7 @@ use crate::schema::{Objects, Schema};
 use crate::write::{digest, no_externs, profile, replication};
 
 pub use arrays::{Cells, render_cell};
-pub use table::{Entry, Filter, render_expired};
+pub use table::{Entry, Filter, Progress, render_expired};
 
 /// One request. Places are those in the schema's lists.
 #[derive(Clone, Debug)]
@@ -197,19 +197,30 @@ pub struct Source<'a> {
 }
 
 impl Query {
-    /// Fetches what the query selects.
+    /// Fetches what the query selects, as far as there is time for it: `None`
+    /// when it is to be called again.
     ///
     /// # Errors
     /// NOT_FOUND: no such entry. The rest was checked by [`resolve`].
-    pub fn fetch(&self, source: Source<'_>) -> Result<Answer, Failure> {
+    pub fn fetch(
+        &self,
+        source: Source<'_>,
+        progress: &mut Progress,
+        in_time: &dyn Fn() -> bool,
+    ) -> Result<Option<Answer>, Failure> {
         let Source {
             schema,
             pipeline,
             notes,
             ..
         } = source;
-        Ok(match self {
-            Query::Tables { places, filter } => Answer::Entries(filter.fetch(source, places)?),
+        Ok(Some(match self {
+            Query::Tables { places, filter } => {
+                match filter.fetch(source, places, progress, in_time)? {
+                    Some(entries) => Answer::Entries(entries),
+                    None => return Ok(None),
+                }
+            }
             Query::Counters { places, index } => {
                 arrays::fetch_counters(source, places.clone(), *index)?
             }
@@ -278,7 +289,7 @@ impl Query {
                 Answer::CloneSessions(found.collect())
             }
             Query::Nothing => Answer::Nothing,
-        })
+        }))
     }
 
     /// Puts an answer into entities, one after the other, to `out`.

@@ -161,22 +161,103 @@ fn action_filter(
     }
 }
 
+/// Entries that are looked at in one go.
+const PART: usize = 64;
+
+/// Where the reading of tables has come to.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Tables that are done.
+    tables: usize,
+    /// Places of the next one that are done.
+    places: usize,
+    /// Its entries, with their age.
+    found: Vec<(u64, Entry)>,
+    /// Those of the tables that are done.
+    entries: Vec<Entry>,
+}
+
 impl Filter {
-    /// The entries of these tables.
+    /// The entries of these tables, as far as there is time for them: `None`
+    /// when it is to be called again.
     ///
     /// # Errors
     /// NOT_FOUND: there must be one, and there is none.
-    pub fn fetch(&self, source: Source<'_>, places: &[usize]) -> Result<Vec<Entry>, Failure> {
-        let mut entries = Vec::new();
-        for &place in places {
-            self.collect(source, place, &mut entries)?;
+    pub fn fetch(
+        &self,
+        source: Source<'_>,
+        places: &[usize],
+        progress: &mut Progress,
+        in_time: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<Entry>>, Failure> {
+        while let Some(&place) = places.get(progress.tables) {
+            if self.is_default || self.matches.is_some() {
+                self.collect(source, place, &mut progress.entries)?;
+                progress.tables += 1;
+            } else {
+                self.collect_part(source, place, progress)?;
+            }
+            if !in_time() {
+                return Ok(None);
+            }
         }
+        let entries = std::mem::take(&mut progress.entries);
         if self.must_exist && entries.is_empty() {
             return Err(Failure::not_found(
                 "the table has no entry with this match and priority",
             ));
         }
-        Ok(entries)
+        Ok(Some(entries))
+    }
+
+    /// The next places of a table.
+    fn collect_part(
+        &self,
+        source: Source<'_>,
+        place: usize,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        let table = &source.schema.tables.list()[place];
+        let places = progress.places..progress.places + PART;
+        progress.places += PART;
+        let part = source.pipeline.entries_part(table.table, places)?;
+        let Some(part) = part else {
+            // In the order of insertion.
+            progress.found.sort_by_key(|(age, _)| *age);
+            let found = progress.found.drain(..);
+            progress.entries.extend(found.map(|(_, entry)| entry));
+            progress.places = 0;
+            progress.tables += 1;
+            return Ok(());
+        };
+        for (age, entry) in part {
+            if self.priority != 0 && entry.key.priority != self.priority {
+                continue;
+            }
+            let found = self.found(place, entry);
+            if self.is_wanted(&found) {
+                progress.found.push((age, found));
+            }
+        }
+        Ok(())
+    }
+
+    fn found(&self, place: usize, entry: TableEntry) -> Entry {
+        Entry {
+            place,
+            key: Some(entry.key),
+            action: entry.action,
+            counter: entry.counter.filter(|_| self.counter),
+            meter: entry.meter.flatten().filter(|_| self.meter),
+            note: EntryNote::unpack(&entry.options.metadata),
+            idle_timeout_ns: entry.options.idle_timeout_ns,
+            last_hit_ns: entry.last_hit_ns,
+        }
+    }
+
+    fn is_wanted(&self, found: &Entry) -> bool {
+        let action = found.action.as_call().map(|call| call.action);
+        self.action.is_none_or(|wanted| Some(wanted) == action) && self.note_fits(&found.note)
     }
 
     fn collect(
@@ -188,10 +269,7 @@ impl Filter {
         let table = &source.schema.tables.list()[place];
         let pipeline = source.pipeline;
         let mut keep = |found: Entry| {
-            let action = found.action.as_call().map(|call| call.action);
-            if self.action.is_none_or(|wanted| Some(wanted) == action)
-                && self.note_fits(&found.note)
-            {
+            if self.is_wanted(&found) {
                 out.push(found);
             }
         };
@@ -214,16 +292,7 @@ impl Filter {
             return Ok(());
         }
         for entry in self.candidates(table, source)? {
-            keep(Entry {
-                place,
-                key: Some(entry.key),
-                action: entry.action,
-                counter: entry.counter.filter(|_| self.counter),
-                meter: entry.meter.flatten().filter(|_| self.meter),
-                note: EntryNote::unpack(&entry.options.metadata),
-                idle_timeout_ns: entry.options.idle_timeout_ns,
-                last_hit_ns: entry.last_hit_ns,
-            });
+            keep(self.found(place, entry));
         }
         Ok(())
     }

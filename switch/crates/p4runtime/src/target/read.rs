@@ -16,7 +16,7 @@ use super::{SLICE, STRIDE, Target, exhausted, no_pipeline};
 use crate::failure::{Failure, batch_status};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
-use crate::read::{self, Answer, Query, Source};
+use crate::read::{self, Answer, Progress, Query, Source};
 
 /// Bytes of a message, about: clients take 4 MiB unless told otherwise.
 const MESSAGE_BYTES: usize = 1 << 20;
@@ -45,6 +45,7 @@ impl Target {
         let mut fetched = Fetched {
             answers: Vec::with_capacity(count),
             queries: queries.collect(),
+            progress: Progress::default(),
             charge: Charge::new(&self.reading, self.limits.read_entities),
             now_ns: 0,
         };
@@ -115,6 +116,8 @@ impl Drop for Charge {
 struct Fetched {
     queries: Vec<Result<Query, Failure>>,
     answers: Vec<Result<Answer, Failure>>,
+    /// Of the next request.
+    progress: Progress,
     charge: Charge,
     now_ns: u64,
 }
@@ -138,8 +141,20 @@ impl Fetched {
         };
         let mut cost = 0;
         while let Some(query) = self.queries.get(self.answers.len()) {
-            let answer = query.as_ref().map_err(Failure::clone);
-            let answer = answer.and_then(|query| query.fetch(source));
+            let answer = match query {
+                Ok(query) => {
+                    let in_time = || start.elapsed() < SLICE;
+                    match query
+                        .fetch(source, &mut self.progress, &in_time)
+                        .transpose()
+                    {
+                        Some(answer) => answer,
+                        None => return Ok(true),
+                    }
+                }
+                Err(failure) => Err(failure.clone()),
+            };
+            self.progress = Progress::default();
             let entities = answer.as_ref().map_or(0, Answer::len);
             self.answers.push(answer);
             self.charge.add(entities)?;

@@ -71,6 +71,22 @@ impl Pipeline {
         Ok(table.entries(view))
     }
 
+    /// Some of what [`Pipeline::entries`] gives: the entries that are kept in
+    /// these places, each with a number that grows in the order of insertion;
+    /// `None` past the last place. For reading a large table in parts, between
+    /// which it must not be changed.
+    ///
+    /// # Errors
+    /// There is no such table.
+    pub fn entries_part(
+        &self,
+        table: TableId,
+        places: std::ops::Range<usize>,
+    ) -> Result<Option<Vec<(u64, TableEntry)>>, ControlError> {
+        let (table, view) = self.view(table)?;
+        Ok(table.part(view, places))
+    }
+
     /// Sets the default entry; `None` goes back to the one given in P4.
     ///
     /// # Errors

@@ -238,6 +238,23 @@ impl Table {
         entries.map(|(_, entry)| self.read(view, entry)).collect()
     }
 
+    /// The entries in so many places from one on, each with its age; `None`
+    /// past the last place.
+    pub fn part(
+        &self,
+        view: View<'_>,
+        places: std::ops::Range<usize>,
+    ) -> Option<Vec<(u64, TableEntry)>> {
+        let first = places.start;
+        let end = places.end.min(self.cold.len());
+        let cold = self.cold.get(first..end).filter(|cold| !cold.is_empty())?;
+        let entries = cold.iter().zip(first..).filter_map(|(cold, at)| {
+            let age = cold.as_ref()?.age;
+            Some((age, self.read(view, at as u32)))
+        });
+        Some(entries.collect())
+    }
+
     pub fn read(&self, view: View<'_>, entry: u32) -> TableEntry {
         let at = entry as usize;
         let cold = self.cold[at].as_ref();
