@@ -140,7 +140,7 @@ impl Device {
         };
         let mut copy = None;
         if queued.done {
-            std::mem::swap(&mut self.out, queued.packet.buffer());
+            queued.packet.swap_frame(&mut self.out);
         } else {
             let metadata = EgressMetadata {
                 port: offer.queue.port,
@@ -198,7 +198,7 @@ impl Device {
             }
             Some(Commit::Held(queued)) => {
                 queued.done = true;
-                std::mem::swap(&mut self.out, queued.packet.buffer());
+                queued.packet.swap_frame(&mut self.out);
             }
             Some(Commit::TooLong(dropped)) => {
                 let number = dropped.packet.trace_number();

@@ -67,6 +67,8 @@ impl Shell {
     }
 
     fn receive(&mut self, port: usize, batch: &mut ReceiveBatch, poll: &mut PollSet) {
+        // A flow that is all but unlimited does not make batches small.
+        self.drain_close();
         let now = self.clock.now();
         let soon = |at: u64| at < now + SOON;
         let limit = match self.device.next_deadline() {

@@ -45,6 +45,14 @@ impl Packet {
         &mut self.frame
     }
 
+    /// Puts a frame that egress made into the packet, or takes it out again;
+    /// nothing else of the packet is of use then.
+    pub fn swap_frame(&mut self, frame: &mut Vec<u8>) {
+        self.len = 0;
+        self.payload = 0;
+        std::mem::swap(&mut self.frame, frame);
+    }
+
     /// The frame as received; valid after ingress.
     pub fn received(&self) -> &[u8] {
         &self.frame[..self.len]
@@ -107,5 +115,19 @@ impl Packet {
         self.len = self.frame.len();
         self.payload = 0;
         self.frame.resize(self.len + PADDING, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_that_is_put_away_comes_back() {
+        let (mut packet, mut frame) = (Packet::new(), vec![1, 2, 3]);
+        packet.swap_frame(&mut frame);
+        assert!(frame.is_empty() && packet.received().is_empty());
+        packet.swap_frame(&mut frame);
+        assert_eq!(frame, [1, 2, 3]);
     }
 }
