@@ -89,6 +89,9 @@ impl Target {
     }
 }
 
+/// The updates of a batch, and what became of each.
+type Finished = (Vec<Result<Op, Failure>>, Vec<Result<(), Failure>>);
+
 /// A batch on its way through the device's thread.
 #[derive(Debug)]
 pub struct Batch {
@@ -155,9 +158,8 @@ impl Batch {
     /// Does what fits into `budget`; all without one.
     pub fn run(&mut self, plant: &mut Plant<'_>, budget: Option<Duration>) {
         let start = Instant::now();
-        let in_time = |n: usize| {
-            !n.is_multiple_of(STRIDE) || budget.is_none_or(|budget| start.elapsed() < budget)
-        };
+        let in_time =
+            |n: usize| n % STRIDE != 0 || budget.is_none_or(|budget| start.elapsed() < budget);
         let mut n = 0;
         while !self.is_done() && (n == 0 || in_time(n)) {
             self.step(plant);
@@ -205,7 +207,7 @@ impl Batch {
     }
 
     /// The updates, and what became of them.
-    pub fn finish(mut self) -> (Vec<Result<Op, Failure>>, Vec<Result<(), Failure>>) {
+    pub fn finish(mut self) -> Finished {
         if let Some(Undo {
             failed: Some(failed),
             ..
