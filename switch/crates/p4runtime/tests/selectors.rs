@@ -374,7 +374,10 @@ async fn one_shots_come_back_as_they_were_written() {
     }
     let changed = entry(0x20, one_shot(forward, &[(3, 6)]));
     fixture.write(vec![modify(changed.clone())]).await.unwrap();
-    assert_eq!(fixture.read(in_table()).await.unwrap(), [changed.clone()]);
+    assert_eq!(
+        fixture.read(in_table()).await.unwrap(),
+        std::slice::from_ref(&changed)
+    );
     fixture.write(vec![delete(changed)]).await.unwrap();
     assert_eq!(fixture.read(in_table()).await.unwrap(), []);
     fixture.stop().await;
