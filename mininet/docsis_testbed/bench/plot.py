@@ -102,7 +102,6 @@ def _delays(axes: Any, results: Mapping[str, Result]) -> None:
         bars = axes.bar(places, heights, 0.92 * width, color=_COLOURS[kind])
         axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=1)
     axes.set_xticks(np.arange(len(quantiles)), ["median", "99th percentile"])
-    axes.set_yscale("log")
     axes.set_ylabel("one-way delay, us")
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.15)
