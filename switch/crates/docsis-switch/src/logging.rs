@@ -6,12 +6,29 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt, reload};
 
-fn filter(level: LogLevel) -> LevelFilter {
+/// Libraries whose debug events are about their own insides; with level trace
+/// they speak, too.
+const LIBRARIES: [&str; 5] = ["h2", "hyper", "hyper_util", "rustls", "tower"];
+
+fn filter(level: LogLevel) -> Targets {
+    let own = level_filter(level);
+    let theirs = if own == LevelFilter::TRACE {
+        own
+    } else {
+        own.min(LevelFilter::INFO)
+    };
+    Targets::new()
+        .with_default(own)
+        .with_targets(LIBRARIES.map(|library| (library, theirs)))
+}
+
+fn level_filter(level: LogLevel) -> LevelFilter {
     match level {
         LogLevel::Trace => LevelFilter::TRACE,
         LogLevel::Debug => LevelFilter::DEBUG,
@@ -25,7 +42,7 @@ fn filter(level: LogLevel) -> LevelFilter {
 /// The log that runs, to change its level.
 #[derive(Debug)]
 pub struct Log {
-    handle: reload::Handle<LevelFilter, Registry>,
+    handle: reload::Handle<Targets, Registry>,
     level: Mutex<LogLevel>,
 }
 
@@ -93,5 +110,20 @@ where
     Log {
         handle,
         level: Mutex::new(level),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing::Level;
+
+    #[test]
+    fn debug_is_about_the_switch_and_trace_about_everything() {
+        let debug = filter(LogLevel::Debug);
+        assert!(debug.would_enable("docsis_switch::run", &Level::DEBUG));
+        assert!(!debug.would_enable("h2::codec", &Level::DEBUG));
+        assert!(filter(LogLevel::Trace).would_enable("h2::codec", &Level::TRACE));
+        assert!(!filter(LogLevel::Error).would_enable("h2", &Level::INFO));
     }
 }

@@ -6,6 +6,7 @@ use crate::error::ControlError;
 use crate::op::mask_wide;
 use crate::pipeline::Pipeline;
 use crate::schema::*;
+use crate::state::Register;
 use std::ops::Range;
 
 impl Pipeline {
@@ -14,17 +15,11 @@ impl Pipeline {
     /// # Errors
     /// No such counter or cell.
     pub fn counter(&self, counter: CounterId, index: usize) -> Result<CounterData, ControlError> {
-        let at = counter.0 as usize;
-        let cells = self
-            .state
-            .counters
-            .get(at)
-            .ok_or_else(|| unknown("counter", counter.0))?;
-        let name = &self.program.counters[at].name;
+        let (cells, schema) = self.counter_array(counter)?;
         cells
             .get(index)
             .copied()
-            .ok_or_else(|| past_the_end("counter", name, index, cells.len()))
+            .ok_or_else(|| past_the_end("counter", &schema.name, index, schema.size))
     }
 
     /// Writes one cell of an indirect counter, or all (`None`).
@@ -37,20 +32,13 @@ impl Pipeline {
         index: Option<usize>,
         data: CounterData,
     ) -> Result<(), ControlError> {
-        let at = counter.0 as usize;
-        let cells = self
-            .state
-            .counters
-            .get_mut(at)
-            .ok_or_else(|| unknown("counter", counter.0))?;
-        let size = cells.len();
+        let (cells, schema) = self.counter_array_mut(counter)?;
         match index {
             None => cells.fill(data),
             Some(index) => match cells.get_mut(index) {
                 Some(cell) => *cell = data,
                 None => {
-                    let name = &self.program.counters[at].name;
-                    return Err(past_the_end("counter", name, index, size));
+                    return Err(past_the_end("counter", &schema.name, index, schema.size));
                 }
             },
         }
@@ -62,19 +50,11 @@ impl Pipeline {
     /// # Errors
     /// No such register or cell.
     pub fn register(&self, register: RegisterId, index: usize) -> Result<u128, ControlError> {
-        let at = register.0 as usize;
-        let cells = self
-            .state
-            .registers
-            .get(at)
-            .ok_or_else(|| unknown("register", register.0))?;
+        let (cells, schema) = self.register_array(register)?;
         let narrow = cells.narrow.get(index).map(|cell| u128::from(*cell));
         narrow
             .or_else(|| cells.wide.get(index).copied())
-            .ok_or_else(|| {
-                let schema = &self.program.registers[at];
-                past_the_end("register", &schema.name, index, schema.size)
-            })
+            .ok_or_else(|| past_the_end("register", &schema.name, index, schema.size))
     }
 
     /// Writes one cell of a register, or all (`None`).
@@ -87,20 +67,8 @@ impl Pipeline {
         index: Option<usize>,
         value: u128,
     ) -> Result<(), ControlError> {
-        let at = register.0 as usize;
-        let cells = self
-            .state
-            .registers
-            .get_mut(at)
-            .ok_or_else(|| unknown("register", register.0))?;
-        let schema = &self.program.registers[at];
-        if value & !mask_wide(schema.width) != 0 {
-            let what = format!("register {}", schema.name);
-            return Err(ControlError::ValueTooWide {
-                what,
-                width: schema.width,
-            });
-        }
+        let (cells, schema) = self.register_array_mut(register)?;
+        check_value(schema, value)?;
         match index {
             None => {
                 cells.narrow.fill(value as u64);
@@ -124,13 +92,7 @@ impl Pipeline {
         register: RegisterId,
         range: Range<usize>,
     ) -> Result<RegisterCells<'_>, ControlError> {
-        let at = register.0 as usize;
-        let cells = self
-            .state
-            .registers
-            .get(at)
-            .ok_or_else(|| unknown("register", register.0))?;
-        let schema = &self.program.registers[at];
+        let (cells, schema) = self.register_array(register)?;
         let found = if schema.width > 64 {
             cells.wide.get(range.clone()).map(RegisterCells::Wide)
         } else {
@@ -152,25 +114,13 @@ impl Pipeline {
         first: usize,
         values: &[u128],
     ) -> Result<(), ControlError> {
-        let at = register.0 as usize;
-        let cells = self
-            .state
-            .registers
-            .get_mut(at)
-            .ok_or_else(|| unknown("register", register.0))?;
-        let schema = &self.program.registers[at];
+        let (cells, schema) = self.register_array_mut(register)?;
         let end = first.saturating_add(values.len());
         if end > schema.size {
             let last = end.saturating_sub(1).max(first);
             return Err(past_the_end("register", &schema.name, last, schema.size));
         }
-        let all = values.iter().fold(0, |all, value| all | value);
-        if all & !mask_wide(schema.width) != 0 {
-            return Err(ControlError::ValueTooWide {
-                what: format!("register {}", schema.name),
-                width: schema.width,
-            });
-        }
+        check_value(schema, values.iter().fold(0, |all, value| all | value))?;
         if schema.width > 64 {
             cells.wide[first..end].copy_from_slice(values);
         } else {
@@ -182,6 +132,60 @@ impl Pipeline {
         }
         Ok(())
     }
+
+    fn counter_array(
+        &self,
+        id: CounterId,
+    ) -> Result<(&[CounterData], &CounterSchema), ControlError> {
+        let at = id.0 as usize;
+        match (self.state.counters.get(at), self.program.counters.get(at)) {
+            (Some(cells), Some(schema)) => Ok((cells, schema)),
+            _ => Err(unknown("counter", id.0)),
+        }
+    }
+
+    fn counter_array_mut(
+        &mut self,
+        id: CounterId,
+    ) -> Result<(&mut [CounterData], &CounterSchema), ControlError> {
+        let at = id.0 as usize;
+        let cells = self.state.counters.get_mut(at);
+        match (cells, self.program.counters.get(at)) {
+            (Some(cells), Some(schema)) => Ok((cells, schema)),
+            _ => Err(unknown("counter", id.0)),
+        }
+    }
+
+    fn register_array(&self, id: RegisterId) -> Result<(&Register, &RegisterSchema), ControlError> {
+        let at = id.0 as usize;
+        match (self.state.registers.get(at), self.program.registers.get(at)) {
+            (Some(cells), Some(schema)) => Ok((cells, schema)),
+            _ => Err(unknown("register", id.0)),
+        }
+    }
+
+    fn register_array_mut(
+        &mut self,
+        id: RegisterId,
+    ) -> Result<(&mut Register, &RegisterSchema), ControlError> {
+        let at = id.0 as usize;
+        let cells = self.state.registers.get_mut(at);
+        match (cells, self.program.registers.get(at)) {
+            (Some(cells), Some(schema)) => Ok((cells, schema)),
+            _ => Err(unknown("register", id.0)),
+        }
+    }
+}
+
+/// Refuses a value that a register's cells do not hold.
+fn check_value(schema: &RegisterSchema, value: u128) -> Result<(), ControlError> {
+    if value & !mask_wide(schema.width) == 0 {
+        return Ok(());
+    }
+    Err(ControlError::ValueTooWide {
+        what: format!("register {}", schema.name),
+        width: schema.width,
+    })
 }
 
 /// Cells of a register, borrowed from the pipeline.
