@@ -13,7 +13,6 @@ use crate::state::State;
 use crate::table::{Frame, lookup_with};
 use crate::trace::Tracer;
 use crate::wire::extract;
-use std::hint::black_box;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,14 +89,6 @@ pub(crate) fn run<T: Tracer>(
     let mut next = unsafe { first.add(start as usize) };
     let mut return_to = 0usize;
     let mut visits = 0;
-    // The program's parts as instructions use them. Opaque, or the compiler loads
-    // all that any instruction may need before the first one: a hundred loads and
-    // spills for each of a packet's three runs.
-    macro_rules! code {
-        () => {
-            black_box(code)
-        };
-    }
     macro_rules! at {
         ($slot:expr) => {
             slots.get($slot)
@@ -120,10 +111,10 @@ pub(crate) fn run<T: Tracer>(
                 tracer.applied(table, $entry.as_ref(), found.action, found.args, slots.0);
             }
             let action = usize::from(found.action);
-            let lowered = &code!().tables[table];
+            let lowered = &code.tables[table];
             let (hit, miss) = lowered.next[action];
             return_to = if found.hit { hit } else { miss } as usize;
-            let params = &mut slots.0[code!().params..][..found.args.len()];
+            let params = &mut slots.0[code.params..][..found.args.len()];
             // Few words: a loop beats a call of memcpy.
             for (param, arg) in params.iter_mut().zip(found.args) {
                 *param = *arg;
@@ -138,8 +129,8 @@ pub(crate) fn run<T: Tracer>(
             if T::ENABLED {
                 tracer.parser_error(error);
             }
-            slots.set(code!().standard.parser_error, error);
-            jump!(code!().parser_end);
+            slots.set(code.standard.parser_error, error);
+            jump!(code.parser_end);
         }};
     }
     macro_rules! calculate {
@@ -149,7 +140,7 @@ pub(crate) fn run<T: Tracer>(
                 frame: &packet.frame,
                 payload: packet.payload..packet.len,
             };
-            code!().calculations[usize::from($calculation)].compute(&source, &mut state.hash_input)
+            code.calculations[usize::from($calculation)].compute(&source, &mut state.hash_input)
         }};
     }
     macro_rules! extract_fixed {
@@ -157,7 +148,7 @@ pub(crate) fn run<T: Tracer>(
             let header: &HeaderCode = $header;
             let at = packet.payload;
             if packet.len - at < header.bytes as usize {
-                fail!(code!().errors.packet_too_short);
+                fail!(code.errors.packet_too_short);
             }
             extract(header, &packet.frame, at, 0, slots.0);
             packet.payload = at + header.bytes as usize;
@@ -168,14 +159,14 @@ pub(crate) fn run<T: Tracer>(
             let header: &HeaderCode = $header;
             let (at, bits) = (packet.payload, at!($bits));
             if bits % 8 != 0 {
-                fail!(code!().errors.parser_invalid_argument);
+                fail!(code.errors.parser_invalid_argument);
             }
             let total = u64::from(header.bytes).saturating_add(bits / 8);
             if ((packet.len - at) as u64) < total {
-                fail!(code!().errors.packet_too_short);
+                fail!(code.errors.packet_too_short);
             }
             if header.max_bytes != 0 && total > u64::from(header.max_bytes) {
-                fail!(code!().errors.header_too_short);
+                fail!(code.errors.header_too_short);
             }
             extract(header, &packet.frame, at, bits as usize, slots.0);
             packet.payload = at + total as usize;
@@ -355,7 +346,7 @@ pub(crate) fn run<T: Tracer>(
                     bytes: &packet.frame,
                     payload: packet.payload..packet.len,
                 };
-                let found = lookup_with(code!(), state, slots.0, frame, table, bytes);
+                let found = lookup_with(code, state, slots.0, frame, table, bytes);
                 run_action!(table, found, entry);
             }
             Op::Mark { place } => {
@@ -380,7 +371,7 @@ pub(crate) fn run<T: Tracer>(
                 let (at, register) = (at!(index), usize::from(register));
                 match state.registers[register].narrow.get(at as usize) {
                     Some(cell) => slots.set(d, *cell & mask(w)),
-                    None => state.past_the_end(&black_box(program).registers[register].name, at),
+                    None => state.past_the_end(&program.registers[register].name, at),
                 }
             }
             Op::RegisterWrite { a, index, register } => {
@@ -388,7 +379,7 @@ pub(crate) fn run<T: Tracer>(
                 let cells = &mut state.registers[register];
                 match cells.narrow.get_mut(at as usize) {
                     Some(cell) => *cell = at!(a) & cells.mask,
-                    None => state.past_the_end(&black_box(program).registers[register].name, at),
+                    None => state.past_the_end(&program.registers[register].name, at),
                 }
             }
             Op::RegisterReadW {
@@ -402,7 +393,7 @@ pub(crate) fn run<T: Tracer>(
                 let wide = cells.wide.get(at as usize).copied();
                 match wide.or_else(|| cells.narrow.get(at as usize).map(|c| u128::from(*c))) {
                     Some(cell) => set_pair(slots.0, d, cell & mask_wide(u16::from(w))),
-                    None => state.past_the_end(&black_box(program).registers[register].name, at),
+                    None => state.past_the_end(&program.registers[register].name, at),
                 }
             }
             Op::RegisterWriteW { a, index, register } => {
@@ -411,7 +402,7 @@ pub(crate) fn run<T: Tracer>(
                 let cells = &mut state.registers[register];
                 match cells.wide.get_mut(at as usize) {
                     Some(cell) => *cell = value & mask_wide(cells.width),
-                    None => state.past_the_end(&black_box(program).registers[register].name, at),
+                    None => state.past_the_end(&program.registers[register].name, at),
                 }
             }
             Op::Count { counter, index } => {
@@ -421,12 +412,12 @@ pub(crate) fn run<T: Tracer>(
                         cell.packets += 1;
                         cell.bytes += bytes;
                     }
-                    None => state.past_the_end(&black_box(program).counters[counter].name, at),
+                    None => state.past_the_end(&program.counters[counter].name, at),
                 }
             }
             Op::ExecuteMeter { d, index, meter, w } => {
                 let (at, meter) = (at!(index), usize::from(meter));
-                let units = match black_box(program).meters[meter].unit {
+                let units = match program.meters[meter].unit {
                     MeterUnit::Packets => 1,
                     MeterUnit::Bytes => bytes,
                 };
@@ -435,7 +426,7 @@ pub(crate) fn run<T: Tracer>(
                         let color = cell.mark(state.now_ns, units) as u64;
                         slots.set(d, color & mask(w));
                     }
-                    None => state.past_the_end(&black_box(program).meters[meter].name, at),
+                    None => state.past_the_end(&program.meters[meter].name, at),
                 }
             }
             Op::Random { d, low, high, w } => {
@@ -457,42 +448,42 @@ pub(crate) fn run<T: Tracer>(
                 slots.set(d, value);
             }
             Op::Wide { d, expr, .. } => {
-                code!().wides[usize::from(expr)].run(slots.0, &packet.frame, d);
+                code.wides[usize::from(expr)].run(slots.0, &packet.frame, d);
             }
             Op::MarkToDrop => {
                 if T::ENABLED {
                     tracer.marked_to_drop();
                 }
-                slots.set(code!().standard.egress_spec, u64::from(state.drop_port));
-                slots.set(code!().standard.mcast_grp, 0);
+                slots.set(code.standard.egress_spec, u64::from(state.drop_port));
+                slots.set(code.standard.mcast_grp, 0);
             }
             Op::AddHeader { header } => {
-                let header = &code!().headers[usize::from(header)];
+                let header = &code.headers[usize::from(header)];
                 if at!(header.valid) == 0 {
                     let first = usize::from(header.valid);
                     slots.0[first..first + usize::from(header.slots)].fill(0);
                     slots.set(header.valid, 1);
                 }
             }
-            Op::RemoveHeader { header } => slots.set(code!().headers[usize::from(header)].valid, 0),
-            Op::Log { message } => log(code!(), state, slots.0, &packet.frame, message),
+            Op::RemoveHeader { header } => slots.set(code.headers[usize::from(header)].valid, 0),
+            Op::Log { message } => log(code, state, slots.0, &packet.frame, message),
             Op::Assert { a, message } => {
                 if at!(a) == 0 {
                     if T::ENABLED {
                         tracer.assertion_failed();
                     }
                     state.assertions += 1;
-                    log(code!(), state, slots.0, &packet.frame, message);
+                    log(code, state, slots.0, &packet.frame, message);
                     return Outcome::Failed;
                 }
             }
 
             Op::Extract { header } => {
-                let header = &code!().headers[usize::from(header)];
+                let header = &code.headers[usize::from(header)];
                 extract_fixed!(header);
             }
             Op::ExtractVar { header, bits } => {
-                let header = &code!().headers[usize::from(header)];
+                let header = &code.headers[usize::from(header)];
                 extract_var!(header, bits);
             }
             Op::ExtractNext {
@@ -501,8 +492,8 @@ pub(crate) fn run<T: Tracer>(
                 next,
             } => {
                 let element = at!(next);
-                let Some(header) = next_header(code!(), stack, element, member) else {
-                    fail!(code!().errors.stack_out_of_bounds);
+                let Some(header) = next_header(code, stack, element, member) else {
+                    fail!(code.errors.stack_out_of_bounds);
                 };
                 extract_fixed!(header);
                 for rival in &header.rivals {
@@ -517,8 +508,8 @@ pub(crate) fn run<T: Tracer>(
                 bits,
             } => {
                 let element = at!(next);
-                let Some(header) = next_header(code!(), stack, element, member) else {
-                    fail!(code!().errors.stack_out_of_bounds);
+                let Some(header) = next_header(code, stack, element, member) else {
+                    fail!(code.errors.stack_out_of_bounds);
                 };
                 extract_var!(header, bits);
                 for rival in &header.rivals {
@@ -558,23 +549,19 @@ pub(crate) fn run<T: Tracer>(
                     slots.0.copy_within(from..from + usize::from(words), to);
                 }
             }
-            Op::Push { stack, by, .. } => {
-                code!().stacks[usize::from(stack)].push(by, code!(), slots.0)
-            }
-            Op::Pop { stack, by, .. } => {
-                code!().stacks[usize::from(stack)].pop(by, code!(), slots.0)
-            }
+            Op::Push { stack, by, .. } => code.stacks[usize::from(stack)].push(by, code, slots.0),
+            Op::Pop { stack, by, .. } => code.stacks[usize::from(stack)].pop(by, code, slots.0),
             Op::Lookahead { d, offset, width } => {
                 let first = 8 * packet.payload + usize::from(offset);
                 if 8 * packet.len < first + usize::from(width) {
-                    fail!(code!().errors.packet_too_short);
+                    fail!(code.errors.packet_too_short);
                 }
                 slots.set(d, bits::load(&packet.frame, first, u16::from(width)));
             }
             Op::LookaheadW { d, offset, width } => {
                 let first = 8 * packet.payload + usize::from(offset);
                 if 8 * packet.len < first + usize::from(width) {
-                    fail!(code!().errors.packet_too_short);
+                    fail!(code.errors.packet_too_short);
                 }
                 let to = usize::from(d)..usize::from(d) + usize::from(width.div_ceil(64));
                 bits::load_slots(&packet.frame, first, width, &mut slots.0[to]);
@@ -582,10 +569,10 @@ pub(crate) fn run<T: Tracer>(
             Op::Advance { a } => {
                 let bits = at!(a);
                 if bits % 8 != 0 {
-                    fail!(code!().errors.parser_invalid_argument);
+                    fail!(code.errors.parser_invalid_argument);
                 }
                 if ((packet.len - packet.payload) as u64) < bits / 8 {
-                    fail!(code!().errors.packet_too_short);
+                    fail!(code.errors.packet_too_short);
                 }
                 packet.payload += (bits / 8) as usize;
             }
@@ -593,7 +580,7 @@ pub(crate) fn run<T: Tracer>(
             Op::Tick => {
                 visits += 1;
                 if visits > MOST_VISITS {
-                    fail!(code!().errors.parser_timeout);
+                    fail!(code.errors.parser_timeout);
                 }
             }
         }
