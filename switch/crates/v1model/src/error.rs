@@ -179,11 +179,6 @@ pub enum ControlError {
         /// What is wrong.
         reason: String,
     },
-    /// This target does not do that.
-    Unsupported {
-        /// What.
-        what: String,
-    },
     /// A replica is listed twice, or a group id or port is not allowed.
     InvalidGroup {
         /// What is wrong.
@@ -203,7 +198,6 @@ impl ControlError {
             | ControlError::ObjectExists { .. } => Code::AlreadyExists,
             ControlError::TableFull { .. } | ControlError::Full { .. } => Code::ResourceExhausted,
             ControlError::InUse { .. } => Code::FailedPrecondition,
-            ControlError::Unsupported { .. } => Code::Unimplemented,
             ControlError::Const { .. } => Code::PermissionDenied,
             ControlError::InvalidMatch { .. }
             | ControlError::InvalidAction { .. }
@@ -258,7 +252,6 @@ impl fmt::Display for ControlError {
             }
             ControlError::Full { what, size } => write!(f, "{what} is full: its size is {size}"),
             ControlError::InvalidObject { what, reason } => write!(f, "{what}: {reason}"),
-            ControlError::Unsupported { what } => write!(f, "{what}: not supported"),
             ControlError::InvalidGroup { reason } => f.write_str(reason),
         }
     }

@@ -18,7 +18,6 @@ pub(crate) struct ValueSet {
     rows: Vec<(u64, u64)>,
 }
 
-#[allow(dead_code)] // `contains` and `rows` are for the parser's `select`.
 impl ValueSet {
     /// An empty set.
     pub fn new(schema: &ValueSetSchema) -> Self {
