@@ -83,8 +83,6 @@ pub enum Code {
     FailedPrecondition = 9,
     /// OUT_OF_RANGE
     OutOfRange = 11,
-    /// UNIMPLEMENTED
-    Unimplemented = 12,
 }
 
 /// A control-plane operation that was refused. Nothing was changed.

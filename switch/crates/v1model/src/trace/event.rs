@@ -192,11 +192,6 @@ pub enum TraceEvent<'a> {
         /// What it was about to do: `extract hdr`, `verify`.
         statement: &'a str,
     },
-    /// A header checksum was wrong.
-    ChecksumError {
-        /// The checksum's name.
-        name: &'a str,
-    },
     /// A condition was evaluated.
     Condition {
         /// Its place and text.

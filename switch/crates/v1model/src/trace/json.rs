@@ -15,7 +15,6 @@
 //! | `select` | `key`: list of `name`, `value`, `width` |
 //! | `accepted` | |
 //! | `parser_error` | `error`, `state`, `statement` |
-//! | `checksum_error` | `name` |
 //! | `condition` | `outcome`, [`source`] |
 //! | `table` | `table`, `hit`, `key`, `entry`, `priority`, `action`, `args` |
 //! | `action_end` | |
@@ -173,7 +172,6 @@ fn members(event: &TraceEvent<'_>) -> (&'static str, Members) {
                 ("statement", json!(statement)),
             ],
         ),
-        TraceEvent::ChecksumError { name } => ("checksum_error", vec![("name", json!(name))]),
         TraceEvent::Condition {
             source: at,
             outcome,

@@ -234,7 +234,6 @@ fn line(block: &mut Block, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
         } => {
             writeln!(out, "{inner}parser error {error} at {statement}")
         }
-        TraceEvent::ChecksumError { name } => writeln!(out, "    checksum {name} is wrong"),
         TraceEvent::Condition { source, outcome } => {
             let text = fragment(*source).unwrap_or_else(|| "a condition".to_owned());
             writeln!(out, "{inner}{}if {text} -> {outcome}", place(*source))
