@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use prost::Message;
+use tonic_build::manual::{Builder, Method, MethodBuilder, Service};
 
 const PROTO_DIR_VARIABLE: &str = "P4RUNTIME_PROTO_DIR";
 const P4RUNTIME_PROTO: &str = "p4/v1/p4runtime.proto";
@@ -47,7 +48,68 @@ fn main() -> Result<(), Box<dyn Error>> {
         .boxed(".p4.v1.Entity.entity.direct_meter_entry")
         .boxed(".p4.v1.Entity.entity.meter_entry")
         .compile_fds(descriptors)?;
+    Builder::new().compile(&[p4runtime_service()]);
     Ok(())
+}
+
+/// P4Runtime with messages of Write and Read that stay encoded: see src/wire.
+fn p4runtime_service() -> Service {
+    const ENCODED: &str = "crate::wire::Encoded";
+    const OWN: &str = "crate::wire::EncodedCodec";
+    const PROST: &str = "tonic_prost::ProstCodec";
+    let method = |name: &str, route: &str, [input, output]: [&str; 2], codec: &str| {
+        Method::builder()
+            .name(name)
+            .route_name(route)
+            .input_type(input)
+            .output_type(output)
+            .codec_path(codec)
+    };
+    let message = |name: &str| format!("crate::proto::p4::v1::{name}");
+    let unary = |name: &str, route: &str| {
+        let (request, response) = (format!("{route}Request"), format!("{route}Response"));
+        let types = [message(&request), message(&response)];
+        method(name, route, [&types[0], &types[1]], PROST)
+    };
+    let stream = [
+        message("StreamMessageRequest"),
+        message("StreamMessageResponse"),
+    ];
+    let streaming = |method: MethodBuilder| method.client_streaming().server_streaming();
+    Service::builder()
+        .name("P4Runtime")
+        .package("p4.v1")
+        .method(method("write", "Write", [ENCODED; 2], OWN).build())
+        .method(
+            method("read", "Read", [ENCODED; 2], OWN)
+                .server_streaming()
+                .build(),
+        )
+        .method(
+            unary(
+                "set_forwarding_pipeline_config",
+                "SetForwardingPipelineConfig",
+            )
+            .build(),
+        )
+        .method(
+            unary(
+                "get_forwarding_pipeline_config",
+                "GetForwardingPipelineConfig",
+            )
+            .build(),
+        )
+        .method(
+            streaming(method(
+                "stream_channel",
+                "StreamChannel",
+                [&stream[0], &stream[1]],
+                PROST,
+            ))
+            .build(),
+        )
+        .method(unary("capabilities", "Capabilities").build())
+        .build()
 }
 
 /// The directory to include that holds p4/v1/p4runtime.proto.

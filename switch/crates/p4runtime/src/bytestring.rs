@@ -58,9 +58,14 @@ pub fn decode(bytes: &[u8], width: u16) -> Result<u128, BytestringError> {
 
 /// The shortest form of an unsigned integer.
 pub fn encode(value: u128) -> Vec<u8> {
-    let bytes = value.to_be_bytes();
-    let zeros = (value.leading_zeros() / 8).min(15) as usize;
-    bytes[zeros..].to_vec()
+    shortest(&value.to_be_bytes()).to_vec()
+}
+
+/// Without the zero bytes in front; zero itself is one byte.
+#[inline]
+pub fn shortest(bytes: &[u8; 16]) -> &[u8] {
+    let zeros = u128::from_be_bytes(*bytes).leading_zeros() / 8;
+    &bytes[zeros.min(15) as usize..]
 }
 
 /// Reads an `int<width>`; the result is its two's complement in `width` bits.

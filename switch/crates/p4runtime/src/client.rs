@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A client as a controller's: the primary of one device. For benchmarks, of
-//! this server or another one.
+//! this server or another one. It moves cells of registers between its own
+//! arrays and the wire without protobuf's objects, as a controller in earnest
+//! would whose control loop is a matter of milliseconds.
 
+use bytes::BytesMut;
+use prost::Message;
+
+use crate::bytestring;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
 use crate::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use crate::wire::rpc::p4_runtime_client::P4RuntimeClient as EncodedClient;
+use crate::wire::{self, Encoded};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
@@ -12,6 +20,10 @@ use tonic::transport::Channel;
 
 /// Longest message that is accepted, bytes.
 const MESSAGE_BYTES: usize = 256 << 20;
+/// Bytes that may be on their way to us in one answer.
+const WINDOW: u32 = 1 << 20;
+/// Bytes of a cell's update on the wire, about.
+const UPDATE_BYTES: usize = 24;
 /// Elections are won against anything that a person started.
 const ELECTION: u64 = 1 << 32;
 
@@ -19,6 +31,7 @@ const ELECTION: u64 = 1 << 32;
 #[derive(Debug)]
 pub struct Client {
     rpc: P4RuntimeClient<Channel>,
+    encoded: EncodedClient<Channel>,
     device_id: u64,
     // The election ends with the stream.
     _requests: mpsc::Sender<p4::StreamMessageRequest>,
@@ -35,9 +48,17 @@ impl Client {
     /// # Errors
     /// One sentence: nobody listens there, or another one is primary.
     pub async fn connect(address: &str, device_id: u64) -> Result<Self, String> {
-        let mut rpc = P4RuntimeClient::connect(format!("http://{address}"))
+        let channel = Channel::from_shared(format!("http://{address}"))
+            .map_err(|error| format!("{address} is no host:port: {error}"))?
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
+            .connect()
             .await
-            .map_err(|error| format!("no P4Runtime server at {address}: {error}"))?
+            .map_err(|error| format!("no P4Runtime server at {address}: {error}"))?;
+        let encoded = EncodedClient::new(channel.clone())
+            .max_decoding_message_size(MESSAGE_BYTES)
+            .max_encoding_message_size(MESSAGE_BYTES);
+        let mut rpc = P4RuntimeClient::new(channel)
             .max_decoding_message_size(MESSAGE_BYTES)
             .max_encoding_message_size(MESSAGE_BYTES);
         let (requests, outbound) = mpsc::channel(1);
@@ -66,6 +87,7 @@ impl Client {
         match status {
             Some(status) if status.code == 0 => Ok(Self {
                 rpc,
+                encoded,
                 device_id,
                 _requests: requests,
                 _replies: replies,
@@ -124,31 +146,62 @@ impl Client {
         reply.map(|_| ()).map_err(|error| sentence(&error))
     }
 
-    /// Reads; returns how many entities came.
+    /// Writes cells of registers in one batch: register id, index, value.
     ///
     /// # Errors
     /// What the server said.
-    pub async fn read(&mut self, entities: Vec<Entity>) -> Result<usize, String> {
-        let request = p4::ReadRequest {
+    pub async fn write_cells(
+        &mut self,
+        cells: impl ExactSizeIterator<Item = (u32, i64, u64)>,
+    ) -> Result<(), String> {
+        let head = p4::WriteRequest {
             device_id: self.device_id,
-            entities: entities
-                .into_iter()
-                .map(|entity| p4::Entity {
-                    entity: Some(entity),
-                })
-                .collect(),
+            election_id: Some(Self::election()),
             ..Default::default()
         };
-        let mut replies = self
-            .rpc
-            .read(request)
-            .await
-            .map_err(|error| sentence(&error))?
-            .into_inner();
-        let mut count = 0;
-        while let Some(reply) = replies.message().await.map_err(|error| sentence(&error))? {
-            count += reply.entities.len();
+        let mut request = BytesMut::with_capacity(64 + cells.len() * UPDATE_BYTES);
+        head.encode(&mut request)
+            .map_err(|error| error.to_string())?;
+        for (register_id, index, value) in cells {
+            wire::put_update(&mut request, register_id, index, value.into());
         }
-        Ok(count)
+        let reply = self.encoded.write(Encoded(request.freeze())).await;
+        reply.map(drop).map_err(|error| sentence(&error))
+    }
+
+    /// Reads all cells of registers; gives each cell's register id, index and
+    /// value to `out`, the registers in their order.
+    ///
+    /// # Errors
+    /// What the server said, or that it answered something else than cells of
+    /// at most 64 bits.
+    pub async fn read_cells(
+        &mut self,
+        registers: &[u32],
+        mut out: impl FnMut(u32, i64, u64),
+    ) -> Result<(), String> {
+        let entities = registers.iter().map(|&register_id| p4::Entity {
+            entity: Some(Entity::RegisterEntry(p4::RegisterEntry {
+                register_id,
+                ..Default::default()
+            })),
+        });
+        let request = p4::ReadRequest {
+            device_id: self.device_id,
+            entities: entities.collect(),
+            ..Default::default()
+        };
+        let request = Encoded(request.encode_to_vec().into());
+        let replies = self.encoded.read(request).await;
+        let mut replies = replies.map_err(|error| sentence(&error))?.into_inner();
+        while let Some(reply) = replies.message().await.map_err(|error| sentence(&error))? {
+            for cell in wire::cells(&reply.0) {
+                let cell = cell.ok_or("the server answered what is no cell of a register")?;
+                let value = bytestring::decode(cell.bitstring, 64)
+                    .map_err(|error| format!("the server's value of a cell {error}"))?;
+                out(cell.register_id, cell.index, value as u64);
+            }
+        }
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use bytes::Bytes;
 use prost::Message;
 use tokio::sync::{Semaphore, watch};
 use tokio_stream::Stream;
@@ -14,11 +15,12 @@ use tonic::{Request, Status};
 
 use crate::outbound::{self, Outgoing};
 use crate::proto::p4::v1 as p4;
-use crate::proto::p4::v1::p4_runtime_server::P4Runtime;
 use crate::server::ServedDevice;
 use crate::service::{Service, Targets};
 use crate::stream::Session;
 use crate::target::{Shared, Target};
+use crate::wire::Encoded;
+use crate::wire::rpc::p4_runtime_server::P4Runtime;
 
 /// One device's services and one open stream.
 pub struct InProcess {
@@ -60,7 +62,7 @@ impl InProcess {
     /// # Errors
     /// Its status; INTERNAL when the bytes are no such message.
     pub async fn write(&self, request: &[u8]) -> Result<(), Status> {
-        let request = decoded::<p4::WriteRequest>(request)?;
+        let request = Encoded(Bytes::copy_from_slice(request));
         self.service.write(Request::new(request)).await.map(drop)
     }
 
@@ -69,7 +71,7 @@ impl InProcess {
     /// # Errors
     /// Its status; INTERNAL when the bytes are no such message.
     pub async fn read(&self, request: &[u8]) -> Result<(), Status> {
-        let request = decoded::<p4::ReadRequest>(request)?;
+        let request = Encoded(Bytes::copy_from_slice(request));
         self.service.read(Request::new(request)).await.map(drop)
     }
 

@@ -32,6 +32,7 @@ mod switch_service;
 mod target;
 mod traffic_manager_service;
 mod undo;
+mod wire;
 mod write;
 
 pub use options::{Limits, ServerOptions, TlsOptions};

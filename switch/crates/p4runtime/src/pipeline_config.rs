@@ -209,7 +209,7 @@ fn read_back(
     let answer = query.fetch(source, &mut Default::default(), &|| true)?;
     // There was time for all of it.
     let answer = answer.unwrap_or(crate::read::Answer::Nothing);
-    query.render(source.schema, source.now_ns, answer, |mut entity| {
+    query.render(source.schema, source.now_ns, answer, &mut |mut entity| {
         if let Entity::TableEntry(entry) = &mut entity {
             entry.is_const = false;
         }

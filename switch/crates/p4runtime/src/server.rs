@@ -20,15 +20,18 @@ use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
 use crate::proto::docsis::switch::v1::switch_server::SwitchServer;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManagerServer;
-use crate::proto::p4::v1::p4_runtime_server::P4RuntimeServer;
 use crate::service::{Service, Targets};
 use crate::switch_service::{Process, SwitchService};
 use crate::target::{Shared, Target};
+use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 
 /// Where the server listens unless told otherwise: on loopback, P4Runtime's port.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9559);
 /// How long RPCs may take to end after a shutdown.
 const GRACE: Duration = Duration::from_secs(1);
+/// Bytes of a request that may be on their way before we take any: a control
+/// loop's batch, so that its client need not wait for us in the middle.
+const WINDOW: u32 = 1 << 20;
 /// A connection without a sign of life for that long is asked for one, and
 /// closed after as long again: its client is no primary any more.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
@@ -136,6 +139,8 @@ impl Server {
         let mut builder = tonic::transport::Server::builder()
             .max_concurrent_streams(Some(limits.rpcs_per_connection))
             .timeout(limits.rpc_time)
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE));
         if let Some(tls) = &options.tls {

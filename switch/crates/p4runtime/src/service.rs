@@ -11,9 +11,10 @@ use crate::failure::Failure;
 use crate::options::Limits;
 use crate::outbound::{self, Outgoing};
 use crate::proto::p4::v1 as p4;
-use crate::proto::p4::v1::p4_runtime_server::P4Runtime;
 use crate::stream;
 use crate::target::{Reading, Target};
+use crate::wire::rpc::p4_runtime_server::P4Runtime;
+use crate::wire::{Encoded, WriteRequest};
 
 /// The version of the P4Runtime specification that is implemented.
 const API_VERSION: &str = "1.5.0";
@@ -52,23 +53,16 @@ impl P4Runtime for Service {
     type ReadStream = Reading;
     type StreamChannelStream = Outgoing;
 
-    async fn write(
-        &self,
-        request: Request<p4::WriteRequest>,
-    ) -> Result<Response<p4::WriteResponse>, Status> {
-        let request = request.into_inner();
-        self.targets
-            .find(request.device_id)?
-            .write(&request)
-            .await?;
-        Ok(Response::new(p4::WriteResponse {}))
+    async fn write(&self, request: Request<Encoded>) -> Result<Response<Encoded>, Status> {
+        let request = WriteRequest::decode(request.into_inner())?;
+        let target = self.targets.find(request.head.device_id)?;
+        target.write(&request).await?;
+        // A WriteResponse has no fields.
+        Ok(Response::new(Encoded::default()))
     }
 
-    async fn read(
-        &self,
-        request: Request<p4::ReadRequest>,
-    ) -> Result<Response<Self::ReadStream>, Status> {
-        let request = request.into_inner();
+    async fn read(&self, request: Request<Encoded>) -> Result<Response<Self::ReadStream>, Status> {
+        let request: p4::ReadRequest = request.into_inner().decode("ReadRequest")?;
         let reading = self.targets.find(request.device_id)?.read(&request).await?;
         Ok(Response::new(reading))
     }

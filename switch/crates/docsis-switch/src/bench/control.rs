@@ -46,14 +46,9 @@ fn register(info: &P4Info, name: &str) -> Result<(u32, i64), String> {
         .ok_or_else(|| format!("the P4Info has no register {name}; give a program of p4src/"))
 }
 
-fn entry(id: u32, index: Option<i64>, value: Option<Vec<u8>>) -> Entity {
-    Entity::RegisterEntry(p4::RegisterEntry {
-        register_id: id,
-        index: index.map(|index| p4::Index { index }),
-        data: value.map(|value| p4::P4Data {
-            data: Some(p4::p4_data::Data::Bitstring(value)),
-        }),
-    })
+/// Ids and sizes of registers.
+fn ids(info: &P4Info, names: &[&str]) -> Result<Vec<(u32, i64)>, String> {
+    names.iter().map(|name| register(info, name)).collect()
 }
 
 fn update(kind: Type, entity: Entity) -> p4::Update {
@@ -160,40 +155,36 @@ async fn measure(options: &BenchControl) -> Result<(), String> {
         bridge(&mut client, &info, &options.bridge).await?;
     }
 
-    let written = WRITTEN.map(|name| register(&info, name));
-    let mut updates = Vec::new();
-    let mut cells = 0;
-    for found in written {
-        let (id, size) = found?;
-        cells = size;
-        // In use by no service flow: what is written changes nothing for packets.
-        updates.extend(
-            (0..size).map(|index| update(Type::Modify, entry(id, Some(index), Some(vec![1])))),
-        );
-    }
-    let mut reads = Vec::new();
-    for name in READ {
-        reads.push(entry(register(&info, name)?.0, None, None));
-    }
+    let written = ids(&info, &WRITTEN)?;
+    let read = ids(&info, &READ)?;
+    let cells = written[0].1;
+    // In use by no service flow: what is written changes nothing for packets.
+    let values: Vec<_> = written
+        .iter()
+        .flat_map(|&(id, size)| (0..size).map(move |index| (id, index, 1)))
+        .collect();
+    let read: Vec<u32> = read.iter().map(|&(id, _)| id).collect();
     let (mut write_ms, mut read_ms) = (Vec::new(), Vec::new());
     for round in 0..=options.rounds {
-        let batch = updates.clone();
         let start = Instant::now();
-        client.write(batch).await?;
+        client.write_cells(values.iter().copied()).await?;
         let wrote = ms(start);
         let start = Instant::now();
-        let count = client.read(reads.clone()).await?;
-        let read = ms(start);
-        if count != READ.len() * cells as usize {
+        let mut found = Vec::with_capacity(read.len() * cells as usize);
+        let cell = |_, _, value| found.push(value);
+        client.read_cells(&read, cell).await?;
+        let took = ms(start);
+        if found.len() != read.len() * cells as usize {
             return Err(format!(
-                "{count} cells came back of {}",
-                READ.len() * cells as usize
+                "{} cells came back of {}",
+                found.len(),
+                read.len() * cells as usize
             ));
         }
         // The first one warms up.
         if round > 0 {
             write_ms.push(wrote);
-            read_ms.push(read);
+            read_ms.push(took);
         }
         tokio::time::sleep(PAUSE).await;
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use v1model::{CounterData, MeterConfig, RegisterCells};
 
-use super::{Answer, Query, Source, places};
+use super::{Answer, Entities, Query, Source, places};
 use crate::bytestring;
 use crate::failure::Failure;
 use crate::proto::p4::v1 as p4;
@@ -169,19 +169,19 @@ pub fn render_registers(
     places: Range<usize>,
     index: Option<usize>,
     arrays: &[Cells],
-    out: &mut impl FnMut(Entity),
+    entities: &mut impl Entities,
 ) {
     let first = index.unwrap_or(0) as i64;
     for (register, cells) in schema.registers.list()[places].iter().zip(arrays) {
         match cells {
             Cells::Narrow(cells) => {
                 for (index, value) in (first..).zip(cells) {
-                    out(render_register(register, index, u128::from(*value)));
+                    render_register(register, index, u128::from(*value), entities);
                 }
             }
             Cells::Wide(cells) => {
                 for (index, value) in (first..).zip(cells) {
-                    out(render_register(register, index, *value));
+                    render_register(register, index, *value, entities);
                 }
             }
         }
@@ -194,19 +194,29 @@ fn wire_index(index: usize) -> Option<p4::Index> {
     })
 }
 
-pub fn render_register(register: &Register, index: i64, value: u128) -> Entity {
-    Entity::RegisterEntry(p4::RegisterEntry {
+pub fn render_register(register: &Register, index: i64, value: u128, entities: &mut impl Entities) {
+    if register.cell == CellType::Bits {
+        return entities.cell(register.id, index, value);
+    }
+    let entry = p4::RegisterEntry {
         register_id: register.id,
         index: Some(p4::Index { index }),
         data: Some(render_cell(register.cell, register.width, value)),
-    })
+    };
+    entities.entity(Entity::RegisterEntry(entry));
+}
+
+/// A value of `bit<W>`.
+pub fn bits(value: u128) -> p4::P4Data {
+    let data = p4::p4_data::Data::Bitstring(bytestring::encode(value));
+    p4::P4Data { data: Some(data) }
 }
 
 /// A value of `width` bits.
 pub fn render_cell(cell: CellType, width: u16, value: u128) -> p4::P4Data {
     use p4::p4_data::Data;
     let data = match cell {
-        CellType::Bits => Data::Bitstring(bytestring::encode(value)),
+        CellType::Bits => return bits(value),
         CellType::Signed => Data::Bitstring(bytestring::encode_signed(value, width)),
         CellType::Bool => Data::Bool(value != 0),
         CellType::Enum => Data::EnumValue(bytestring::encode(value)),

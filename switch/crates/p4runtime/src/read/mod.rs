@@ -16,10 +16,46 @@ use crate::notes::{GroupNote, Notes};
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
 use crate::schema::{Objects, Schema};
+use crate::wire::{Messages, written};
 use crate::write::{digest, no_externs, profile, replication};
 
 pub use arrays::{Cells, render_cell};
 pub use table::{Entry, Filter, Progress, render_expired};
+
+/// Takes what is read.
+pub trait Entities {
+    fn entity(&mut self, entity: Entity);
+
+    /// A cell of a register of bits.
+    fn cell(&mut self, register_id: u32, index: i64, value: u128) {
+        self.entity(Entity::RegisterEntry(p4::RegisterEntry {
+            register_id,
+            index: Some(p4::Index { index }),
+            data: Some(arrays::bits(value)),
+        }));
+    }
+}
+
+impl<F: FnMut(Entity)> Entities for F {
+    fn entity(&mut self, entity: Entity) {
+        self(entity);
+    }
+}
+
+impl Entities for Messages {
+    fn entity(&mut self, entity: Entity) {
+        Messages::entity(
+            self,
+            &p4::Entity {
+                entity: Some(entity),
+            },
+        );
+    }
+
+    fn cell(&mut self, register_id: u32, index: i64, value: u128) {
+        Messages::cell(self, &written::entity(register_id, index, value));
+    }
+}
 
 /// One request. Places are those in the schema's lists.
 #[derive(Clone, Debug)]
@@ -292,14 +328,15 @@ impl Query {
         }))
     }
 
-    /// Puts an answer into entities, one after the other, to `out`.
+    /// Puts an answer into entities, one after the other.
     pub fn render(
         &self,
         schema: &Schema,
         now_ns: u64,
         answer: Answer,
-        mut out: impl FnMut(Entity),
+        entities: &mut impl Entities,
     ) {
+        let mut out = |entity| entities.entity(entity);
         match (self, answer) {
             (Query::Tables { filter, .. }, Answer::Entries(entries)) => {
                 for found in entries {
@@ -310,12 +347,12 @@ impl Query {
                 arrays::render_counters(schema, places.clone(), *index, &cells, &mut out);
             }
             (Query::Registers { places, index }, Answer::Registers(arrays)) => {
-                arrays::render_registers(schema, places.clone(), *index, &arrays, &mut out);
+                arrays::render_registers(schema, places.clone(), *index, &arrays, entities);
             }
             (Query::Registers { places, index }, Answer::Cell(value)) => {
                 let register = &schema.registers.list()[places.start];
                 let index = index.unwrap_or(0) as i64;
-                out(arrays::render_register(register, index, value));
+                arrays::render_register(register, index, value, entities);
             }
             (Query::Meters { places, index }, Answer::Meters(cells)) => {
                 arrays::render_meters(schema, places.clone(), *index, &cells, &mut out);

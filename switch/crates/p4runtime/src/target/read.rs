@@ -17,11 +17,7 @@ use crate::failure::{Failure, batch_status};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
 use crate::read::{self, Answer, Progress, Query, Source};
-
-/// Bytes of a message, about: clients take 4 MiB unless told otherwise.
-const MESSAGE_BYTES: usize = 1 << 20;
-/// Bytes of a small entity on the wire, at least: what its parts are not counted for.
-const ENTITY_BYTES: usize = 24;
+use crate::wire::{Encoded, Messages};
 
 impl Target {
     /// The RPC Read: the messages to stream, and the status after them.
@@ -176,9 +172,8 @@ pub struct Reading {
     config: Arc<PipelineConfig>,
     now_ns: u64,
     pending: std::vec::IntoIter<(Query, Answer)>,
+    messages: Messages,
     status: Option<Status>,
-    /// Rendered, and more than fits into a message.
-    rest: Vec<p4::Entity>,
     _charge: Charge,
 }
 
@@ -199,63 +194,33 @@ impl Reading {
             config,
             now_ns: fetched.now_ns,
             pending: pending.into_iter(),
+            messages: Messages::default(),
             status: batch_status("requests", &results).err(),
-            rest: Vec::new(),
             _charge: fetched.charge,
         }
     }
 }
 
 impl Iterator for Reading {
-    type Item = Result<p4::ReadResponse, Status>;
+    type Item = Result<Encoded, Status>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let per_message = MESSAGE_BYTES / ENTITY_BYTES;
-        let mut entities = std::mem::take(&mut self.rest);
-        let mut bytes = 0;
-        let mut counted = 0;
-        while entities.len() < per_message && bytes < MESSAGE_BYTES {
-            let Some((query, answer)) = self.pending.next() else {
-                break;
-            };
-            let schema = &self.config.schema;
-            query.render(schema, self.now_ns, answer, |entity| {
-                entities.push(p4::Entity {
-                    entity: Some(entity),
-                });
-            });
-            bytes += entities[counted..].iter().map(size).sum::<usize>();
-            counted = entities.len();
+        loop {
+            if let Some(message) = self.messages.take() {
+                return Some(Ok(message));
+            }
+            if let Some((query, answer)) = self.pending.next() {
+                let schema = &self.config.schema;
+                query.render(schema, self.now_ns, answer, &mut self.messages);
+            } else if !self.messages.finish() {
+                return self.status.take().map(Err);
+            }
         }
-        if entities.is_empty() {
-            return self.status.take().map(Err);
-        }
-        let mut left = MESSAGE_BYTES;
-        let fits = entities.iter().position(|entity| {
-            let size = size(entity);
-            let full = left < size;
-            left = left.saturating_sub(size);
-            full
-        });
-        if let Some(count) = fits {
-            self.rest = entities.split_off(count.max(1));
-        }
-        Some(Ok(p4::ReadResponse { entities }))
-    }
-}
-
-/// About how many bytes an entity takes.
-fn size(entity: &p4::Entity) -> usize {
-    use p4::entity::Entity;
-    use prost::Message;
-    match &entity.entity {
-        Some(Entity::RegisterEntry(_) | Entity::CounterEntry(_)) => 2 * ENTITY_BYTES,
-        _ => entity.encoded_len(),
     }
 }
 
 impl Stream for Reading {
-    type Item = Result<p4::ReadResponse, Status>;
+    type Item = Result<Encoded, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(self.next())

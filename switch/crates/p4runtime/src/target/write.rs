@@ -11,8 +11,9 @@ use super::{SLICE, STRIDE, Target, exhausted, no_pipeline};
 use crate::failure::{Failure, batch_status};
 use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
-use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::write_request::Atomicity;
+use crate::schema::Schema;
+use crate::wire::{self, Cell, WriteRequest};
 use crate::write;
 
 impl Target {
@@ -20,9 +21,10 @@ impl Target {
     ///
     /// # Errors
     /// Its status, with details for each update.
-    pub async fn write(&self, request: &p4::WriteRequest) -> Result<(), Status> {
+    pub async fn write(&self, request: &WriteRequest) -> Result<(), Status> {
         let pipelines = self.pipelines.read().await;
-        self.authorize(&request.role, request.election_id.as_ref())?;
+        let head = &request.head;
+        self.authorize(&head.role, head.election_id.as_ref())?;
         let active = pipelines.active.as_ref();
         let saved = pipelines.saved.as_ref();
         let config = saved.map(|saved| &saved.config).or(active);
@@ -30,13 +32,7 @@ impl Target {
         let atomicity = self.check_size(request)?;
         let all_or_none = atomicity != Atomicity::ContinueOnError;
 
-        let ports = if request.updates.iter().any(write::watches_ports) {
-            Some(self.ports().await?)
-        } else {
-            None
-        };
-        let resolve = |update| write::resolve(&config.schema, ports.as_deref(), update);
-        let ops = request.updates.iter().map(resolve).collect();
+        let ops = self.resolve(&config.schema, request).await?;
         if let Some(saved) = saved {
             let results = lock(&saved.shadow).execute(config, ops, all_or_none);
             return batch_status("updates", &results);
@@ -58,17 +54,39 @@ impl Target {
         batch_status("updates", &batch.finish().1)
     }
 
-    fn check_size(&self, request: &p4::WriteRequest) -> Result<Atomicity, Status> {
-        let count = request.updates.len();
+    /// Resolves the updates of a request. What is no update ends it all.
+    async fn resolve(
+        &self,
+        schema: &Schema,
+        request: &WriteRequest,
+    ) -> Result<Vec<Result<Op, Failure>>, Status> {
+        let mut ops = Vec::with_capacity(request.count);
+        let mut ports = None;
+        for update in request.updates() {
+            if let Some(cell) = Cell::of_update(update) {
+                ops.push(write::arrays::cell(schema, &cell));
+                continue;
+            }
+            let update = wire::decode_update(update)?;
+            if ports.is_none() && write::watches_ports(&update) {
+                ports = Some(self.ports().await?);
+            }
+            ops.push(write::resolve(schema, ports.as_deref(), &update));
+        }
+        Ok(ops)
+    }
+
+    fn check_size(&self, request: &WriteRequest) -> Result<Atomicity, Status> {
+        let count = request.count;
         let limit = self.limits.updates;
         if count > limit {
             return Err(exhausted(format!(
                 "the batch has {count} updates, more than {limit}: split it"
             )));
         }
-        let atomicity = Atomicity::try_from(request.atomicity).map_err(|_| {
-            Status::invalid_argument(format!("atomicity {} is unknown", request.atomicity))
-        })?;
+        let given = request.head.atomicity;
+        let atomicity = Atomicity::try_from(given)
+            .map_err(|_| Status::invalid_argument(format!("atomicity {given} is unknown")))?;
         let limit = self.limits.atomic_updates;
         if atomicity == Atomicity::DataplaneAtomic && count > limit {
             return Err(Status::unimplemented(format!(

@@ -9,8 +9,10 @@ use crate::bytestring;
 use crate::failure::Failure;
 use crate::op::Op;
 use crate::proto::p4::v1 as p4;
+use crate::proto::p4::v1::p4_data::Data;
 use crate::proto::p4::v1::update::Type;
 use crate::schema::{CellType, Register, Schema};
+use crate::wire::Cell;
 
 pub fn counter(schema: &Schema, kind: Type, given: &p4::CounterEntry) -> Result<Op, Failure> {
     only_modify("counter", kind)?;
@@ -37,44 +39,79 @@ pub fn meter(schema: &Schema, kind: Type, given: &p4::MeterEntry) -> Result<Op, 
 
 pub fn register(schema: &Schema, kind: Type, given: &p4::RegisterEntry) -> Result<Op, Failure> {
     only_modify("register", kind)?;
-    let register = find(
-        &schema.registers,
-        "register",
-        "register_id",
-        given.register_id,
-    )?;
-    let of = || format!("register {}", register.name);
-    let index = index(given.index.as_ref(), &of, register.size)?;
-    let value = cell_value(register, given.data.as_ref())?;
+    let register = find_register(schema, given.register_id)?;
+    let index = register_index(register, given.index.as_ref())?;
+    let data = given.data.as_ref().and_then(|data| data.data.as_ref());
+    let Some(data) = data else {
+        let name = &register.name;
+        return Err(Failure::invalid(format!("register {name}: data is unset")));
+    };
+    let value = match data {
+        Data::Bitstring(bytes) => CellValue::Bitstring(bytes),
+        Data::EnumValue(bytes) => CellValue::Enum(bytes),
+        Data::Bool(value) => CellValue::Bool(*value),
+        _ => CellValue::Other,
+    };
+    let value = value.check(register)?;
     Ok(Op::Register(register.register, index, value))
 }
 
-fn cell_value(register: &Register, data: Option<&p4::P4Data>) -> Result<u128, Failure> {
-    use p4::p4_data::Data;
-    let name = &register.name;
-    let Some(data) = data.and_then(|data| data.data.as_ref()) else {
-        return Err(Failure::invalid(format!("register {name}: data is unset")));
-    };
-    let value = match (register.cell, data) {
-        (CellType::Bits, Data::Bitstring(bytes)) | (CellType::Enum, Data::EnumValue(bytes)) => {
-            bytestring::decode(bytes, register.width)
-        }
-        (CellType::Signed, Data::Bitstring(bytes)) => {
-            bytestring::decode_signed(bytes, register.width)
-        }
-        (CellType::Bool, Data::Bool(value)) => Ok(u128::from(*value)),
-        (cell, _) => {
-            let expected = match cell {
-                CellType::Bits | CellType::Signed => "bitstring",
-                CellType::Bool => "bool",
-                CellType::Enum => "enum_value",
-            };
-            return Err(Failure::invalid(format!(
-                "register {name}: data must be a {expected}"
-            )));
-        }
-    };
-    value.map_err(|error| Failure::out_of_range(format!("register {name}: the value {error}")))
+/// Checks a cell that is to be modified.
+///
+/// # Errors
+/// Those of any update of a register.
+pub fn cell(schema: &Schema, cell: &Cell<'_>) -> Result<Op, Failure> {
+    let register = find_register(schema, cell.register_id)?;
+    let index = p4::Index { index: cell.index };
+    let index = register_index(register, Some(&index))?;
+    let value = CellValue::Bitstring(cell.bitstring).check(register)?;
+    Ok(Op::Register(register.register, index, value))
+}
+
+fn find_register(schema: &Schema, id: u32) -> Result<&Register, Failure> {
+    find(&schema.registers, "register", "register_id", id)
+}
+
+fn register_index(
+    register: &Register,
+    given: Option<&p4::Index>,
+) -> Result<Option<usize>, Failure> {
+    let of = || format!("register {}", register.name);
+    index(given, &of, register.size)
+}
+
+/// What a cell is to become.
+enum CellValue<'a> {
+    Bitstring(&'a [u8]),
+    Enum(&'a [u8]),
+    Bool(bool),
+    /// Nothing that a register holds.
+    Other,
+}
+
+impl CellValue<'_> {
+    fn check(&self, register: &Register) -> Result<u128, Failure> {
+        let name = &register.name;
+        let value = match (register.cell, self) {
+            (CellType::Bits, CellValue::Bitstring(bytes))
+            | (CellType::Enum, CellValue::Enum(bytes)) => bytestring::decode(bytes, register.width),
+            (CellType::Signed, CellValue::Bitstring(bytes)) => {
+                bytestring::decode_signed(bytes, register.width)
+            }
+            (CellType::Bool, CellValue::Bool(value)) => Ok(u128::from(*value)),
+            (cell, _) => {
+                let expected = match cell {
+                    CellType::Bits | CellType::Signed => "bitstring",
+                    CellType::Bool => "bool",
+                    CellType::Enum => "enum_value",
+                };
+                return Err(Failure::invalid(format!(
+                    "register {name}: data must be a {expected}"
+                )));
+            }
+        };
+        value.map_err(|error| Failure::out_of_range(format!("register {name}: the value {error}")))
+    }
 }
 
 /// Reads an index into that which `of` names; unset is `None`, all cells.
