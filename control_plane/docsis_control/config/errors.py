@@ -12,7 +12,8 @@ class Problem:
     Attributes:
         file: The file it is in.
         line: Its line, counted from 1; 0 where the whole file is meant.
-        key: The dotted path of the key, "" where the whole file is meant.
+        key: The dotted path of the key, or of a binary file the TLV and its byte; ""
+            where the whole file is meant.
         message: What is wrong and what to do.
     """
 

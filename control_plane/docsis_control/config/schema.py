@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from docsis_control.config.models import ServiceTier, Topology
 
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+"""What the schemas are written in."""
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
@@ -18,6 +19,6 @@ def json_schemas() -> dict[str, dict[str, Any]]:
         "description": Topology.model_fields["tier"].description,
     }
     return {
-        "topology": {"$schema": _DIALECT, **topology},
-        "tier": {"$schema": _DIALECT, **tier},
+        "topology": {"$schema": DIALECT, **topology},
+        "tier": {"$schema": DIALECT, **tier},
     }

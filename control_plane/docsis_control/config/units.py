@@ -27,6 +27,7 @@ _RATE_UNITS: Final = {
     "Gbit/s": 10**9,
 }
 _DURATION_UNITS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+_FREQUENCY_UNITS: Final = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _BYTE_UNITS: Final = {"B": 1, "bytes": 1, "KB": 10**3, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -81,6 +82,15 @@ def parse_bytes(value: object) -> int:
     return _parse(value, _BYTE_UNITS, "a size", "500 KB")
 
 
+def parse_frequency(value: object) -> int:
+    """Parses a frequency such as "603 MHz" into hertz.
+
+    Raises:
+        ValueError: Not a frequency; the message is for the operator.
+    """
+    return _parse(value, _FREQUENCY_UNITS, "a frequency", "603 MHz")
+
+
 def format_rate(value: int) -> str:
     """Writes bit/s the way `parse_rate` reads them, without loss."""
     for unit in ("Gbps", "Mbps", "kbps"):
@@ -95,6 +105,14 @@ def format_duration(value: int) -> str:
         if value and value % _DURATION_UNITS[unit] == 0:
             return f"{value // _DURATION_UNITS[unit]} {unit}"
     return f"{value} ns"
+
+
+def format_frequency(value: int) -> str:
+    """Writes hertz the way `parse_frequency` reads them, without loss."""
+    for unit in ("GHz", "MHz", "kHz"):
+        if value and value % _FREQUENCY_UNITS[unit] == 0:
+            return f"{value // _FREQUENCY_UNITS[unit]} {unit}"
+    return f"{value} Hz"
 
 
 def format_bytes(value: int) -> str:
@@ -183,6 +201,14 @@ Duration = Annotated[
     _schema(_DURATION_UNITS, "Duration with its unit", "20 ms", "500 us"),
 ]
 """Nanoseconds in Python, "20 ms" in YAML."""
+
+Frequency = Annotated[
+    int,
+    BeforeValidator(parse_frequency),
+    PlainSerializer(format_frequency, return_type=str),
+    _schema(_FREQUENCY_UNITS, "Frequency with its unit", "603 MHz"),
+]
+"""Hertz in Python, "603 MHz" in YAML."""
 
 ByteSize = Annotated[
     int,

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""YAML files that still know their lines, and errors that name file, line and key."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from docsis_control.config.errors import ConfigError, Problem
+from docsis_control.config.models import KeyedError
+
+_M = TypeVar("_M", bound=BaseModel)
+
+Location = tuple[int | str, ...]
+"""Keys and list indices from the root of a document down to a value."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed YAML mapping that still knows its lines."""
+
+    file: Path
+    root: CommentedMap
+
+    def line(self, location: Location) -> int:
+        """The line of a key, or of the nearest thing above it that exists."""
+        node: object = self.root
+        line = int(self.root.lc.line or 0)
+        for part in location:
+            if isinstance(node, CommentedMap) and part in node:
+                line = int(node.lc.key(part)[0])
+                node = node[part]
+            elif isinstance(node, CommentedSeq) and isinstance(part, int) and part < len(node):
+                line = int(node.lc.item(part)[0])
+                node = node[part]
+            else:
+                break
+        return line + 1
+
+    def problem(self, location: Location, message: str) -> Problem:
+        """The problem with what is at a location."""
+        return Problem(self.file, self.line(location), ".".join(map(str, location)), message)
+
+
+def plain(node: object) -> object:
+    """Built-in containers and scalars instead of ruamel's, for strict validation."""
+    if isinstance(node, Mapping):
+        return {key: plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [plain(item) for item in node]
+    if isinstance(node, bool) or node is None:
+        return node
+    for kind in (int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def read(file: Path) -> Document:
+    """Reads a YAML mapping.
+
+    Raises:
+        ConfigError: The file cannot be read, or is not a YAML mapping.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError([Problem(file, 0, "", "there is no such file")]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([Problem(file, 0, "", f"cannot be read: {error}")]) from None
+    return parse(text, file)
+
+
+def parse(text: str, file: Path) -> Document:
+    """Parses a YAML mapping; `file` is where errors say that it is.
+
+    Raises:
+        ConfigError: Not a YAML mapping.
+    """
+    try:
+        root = YAML(typ="rt").load(text)
+    except DuplicateKeyError as error:
+        mark = error.problem_mark
+        line = mark.line + 1 if mark else 0
+        key = str(error.problem or "").split('"')[1:2]
+        raise ConfigError(
+            [Problem(file, line, key[0] if key else "", "is given twice; keep one of them")]
+        ) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise ConfigError(
+            [Problem(file, mark.line + 1 if mark else 0, "", f"is not YAML: {error.problem}")]
+        ) from None
+    except YAMLError as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigError([Problem(file, 0, "", f"is not YAML: {first}")]) from None
+    if not isinstance(root, CommentedMap):
+        raise ConfigError([Problem(file, 1, "", "must be a mapping of keys to values")])
+    return Document(file, root)
+
+
+def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
+    """The model that describes what is at a location."""
+    current: type[BaseModel] | None = model
+    for part in location:
+        if isinstance(part, int):
+            continue
+        field = current.model_fields.get(part) if current else None
+        if field is None:
+            return None
+        kinds = [field.annotation, *get_args(field.annotation)]
+        current = next(
+            (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None
+        )
+    return current
+
+
+def quoted(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
+    kind = error["type"]
+    location = error["loc"]
+    context = error.get("ctx", {})
+    if kind == "extra_forbidden":
+        parent = _model_at(model, location[:-1])
+        known = list(parent.model_fields) if parent else []
+        close = get_close_matches(str(location[-1]), known, n=1)
+        meant = f'did you mean "{close[0]}"? ' if close else ""
+        return f"unknown key; {meant}known here: {', '.join(known)}"
+    if kind == "missing":
+        parent = _model_at(model, location[:-1])
+        field = parent.model_fields.get(str(location[-1])) if parent else None
+        hint = f": {field.description}" if field and field.description else ""
+        return f"is missing{hint.removesuffix('.')}"
+    if kind == "value_error":
+        return str(context["error"])
+    value = quoted(error["input"])
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"must be a mapping of keys to values, not {value}"
+    if kind in ("tuple_type", "list_type"):
+        return f"must be a list, not {value}"
+    expected = {
+        "int_type": "a whole number",
+        "bool_type": "true or false",
+        "string_type": "a text",
+    }.get(kind)
+    if expected:
+        return f"must be {expected}, not {value}"
+    message = error["msg"]
+    return f"{value} is not possible: {message[0].lower()}{message[1:]}"
+
+
+def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[bool, Location, str]]:
+    """Why `model` refused its input: whether that may follow from another fault, where, and why."""
+    found: list[tuple[bool, Location, str]] = []
+    for detail in error.errors():
+        location = detail["loc"]
+        cause = detail.get("ctx", {}).get("error")
+        if isinstance(cause, KeyedError):
+            location += tuple(int(p) if p.isdigit() else p for p in cause.key.split("."))
+        # A misspelt key is also a missing one, and the cause comes first.
+        found.append((detail["type"] != "extra_forbidden", location, _sentence(model, detail)))
+    return found
+
+
+def validate(document: Document, model: type[_M], data: object) -> _M:
+    """The model of a document's data.
+
+    Raises:
+        ConfigError: With the file, the line and the key.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        ranked = [
+            (follows, document.problem(location, sentence))
+            for follows, location, sentence in explain(model, error)
+        ]
+        ranked.sort(key=lambda entry: (entry[0], entry[1].line))
+        raise ConfigError([problem for _, problem in ranked]) from None
