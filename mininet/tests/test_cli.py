@@ -82,6 +82,7 @@ def test_help_lists_every_command() -> None:
     result = docsis_p4("--help")
     for command in (
         *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
+        "config",
     ):
         assert f"  {command} " in result.stdout
 
@@ -90,6 +91,8 @@ def test_schemas_are_written(tmp_path: Path) -> None:
     result = docsis_p4("schema", str(tmp_path))
     assert result.returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "modem.schema.json",
+        "service-classes.schema.json",
         "summary.schema.json",
         "tier.schema.json",
         "topology.schema.json",

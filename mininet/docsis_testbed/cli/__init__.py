@@ -12,7 +12,7 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_testbed.cli import measure, p4, testbed
+from docsis_testbed.cli import config, measure, p4, testbed
 from docsis_testbed.errors import TestbedError
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(testbed.controller)
 app.add_typer(p4.app, name="p4")
+app.add_typer(config.app, name="config")
 
 
 def main() -> None:

@@ -106,13 +106,18 @@ def schema(
         Path | None, typer.Argument(help="Write the schemas there instead of printing them.")
     ] = None,
 ) -> None:
-    """JSON Schemas of topologies, tiers and summary.json."""
+    """JSON Schemas of topologies, tiers, modem configurations, service classes, summary.json."""
     import json
 
-    from docsis_control.config.schema import json_schemas
+    from docsis_control.config import schema as config
+    from docsis_control.modem_config import schema as modem_config
     from docsis_testbed.results import summary
 
-    schemas = {**json_schemas(), "summary": summary.schema()}
+    schemas = {
+        **config.json_schemas(),
+        **modem_config.json_schemas(),
+        "summary": summary.schema(),
+    }
     if folder is None:
         typer.echo(json.dumps(schemas, indent=2))
         return

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a configuration file to what is run: service classes and defaults filled in."""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
+from typing import Final
+
+from docsis_control.config.models import (
+    DEFAULT_BUFFER,
+    DEFAULT_LATENCY_TARGET,
+    MAX_FRAME,
+    KeyedError,
+)
+from docsis_control.config.units import BufferLimit
+from docsis_control.modem_config.classifiers import ByteRange, Classifier
+from docsis_control.modem_config.document import ModemConfiguration
+from docsis_control.modem_config.fields import ANY_PROTOCOL
+from docsis_control.modem_config.provisioned import (
+    Direction,
+    Modem,
+    PacketClassifier,
+    ServiceFlow,
+)
+from docsis_control.modem_config.rules import Channel, Flow, check
+from docsis_control.modem_config.service_classes import ServiceClasses, expand
+from docsis_control.modem_config.service_flows import QosParameters, UpstreamServiceFlow
+
+DEFAULT_BURST: Final = 3044
+"""Bytes; the Maximum Traffic Burst unless given: two of the largest frames."""
+
+_ACTIVE: Final = 4
+"""Bit of the Quality of Service Parameter Set Type."""
+
+_ALL_PORTS: Final = (0, 0xFFFF)
+_WHOLE_MAC: Final = 0xFFFFFFFFFFFF
+
+
+def provision(
+    configuration: ModemConfiguration, channel: Channel, classes: ServiceClasses | None = None
+) -> Modem:
+    """What a modem is to run.
+
+    Args:
+        channel: Stands in where a service flow has no Maximum Sustained Traffic Rate,
+            and must hold the minimum reserved rates.
+        classes: Those that service flows may name.
+
+    Raises:
+        KeyedError: The configuration breaks a rule; the key is from its root.
+    """
+    classes = classes or ServiceClasses()
+    whole = configuration.model_copy(
+        update={
+            "upstream_service_flows": _expanded(
+                "upstream", configuration.upstream_service_flows, classes.upstream
+            ),
+            "downstream_service_flows": _expanded(
+                "downstream", configuration.downstream_service_flows, classes.downstream
+            ),
+        }
+    )
+    for violation in check(whole, channel=channel):
+        raise KeyedError(".".join(map(str, violation.location)), violation.message)
+    default = whole.default_upstream_target_buffer
+    upstream_buffer = BufferLimit(time=default) if default else DEFAULT_BUFFER
+    aqm = not whole.upstream_aqm_disable
+    flows = [
+        _flow(flow, "upstream", index == 0, channel.upstream, upstream_buffer, aqm=aqm)
+        for index, flow in enumerate(whole.upstream_service_flows)
+    ]
+    flows += [
+        _flow(flow, "downstream", index == 0, channel.downstream, DEFAULT_BUFFER)
+        for index, flow in enumerate(whole.downstream_service_flows)
+    ]
+    classifiers = [
+        *_classifiers("upstream", whole.upstream_classifiers, whole.upstream_service_flows),
+        *_classifiers("downstream", whole.downstream_classifiers, whole.downstream_service_flows),
+    ]
+    # Of equal priorities the first in the file goes first; the standard leaves it open.
+    classifiers.sort(key=lambda classifier: -classifier.rule_priority)
+    return Modem(tuple(flows), tuple(classifiers), whole.network_access is not False)
+
+
+def _expanded(
+    direction: str, flows: Sequence[Flow], classes: Mapping[str, QosParameters]
+) -> tuple[Flow, ...]:
+    if not flows:
+        raise KeyedError(
+            f"{direction}_service_flows", f"is empty; a modem needs a primary {direction} flow"
+        )
+    found = []
+    for index, flow in enumerate(flows):
+        try:
+            found.append(expand(flow, classes))
+        except KeyedError as error:
+            raise KeyedError(f"{direction}_service_flows.{index}.{error.key}", str(error)) from None
+    return tuple(found)
+
+
+def _flow(
+    flow: Flow,
+    direction: Direction,
+    primary: bool,
+    capacity: int,
+    default_buffer: BufferLimit,
+    *,
+    aqm: bool = True,
+) -> ServiceFlow:
+    queue = flow.aqm
+    algorithm = queue.algorithm if queue else None
+    target = queue.latency_target if queue else None
+    overwrite = flow.tos_overwrite
+    scheduling = flow.scheduling_type if isinstance(flow, UpstreamServiceFlow) else ""
+    burst = flow.maximum_traffic_burst
+    return ServiceFlow(
+        direction=direction,
+        reference=flow.service_flow_reference,
+        primary=primary,
+        class_name=flow.service_class_name or "",
+        traffic_priority=flow.traffic_priority or 0,
+        max_sustained_rate=flow.maximum_sustained_traffic_rate or None,
+        peak_rate=flow.peak_traffic_rate or None,
+        max_burst=DEFAULT_BURST if burst is None else burst,
+        min_reserved_rate=flow.minimum_reserved_traffic_rate or 0,
+        assumed_packet_size=flow.assumed_minimum_reserved_rate_packet_size or 0,
+        scheduling_type="best-effort" if scheduling is None else scheduling,
+        buffer_size=_buffer_size(flow, capacity, default_buffer),
+        aqm_enabled=aqm and not (queue and queue.disable),
+        aqm_algorithm="immediate" if algorithm == "immediate" else "docsis-pie",
+        latency_target=DEFAULT_LATENCY_TARGET if target is None else target,
+        tos_and_mask=overwrite.and_mask if overwrite else 0xFF,
+        tos_or_mask=overwrite.or_mask if overwrite else 0,
+        active=bool(flow.qos_parameter_set_type & _ACTIVE),
+    )
+
+
+def _buffer_size(flow: QosParameters, capacity: int, default: BufferLimit) -> int:
+    """Bytes: the target, or the default at the sustained rate, within minimum and maximum."""
+    control = flow.buffer_control
+    size = control.target_buffer if control and control.target_buffer else None
+    if size is None:
+        size = default.bytes_at(flow.maximum_sustained_traffic_rate or capacity)
+    if control and control.minimum_buffer is not None:
+        size = max(size, control.minimum_buffer)
+    if control and control.maximum_buffer:
+        size = min(size, control.maximum_buffer)
+    return max(size, MAX_FRAME)
+
+
+def _classifiers(
+    direction: Direction, classifiers: Sequence[Classifier], flows: Sequence[Flow]
+) -> list[PacketClassifier]:
+    by_id = {flow.service_flow_id: flow.service_flow_reference for flow in flows}
+    found = []
+    for classifier in classifiers:
+        reference = classifier.classifier_reference or classifier.classifier_id
+        selected = classifier.service_flow_reference
+        if selected is None:
+            selected = by_id[classifier.service_flow_id]
+        assert reference is not None, "check() found a number"
+        found.append(_classifier(classifier, direction, reference, selected))
+    return found
+
+
+def _classifier(
+    given: Classifier, direction: Direction, reference: int, service_flow: int
+) -> PacketClassifier:
+    ip, ipv6, ethernet, tag = given.ip, given.ipv6, given.ethernet, given.ieee_802_1q
+    version = 6 if ipv6 else 4 if ip and ip.only_ipv4 else None
+    protocol = ipv6.next_header if ipv6 else ip.protocol if ip else None
+    source, destination = _addresses(given)
+    mac = ethernet.destination_mac if ethernet else None
+    sender = ethernet.source_mac if ethernet else None
+    frame = ethernet.ethertype if ethernet else None
+    priority = tag.user_priority if tag else None
+    return PacketClassifier(
+        direction=direction,
+        reference=reference,
+        service_flow=service_flow,
+        rule_priority=given.rule_priority or 0,
+        active=given.active is not False,
+        ip_version=version,
+        tos=_byte_range(ipv6.traffic_class if ipv6 else ip.tos if ip else None),
+        protocol=None if protocol == ANY_PROTOCOL else protocol,
+        source=source,
+        destination=destination,
+        source_ports=_ports(ip.source_port_start, ip.source_port_end) if ip else None,
+        destination_ports=(
+            _ports(ip.destination_port_start, ip.destination_port_end) if ip else None
+        ),
+        flow_label=ipv6.flow_label if ipv6 else None,
+        source_mac=(_mac(sender), _WHOLE_MAC) if sender else None,
+        destination_mac=(_mac(mac.address), _mac(mac.mask)) if mac else None,
+        ethernet=(frame.kind, frame.value) if frame and frame.kind != "none" else None,
+        user_priority=(priority.low, priority.high) if priority else None,
+        vlan=tag.vlan_id.id if tag and tag.vlan_id else None,
+    )
+
+
+def _addresses(
+    given: Classifier,
+) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """Source and destination, each as address and mask."""
+    if given.ipv6:
+        header = given.ipv6
+        return (
+            _prefix(header.source_address, header.source_prefix_length),
+            _prefix(header.destination_address, header.destination_prefix_length),
+        )
+    if given.ip:
+        return (
+            _masked(given.ip.source_address, given.ip.source_mask),
+            _masked(given.ip.destination_address, given.ip.destination_mask),
+        )
+    return None, None
+
+
+def _masked(address: IPv4Address | None, mask: IPv4Address | None) -> tuple[int, int] | None:
+    if address is None:
+        return None
+    return int(address), 0xFFFFFFFF if mask is None else int(mask)
+
+
+def _prefix(address: IPv6Address | None, length: int | None) -> tuple[int, int] | None:
+    if address is None:
+        return None
+    return int(address), int(IPv6Network(f"::/{128 if length is None else length}").netmask)
+
+
+def _ports(first: int | None, last: int | None) -> tuple[int, int] | None:
+    if first is None and last is None:
+        return None
+    return (
+        _ALL_PORTS[0] if first is None else first,
+        _ALL_PORTS[1] if last is None else last,
+    )
+
+
+def _byte_range(given: ByteRange | None) -> tuple[int, int, int] | None:
+    return (given.low, given.high, given.mask) if given else None
+
+
+def _mac(address: str) -> int:
+    return int(address.replace(":", ""), 16)
