@@ -31,7 +31,7 @@ pub(crate) struct Code {
     pub headers: Vec<HeaderCode>,
     pub stacks: Vec<Stack>,
     /// Headers in the order in which they are emitted.
-    pub deparse: Vec<u16>,
+    pub deparse: Vec<Emitted>,
     pub tables: Vec<TableCode>,
     pub messages: Vec<Message>,
     pub calculations: Vec<Calculation>,
@@ -46,6 +46,14 @@ pub(crate) struct Code {
     pub places: Vec<Place>,
     /// The program's errors with their numbers.
     pub error_names: Vec<(String, u64)>,
+}
+
+/// A header's turn when a packet is put together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Emitted {
+    /// Most headers are not valid: no more is looked at for those.
+    pub valid: Slot,
+    pub header: u16,
 }
 
 /// How a header is extracted and emitted.

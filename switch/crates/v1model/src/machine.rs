@@ -179,6 +179,19 @@ pub(crate) fn run<T: Tracer>(
         next = unsafe { next.add(1) };
         match *op {
             Op::Mov { d, a } => slots.set(d, at!(a)),
+            Op::Mov2 { d, a, e, b } => {
+                slots.set(d, at!(a));
+                slots.set(e, at!(b));
+            }
+            Op::MovReturn { d, a } => {
+                slots.set(d, at!(a));
+                jump!(return_to);
+            }
+            Op::Mov2Return { d, a, e, b } => {
+                slots.set(d, at!(a));
+                slots.set(e, at!(b));
+                jump!(return_to);
+            }
             Op::Cut { d, a, w } => slots.set(d, at!(a) & mask(w)),
             Op::Add { d, a, b, w } => slots.set(d, at!(a).wrapping_add(at!(b)) & mask(w)),
             Op::Sub { d, a, b, w } => slots.set(d, at!(a).wrapping_sub(at!(b)) & mask(w)),
@@ -380,6 +393,39 @@ pub(crate) fn run<T: Tracer>(
                 match cells.narrow.get_mut(at as usize) {
                     Some(cell) => *cell = at!(a) & cells.mask,
                     None => state.past_the_end(&program.registers[register].name, at),
+                }
+            }
+            Op::RegisterRead2 {
+                d,
+                e,
+                index,
+                register,
+                other,
+            } => {
+                let at = at!(index);
+                for (d, register) in [(d, register), (e, other)] {
+                    let register = usize::from(register);
+                    match state.registers[register].narrow.get(at as usize) {
+                        Some(cell) => slots.set(d, *cell),
+                        None => state.past_the_end(&program.registers[register].name, at),
+                    }
+                }
+            }
+            Op::RegisterWrite2 {
+                a,
+                b,
+                index,
+                register,
+                other,
+            } => {
+                let at = at!(index);
+                for (a, register) in [(a, register), (b, other)] {
+                    let register = usize::from(register);
+                    let cells = &mut state.registers[register];
+                    match cells.narrow.get_mut(at as usize) {
+                        Some(cell) => *cell = at!(a) & cells.mask,
+                        None => state.past_the_end(&program.registers[register].name, at),
+                    }
                 }
             }
             Op::RegisterReadW {

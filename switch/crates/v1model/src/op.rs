@@ -409,6 +409,41 @@ pub(crate) enum Op {
         slots: u16,
         by: u16,
     },
+
+    // Two instructions in one: `lower::fuse` makes them, last of all.
+    /// `d = a`, then `e = b`.
+    Mov2 {
+        d: Slot,
+        a: Slot,
+        e: Slot,
+        b: Slot,
+    },
+    MovReturn {
+        d: Slot,
+        a: Slot,
+    },
+    Mov2Return {
+        d: Slot,
+        a: Slot,
+        e: Slot,
+        b: Slot,
+    },
+    /// `d` from `register`, then `e` from the `other` one, both whole.
+    RegisterRead2 {
+        d: Slot,
+        e: Slot,
+        index: Slot,
+        register: u16,
+        other: u16,
+    },
+    /// `a` to `register`, then `b` to the `other` one.
+    RegisterWrite2 {
+        a: Slot,
+        b: Slot,
+        index: Slot,
+        register: u16,
+        other: u16,
+    },
 }
 
 /// Slots from the first to the last element's part of a stack.
@@ -448,6 +483,7 @@ impl Op {
         use Use::{Read, Write};
         match *self {
             Op::Mov { d, a }
+            | Op::MovReturn { d, a }
             | Op::Cut { d, a, .. }
             | Op::Not { d, a, .. }
             | Op::Sext { d, a, .. } => {
@@ -540,6 +576,22 @@ impl Op {
             Op::RegisterWriteW { a, index, .. } => {
                 visit(index, 1, Read);
                 visit(a, 2, Read);
+            }
+            Op::Mov2 { d, a, e, b } | Op::Mov2Return { d, a, e, b } => {
+                visit(a, 1, Read);
+                visit(d, 1, Write);
+                visit(b, 1, Read);
+                visit(e, 1, Write);
+            }
+            Op::RegisterRead2 { d, e, index, .. } => {
+                visit(index, 1, Read);
+                visit(d, 1, Write);
+                visit(e, 1, Write);
+            }
+            Op::RegisterWrite2 { a, b, index, .. } => {
+                visit(index, 1, Read);
+                visit(a, 1, Read);
+                visit(b, 1, Read);
             }
             Op::Count { index, .. } => visit(index, 1, Read),
             Op::ExecuteMeter { d, index, .. } => {
@@ -718,8 +770,26 @@ impl Op {
     pub fn leaves(&self) -> bool {
         matches!(
             self,
-            Op::Jump { .. } | Op::Return | Op::End | Op::Fail { .. }
+            Op::Jump { .. }
+                | Op::Return
+                | Op::MovReturn { .. }
+                | Op::Mov2Return { .. }
+                | Op::End
+                | Op::Fail { .. }
         )
+    }
+
+    /// The jump that is made when this one is not.
+    pub fn turned_round(&self, to: Pc) -> Option<Op> {
+        Some(match *self {
+            Op::JumpIf { a, .. } => Op::JumpIfNot { a, to },
+            Op::JumpIfNot { a, .. } => Op::JumpIf { a, to },
+            Op::JumpEq { a, b, .. } => Op::JumpNe { a, b, to },
+            Op::JumpNe { a, b, .. } => Op::JumpEq { a, b, to },
+            Op::JumpLt { a, b, .. } => Op::JumpLe { a: b, b: a, to },
+            Op::JumpLe { a, b, .. } => Op::JumpLt { a: b, b: a, to },
+            _ => return None,
+        })
     }
 }
 

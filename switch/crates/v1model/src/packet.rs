@@ -18,6 +18,8 @@ pub struct Packet {
     pub(crate) len: usize,
     /// Where the bytes that no header was extracted from begin.
     pub(crate) payload: usize,
+    /// Bytes of the frame that the deparser would make, from ingress to egress.
+    pub(crate) deparsed: usize,
     /// Which program `phv` belongs to; 0 for none.
     pub(crate) program: u64,
     /// Where it was received, however often it has been through ingress since.
@@ -94,6 +96,7 @@ impl Packet {
         self.frame.clone_from(&other.frame);
         self.len = other.len;
         self.payload = other.payload;
+        self.deparsed = other.deparsed;
         self.program = other.program;
         self.port = other.port;
         self.passes = other.passes;

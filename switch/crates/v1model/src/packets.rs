@@ -139,6 +139,7 @@ impl Pipeline {
         if machine::run(program, state, code.ingress, packet, bytes, tracer) == Outcome::Failed {
             return IngressOutcome::only(Fate::Drop);
         }
+        packet.deparsed = wire::frame_len(code, packet);
         let slots = &code.paths.slots;
         let clone = take_clone(code, packet);
         let digest = std::mem::take(&mut packet.phv[usize::from(slots.digest)]);
@@ -209,7 +210,7 @@ impl Pipeline {
         let code = program.code_for::<T>();
         let standard = &code.standard;
         let now = microseconds(now_ns);
-        let length = wire::frame_len(code, packet) as u64;
+        let length = packet.deparsed as u64;
         let drop_port = u64::from(self.state.drop_port);
         let waited = now.wrapping_sub(packet.phv[usize::from(standard.enq_timestamp)]);
         let mut set = |slot, value| code.paths.set(&mut packet.phv, slot, value);
@@ -318,6 +319,7 @@ impl Pipeline {
         if packet_length_bytes != 0 {
             copy.phv[usize::from(paths.slots.truncate)] = !u64::from(packet_length_bytes);
         }
+        copy.deparsed = wire::frame_len(code, copy);
     }
 
     /// The values of a digest of a packet whose ingress has just ended with

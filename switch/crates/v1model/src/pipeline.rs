@@ -7,7 +7,6 @@ use crate::pre::{CloneSessions, MulticastGroups};
 use crate::program::Program;
 use crate::state::{Log, LogSink, State};
 use crate::trace::Tracing;
-use crate::wire;
 use std::sync::Arc;
 
 /// A program and its state.
@@ -75,10 +74,10 @@ impl Pipeline {
         self.read(packet, self.program.code.standard.priority) as u8
     }
 
-    /// Bytes of the frame if it were deparsed now.
+    /// Bytes that a packet between ingress and egress has on the wire.
     pub fn frame_len(&self, packet: &Packet) -> usize {
         if packet.program == self.program.id {
-            wire::frame_len(&self.program.code, packet)
+            packet.deparsed
         } else {
             packet.len
         }

@@ -2,7 +2,7 @@
 //! Headers on the wire: from bytes into slots, and back.
 
 use crate::bits;
-use crate::code::{Code, HeaderCode};
+use crate::code::{Code, Emitted, HeaderCode};
 use crate::op::mask;
 use crate::packet::Packet;
 use std::ops::Range;
@@ -47,14 +47,18 @@ fn emitted_bytes(header: &HeaderCode, phv: &[u64]) -> usize {
     header.bytes as usize + var / 8
 }
 
+/// The valid headers in the order in which they are emitted.
+fn valid_headers<'a>(code: &'a Code, phv: &'a [u64]) -> impl Iterator<Item = &'a HeaderCode> {
+    let valid = |emitted: &&Emitted| phv[usize::from(emitted.valid)] != 0;
+    let emitted = code.deparse.iter().filter(valid);
+    emitted.map(|emitted| &code.headers[usize::from(emitted.header)])
+}
+
 /// Bytes of the frame that [`deparse`] would make.
 pub(crate) fn frame_len(code: &Code, packet: &Packet) -> usize {
     let mut len = packet.len - packet.payload;
-    for header in &code.deparse {
-        let header = &code.headers[usize::from(*header)];
-        if packet.phv[usize::from(header.valid)] != 0 {
-            len += emitted_bytes(header, &packet.phv);
-        }
+    for header in valid_headers(code, &packet.phv) {
+        len += emitted_bytes(header, &packet.phv);
     }
     len
 }
@@ -84,11 +88,7 @@ fn pieces(code: &Code, packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize
     let phv = &packet.phv;
     // Received bytes that are to be copied next.
     let mut run = 0..0;
-    for header in &code.deparse {
-        let header = &code.headers[usize::from(*header)];
-        if phv[usize::from(header.valid)] == 0 {
-            continue;
-        }
+    for header in valid_headers(code, phv) {
         let bytes = emitted_bytes(header, phv);
         let raw = phv[usize::from(header.raw)] as usize;
         if raw == 0 {

@@ -2,11 +2,14 @@
 //! Puts the lowered parts together.
 
 use super::emit::Label;
+use super::fuse::fuse;
 use super::optimise::{Optimised, optimise};
 use super::parser::the_one;
 use super::{Lowered, Lowering, Purpose};
 use crate::calculation::Input;
-use crate::code::{Code, FieldCode, HeaderCode, Load, Message, ParserErrors, Standard, TableCode};
+use crate::code::{
+    Code, Emitted, FieldCode, HeaderCode, Load, Message, ParserErrors, Standard, TableCode,
+};
 use crate::error::LoadError;
 use crate::json::{self, Document};
 use crate::layout::{self, Header, Layout};
@@ -69,7 +72,20 @@ impl Lowering<'_> {
             .map(&resolve)
             .collect();
         let Optimised { ops, moved } = match self.purpose {
-            Purpose::Speed => optimise(ops, &entries, &kept),
+            Purpose::Speed => {
+                let short = optimise(ops, &entries, &kept);
+                let entries: Vec<Pc> = entries.iter().map(|pc| short.moved[*pc as usize]).collect();
+                let widths: Vec<u16> = self.registers.iter().map(|r| r.width).collect();
+                let fused = fuse(&short.ops, &entries, &widths);
+                Optimised {
+                    ops: fused.ops,
+                    moved: short
+                        .moved
+                        .iter()
+                        .map(|pc| fused.moved[*pc as usize])
+                        .collect(),
+                }
+            }
             Purpose::Trace => Optimised {
                 moved: (0..ops.len() as Pc).collect(),
                 ops,
@@ -307,7 +323,7 @@ fn quick_load(field: &FieldCode) -> Option<Load> {
     })
 }
 
-fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<u16>, LoadError> {
+fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<Emitted>, LoadError> {
     let deparser = the_one(&document.deparsers, "deparser", |d| &d.name)?;
     let at = || json::position(&deparser.source_info);
     deparser
@@ -316,7 +332,10 @@ fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<u16>, LoadE
         .map(|name| {
             layout
                 .header_index(name)
-                .map(|i| i as u16)
+                .map(|i| Emitted {
+                    valid: layout.headers[i].valid,
+                    header: i as u16,
+                })
                 .map_err(|e| e.at(at()))
         })
         .collect()

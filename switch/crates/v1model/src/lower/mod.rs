@@ -8,6 +8,7 @@ mod control;
 mod emit;
 pub(crate) mod expr;
 mod finish;
+mod fuse;
 mod generate;
 mod header_ref;
 mod limits;

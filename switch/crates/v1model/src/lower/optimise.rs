@@ -38,7 +38,7 @@ pub(super) fn optimise(mut ops: Vec<Op>, entries: &[Pc], kept: &[bool]) -> Optim
     Optimised { ops: new, moved }
 }
 
-fn target_mut(op: &mut Op) -> Option<&mut Pc> {
+pub(super) fn target_mut(op: &mut Op) -> Option<&mut Pc> {
     match op {
         Op::Jump { to }
         | Op::JumpIf { to, .. }
