@@ -221,6 +221,13 @@ impl Device {
         }
     }
 
+    /// A port's link takes no more frames for now, or takes them again. The bmv2
+    /// model lets packets wait in the port's queues meanwhile, as BMv2 does; the
+    /// docsis model sends at its own rates all the same.
+    pub fn set_port_full(&mut self, port: u16, full: bool) {
+        self.tm.set_held(port, full);
+    }
+
     /// The kernel has dropped so many frames of a port since the last call.
     pub fn missed(&mut self, port: u16, frames: u64) {
         if let Some(index) = self.index(port) {

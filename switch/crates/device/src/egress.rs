@@ -275,6 +275,9 @@ impl Device {
             }
         } else {
             output.transmit_buffer(now, port, frame, paced);
+            if output.is_full(port) {
+                self.tm.set_held(port, true);
+            }
         }
         self.ports[index as usize].counters.sent.count(len);
         true

@@ -16,6 +16,13 @@ pub trait Output {
         self.transmit(now_ns, port, frame, paced);
     }
 
+    /// Whether a port's link takes no more frames for now: packets for it are to
+    /// wait in its queues ([`Device::set_port_full`](crate::Device::set_port_full)).
+    fn is_full(&self, port: u16) -> bool {
+        let _ = port;
+        false
+    }
+
     /// A frame leaves through the CPU port, packet-in header in front. False:
     /// nobody took it, and the device counts it as dropped.
     fn packet_in(&mut self, now_ns: u64, frame: &[u8]) -> bool;

@@ -217,6 +217,46 @@ fn egress_clones_wait_behind_what_is_queued() {
 }
 
 #[test]
+fn packets_wait_while_their_link_is_full_and_others_pass() {
+    let mut device = device(DeviceConfig {
+        traffic_manager: ModelKind::Bmv2 { priorities: 1 },
+        ..DeviceConfig::default()
+    });
+    let mut out = Recorder {
+        full_after: Some((3, 2)),
+        ..Recorder::default()
+    };
+    let to = |port| Way {
+        port,
+        ..Way::default()
+    };
+    for _ in 0..4 {
+        device.receive(0, 1, &to(3).frame(20));
+        device.receive(0, 1, &to(2).frame(20));
+    }
+    device.poll(0, &mut out);
+    let ports = |out: &Recorder| out.sent.iter().map(|s| s.0).collect::<Vec<_>>();
+    assert_eq!(ports(&out), [3, 2, 3, 2, 2, 2]);
+    assert_eq!(
+        device.next_deadline(),
+        None,
+        "nothing to do until it has room"
+    );
+    assert!(!device.is_empty());
+    // It has room for one.
+    out.full_after = Some((3, 3));
+    device.set_port_full(3, false);
+    device.poll(1, &mut out);
+    assert_eq!(ports(&out)[6..], [3]);
+    assert_eq!(device.next_deadline(), None);
+    device.set_port_full(3, false);
+    out.full_after = None;
+    device.poll(2, &mut out);
+    assert_eq!(ports(&out)[7..], [3]);
+    assert!(device.is_empty());
+}
+
+#[test]
 fn a_held_frame_is_cloned_once() {
     let mut device = device(DeviceConfig::default());
     let flow = device::ServiceFlowConfig {

@@ -3,7 +3,7 @@
 
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::ports::Ports;
+use crate::ports::{Opening, Ports};
 use crate::process::log_messages;
 use crate::run::Shell;
 use crate::scheduling;
@@ -33,8 +33,8 @@ pub struct Common<'a> {
     pub load: LoadOptions,
     /// Where frames are captured.
     pub pcap: Option<&'a Path>,
-    /// Switch the interfaces' offloads off.
-    pub offloads_off: bool,
+    /// How interfaces are opened.
+    pub opening: Opening,
     /// `log_msg` reaches the log.
     pub log_messages: bool,
     /// What happens to packets is written there.
@@ -92,7 +92,7 @@ pub fn prepare(
     let ports = Ports::open(
         interfaces,
         common.pcap,
-        common.offloads_off,
+        common.opening,
         common.clock,
         event_sender,
     )?;

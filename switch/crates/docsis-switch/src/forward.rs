@@ -5,7 +5,7 @@
 
 use crate::device_thread::NICE;
 use crate::packet_socket::{BATCH, PacketSocket, ReceiveBatch, Received, SendBatch};
-use crate::ports;
+use crate::ports::{self, Opening};
 use crate::scheduling;
 use crate::wait::{PollSet, Signals};
 use std::io::Write;
@@ -22,7 +22,7 @@ fn pass(from: &PacketSocket, to: &PacketSocket, batch: &mut ReceiveBatch, out: &
         }
     }
     if !out.is_empty() {
-        out.flush(to, |_, _| ());
+        out.flush(to, false, |_, _| ());
     }
 }
 
@@ -33,8 +33,9 @@ fn pass(from: &PacketSocket, to: &PacketSocket, batch: &mut ReceiveBatch, out: &
 pub fn run(first: &str, second: &str) -> Result<(), String> {
     let signals =
         Signals::block().map_err(|error| format!("signals cannot be received: {error}"))?;
-    let first = ports::open(first)?;
-    let second = ports::open(second)?;
+    let how = Opening::default();
+    let first = ports::open(first, how)?;
+    let second = ports::open(second, how)?;
     let mut poll = PollSet::new([first.as_raw_fd(), second.as_raw_fd(), signals.as_raw_fd()]);
     let (mut batch, mut out) = (ReceiveBatch::default(), SendBatch::default());
     scheduling::exact_timers();

@@ -3,7 +3,7 @@
 
 use crate::control::{Command, Control};
 use crate::interface::Interface;
-use crate::ports;
+use crate::ports::{self, Opening};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use tracing::{info, warn};
@@ -28,17 +28,17 @@ struct Watched {
 #[derive(Debug)]
 pub struct LinkMonitor {
     netlink: OwnedFd,
-    offloads_off: bool,
+    how: Opening,
     watched: Vec<Watched>,
 }
 
 impl LinkMonitor {
     /// Listens for changes from now on, in this network namespace. Interfaces
-    /// that come back have their offloads switched off with `offloads_off`.
+    /// that come back are opened as at first.
     ///
     /// # Errors
     /// The kernel has no rtnetlink.
-    pub fn open(offloads_off: bool) -> io::Result<Self> {
+    pub fn open(how: Opening) -> io::Result<Self> {
         // SAFETY: no pointers; the new descriptor is owned here alone.
         let netlink = unsafe {
             let fd = libc::socket(
@@ -68,7 +68,7 @@ impl LinkMonitor {
         }
         Ok(Self {
             netlink,
-            offloads_off,
+            how,
             watched: Vec::new(),
         })
     }
@@ -101,7 +101,7 @@ impl LinkMonitor {
         self.discard();
         let fd = self.netlink.as_raw_fd();
         for watched in &mut self.watched {
-            watched.check(fd, self.offloads_off);
+            watched.check(fd, self.how);
         }
     }
 
@@ -135,7 +135,7 @@ impl AsRawFd for LinkMonitor {
 }
 
 impl Watched {
-    fn check(&mut self, fd: RawFd, offloads_off: bool) {
+    fn check(&mut self, fd: RawFd, how: Opening) {
         let found = Interface::find(&self.name).ok();
         let up = found
             .as_ref()
@@ -151,7 +151,7 @@ impl Watched {
         let mut socket = None;
         if let Some(interface) = found.filter(|interface| up && interface.index != self.bound) {
             // As at the start, with what there is to say about it.
-            match ports::open_with(&self.name, offloads_off) {
+            match ports::open(&self.name, how) {
                 Ok(opened) => {
                     self.bound = interface.index;
                     socket = Some(opened);

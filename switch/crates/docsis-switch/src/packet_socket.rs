@@ -17,10 +17,9 @@ const HEADROOM: usize = 4;
 const SLOT: usize = HEADROOM + LONGEST_FRAME + 60;
 /// Room for one PACKET_AUXDATA message, in units of its alignment.
 const CONTROL: usize = 8;
-/// Kernel buffer of a socket in each direction, bytes.
+/// Kernel buffer of a socket, bytes.
 const SOCKET_BUFFER: i32 = 32 << 20;
 
-const PACKET_QDISC_BYPASS: i32 = 20;
 const PACKET_IGNORE_OUTGOING: i32 = 23;
 const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
@@ -57,7 +56,10 @@ impl PacketSocket {
         check(status).map(|_| ())
     }
 
-    /// Opens an interface: promiscuous, without its own frames, past the qdisc.
+    /// Opens an interface: promiscuous, without its own frames. What it sends
+    /// goes through the interface's qdisc, which costs nothing measurable where
+    /// there is none: so what `tc` or Mininet's `bw` set on a link holds, and
+    /// tcpdump sees the frames.
     ///
     /// # Errors
     /// No permission (CAP_NET_RAW and CAP_NET_ADMIN), or the interface is gone.
@@ -78,9 +80,7 @@ impl PacketSocket {
         let on: i32 = 1;
         socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
-        socket.set(libc::SOL_PACKET, PACKET_QDISC_BYPASS, &on)?;
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER)?;
-        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER)?;
 
         // SAFETY: plain data, for which zeros are valid.
         let mut membership: libc::packet_mreq = unsafe { zeroed() };
@@ -102,6 +102,15 @@ impl PacketSocket {
             )
         })?;
         Ok(socket)
+    }
+
+    /// Room for bursts, for who sends at rates of his own and does not wait for
+    /// room. With the kernel's default a slow qdisc is noticed early.
+    ///
+    /// # Errors
+    /// No permission (CAP_NET_ADMIN).
+    pub fn enlarge_send_buffer(&self) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER)
     }
 
     /// Receives up to `limit` frames into `batch` without waiting; returns how many.
@@ -362,8 +371,14 @@ impl SendBatch {
     }
 
     /// Sends everything; `failed` gets the length of each frame that the
-    /// kernel did not take, and why.
-    pub fn flush(&mut self, socket: &PacketSocket, mut failed: impl FnMut(usize, &io::Error)) {
+    /// kernel did not take, and why. With `wait`, frames for which the socket has
+    /// no room yet stay, and the result is true.
+    pub fn flush(
+        &mut self,
+        socket: &PacketSocket,
+        wait: bool,
+        mut failed: impl FnMut(usize, &io::Error),
+    ) -> bool {
         let count = std::mem::take(&mut self.count);
         for (iovec, frame) in self.iovecs.iter_mut().zip(&mut self.frames[..count]) {
             iovec.iov_base = frame.as_mut_ptr().cast();
@@ -385,11 +400,20 @@ impl SendBatch {
                 continue;
             }
             let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                failed(self.frames[next].len(), &error);
-                next += 1;
+            match error.kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock if wait => {
+                    self.frames[..count].rotate_left(next);
+                    self.count = count - next;
+                    return true;
+                }
+                _ => {
+                    failed(self.frames[next].len(), &error);
+                    next += 1;
+                }
             }
         }
+        false
     }
 }
 

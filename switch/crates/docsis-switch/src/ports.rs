@@ -15,24 +15,31 @@ use tracing::{error, warn};
 /// Longest Ethernet header that the MTU leaves out: addresses, VLAN tag, type.
 const HEADER: u32 = 18;
 
+/// How interfaces are opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Opening {
+    /// Switch their offloads off.
+    pub offloads_off: bool,
+    /// Packets wait in a port's queues while its interface takes none, because
+    /// it is shaped: as with BMv2, whose threads wait in the system call.
+    pub wait_for_room: bool,
+}
+
 /// Opens an interface and says what about it will disturb.
 ///
 /// # Errors
-/// As [`open_with`].
-pub fn open(name: &str) -> Result<PacketSocket, String> {
-    open_with(name, false)
-}
-
-/// Opens an interface, switches its offloads off if that is asked for, and
-/// says what about it will disturb.
-///
-/// # Errors
 /// One sentence: there is no such interface, or no permission.
-pub fn open_with(name: &str, offloads_off: bool) -> Result<PacketSocket, String> {
+pub fn open(name: &str, how: Opening) -> Result<PacketSocket, String> {
     let interface = Interface::find(name).map_err(|_| {
         format!("interface {name} does not exist in this network namespace; create it first")
     })?;
-    let socket = PacketSocket::open(&interface).map_err(|error| match error.kind() {
+    let opened = PacketSocket::open(&interface).and_then(|socket| {
+        if !how.wait_for_room {
+            socket.enlarge_send_buffer()?;
+        }
+        Ok(socket)
+    });
+    let socket = opened.map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => format!(
             "no permission to open interface {name}; run as root (CAP_NET_RAW and CAP_NET_ADMIN)"
         ),
@@ -40,7 +47,7 @@ pub fn open_with(name: &str, offloads_off: bool) -> Result<PacketSocket, String>
     })?;
     let fd = socket.as_raw_fd();
     let mut offloads = interface.offloads(fd);
-    if offloads_off && !offloads.is_empty() {
+    if how.offloads_off && !offloads.is_empty() {
         interface.switch_off(fd, &offloads);
         offloads = interface.offloads(fd);
         if !offloads.is_empty() {
@@ -75,6 +82,8 @@ struct Port {
     socket: PacketSocket,
     batch: SendBatch,
     captures: Option<(Capture, Capture)>,
+    /// What is in the batch waits until the socket has room.
+    full: bool,
     failed: Traffic,
     warned_checksum: bool,
     warned_too_long: bool,
@@ -98,9 +107,9 @@ impl Port {
         }
     }
 
-    fn flush(&mut self) {
+    fn flush(&mut self, wait: bool) {
         let (failed, warned, name) = (&mut self.failed, &mut self.warned_send, &self.name);
-        self.batch.flush(&self.socket, |len, error| {
+        self.full = self.batch.flush(&self.socket, wait, |len, error| {
             Self::send_failed(failed, warned, name, len, error);
         });
     }
@@ -125,6 +134,8 @@ pub struct Ports {
     events: EventSender,
     /// Ports whose batch is not empty.
     pending: Vec<usize>,
+    /// Frames wait for room in a socket; otherwise they are lost.
+    wait: bool,
     capturing: bool,
 }
 
@@ -136,7 +147,7 @@ impl Ports {
     pub fn open(
         interfaces: &[(u16, String)],
         pcap: Option<&Path>,
-        offloads_off: bool,
+        how: Opening,
         clock: Clock,
         events: EventSender,
     ) -> Result<Self, String> {
@@ -151,9 +162,10 @@ impl Ports {
             ports.push(Port {
                 number: *number,
                 name: name.clone(),
-                socket: open_with(name, offloads_off)?,
+                socket: open(name, how)?,
                 batch: SendBatch::default(),
                 captures: pcap.map(|dir| captures(dir, name)).transpose()?,
+                full: false,
                 failed: Traffic::default(),
                 warned_checksum: false,
                 warned_too_long: false,
@@ -163,6 +175,7 @@ impl Ports {
         Ok(Self {
             capturing: pcap.is_some(),
             pending: Vec::with_capacity(ports.len()),
+            wait: how.wait_for_room,
             ports,
             index,
             clock,
@@ -264,14 +277,36 @@ impl Ports {
 
     /// Sends what waits in batches, and tells the device what failed.
     pub fn flush(&mut self, device: &mut Device) {
-        while let Some(index) = self.pending.pop() {
-            self.ports[index].flush();
-        }
+        let (ports, wait) = (&mut self.ports, self.wait);
+        self.pending.retain(|&index| {
+            let port = &mut ports[index];
+            port.flush(wait);
+            if wait {
+                device.set_port_full(port.number, port.full);
+            }
+            port.full
+        });
         for port in &mut self.ports {
             if port.failed.frames > 0 {
                 device.send_failed(port.number, std::mem::take(&mut port.failed));
             }
         }
+    }
+
+    /// Whether frames wait for room in the socket of the port with this index.
+    pub fn is_waiting(&self, index: usize) -> bool {
+        self.ports[index].full
+    }
+
+    /// Whether [`Self::is_waiting`] may ever be true.
+    pub fn may_wait(&self) -> bool {
+        self.wait
+    }
+
+    /// What waits for room has no more time: it is sent now or counted as failed.
+    pub fn give_up(&mut self, device: &mut Device) {
+        self.wait = false;
+        self.flush(device);
     }
 
     /// Tells the device what the kernel dropped in front of it.
@@ -330,10 +365,10 @@ impl Output for Ports {
                 &mut self.capturing,
             );
         }
-        if paced {
+        if paced && !self.wait {
             // What was to leave before it, first.
             if !port.batch.is_empty() {
-                port.flush();
+                port.flush(false);
             }
             if let Err(error) = port.socket.send(frame) {
                 let (failed, warned) = (&mut port.failed, &mut port.warned_send);
@@ -342,12 +377,31 @@ impl Output for Ports {
             return;
         }
         if port.batch.is_full() {
-            port.flush();
+            port.flush(self.wait);
+        }
+        if port.batch.is_full() {
+            // A full port's queues are held: it comes from a delay line.
+            let error = io::Error::from_raw_os_error(libc::EAGAIN);
+            let (failed, warned) = (&mut port.failed, &mut port.warned_send);
+            Port::send_failed(failed, warned, &port.name, frame.len(), &error);
+            return;
         }
         if port.batch.is_empty() && !self.pending.contains(&index) {
             self.pending.push(index);
         }
         port.batch.push_buffer(frame);
+        if self.wait && (paced || port.batch.is_full()) {
+            port.flush(true);
+        }
+    }
+
+    fn is_full(&self, port: u16) -> bool {
+        self.wait
+            && self
+                .index
+                .get(usize::from(port))
+                .and_then(|&index| self.ports.get(index))
+                .is_some_and(|port| port.full)
     }
 
     fn packet_in(&mut self, _now: u64, frame: &[u8]) -> bool {

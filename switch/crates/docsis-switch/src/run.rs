@@ -18,11 +18,13 @@ use tracing::{info, warn};
 
 /// With a departure nearer than this, few frames are received at a time.
 const SOON: u64 = 200_000;
+/// Frames received at a time then.
+const SMALL_BATCH: usize = 8;
 /// Departures closer than this, in ns, are waited for awake, this long at the most.
 const CLOSE: u64 = 2_000;
 const CLOSE_FOR: u64 = 10_000;
-/// Frames received at a time then.
-const SMALL_BATCH: usize = 8;
+/// Nanoseconds between two looks at full sockets when the switch ends.
+const LOOK_AGAIN: u64 = 5_000_000;
 
 /// Everything that the device's thread owns.
 pub struct Shell {
@@ -122,7 +124,27 @@ impl Shell {
     /// Whether it has been told to end and may.
     fn is_over(&self) -> bool {
         self.stop_at
-            .is_some_and(|at| self.device.is_empty() || self.clock.now() >= at)
+            .is_some_and(|at| self.is_empty() || self.clock.now() >= at)
+    }
+
+    /// Whether nothing is queued, on a delay line or on its way into a socket.
+    fn is_empty(&self) -> bool {
+        self.device.is_empty() && !(0..self.ports.len()).any(|port| self.ports.is_waiting(port))
+    }
+
+    /// Lets `poll` end when a socket that was full has room. At the end nothing
+    /// is received, so sockets are not polled: they are looked at now and then.
+    fn look_again(&self, timeout: Option<u64>, poll: &mut PollSet) -> Option<u64> {
+        if !self.ports.may_wait() {
+            return timeout;
+        }
+        let mut waiting = false;
+        for port in 0..self.ports.len() {
+            poll.want_room(port, self.ports.is_waiting(port));
+            waiting |= self.ports.is_waiting(port);
+        }
+        let soon = (waiting && self.stop_at.is_some()).then_some(LOOK_AGAIN);
+        timeout.into_iter().chain(soon).min()
     }
 
     /// Runs until it is told to end.
@@ -143,6 +165,7 @@ impl Shell {
             // Being awake when a departure is due: the peak bucket, one frame
             // deep, forgives next to no lateness.
             let timeout = deadline.map(|at| at.saturating_sub(now + slack.ns()));
+            let timeout = self.look_again(timeout, &mut poll);
             if timeout != Some(0) && self.ports.is_capturing() {
                 self.ports.flush_captures();
             }
@@ -178,7 +201,7 @@ impl Shell {
                 break;
             }
         }
-        self.ports.flush(&mut self.device);
+        self.ports.give_up(&mut self.device);
         self.ports.flush_captures();
         self.ports.count_missed(&mut self.device);
         self.report();

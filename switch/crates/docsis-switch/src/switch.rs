@@ -8,6 +8,7 @@ use crate::defect;
 use crate::device_thread::{self, Common, Scheduling};
 use crate::link::LinkMonitor;
 use crate::logging;
+use crate::ports::Opening;
 use crate::process::{Switch, logs_messages};
 use crate::server::GrpcServer;
 use crate::wait::{PollSet, Signals, Waker};
@@ -135,16 +136,20 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         .map(|path| load_program_with(path, &load))
         .transpose()?;
     let (program, json) = program.unzip();
+    let opening = Opening {
+        offloads_off: args.offloads_off,
+        wait_for_room: args.model(target) != ModelKind::Docsis,
+    };
     let common = Common {
         clock,
         program,
         load,
         pcap: args.pcap.as_deref(),
-        offloads_off: args.offloads_off,
+        opening,
         log_messages: logs_messages(log.level()),
         trace: args.trace.open()?,
     };
-    let mut links = LinkMonitor::open(args.offloads_off)
+    let mut links = LinkMonitor::open(opening)
         .map_err(|error| format!("interfaces cannot be watched: {error}"))?;
 
     let devices: Vec<_> = args.devices().into_iter().collect();

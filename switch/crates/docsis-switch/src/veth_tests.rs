@@ -4,7 +4,7 @@
 
 use crate::interface::Interface;
 use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
-use crate::ports;
+use crate::ports::{self, Opening};
 use crate::wait::PollSet;
 use std::os::fd::AsRawFd;
 use std::process::Command;
@@ -107,7 +107,7 @@ fn batches_keep_order_and_report_what_failed() {
             batch.push(&frame(60 + usize::from(n), None, n));
         }
         assert!(batch.is_full());
-        batch.flush(&a, |len, error| panic!("{len}: {error}"));
+        batch.flush(&a, false, |len, error| panic!("{len}: {error}"));
         assert!(batch.is_empty());
         let all: Vec<_> = (0..BATCH as u8)
             .map(|n| Some(frame(60 + usize::from(n), None, n)))
@@ -119,17 +119,64 @@ fn batches_keep_order_and_report_what_failed() {
             batch.push(&frame(len, None, n));
         }
         let mut failed = Vec::new();
-        batch.flush(&a, |len, _| failed.push(len));
+        batch.flush(&a, false, |len, _| failed.push(len));
         assert_eq!(failed, [30_000]);
         let rest = [Some(frame(60, None, 1)), Some(frame(61, None, 3))];
         assert_eq!(collect(&b, 2), rest);
     });
 }
 
+/// Whether `tc` did it; not every kernel has every qdisc.
+fn tc(args: &str) -> bool {
+    let status = Command::new("tc").args(args.split(' ')).status();
+    status.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn frames_wait_for_a_slow_qdisc_and_pass_it_in_order() {
+    on_a_link(|| {
+        if !tc("qdisc add dev dsw-a root tbf rate 20mbit burst 20000 limit 10000000") {
+            eprintln!("not tested: needs tc and a kernel with tbf");
+            return;
+        }
+        let how = Opening {
+            wait_for_room: true,
+            ..Default::default()
+        };
+        let (a, b) = (ports::open("dsw-a", how).unwrap(), open("dsw-b"));
+        let mut poll = PollSet::new([a.as_raw_fd()]);
+        poll.want_room(0, true);
+        let (mut batch, mut waits) = (SendBatch::default(), 0);
+        let failed = |len: usize, error: &std::io::Error| panic!("{len}: {error}");
+        let sent: Vec<_> = (0..250).map(|n| frame(1500, None, n)).collect();
+        for frame in &sent {
+            batch.push(frame);
+            while batch.flush(&a, true, failed) {
+                assert!(!batch.is_empty());
+                waits += 1;
+                poll.wait(Some(5_000_000_000));
+                assert!(poll.is_ready(0), "never any room again");
+            }
+            assert!(batch.is_empty());
+        }
+        assert!(waits > 0, "the send buffer took everything");
+        let all: Vec<_> = sent.into_iter().map(Some).collect();
+        assert_eq!(collect(&b, all.len()), all);
+
+        // Who does not wait loses what there is no room for.
+        let mut lost = 0;
+        for _ in 0..250 {
+            batch.push(&frame(1500, None, 0));
+            assert!(!batch.flush(&a, false, |_, _| lost += 1));
+        }
+        assert!(lost > 0);
+    });
+}
+
 #[test]
 fn offloads_are_seen() {
     on_a_link(|| {
-        let socket = ports::open("dsw-a").unwrap();
+        let socket = ports::open("dsw-a", Opening::default()).unwrap();
         let interface = Interface::find("dsw-a").unwrap();
         assert_eq!(interface.mtu(socket.as_raw_fd()).unwrap(), 20_000);
         assert!(interface.is_up(socket.as_raw_fd()).unwrap());
@@ -149,7 +196,7 @@ fn what_nobody_takes_is_counted() {
             while !batch.is_full() {
                 batch.push(&frame(9000, None, 1));
             }
-            batch.flush(&a, |len, error| panic!("{len}: {error}"));
+            batch.flush(&a, false, |len, error| panic!("{len}: {error}"));
             Some(b.missed()).filter(|&missed| missed > 0)
         });
         assert!(missed.is_some());

@@ -149,6 +149,11 @@ impl PollSet {
         self.entries[n].revents != 0
     }
 
+    /// Whether to wait also for room to send to descriptor `n`.
+    pub fn want_room(&mut self, n: usize, wanted: bool) {
+        self.entries[n].events = libc::POLLIN | if wanted { libc::POLLOUT } else { 0 };
+    }
+
     /// Waits for `fd` in the place of descriptor `n`.
     pub fn replace(&mut self, n: usize, fd: RawFd) {
         self.entries[n].fd = fd;

@@ -125,6 +125,14 @@ impl<T> Model<T> {
         either!(self, tm => tm.enqueue(now, slot, len, item))
     }
 
+    /// The link of a port takes nothing for now, or takes frames again. The
+    /// docsis model sends at its own rates, whatever the link says.
+    pub fn set_held(&mut self, port: u16, held: bool) {
+        if let Self::Bmv2(tm) = self {
+            tm.set_held(port, held);
+        }
+    }
+
     /// The packet that leaves next, if one may leave now. It stays at the head
     /// of its queue until [`Self::commit`] or [`Self::discard`].
     pub fn offer(&mut self, now: u64) -> Option<Offer> {

@@ -70,6 +70,10 @@ fn interval(rate: u64) -> u64 {
 
 const NONE: u32 = u32::MAX;
 
+fn is_set(flags: &[bool], index: usize) -> bool {
+    flags.get(index).copied().unwrap_or(false)
+}
+
 /// The queues of a device's ports. `T` is a packet on its way.
 #[derive(Debug)]
 pub struct PacketQueues<T> {
@@ -86,6 +90,8 @@ pub struct PacketQueues<T> {
     queues: Vec<Queue<T>>,
     /// By priority: the heads of its queues that are not empty.
     heads: Vec<BinaryHeap<Reverse<(u64, u64, u32)>>>,
+    /// By port number: its link takes nothing, and its queues are not in `heads`.
+    held: Vec<bool>,
     arrivals: u64,
     offered: Option<u32>,
 }
@@ -105,6 +111,7 @@ impl<T> PacketQueues<T> {
             first: Vec::new(),
             queues: Vec::new(),
             heads: (0..priorities).map(|_| BinaryHeap::new()).collect(),
+            held: Vec::new(),
             arrivals: 0,
             offered: None,
         }
@@ -191,7 +198,8 @@ impl<T> PacketQueues<T> {
         queue.state.enqueued.count(len);
         queue.state.queued.count(len);
         self.arrivals += 1;
-        if queue.fifo.is_empty() {
+        let port = usize::from(queue.state.config.queue.port);
+        if queue.fifo.is_empty() && !is_set(&self.held, port) {
             let priority = queue.state.config.queue.queue_id as usize;
             self.heads[priority].push(Reverse((at, self.arrivals, slot.0)));
         }
@@ -203,6 +211,33 @@ impl<T> PacketQueues<T> {
             item,
         });
         Ok(())
+    }
+
+    /// The link of a port takes nothing for now: its packets stay queued until
+    /// it does, and those of other ports pass them.
+    pub fn set_held(&mut self, port: u16, held: bool) {
+        let number = usize::from(port);
+        if is_set(&self.held, number) == held {
+            return;
+        }
+        if self.held.len() <= number {
+            self.held.resize(number + 1, false);
+        }
+        self.held[number] = held;
+        let Some(&first) = self.first.get(number).filter(|&&first| first != NONE) else {
+            return;
+        };
+        for priority in 0..u32::from(self.priorities) {
+            let slot = first + priority;
+            let heads = &mut self.heads[priority as usize];
+            if held {
+                heads.retain(|&Reverse((_, _, other))| other != slot);
+            } else if let Some(head) = self.queues[slot as usize].fifo.front() {
+                heads.push(Reverse((head.at, head.order, slot)));
+            }
+        }
+        // What was on offer is chosen anew.
+        self.offered = None;
     }
 
     fn select(&self) -> Option<u32> {
@@ -247,8 +282,11 @@ impl<T> PacketQueues<T> {
         let queue = &mut self.queues[slot as usize];
         let entry = queue.fifo.pop_front()?;
         queue.state.queued.uncount(entry.len as usize);
-        let priority = queue.state.config.queue.queue_id as usize;
-        let next = queue.fifo.front().map(|next| (next.at, next.order));
+        let id = queue.state.config.queue;
+        let priority = id.queue_id as usize;
+        let held = is_set(&self.held, id.port.into());
+        let next = queue.fifo.front().filter(|_| !held);
+        let next = next.map(|next| (next.at, next.order));
         let heads = &mut self.heads[priority];
         // Usually it is at the top: only another offer's withdrawal and
         // arrivals in between can have put something else there.
@@ -415,7 +453,7 @@ impl<T> PacketQueues<T> {
     /// Whether nothing is queued.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.heads.iter().all(BinaryHeap::is_empty)
+        self.queues.iter().all(|queue| queue.fifo.is_empty())
     }
 
     /// Every queue, by port and priority.

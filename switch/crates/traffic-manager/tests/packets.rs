@@ -394,3 +394,63 @@ fn what_the_other_model_has_is_refused_and_changes_nothing() {
             .all(|s| s.config.rate == 0 && s.config.depth == 64)
     );
 }
+
+#[test]
+fn a_held_port_keeps_its_packets_and_others_pass() {
+    let mut queues = queues();
+    enqueue(&mut queues, 0, 0, 0, 1);
+    enqueue(&mut queues, 0, 0, 1, 2);
+    queues.set_held(0, true);
+    // Also what comes while it is held, into queues that were empty or not.
+    for (priority, id) in [(0, 3), (2, 4)] {
+        assert!(enqueue(&mut queues, 1, 0, priority, id));
+    }
+    enqueue(&mut queues, 1, 5, 0, 5);
+    assert_eq!(depart(&mut queues, 1), Some((id(5, 0), 5, 0)));
+    assert_eq!(queues.next_deadline(), None);
+    assert_eq!(depart(&mut queues, 2), None);
+    assert!(!queues.is_empty());
+    // Twice said is once said, and a port that has no queues may be held.
+    queues.set_held(0, true);
+    queues.set_held(77, true);
+    queues.set_held(0, false);
+    queues.set_held(0, false);
+    assert_eq!(queues.next_deadline(), Some(2));
+    let order: Vec<_> = std::iter::from_fn(|| depart(&mut queues, 3)).collect();
+    let expected = [
+        (id(0, 2), 4, 0),
+        (id(0, 1), 2, 0),
+        (id(0, 0), 1, 1),
+        (id(0, 0), 3, 0),
+    ];
+    assert_eq!(order, expected);
+    assert!(queues.is_empty());
+}
+
+#[test]
+fn a_port_is_held_while_its_packet_is_on_offer() {
+    let mut queues = queues();
+    enqueue(&mut queues, 0, 0, 0, 1);
+    enqueue(&mut queues, 0, 0, 0, 2);
+    assert!(queues.offer(0).is_some());
+    queues.set_held(0, true);
+    assert_eq!(depart(&mut queues, 0), None);
+    queues.set_held(0, false);
+    assert!(queues.offer(0).is_some());
+    assert!(matches!(queues.commit(), Some(Commit::Sent(1))));
+    // It filled its link: the next one waits.
+    queues.set_held(0, true);
+    assert_eq!(depart(&mut queues, 0), None);
+    // A held queue still overflows at its depth.
+    for n in 0..u64::from(DEFAULT_DEPTH) {
+        assert_eq!(
+            enqueue(&mut queues, 0, 0, 0, n),
+            n + 1 < u64::from(DEFAULT_DEPTH)
+        );
+    }
+    let mut flushed = 0;
+    queues.flush(1, &mut |_| flushed += 1);
+    assert_eq!(flushed, DEFAULT_DEPTH);
+    queues.set_held(0, false);
+    assert!(queues.is_empty() && depart(&mut queues, 1).is_none());
+}

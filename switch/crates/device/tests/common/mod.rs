@@ -15,11 +15,19 @@ pub struct Recorder {
     pub events: Vec<(u64, Event)>,
     /// The controller takes nothing.
     pub deaf: bool,
+    /// This port's link is full when it has taken so many frames.
+    pub full_after: Option<(u16, usize)>,
 }
 
 impl Output for Recorder {
     fn transmit(&mut self, _now: u64, port: u16, frame: &[u8], _paced: bool) {
         self.sent.push((port, frame.to_vec()));
+    }
+
+    fn is_full(&self, port: u16) -> bool {
+        self.full_after.is_some_and(|(full, after)| {
+            full == port && self.sent.iter().filter(|(to, _)| *to == port).count() >= after
+        })
     }
 
     fn packet_in(&mut self, _now: u64, frame: &[u8]) -> bool {
