@@ -164,7 +164,7 @@ TOPOLOGY_ERRORS = {
     "long name": ("name: cpe1", "name: a-very-long-name", 6, "hosts.0.name", "node name"),
     "shell in a name": ("name: cpe1", 'name: "x;rm"', 6, "hosts.0.name", "node name"),
     "unknown tier": ("tier: gold", "tier: lead", 2, "tier",
-                     'no service tier "lead"; there are gold'),
+                     'no service tier "lead": '),
     "tier as path": ("tier: gold", "tier: ../gold", 2, "tier", "no service tier"),
     "missing tier": ("tier: gold\n", "", 1, "tier", "is missing: Service tier"),
     "a list of modems": ("{name: cm1, device_id: 1}", "[]", 3, "cable_modem", "mapping"),
@@ -197,6 +197,29 @@ def test_refuses_files_that_are_not_there(write: Write, tmp_path: Path) -> None:
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_tier(binary)
+
+
+def test_a_topology_elsewhere_may_name_the_projects_tiers(write: Write) -> None:
+    file = write(topology=("tier: gold", "tier: cable-20"))
+    assert load_topology(file).tier == load_tier(TOPOLOGIES / "tiers" / "cable-20.yaml")
+    # What lies beside the file comes first.
+    nearer = file.parent / "tiers" / "cable-20.yaml"
+    nearer.write_text(TIER.replace("gold", "cable-20"))
+    assert load_topology(file).tier == load_tier(nearer)
+    assert load_tier(nearer) != load_tier(TOPOLOGIES / "tiers" / "cable-20.yaml")
+
+
+def test_a_tier_that_is_nowhere_is_told_with_the_places(write: Write) -> None:
+    file = write(topology=("tier: gold", "tier: lead"))
+    with pytest.raises(ConfigError) as caught:
+        load_topology(file)
+    message = caught.value.problems[0].message
+    assert f"{file.parent / 'tiers'} has gold; " in message
+    assert "topologies/tiers has cable-20, cable-2018" in message
+    own = TOPOLOGIES / "residential.yaml"
+    with pytest.raises(ConfigError) as caught:
+        load_topology(own, "lead")
+    assert caught.value.problems[0].message.count("tiers has") == 1
 
 
 def test_the_command_says_it_in_one_line(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,8 @@ from docsis_control.config.yaml_file import Document, plain, quoted, read, valid
 
 TIERS: Final = "tiers"
 """Folder of the service tiers, beside the topologies."""
+PROJECT_TIERS: Final = Path(__file__).resolve().parents[3] / "topologies" / TIERS
+"""The project's own tiers, for topologies that lie elsewhere."""
 
 
 def load_tier(file: Path) -> ServiceTier:
@@ -32,8 +34,8 @@ def load_topology(file: Path | str, tier: str | None = None) -> Topology:
 
     Args:
         file: The topology's YAML file.
-        tier: Name of a tier that replaces the file's: a file in tiers/ beside the
-            topology, without .yaml.
+        tier: Name of a tier that replaces the file's: a file, without .yaml, in tiers/
+            beside the topology or else in topologies/tiers/ of the project.
 
     Raises:
         ConfigError: With the file, the line and the key.
@@ -57,9 +59,15 @@ def _named_tier(document: Document, name: object, *, from_file: bool) -> Service
 
     if not isinstance(name, str) or not name:
         raise problem(f"must be the name of a service tier, not {quoted(name)}")
-    folder = document.file.parent / TIERS
-    known = sorted(path.stem for path in folder.glob("*.yaml"))
-    if name not in known:
-        choice = f"there are {', '.join(known)}" if known else f"there are none in {folder}"
-        raise problem(f'there is no service tier "{name}"; {choice}')
-    return load_tier(folder / f"{name}.yaml")
+    folders = [document.file.parent / TIERS]
+    if folders[0].resolve() != PROJECT_TIERS.resolve():
+        folders.append(PROJECT_TIERS)
+    known = [sorted(path.stem for path in folder.glob("*.yaml")) for folder in folders]
+    for folder, names in zip(folders, known, strict=True):
+        if name in names:
+            return load_tier(folder / f"{name}.yaml")
+    looked = "; ".join(
+        f"{folder} has {', '.join(names) or 'none'}"
+        for folder, names in zip(folders, known, strict=True)
+    )
+    raise problem(f'there is no service tier "{name}": {looked}')

@@ -277,7 +277,10 @@ class Topology(Model):
     name: str = Field(description="Name of the topology.")
     description: str = Field(default="", description="One line for people.")
     tier: ServiceTier = Field(
-        description="Service tier: the name of a file in tiers/ beside this file, without .yaml."
+        description=(
+            "Service tier: the name of a file, without .yaml, in tiers/ beside this file or "
+            "else in topologies/tiers/ of the project."
+        )
     )
     cable_modem: Device
     cmts: Device
