@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -53,7 +54,8 @@ def run(
         The run's folder.
 
     Raises:
-        TestbedError: something is missing or did not work; nothing is left behind.
+        TestbedError: something is missing or did not work; nothing is left behind but what
+            was written, in a folder whose name ends with `.partial`.
     """
     preflight.check_root()
     plan = experiment.plan_for(topology, measured_seconds)
@@ -64,7 +66,7 @@ def run(
         topology_file = folder / "inputs" / "topology.yaml"
         run_folder.write_topology(topology, topology_file)
         measurements: list[Measurement] = []
-        with _progress(console) as bar:
+        with _told_if_unfinished(folder, console), _progress(console) as bar:
             total = bar.add_task("starting", total=len(aqms) * (plan.seconds + _BUILD_SECONDS))
             for number, aqm in enumerate(aqms):
                 raw_folder = folder / "runs" / aqm.value
@@ -99,9 +101,24 @@ def run(
                 versions=versions.collect(target),
             )
             write_results(folder, topology, plan, measurements, figures, started)
+            folder = run_folder.finish(folder)
     console.print(table(figures))
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
     return folder
+
+
+@contextmanager
+def _told_if_unfinished(folder: Path, console: Console) -> Iterator[None]:
+    """Ctrl-C and failures leave the folder, with the logs that say why; its name says so."""
+    try:
+        yield
+    except BaseException:
+        console.print(
+            f"The run is not complete; what there is of it: {folder}",
+            soft_wrap=True,
+            highlight=False,
+        )
+        raise
 
 
 def _progress(console: Console) -> Progress:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import copy
 import csv
+import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from rich.console import Console
 
 from docsis_control.config.loader import load_topology
 from docsis_control.provisioning import AqmChoice
-from docsis_testbed import demo, experiment
+from docsis_testbed import demo, experiment, preflight
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.experiment import Measurement, Window
 from docsis_testbed.measure.goodput import GoodputSeries
@@ -84,7 +86,56 @@ def run(tmp_path: Path) -> Path:
         measurements, target="embedded", topology="residential", tier="cable-20", versions={}
     )
     demo.write_results(folder, topology, experiment.plan_for(topology), measurements, figures)
-    return folder
+    return run_folder.finish(folder)
+
+
+@contextmanager
+def pretended_run(_command: str) -> Iterator[None]:
+    yield
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, TestbedError])
+def test_a_run_that_does_not_finish_is_called_partial(
+    end: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("check_root", "check_all"):
+        monkeypatch.setattr(preflight, name, lambda *_: None)
+    monkeypatch.setattr(demo, "recorded_run", pretended_run)
+    second: list[Path] = []
+
+    def measure(*_: object, folder: Path, **__: object) -> Measurement:
+        if second:
+            raise end("in the second run")
+        second.append(folder)
+        return measurement(folder, AqmChoice.DROP_TAIL_250MS, 221.0)
+
+    monkeypatch.setattr(experiment, "measure", measure)
+    said = io.StringIO()
+    with pytest.raises(end):
+        demo.run(
+            load_topology(TOPOLOGIES / "residential.yaml"),
+            target="embedded",
+            aqms=[AqmChoice.DROP_TAIL_250MS, AqmChoice.DOCSIS_PIE],
+            measured_seconds=10,
+            console=Console(file=said),
+            results=tmp_path,
+        )
+    [folder] = tmp_path.iterdir()
+    assert folder.name.endswith("-residential.partial")
+    assert f"not complete; what there is of it: {folder}" in said.getvalue()
+    # What messages said of it is still there.
+    assert second == [folder / "runs" / "drop-tail-250ms"]
+    assert (second[0] / "controller" / "stats.json").exists()
+    assert not (folder / "report.html").exists()
+
+
+def test_a_finished_run_has_its_name(run: Path) -> None:
+    assert run.name.endswith("-residential")
+    assert [path.name for path in run.parent.iterdir()] == [run.name]
+    # Nobody has taken its place meanwhile.
+    (run.parent / f"{run.name}{run_folder.PARTIAL}").mkdir()
+    with pytest.raises(TestbedError, match="cannot be renamed"):
+        run_folder.finish(run.parent / f"{run.name}{run_folder.PARTIAL}")
 
 
 def test_summary_has_the_figures_of_the_measured_time(run: Path) -> None:

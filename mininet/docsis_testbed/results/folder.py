@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a run: results/<time>-<topology>/.
+"""The folder of a run: results/<time>-<topology>/, with .partial behind it until it is whole.
 
     summary.json           the figures, in the shape of summary.schema.json
     report.html            the same for people; opens offline
@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from docsis_control.config.models import Topology
 from ruamel.yaml import YAML
@@ -22,23 +23,45 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 
 
+PARTIAL: Final = ".partial"
+"""Ends the name of a folder whose run goes on, failed or was interrupted."""
+
+
 def create(topology: Topology, results: Path = RESULTS) -> Path:
-    """Make the folder of a new run, named by the time.
+    """Make the folder of a new run, named by the time; :func:`finish` says that it is whole.
 
     Raises:
         TestbedError: it cannot be made.
     """
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder = results / f"{stamp}-{topology.name}"
+    folder = results / f"{stamp}-{topology.name}{PARTIAL}"
     try:
+        if _whole(folder).exists():
+            raise FileExistsError
         folder.mkdir(parents=True)
         (folder / "inputs").mkdir()
         (folder / "plots").mkdir()
     except FileExistsError:
-        raise TestbedError(f"{folder}: exists already; try again in a second") from None
+        raise TestbedError(f"{_whole(folder)}: exists already; try again in a second") from None
     except OSError as error:
         raise TestbedError(f"{folder}: cannot be made ({error.strerror})") from None
     return folder
+
+
+def _whole(folder: Path) -> Path:
+    return folder.with_name(folder.name.removesuffix(PARTIAL))
+
+
+def finish(folder: Path) -> Path:
+    """Everything is in the folder of a run: it gets its name, which is returned.
+
+    Raises:
+        TestbedError: it cannot be renamed.
+    """
+    try:
+        return folder.rename(_whole(folder))
+    except OSError as error:
+        raise TestbedError(f"{folder}: cannot be renamed ({error.strerror})") from None
 
 
 def write_topology(topology: Topology, path: Path) -> None:
