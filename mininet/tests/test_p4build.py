@@ -11,22 +11,7 @@ import pytest
 from docsis_testbed import p4build
 from docsis_testbed.errors import TestbedError
 
-FAKE_P4C = """#!/bin/sh
-# Writes what the compiler would: a JSON that names its include folder, and a P4Info.
-if [ "$1" = --version ]; then echo "p4c-bm2-ss 1.2.4.4 (SHA: x)"; exit 0; fi
-while [ $# -gt 0 ]; do
-  case "$1" in
-    -o) json=$2; shift;;
-    --p4runtime-files) info=$2; shift;;
-    *.p4) top=$1;;
-  esac
-  shift
-done
-grep -q syntax_error "$top" && { echo "$top(1): syntax error" >&2; exit 1; }
-printf '{"filename" : "%s", "x": "%s", "sum": "%s"}' "$EXTRA_PATH/p4include/v1model.p4" \
-  "${JUNK:-cm.p4}" "$(cksum < "$top")" > "$json"
-echo "pkg_info {}" > "$info"
-"""
+FAKE_P4C = Path(__file__).parent / "data" / "bin"
 
 
 @pytest.fixture
@@ -37,12 +22,7 @@ def p4src(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (source / "bench").mkdir()
     for name in ("cm.p4", "cmts.p4", "bench/l2.p4", "include/types.p4"):
         (source / name).write_text(f"// {name}\n")
-    binaries = tmp_path / "bin"
-    binaries.mkdir()
-    compiler = binaries / "p4c-bm2-ss"
-    compiler.write_text(FAKE_P4C)
-    compiler.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{binaries}:/usr/bin:/bin")
+    monkeypatch.setenv("PATH", f"{FAKE_P4C}:/usr/bin:/bin")
     monkeypatch.setenv("EXTRA_PATH", "/somewhere/on/this/machine")
     return source
 

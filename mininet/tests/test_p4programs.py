@@ -10,20 +10,7 @@ import pytest
 from docsis_testbed import p4programs
 from docsis_testbed.errors import TestbedError
 
-FAKE_P4C = """#!/bin/sh
-if [ "$1" = --version ]; then echo "p4c-bm2-ss 1.2.4.4 (SHA: x)"; exit 0; fi
-while [ $# -gt 0 ]; do
-  case "$1" in
-    -o) json=$2; shift;;
-    --p4runtime-files) info=$2; shift;;
-    *.p4) top=$1;;
-  esac
-  shift
-done
-grep -q syntax_error "$top" && { echo "$top(1): syntax error" >&2; exit 1; }
-printf '{"filename" : "/x/p4include/v1model.p4", "sum": "%s"}' "$(cksum < "$top")" > "$json"
-echo "pkg_info {}" > "$info"
-"""
+FAKE_P4C = Path(__file__).parent / "data" / "bin"
 
 
 @pytest.fixture
@@ -33,12 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs.mkdir()
     for name in ("a.p4", "b.p4", "b.p4info.txtpb", "b.stf"):
         (programs / name).write_text(f"# {name}\n")
-    binaries = tmp_path / "bin"
-    binaries.mkdir()
-    compiler = binaries / "p4c-bm2-ss"
-    compiler.write_text(FAKE_P4C)
-    compiler.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{binaries}:/usr/bin:/bin")
+    monkeypatch.setenv("PATH", f"{FAKE_P4C}:/usr/bin:/bin")
     return programs
 
 
