@@ -10,7 +10,15 @@ from pydantic import ValidationError
 from docsis_control.modem_config import ModemConfiguration, check
 from docsis_control.modem_config.aggregate import Aggregate, Key, Places, decode, keys
 from docsis_control.modem_config.rules import check_lengths
-from docsis_control.modem_config.tlv import CM_MIC, CMTS_MIC, PAD, Image, Tlv, write_tlvs
+from docsis_control.modem_config.tlv import (
+    CM_MIC,
+    CMTS_MIC,
+    MTA_DELIMITER,
+    PAD,
+    Image,
+    Tlv,
+    write_tlvs,
+)
 from docsis_control.modem_config.wire import (
     Address,
     Bytes,
@@ -125,6 +133,8 @@ def tlvs(
                 value = draw(_leaf(key))
             found.append(Tlv(key.wire.type, value))
     known = {key.wire.type for key in own} | set(model.own_types())
+    if model is ModemConfiguration:
+        known.add(MTA_DELIMITER)
     strange = st.integers(0, 255).filter(lambda kind: kind not in known)
     found += draw(
         st.lists(st.builds(Tlv, strange, st.binary(max_size=12)), max_size=2, unique=True)

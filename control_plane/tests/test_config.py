@@ -122,6 +122,12 @@ TIER_ERRORS = {
     "key given twice": ("name: gold\n", "name: gold\nname: gold\n", 2, "name", "twice"),
     "empty": (TIER, "", 1, "", "must be a mapping"),
     "not YAML": ("name: gold", "name: [gold", 2, "", "is not YAML"),
+    "not what its tag says": ("name: gold", "name: !!int gold", 0, "", "a value that is no YAML"),
+    "a number without end": ("name: gold", f"name: {'9' * 6000}", 0, "", "a value that is no YAML"),
+    "deep": ("name: gold", f"name: {'[' * 500}", 0, "", "nested too deep"),
+    "in itself": ("name: gold", "name: &a [*a, *a]", 1, "name", "must be a text"),
+    "a bomb": ("name: gold\n", "".join(f"x{i}: &a{i} [{f'*a{i - 1}, ' * 9 if i else 'x'}]\n"
+                                       for i in range(9)), 0, "", "repeats its aliases"),
 }  # fmt: skip
 
 
@@ -185,7 +191,7 @@ def expect_problem(error: ConfigError, file: Path, line: int, key: str, words: s
     assert (problem.file, problem.line, problem.key) == (file, line, key)
     assert words in problem.message
     assert "\n" not in str(error)
-    assert str(error).startswith(f"{file}:{line}: {key}")
+    assert str(error).startswith(f"{file}:{line}: {key}" if line else f"{file}: {key}")
 
 
 def test_refuses_files_that_are_not_there(write: Write, tmp_path: Path) -> None:

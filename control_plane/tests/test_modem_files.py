@@ -111,6 +111,7 @@ BROKEN = {
     "no length below": ("18 01 01 ff", "TLV 24.1 at byte 2", "ends before its length"),
     "stray bytes": ("03 01 01 ff 00 07", "byte 5", "follows the end-of-data marker"),
     "an MTA's": ("fe 01 01 ff", "TLV 254 at byte 0", "PacketCable MTA"),
+    "an MTA's, somewhere": ("03 01 01 fe 01 01 ff", "TLV 254 at byte 3", "PacketCable MTA"),
     "a short number": ("18 03 0101 01 ff", "TLV 24.1 at byte 2",
                        "Service Flow Reference holds 1 byte; it must hold 2"),
     "a long number": ("03 02 0001 ff", "TLV 3 at byte 0", "holds 2 bytes; it must hold 1"),

@@ -129,6 +129,9 @@ REFUSED = {
         "traffic_priority: 5", 'other_tlvs: [{type: 7, value: "0x05"}]',
         22, "upstream_service_flows.1.other_tlvs.0.type", "24",
         "TLV 7 has a key of its own here, traffic_priority"),
+    "a TLV of an MTA": (
+        "network_access: true", 'other_tlvs: [{type: 254, value: "0x01"}]',
+        1, "other_tlvs.0.type", "", "254 is what a PacketCable MTA's file begins with"),
     "hexadecimal without quotes": (
         "traffic_priority: 5", "other_tlvs: [{type: 43, value: 0x05}]",
         22, "upstream_service_flows.1.other_tlvs.0.value", "24", "YAML takes it for a number"),
@@ -157,7 +160,7 @@ def test_refuses(case: str) -> None:
     problem = caught.value.problems[0]
     assert (problem.file, problem.line, problem.key) == (FILE, line, key)
     assert words in problem.message
-    assert problem.message.endswith(f" (TLV {tlv})")
+    assert problem.message.endswith(f" (TLV {tlv})") or not tlv
     assert "\n" not in str(problem)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Final, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -16,6 +16,10 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from docsis_control.config.errors import ConfigError, Problem
 from docsis_control.config.models import KeyedError
+
+# Twice what the largest file of a modem comes to, and far deeper than any of ours.
+_MOST_NODES: Final = 300_000
+_DEEPEST: Final = 50
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -102,9 +106,33 @@ def parse(text: str, file: Path) -> Document:
     except YAMLError as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConfigError([Problem(file, 0, "", f"is not YAML: {first}")]) from None
+    except RecursionError:
+        raise ConfigError([Problem(file, 0, "", "is nested too deep")]) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # From within the YAML library, for a scalar that does not fit its tag.
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigError([Problem(file, 0, "", f"has a value that is no YAML: {first}")]) from None
     if not isinstance(root, CommentedMap):
         raise ConfigError([Problem(file, 1, "", "must be a mapping of keys to values")])
+    if not _is_bounded(root):
+        raise ConfigError([Problem(file, 0, "", "repeats its aliases without measure")])
     return Document(file, root)
+
+
+def _is_bounded(root: CommentedMap) -> bool:
+    """Whether aliases leave the document a size, and a depth, that can be worked with."""
+    nodes: list[tuple[object, int]] = [(root, 1)]
+    seen = 0
+    while nodes:
+        node, depth = nodes.pop()
+        seen += 1
+        if seen > _MOST_NODES or depth > _DEEPEST:
+            return False
+        if isinstance(node, Mapping):
+            nodes.extend((value, depth + 1) for value in node.values())
+        elif isinstance(node, list):
+            nodes.extend((value, depth + 1) for value in node)
+    return True
 
 
 def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:

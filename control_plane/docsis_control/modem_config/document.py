@@ -3,10 +3,11 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from docsis_control.config.models import KeyedError
 from docsis_control.config.units import Duration, Frequency
 from docsis_control.config.yaml_file import Location
 from docsis_control.modem_config.aggregate import UNQUOTED, Aggregate
@@ -17,7 +18,15 @@ from docsis_control.modem_config.service_flows import (
     DownstreamServiceFlow,
     UpstreamServiceFlow,
 )
-from docsis_control.modem_config.tlv import CM_MIC, CMTS_MIC, END_OF_DATA, MIC_LENGTH, PAD
+from docsis_control.modem_config.tlv import (
+    CM_MIC,
+    CMTS_MIC,
+    END_OF_DATA,
+    MIC_LENGTH,
+    MTA_DELIMITER,
+    NOT_A_MODEM,
+    PAD,
+)
 from docsis_control.modem_config.wire import Address, Flag, Hertz, Time, Unsigned, Wire
 
 AUTO: Final = "auto"
@@ -108,6 +117,13 @@ class ModemConfiguration(Aggregate):
     def rank(cls, kind: int) -> int:
         # The MICs are the last TLVs.
         return kind + 256 if kind in (CM_MIC, CMTS_MIC) else kind
+
+    @model_validator(mode="after")
+    def _of_a_modem(self) -> Self:
+        for index, other in enumerate(self.other_tlvs):
+            if other.type == MTA_DELIMITER:
+                raise KeyedError(f"other_tlvs.{index}.type", f"{other.type} {NOT_A_MODEM}")
+        return self
 
     def present(self) -> list[int]:
         types = super().present()

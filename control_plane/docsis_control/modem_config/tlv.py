@@ -20,7 +20,10 @@ END_OF_DATA: Final = 255
 """Top level: one byte without length or value; only pads follow."""
 
 MTA_DELIMITER: Final = 254
-"""First in the file of a PacketCable MTA, whose TLV 64 has lengths of two bytes."""
+"""First and last in the file of a PacketCable MTA, whose TLV 64 has lengths of two bytes."""
+
+NOT_A_MODEM: Final = "is what a PacketCable MTA's file begins with, not a modem's"
+"""Why TLV 254 is refused."""
 
 MAX_LENGTH: Final = 255
 """Bytes; the largest value behind a length of one byte."""
@@ -138,8 +141,6 @@ def read_image(data: bytes) -> Image:
         raise TlvError("", 0, f"the file is longer than {MAX_FILE} bytes, so it is no modem's")
     if not data:
         raise TlvError("", 0, "the file is empty")
-    if data[0] == MTA_DELIMITER:
-        raise TlvError("254", 0, "is the start of a PacketCable MTA's file, not of a modem's")
     tlvs: list[Tlv] = []
     at = 0
     while at < len(data):
@@ -152,6 +153,8 @@ def read_image(data: bytes) -> Image:
                     "", stray, "something other than pads follows the end-of-data marker, TLV 255"
                 )
             return Image(tuple(tlvs), len(rest))
+        if kind == MTA_DELIMITER:
+            raise TlvError(str(kind), at, NOT_A_MODEM)
         if kind == PAD:
             tlvs.append(Tlv(PAD, b"", at))
             at += 1
