@@ -9,7 +9,7 @@ from modem_files import HOME
 
 from docsis_control.config import ConfigError
 from docsis_control.config.models import KeyedError
-from docsis_control.modem_config import Channel, from_yaml
+from docsis_control.modem_config import Channel, Limits, from_yaml
 from docsis_control.modem_config.provision import provision
 from docsis_control.modem_config.provisioned import Modem
 from docsis_control.modem_config.service_classes import ServiceClasses, load_service_classes
@@ -180,6 +180,13 @@ def test_service_classes_that_do_not_fit(classes: ServiceClasses, tmp_path: Path
 def test_a_modem_needs_a_flow_each_way() -> None:
     with pytest.raises(KeyedError, match="a primary downstream flow"):
         modem(HOME.partition("downstream_service_flows")[0])
+
+
+def test_the_modem_s_room_counts() -> None:
+    configuration = from_yaml(HOME, FILE)
+    assert provision(configuration, CHANNEL, limits=Limits(service_flows=2))
+    with pytest.raises(KeyedError, match="there are 2 service flows, .* room for 1"):
+        provision(configuration, CHANNEL, limits=Limits(service_flows=1))
 
 
 def test_minimum_rates_of_classes_count(classes: ServiceClasses) -> None:

@@ -21,7 +21,7 @@ from docsis_control.modem_config.provisioned import (
     PacketClassifier,
     ServiceFlow,
 )
-from docsis_control.modem_config.rules import Channel, Flow, check
+from docsis_control.modem_config.rules import Channel, Flow, Limits, check
 from docsis_control.modem_config.service_classes import ServiceClasses, expand
 from docsis_control.modem_config.service_flows import QosParameters, UpstreamServiceFlow
 
@@ -36,7 +36,10 @@ _WHOLE_MAC: Final = 0xFFFFFFFFFFFF
 
 
 def provision(
-    configuration: ModemConfiguration, channel: Channel, classes: ServiceClasses | None = None
+    configuration: ModemConfiguration,
+    channel: Channel,
+    classes: ServiceClasses | None = None,
+    limits: Limits | None = None,
 ) -> Modem:
     """What a modem is to run.
 
@@ -44,6 +47,7 @@ def provision(
         channel: Stands in where a service flow has no Maximum Sustained Traffic Rate,
             and must hold the minimum reserved rates.
         classes: Those that service flows may name.
+        limits: Of the modem; those of `Limits` unless given.
 
     Raises:
         KeyedError: The configuration breaks a rule; the key is from its root.
@@ -59,7 +63,7 @@ def provision(
             ),
         }
     )
-    for violation in check(whole, channel=channel):
+    for violation in check(whole, limits, channel):
         raise KeyedError(".".join(map(str, violation.location)), violation.message)
     default = whole.default_upstream_target_buffer
     upstream_buffer = BufferLimit(time=default) if default else DEFAULT_BUFFER
