@@ -204,9 +204,21 @@ impl Rules {
     /// of `key` are read.
     #[inline]
     pub fn find(&self, key: &[u64]) -> Option<u32> {
+        // A modem's classifiers, a lab's rules: a word for each set.
+        if self.rules.len() <= 64 {
+            self.find_among::<1>(key)
+        } else {
+            self.find_among::<WORDS>(key)
+        }
+    }
+
+    /// The same where no block has rules in more than `N` words.
+    #[inline]
+    fn find_among<const N: usize>(&self, key: &[u64]) -> Option<u32> {
         let mut best: Option<&Rule> = None;
         for (block, rules) in self.blocks.iter().zip(self.rules.chunks(BLOCK)) {
-            let mut found = block.live;
+            let mut found = [0; N];
+            found.copy_from_slice(&block.live[..N]);
             for (column, sets) in self.columns.iter().zip(block.sets.chunks_exact(16)) {
                 let value = key[usize::from(column.word)] >> column.shift & 0xf;
                 let set = &sets[value as usize];
