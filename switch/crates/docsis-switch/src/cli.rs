@@ -8,7 +8,8 @@ mod switch;
 mod target;
 
 use crate::trace::TraceArgs;
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -119,9 +120,33 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<(Cli, TargetArg
         }
         None => Vec::new(),
     };
-    let mut cli = Cli::try_parse_from(front)?;
+    let other_side =
+        |error, side: &clap::Command, place| misplaced(&error, side, place).unwrap_or(error);
+    let mut cli = Cli::try_parse_from(front)
+        .map_err(|error| other_side(error, &TargetArgs::command(), "behind"))?;
     cli.switch.invoked_as = name;
-    Ok((cli, TargetArgs::try_parse_from(back)?))
+    let target = TargetArgs::try_parse_from(back)
+        .map_err(|error| other_side(error, &Cli::command(), "in front of"))?;
+    Ok((cli, target))
+}
+
+/// What to say of an option that is unknown where it stands, and known on the
+/// `other` side of `--`; clap's guesses would lead astray.
+fn misplaced(error: &clap::Error, other: &clap::Command, place: &str) -> Option<clap::Error> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let long = name.strip_prefix("--")?;
+    other
+        .get_arguments()
+        .any(|arg| arg.get_long() == Some(long))
+        .then(|| {
+            let words = format!(
+                "{name} goes {place} `--`, as with BMv2: simple_switch_grpc -i 0@veth0 \
+                 prog.json -- --grpc-server-addr 127.0.0.1:9559\n"
+            );
+            clap::Error::raw(ErrorKind::UnknownArgument, words)
+        })
 }
 
 #[cfg(test)]

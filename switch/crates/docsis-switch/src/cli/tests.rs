@@ -162,3 +162,23 @@ fn refuses_what_cannot_be() {
         assert!(parsed(line).is_err(), "{line}");
     }
 }
+
+#[test]
+fn an_option_on_the_wrong_side_is_told_where_it_goes() {
+    let words = |line: &str| parsed(line).unwrap_err().to_string();
+    let front = words("simple_switch_grpc -i 0@veth0 a.json --grpc-server-addr 0.0.0.0:50051");
+    assert!(
+        front.contains("--grpc-server-addr goes behind `--`"),
+        "{front}"
+    );
+    let back = words("simple_switch_grpc -i 0@veth0 a.json -- --thrift-port 9090");
+    assert!(
+        back.contains("--thrift-port goes in front of `--`"),
+        "{back}"
+    );
+    let unknown = words("simple_switch_grpc --no-such-flag a.json");
+    assert!(
+        unknown.contains("unexpected argument '--no-such-flag'"),
+        "{unknown}"
+    );
+}
