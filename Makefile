@@ -115,14 +115,20 @@ ptf: setup ## the PTF suite; TARGET=bmv2 or HOST:PORT for another switch
 # --- For developers ------------------------------------------------------------
 
 .PHONY: fuzz
-TARGET_OF_FUZZ = $(if $(filter packets json p4runtime stf,$(TARGET)),$(TARGET),packets)
+FUZZED = $(if $(filter packets json p4runtime stf,$(TARGET)),$(TARGET),packets)
 MINUTES ?= 10
+# Where the fuzzer begins, from switch/fuzz, and the longest input.
+FUZZ_SEEDS_json = ../crates/v1model/tests/programs
+FUZZ_OPTIONS_json = -max_len=110000 -dict=json.dict
+FUZZ_OPTIONS_p4runtime = -max_len=65536
+FUZZ_SEEDS = $(or $(FUZZ_SEEDS_$(FUZZED)),seeds/$(FUZZED))
+FUZZ_OPTIONS = $(or $(FUZZ_OPTIONS_$(FUZZED)),-max_len=4096)
 # Needs cargo-fuzz; see switch/fuzz/README.md.
 fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf MINUTES=10
-	@mkdir -p switch/fuzz/corpus/$(TARGET_OF_FUZZ)
-	@cd switch/fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir . $(TARGET_OF_FUZZ) \
-	    corpus/$(TARGET_OF_FUZZ) seeds/$(TARGET_OF_FUZZ) -- \
-	    -max_total_time=$$(($(MINUTES) * 60)) -max_len=4096 -timeout=25 -rss_limit_mb=2048
+	@mkdir -p switch/fuzz/corpus/$(FUZZED)
+	@cd switch/fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir . $(FUZZED) \
+	    corpus/$(FUZZED) $(FUZZ_SEEDS) -- $(FUZZ_OPTIONS) \
+	    -max_total_time=$$(($(MINUTES) * 60)) -timeout=25 -rss_limit_mb=2048 -print_final_stats=1
 
 .PHONY: lock
 lock: packages ## resolve pyproject.toml and requirements.in into requirements.lock

@@ -3,9 +3,11 @@
 //! machine without cargo-fuzz.
 //! `cargo run -p fuzz-cases --example storm -- TARGET SECONDS [SEED]`
 
-use fuzz_cases::TARGETS;
-use std::path::Path;
+use fuzz_cases::{TARGETS, mutate_json};
 use std::time::{Duration, Instant};
+
+/// Bytes of an input, at most.
+const LONGEST: usize = 1 << 19;
 
 /// Choices from a seed (SplitMix64).
 struct Choices(u64);
@@ -35,7 +37,7 @@ impl Choices {
                 input.splice(at..at, other[from..to].iter().copied());
             }
         }
-        input.truncate(4096);
+        input.truncate(LONGEST);
     }
 }
 
@@ -48,10 +50,9 @@ fn main() {
         .expect(usage);
     let seconds: u64 = args.get(1).expect(usage).parse().expect(usage);
     let mut choices = Choices(args.get(2).map_or(1, |seed| seed.parse().expect(usage)));
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
-    let seeds: Vec<Vec<u8>> = std::fs::read_dir(folder.join(name))
-        .expect("the seeds are there")
-        .map(|entry| std::fs::read(entry.expect("a seed").path()).expect("a seed"))
+    let seeds: Vec<Vec<u8>> = fuzz_cases::seeds(name)
+        .iter()
+        .map(|path| std::fs::read(path).expect("a seed"))
         .collect();
     let end = Instant::now() + Duration::from_secs(seconds);
     let (mut runs, mut faults) = (0u64, 0);
@@ -65,7 +66,14 @@ fn main() {
         };
         for _ in 0..=choices.below(8) {
             let other = choices.below(seeds.len());
-            choices.change(&mut input, &seeds[other]);
+            let seed = choices.below(1 << 32) as u64;
+            let changed = (name == "json")
+                .then(|| mutate_json(&input, LONGEST, seed))
+                .flatten();
+            match changed {
+                Some(changed) => input = changed,
+                None => choices.change(&mut input, &seeds[other]),
+            }
         }
         let before = Instant::now();
         if std::panic::catch_unwind(|| run(&input)).is_err() {

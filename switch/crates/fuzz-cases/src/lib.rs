@@ -4,6 +4,7 @@
 //!
 //! `switch/fuzz` has a fuzz target for each of them; `tests/inputs.rs` calls
 //! them with the seeds and with everything that the fuzzer found once.
+//! [`mutate_json`] is how the fuzzer changes programs.
 
 mod bytes;
 mod json;
@@ -11,12 +12,14 @@ mod mutate;
 mod p4runtime;
 mod packets;
 mod programs;
+mod seeds;
 mod stf;
 
-pub use json::json;
+pub use json::{json, mutate_json, without_positions};
 pub use p4runtime::p4runtime;
 pub use packets::packets;
 pub use programs::PROGRAMS;
+pub use seeds::{regressions, seeds};
 pub use stf::stf;
 
 /// A fuzz target: its name, which is also that of its folders of inputs, and

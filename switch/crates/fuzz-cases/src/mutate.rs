@@ -3,6 +3,7 @@
 
 use crate::bytes::Bytes;
 use serde_json::{Value, json};
+use std::sync::OnceLock;
 
 /// Numbers that are likely to be wrong somewhere.
 const NUMBERS: [u64; 16] = [
@@ -24,17 +25,28 @@ const NUMBERS: [u64; 16] = [
     u64::MAX,
 ];
 
-/// Strings that are likely to be wrong somewhere.
-const STRINGS: [&str; 8] = [
-    "",
-    "0x0",
-    "-0x1",
-    "0xffffffffffffffffffffffffffffffffffffffffff",
-    "standard_metadata",
-    "scalars",
-    "start",
-    "{}",
-];
+/// The words of the format, and strings that are likely to be wrong somewhere.
+fn words() -> &'static [&'static str] {
+    static WORDS: OnceLock<Vec<&str>> = OnceLock::new();
+    WORDS.get_or_init(|| {
+        let lines = include_str!("../../../fuzz/json.dict").lines();
+        lines
+            .filter_map(|line| line.strip_prefix('"')?.strip_suffix('"'))
+            .collect()
+    })
+}
+
+/// Takes the positions in the source out.
+pub fn strip(value: &mut Value) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(strip),
+        Value::Object(members) => {
+            members.remove("source_info");
+            members.values_mut().for_each(strip);
+        }
+        _ => {}
+    }
+}
 
 /// Steps down from the document's root.
 const DEPTH: usize = 24;
@@ -43,10 +55,10 @@ const DEPTH: usize = 24;
 pub fn mutate(document: &mut Value, bytes: &mut Bytes<'_>) {
     let copied = pick(document, bytes).clone();
     let at = pick_mut(document, bytes);
-    match bytes.below(9) {
+    match bytes.below(10) {
         0 => *at = Value::Null,
         1 => *at = json!(NUMBERS[bytes.below(NUMBERS.len())]),
-        2 => *at = json!(STRINGS[bytes.below(STRINGS.len())]),
+        2 => *at = json!(words()[bytes.below(words().len())]),
         3 => *at = json!(format!("0x{:x}", bytes.long())),
         4 => *at = json!(bytes.number()),
         5 => *at = copied,
@@ -71,6 +83,14 @@ pub fn mutate(document: &mut Value, bytes: &mut Bytes<'_>) {
                 }
             }
             other => *other = Value::Array(vec![other.clone()]),
+        },
+        8 => match at {
+            Value::Array(list) => list.insert(bytes.below(list.len() + 1), copied),
+            Value::Object(members) => {
+                let name = words()[bytes.below(words().len())];
+                members.insert(name.to_owned(), copied);
+            }
+            other => *other = copied,
         },
         _ => match at {
             Value::Array(list) if list.len() > 1 => {

@@ -40,7 +40,7 @@ pub const PROGRAMS: [&str; 30] = [
     "crates/v1model/tests/programs/wide.json",
 ];
 
-fn path(program: &str) -> PathBuf {
+pub(crate) fn path(program: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(program)
