@@ -48,6 +48,11 @@ pub(crate) struct Document {
     pub extern_instances: Vec<Named>,
     #[serde(default)]
     pub field_aliases: Vec<(String, (String, String))>,
+    /// The P4 source's name.
+    #[serde(default)]
+    pub program: Value,
+    #[serde(default, rename = "__meta__")]
+    pub meta: Value,
 }
 
 /// An object of which only the name matters, because it is refused.

@@ -19,6 +19,7 @@ mod lower;
 mod machine;
 mod meter;
 mod op;
+mod origin;
 mod outcome;
 mod packet;
 mod packets;
@@ -37,6 +38,7 @@ mod wire;
 
 pub use control::RegisterCells;
 pub use error::{Code, ControlError, LoadError, SourcePosition};
+pub use origin::Origin;
 pub use outcome::{EgressFate, EgressMetadata, EgressOutcome, Fate, IngressOutcome, InstanceType};
 pub use packet::Packet;
 pub use pipeline::Pipeline;

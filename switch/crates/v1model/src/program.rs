@@ -4,6 +4,7 @@
 use crate::code::Code;
 use crate::error::LoadError;
 use crate::lower::{Lowered, lower};
+use crate::origin::Origin;
 use crate::schema::*;
 use crate::table::{Context, Table};
 use crate::trace::Tracer;
@@ -25,6 +26,7 @@ pub struct Program {
     pub(crate) digests: Vec<DigestSchema>,
     /// The tables with the entries that P4 gives.
     pub(crate) initial_tables: Vec<Table>,
+    pub(crate) origin: Origin,
     /// Tells packets of one program from those of another; never 0.
     pub(crate) id: u64,
 }
@@ -61,7 +63,7 @@ impl Program {
     /// # Errors
     /// As [`Program::load`].
     pub fn load_with(json: &[u8], options: &LoadOptions) -> Result<Program, LoadError> {
-        let (lowered, traced) = lower(json, options)?;
+        let (lowered, traced, origin) = lower(json, options)?;
         let Lowered {
             code,
             tables,
@@ -107,6 +109,7 @@ impl Program {
             value_sets,
             digests,
             initial_tables,
+            origin,
             id,
         })
     }
@@ -115,6 +118,11 @@ impl Program {
     #[inline(always)]
     pub(crate) fn code_for<T: Tracer>(&self) -> &Code {
         if T::ENABLED { &self.traced } else { &self.code }
+    }
+
+    /// What it says of itself.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// The tables, also those that the compiler made ([`TableSchema::hidden`]).

@@ -4,6 +4,10 @@
 mod common;
 
 use common::{Reader, pass, pipeline};
+use serde_json::Value;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use v1model::trace::{JsonTrace, TextTrace, TraceFilter};
 
 /// Bytes of the header of results in front of what comes out.
 const RESULTS: usize = 1 + 2 + 2 + 4 + 4 + 2 + 2 + 8 + 12 + 2;
@@ -143,4 +147,70 @@ fn every_hash_algorithm() {
     assert_eq!(r.number(8), 0x0001_0203_0405);
     assert_eq!(r.number(12), 1, "2 on top of 96 ones");
     assert_eq!(r.number(2), crc16(dst), "without the invalid header");
+}
+
+/// A writer that the test can look into.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_trace_names_the_checksum_that_is_wrong() {
+    let mut p = pipeline("checksum.json");
+    let (text, json) = (Shared::default(), Shared::default());
+    let good = frame(0, b"xyz");
+    let expected = u16::from_be_bytes([good[24], good[25]]);
+    let mut bad = good.clone();
+    bad[24..26].copy_from_slice(&[0xab, 0xcd]);
+    let filter = TraceFilter::default;
+    p.set_trace(Some(Box::new(TextTrace::new(
+        text.clone(),
+        filter(),
+        1 << 20,
+    ))));
+    pass(&mut p, 1, &good).unwrap();
+    pass(&mut p, 1, &bad).unwrap();
+    p.set_trace(Some(Box::new(JsonTrace::new(
+        json.clone(),
+        filter(),
+        1 << 20,
+    ))));
+    pass(&mut p, 1, &bad).unwrap();
+    p.set_trace(None);
+
+    let text = String::from_utf8(text.0.lock().unwrap().clone()).unwrap();
+    let right = format!("checksum ipv4.checksum = {expected:#06x} is right\n");
+    let wrong = format!("checksum ipv4.checksum is wrong: 0xabcd, expected {expected:#06x}\n");
+    assert_eq!(text.matches(&right).count(), 1, "{text}");
+    assert_eq!(text.matches(&wrong).count(), 1, "{text}");
+    assert_eq!(
+        text.matches("checksum udp.checksum = ").count(),
+        2,
+        "{text}"
+    );
+
+    let json = String::from_utf8(json.0.lock().unwrap().clone()).unwrap();
+    let events = json
+        .lines()
+        .map(|l| serde_json::from_str::<Value>(l).unwrap());
+    let checksums: Vec<Value> = events.filter(|e| e["event"] == "checksum").collect();
+    let ipv4 = checksums
+        .iter()
+        .find(|e| e["field"]["name"] == "ipv4.checksum");
+    let ipv4 = ipv4.expect("it is told");
+    assert_eq!(ipv4["field"]["value"], "0xabcd");
+    assert_eq!(ipv4["expected"], format!("{expected:#06x}"));
+    assert_eq!(
+        (&ipv4["correct"], &ipv4["source"]["file"]),
+        (&false.into(), &"checksum.p4".into())
+    );
 }

@@ -12,7 +12,7 @@ use crate::hash::Algorithm;
 use crate::json::{self, Checksum, Operand, Primitive};
 use crate::layout::Field;
 use crate::op::{Op, Slot};
-use crate::trace::Place;
+use crate::trace::{Place, Target};
 use serde_json::Value;
 
 impl Lowering<'_> {
@@ -38,6 +38,11 @@ impl Lowering<'_> {
         self.checksum_condition(checksum, done)?;
         self.mark_checksum(checksum, "verify_checksum");
         let a = self.checksum_value(checksum)?;
+        self.emitter.mark(|| Place::Checksum {
+            field: checksum_field(checksum, &field),
+            computed: a,
+            position: json::position(&checksum.source_info),
+        });
         let d = self.layout.standard_or_absent("checksum_error");
         self.emitter.push(Op::JumpEq {
             a,
@@ -87,6 +92,9 @@ impl Lowering<'_> {
             signed: false,
         };
         self.emitter.assign(&field, &value)?;
+        self.emitter.mark(|| Place::After {
+            target: Some(checksum_field(checksum, &field)),
+        });
         let (header, _) = &checksum.target;
         let header = self.layout.header(header)?;
         if !header.metadata {
@@ -230,5 +238,14 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The field that holds a checksum.
+fn checksum_field(checksum: &Checksum, field: &Field) -> Target {
+    Target {
+        name: format!("{}.{}", checksum.target.0, checksum.target.1),
+        slot: field.slot,
+        width: field.width,
     }
 }

@@ -27,6 +27,7 @@ use crate::code::{Code, Message};
 use crate::error::LoadError;
 use crate::json::{self, Document, Named};
 use crate::layout::Layout;
+use crate::origin::Origin;
 use crate::program::LoadOptions;
 use crate::schema::{
     ActionProfileSchema, ActionSchema, CounterSchema, DigestSchema, MeterSchema, RegisterSchema,
@@ -81,8 +82,11 @@ enum Purpose {
     Trace,
 }
 
-/// Lowers BMv2 JSON; gives the code that is traced, too.
-pub(crate) fn lower(text: &[u8], options: &LoadOptions) -> Result<(Lowered, Code), LoadError> {
+/// Lowers BMv2 JSON; gives the code that is traced, too, and where it comes from.
+pub(crate) fn lower(
+    text: &[u8],
+    options: &LoadOptions,
+) -> Result<(Lowered, Code, Origin), LoadError> {
     let document: Document = serde_json::from_slice(text)
         .map_err(|e| LoadError::new(format!("this is not the BMv2 JSON of a P4 program: {e}")))?;
     refuse_unsupported(&document)?;
@@ -95,7 +99,8 @@ pub(crate) fn lower(text: &[u8], options: &LoadOptions) -> Result<(Lowered, Code
             "the program was lowered in two ways that do not fit; this is a fault of the switch",
         ));
     }
-    Ok((lowered, traced))
+    let origin = Origin::new(&document.program, &document.meta);
+    Ok((lowered, traced, origin))
 }
 
 fn lower_document(

@@ -14,6 +14,15 @@ pub struct TraceValue<'a> {
     pub width: u16,
 }
 
+impl TraceValue<'_> {
+    /// Whether both are the same number; their widths do not matter.
+    pub fn is(&self, other: &TraceValue<'_>) -> bool {
+        let word = |value: &TraceValue<'_>, at| value.words.get(at).copied().unwrap_or(0);
+        let words = self.words.len().max(other.words.len());
+        (0..words).all(|at| word(self, at) == word(other, at))
+    }
+}
+
 impl fmt::LowerHex for TraceValue<'_> {
     /// `0x` and as many digits as the width needs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -236,6 +245,15 @@ pub enum TraceEvent<'a> {
         /// The action that it stands in, if P4 names one.
         action: Option<&'a str>,
         /// Its place and text.
+        source: Option<&'a SourcePosition>,
+    },
+    /// A checksum was verified.
+    Checksum {
+        /// The field that holds it, and what it holds.
+        field: Named<'a>,
+        /// What it should hold.
+        expected: TraceValue<'a>,
+        /// Where it is verified.
         source: Option<&'a SourcePosition>,
     },
     /// Put into a queue.

@@ -2,7 +2,7 @@
 //! Traces for programs: a JSON object on a line for each event.
 //!
 //! Every object has `packet` (its number), `time_ns` (the device's clock) and
-//! `event`, and then the members that the events of this name have (in
+//! `event`, in a switch `device` (its id), and then the members that the events of this name have (in
 //! brackets: not always):
 //!
 //! | `event` | members |
@@ -20,6 +20,7 @@
 //! | `action_end` | |
 //! | `call` | `action`, [`table`] |
 //! | `statement` | `op`, [`subject`], [`wrote`], [`action`], [`source`] |
+//! | `checksum` | `field`: `name`, `value`, `width`; `expected`, `correct`, [`source`] |
 //! | `queued` | `port`, `queue`, `depth` |
 //! | `clone` | `session` |
 //! | `digest` | `name` |
@@ -54,6 +55,7 @@ use std::io::Write;
 pub struct JsonTrace<W: Write> {
     choice: Choice,
     output: TraceOutput<W>,
+    device: Option<u64>,
 }
 
 impl<W: Write> JsonTrace<W> {
@@ -62,7 +64,13 @@ impl<W: Write> JsonTrace<W> {
         JsonTrace {
             choice: Choice::new(filter),
             output: TraceOutput::new(output, most_bytes),
+            device: None,
         }
+    }
+
+    /// Names the device whose packets come next.
+    pub fn set_device(&mut self, device: Option<u64>) {
+        self.device = device;
     }
 }
 
@@ -87,6 +95,10 @@ impl<W: Write> TraceSink for JsonTrace<W> {
     fn event(&mut self, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
         let (name, members) = members(event);
         let mut line = format!("{{\"packet\":{packet},\"time_ns\":{now_ns},\"event\":\"{name}\"");
+        if let Some(device) = self.device {
+            // Writing into a string cannot fail.
+            let _ = write!(line, ",\"device\":{device}");
+        }
         for (name, value) in members {
             if !value.is_null() {
                 // Writing into a string cannot fail.
@@ -225,6 +237,19 @@ fn members(event: &TraceEvent<'_>) -> (&'static str, Members) {
                 ("subject", json!(subject)),
                 ("wrote", wrote.as_ref().map_or(Value::Null, named)),
                 ("action", json!(action)),
+                ("source", source(*at)),
+            ],
+        ),
+        TraceEvent::Checksum {
+            field,
+            expected,
+            source: at,
+        } => (
+            "checksum",
+            vec![
+                ("field", named(field)),
+                ("expected", number(expected)),
+                ("correct", json!(field.value.is(expected))),
                 ("source", source(*at)),
             ],
         ),

@@ -31,6 +31,13 @@ pub(crate) enum Place {
     },
     /// The statement announced last is done; what it wrote, if one field.
     After { target: Option<Target> },
+    /// A checksum is about to be compared with what the packet holds.
+    Checksum {
+        field: Target,
+        /// What it should be.
+        computed: Slot,
+        position: Option<SourcePosition>,
+    },
     /// The statements of an action begin: called by the table that was looked
     /// up, or put in place of a node of the control flow.
     Action { index: u32, node: Option<String> },

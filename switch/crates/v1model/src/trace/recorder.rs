@@ -180,6 +180,22 @@ impl Tracer for Recorder<'_> {
                     self.tell(&TraceEvent::Call { action, table });
                 }
             }
+            Place::Checksum {
+                field,
+                computed,
+                position,
+            } => {
+                let at = usize::from(*computed);
+                let field = named(field, phv);
+                self.tell(&TraceEvent::Checksum {
+                    field,
+                    expected: TraceValue {
+                        words: phv.get(at..=at).unwrap_or_default(),
+                        width: field.value.width,
+                    },
+                    source: position.as_ref(),
+                });
+            }
             Place::Condition { .. } => self.statement = Some(index),
             Place::Outcome(outcome) => {
                 let source = match self.statement.and_then(|at| self.place(at)) {

@@ -7,12 +7,15 @@ use super::{TraceFilter, TraceSink};
 use crate::error::SourcePosition;
 use crate::schema::Match;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::Write;
 
 /// Blocks that wait for their packets' ends; past that the oldest is written
 /// as far as it has come.
 const OPEN_BLOCKS: usize = 1024;
+
+/// Their bytes, likewise.
+const OPEN_BYTES: usize = 4 << 20;
 
 #[derive(Default)]
 struct Block {
@@ -27,6 +30,9 @@ pub struct TextTrace<W: Write> {
     choice: Choice,
     output: TraceOutput<W>,
     blocks: BTreeMap<u64, Block>,
+    /// In the blocks.
+    bytes: usize,
+    device: Option<u64>,
 }
 
 impl<W: Write> TextTrace<W> {
@@ -36,6 +42,22 @@ impl<W: Write> TextTrace<W> {
             choice: Choice::new(filter),
             output: TraceOutput::new(output, most_bytes),
             blocks: BTreeMap::new(),
+            bytes: 0,
+            device: None,
+        }
+    }
+
+    /// Names the device whose packets come next.
+    pub fn set_device(&mut self, device: Option<u64>) {
+        self.device = device;
+    }
+
+    /// Writes the oldest block as far as it has come.
+    fn write_oldest(&mut self) {
+        if let Some((_, mut block)) = self.blocks.pop_first() {
+            self.bytes -= block.text.len();
+            block.text.push_str("  still on its way\n\n");
+            self.output.write(&block.text);
         }
     }
 }
@@ -63,28 +85,49 @@ impl<W: Write> TraceSink for TextTrace<W> {
     }
 
     fn event(&mut self, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
+        let who = Who {
+            device: self.device,
+            packet,
+        };
         let block = self.blocks.entry(packet).or_default();
+        let before = block.text.len();
         if block.text.is_empty()
             && !matches!(
                 event,
                 TraceEvent::Received { .. } | TraceEvent::Copied { .. }
             )
         {
-            let _ = writeln!(block.text, "packet {packet}, further");
+            let _ = writeln!(block.text, "{who}, further");
         }
-        line(block, packet, now_ns, event);
+        line(block, who, now_ns, event);
+        self.bytes += block.text.len() - before;
         if event.is_last() {
-            block.text.push('\n');
-            if let Some(block) = self.blocks.remove(&packet) {
+            if let Some(mut block) = self.blocks.remove(&packet) {
+                self.bytes -= block.text.len();
+                block.text.push('\n');
                 self.output.write(&block.text);
                 self.output.flush();
             }
-        } else if self.blocks.len() > OPEN_BLOCKS
-            && let Some((_, mut block)) = self.blocks.pop_first()
-        {
-            block.text.push_str("  still in a queue\n\n");
-            self.output.write(&block.text);
         }
+        while self.blocks.len() > OPEN_BLOCKS || self.bytes > OPEN_BYTES {
+            self.write_oldest();
+        }
+    }
+}
+
+/// A packet, and its device where that is named.
+#[derive(Clone, Copy)]
+struct Who {
+    device: Option<u64>,
+    packet: u64,
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(device) = self.device {
+            write!(f, "device {device}, ")?;
+        }
+        write!(f, "packet {}", self.packet)
     }
 }
 
@@ -188,7 +231,7 @@ fn reason(reason: &DropReason<'_>) -> String {
     }
 }
 
-fn line(block: &mut Block, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
+fn line(block: &mut Block, who: Who, now_ns: u64, event: &TraceEvent<'_>) {
     let inner = if block.in_table || block.in_state {
         "      "
     } else {
@@ -199,7 +242,7 @@ fn line(block: &mut Block, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
     let _ = match event {
         TraceEvent::Received { port, length } => writeln!(
             out,
-            "packet {packet}: {length} bytes from port {port} at {} s",
+            "{who}: {length} bytes from port {port} at {} s",
             seconds(now_ns)
         ),
         TraceEvent::Copied { of, kind } => {
@@ -208,11 +251,7 @@ fn line(block: &mut Block, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
                 CopyKind::IngressClone => "ingress clone",
                 CopyKind::EgressClone => "egress clone",
             };
-            writeln!(
-                out,
-                "packet {packet}: {kind} of packet {of} at {} s",
-                seconds(now_ns)
-            )
+            writeln!(out, "{who}: {kind} of packet {of} at {} s", seconds(now_ns))
         }
         TraceEvent::Pass { name } => {
             block.in_table = false;
@@ -294,6 +333,22 @@ fn line(block: &mut Block, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
                 }
                 Some(w) => writeln!(out, " -> {} = {}", w.name, value(&w.value)),
                 None => writeln!(out),
+            }
+        }
+        TraceEvent::Checksum {
+            field,
+            expected,
+            source,
+        } => {
+            let (at, name) = (place(*source), field.name);
+            if field.value.is(expected) {
+                writeln!(out, "    {at}checksum {name} = {:#x} is right", field.value)
+            } else {
+                writeln!(
+                    out,
+                    "    {at}checksum {name} is wrong: {:#x}, expected {expected:#x}",
+                    field.value
+                )
             }
         }
         TraceEvent::Queued { port, queue, depth } => writeln!(
