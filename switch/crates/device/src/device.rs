@@ -3,6 +3,7 @@
 
 use crate::counters::DeviceCounters;
 use crate::digest::Digests;
+use crate::taps::Taps;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -114,6 +115,7 @@ pub struct Device {
     pub(crate) config: DeviceConfig,
     pub(crate) pipeline: Option<Pipeline>,
     pub(crate) pipeline_hook: Option<PipelineHook>,
+    pub(crate) taps: Taps,
     pub(crate) tm: Model<Queued>,
     pub(crate) ports: Vec<Port>,
     /// Index by port number.
@@ -153,6 +155,7 @@ impl Device {
             config,
             pipeline: None,
             pipeline_hook: None,
+            taps: Taps::default(),
             tm: Model::new(config.traffic_manager),
             ports: Vec::new(),
             port_index: Vec::new(),
@@ -277,6 +280,9 @@ impl Device {
         }
         if let Some(hook) = &mut self.pipeline_hook {
             hook(&mut pipeline);
+        }
+        if self.taps.count() > 0 {
+            pipeline.set_trace(Some(Box::new(self.taps.clone())));
         }
         self.flush(now);
         self.digests = Digests::new(pipeline.program().digests().len());

@@ -14,6 +14,7 @@ mod egress;
 pub mod handle;
 mod output;
 mod paths;
+mod taps;
 mod trace;
 
 pub use counters::DeviceCounters;
@@ -22,6 +23,7 @@ pub use digest::{DigestConfig, DigestList};
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use output::Output;
 pub use paths::{AGAIN, MOST_PASSES};
+pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
     ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueConfig, PacketQueueState,
     PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,

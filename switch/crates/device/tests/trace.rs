@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Packets are traced to their ends: queues, copies, ports.
 
-use device::{Device, DeviceConfig, Output};
+use device::{Device, DeviceConfig, Output, TRACES};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
-use v1model::trace::{TextTrace, TraceFilter};
+use v1model::trace::{TextTrace, TraceFilter, TraceSink};
 use v1model::{ActionCall, EntryAction, EntryKey, EntryOptions, Match, Program, Replica, TableId};
 
 struct Wires;
@@ -49,10 +49,13 @@ fn device(program: &str) -> (Device, Shared) {
     }
     device.load(0, program);
     let shared = Shared::default();
-    let sink = TextTrace::new(shared.clone(), TraceFilter::default(), 1 << 20);
-    let pipeline = device.pipeline_mut().unwrap();
-    pipeline.set_trace(Some(Box::new(sink)));
+    device.add_trace(sink(&shared, "")).unwrap();
     (device, shared)
+}
+
+fn sink(shared: &Shared, filter: &str) -> Box<dyn TraceSink + Send> {
+    let filter: TraceFilter = filter.parse().unwrap();
+    Box::new(TextTrace::new(shared.clone(), filter, 1 << 20))
 }
 
 /// A table by the end of its name, and a call of one of its actions.
@@ -140,4 +143,65 @@ fn copies_have_traces_of_their_own() {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
     assert_eq!(text.matches("packet 1: 60 bytes from port 1").count(), 1);
+}
+
+#[test]
+fn traces_come_and_go_and_outlive_a_pipeline() {
+    let (mut device, first) = device("v1model/tests/programs/trace.json");
+    let mut now = 0;
+    let mut receive = |device: &mut Device, port| {
+        now += 1000;
+        device.receive(now, port, &[0; 64]);
+        device.poll(now, &mut Wires);
+    };
+    let packets = |shared: &Shared| {
+        let text = shared.take();
+        let lines = text.lines().filter(|line| line.starts_with("packet "));
+        let numbers = lines.map(|line| line[7..line.find(':').unwrap()].parse().unwrap());
+        numbers.collect::<Vec<u64>>()
+    };
+    receive(&mut device, 1);
+    let second = Shared::default();
+    let id = device.add_trace(sink(&second, "port=2")).unwrap();
+    receive(&mut device, 1);
+    receive(&mut device, 2);
+    assert_eq!(
+        (packets(&first), packets(&second)),
+        (vec![1, 2, 3], vec![3])
+    );
+
+    let program = Arc::clone(device.pipeline().unwrap().program());
+    device.load(3_500, program);
+    receive(&mut device, 2);
+    assert_eq!((packets(&first), packets(&second)), (vec![4], vec![4]));
+
+    device.remove_trace(id);
+    receive(&mut device, 2);
+    assert_eq!((packets(&first), packets(&second)), (vec![5], vec![]));
+
+    // In its place another, and no more than there are places.
+    for _ in 1..TRACES {
+        device.add_trace(sink(&second, "packets=0")).unwrap();
+    }
+    assert_eq!(device.add_trace(sink(&second, "")), None);
+}
+
+#[test]
+fn nothing_is_traced_after_the_last_trace() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../v1model/tests/programs/trace.json"
+    );
+    let program = Program::load(&std::fs::read(path).unwrap()).unwrap();
+    let mut device = Device::new(DeviceConfig::default());
+    device.add_port(1);
+    let shared = Shared::default();
+    // Before there is a pipeline.
+    let id = device.add_trace(sink(&shared, "")).unwrap();
+    device.load(0, Arc::new(program));
+    assert!(device.pipeline().unwrap().is_traced());
+    device.remove_trace(id);
+    assert!(!device.pipeline().unwrap().is_traced());
+    device.receive(1, 1, &[0; 64]);
+    assert_eq!(shared.take(), "");
 }

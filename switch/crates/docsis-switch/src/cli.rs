@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use bench::{Bench, BenchControl, BenchPipeline, BenchPrograms, Station};
-pub use ctl::{Ctl, CtlArgs};
+pub use ctl::{Ctl, CtlArgs, FollowArgs};
 pub use switch::{LogLevel, SwitchArgs};
 pub use target::TargetArgs;
 

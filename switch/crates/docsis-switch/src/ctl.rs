@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `docsis-switch ctl`: a client of docsis.switch.v1.Switch.
 
+mod info;
+mod trace;
+
 use crate::cli::{Ctl, CtlArgs};
 use crate::process::to_proto;
 use p4runtime::proto::docsis::switch::v1 as switch;
@@ -100,13 +103,17 @@ async fn ask(args: &CtlArgs) -> Result<String, String> {
                 format!("{name}\n")
             })
         }
+        Ctl::Trace(options) => {
+            let followed = trace::follow(&mut client, options, args.json).await;
+            followed.map(|()| String::new()).map_err(said)
+        }
         Ctl::Info => {
             let answer = client.get_info(switch::GetInfoRequest {}).await;
             let info = answer.map_err(said)?.into_inner();
             Ok(if args.json {
-                pretty(&info_json(&info))
+                pretty(&info::json(&info))
             } else {
-                info_table(&info)
+                info::table(&info)
             })
         }
     }
@@ -200,57 +207,6 @@ fn counters_table(counted: &switch::GetCountersResponse, all: bool) -> String {
             if !counted.is_empty() {
                 text += &format!("  port {} queue {}\n{counted}", queue.port, queue.queue_id);
             }
-        }
-    }
-    text
-}
-
-fn info_json(info: &switch::GetInfoResponse) -> Value {
-    let devices = info.devices.iter().map(|device| {
-        let ports = device
-            .ports
-            .iter()
-            .map(|port| json!({"port": port.port, "interface": port.interface, "up": port.up}));
-        json!({
-            "device_id": device.device_id,
-            "traffic_manager": device.traffic_manager,
-            "has_pipeline": device.has_pipeline,
-            "ports": ports.collect::<Vec<_>>(),
-        })
-    });
-    json!({
-        "name": info.name,
-        "version": info.version,
-        "uptime_ns": info.uptime_ns,
-        "pid": info.pid,
-        "memory_bytes": info.memory_bytes,
-        "peak_memory_bytes": info.peak_memory_bytes,
-        "devices": devices.collect::<Vec<_>>(),
-    })
-}
-
-fn info_table(info: &switch::GetInfoResponse) -> String {
-    let mut text = format!(
-        "{} {}, process {}, up {:.1} s, memory {:.1} MB (at most {:.1} MB)\n",
-        info.name,
-        info.version,
-        info.pid,
-        info.uptime_ns as f64 / 1e9,
-        info.memory_bytes as f64 / 1e6,
-        info.peak_memory_bytes as f64 / 1e6,
-    );
-    for device in &info.devices {
-        let program = match device.has_pipeline {
-            true => "with a program",
-            false => "without a program",
-        };
-        text += &format!(
-            "device {}: traffic manager {}, {program}\n",
-            device.device_id, device.traffic_manager
-        );
-        for port in &device.ports {
-            let state = if port.up { "up" } else { "down" };
-            text += &format!("  port {:>3} {:<16} {state}\n", port.port, port.interface);
         }
     }
     text

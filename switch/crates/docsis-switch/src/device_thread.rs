@@ -73,13 +73,12 @@ pub fn prepare(
     let mut device = Device::new(config);
     let logs = Arc::new(AtomicBool::new(common.log_messages));
     let attached = Arc::clone(&logs);
-    let trace = common.trace.clone();
     device.set_pipeline_hook(move |pipeline| {
         log_messages(pipeline, attached.load(Ordering::Relaxed));
-        if let Some(trace) = &trace {
-            trace.attach(pipeline);
-        }
     });
+    if let Some(trace) = &common.trace {
+        device.add_trace(trace.of_device(config.device_id));
+    }
     for (port, _) in interfaces {
         device.add_port(*port);
     }

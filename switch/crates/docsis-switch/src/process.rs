@@ -7,8 +7,10 @@ use crate::control::{Command, Control};
 use crate::logging::Log;
 use p4runtime::Process;
 use p4runtime::proto::docsis::switch::v1 as switch;
+use std::path::PathBuf;
+use std::sync::Arc;
 use tracing::debug;
-use v1model::Pipeline;
+use v1model::{Pipeline, Program};
 
 /// The process, for docsis.switch.v1.Switch.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Switch {
     pub log: Log,
     /// Device ids with ports and interfaces.
     pub devices: Vec<(u64, Vec<(u16, String)>)>,
+    /// What the devices ran first, and its file.
+    pub program: Option<(Arc<Program>, PathBuf)>,
     /// The ways to the devices' threads.
     pub controls: Vec<Control>,
 }
@@ -60,6 +64,11 @@ impl Process for Switch {
             peak_memory_bytes: kibibytes(&status, "VmHWM:"),
             devices: devices.collect(),
         }
+    }
+
+    fn program_file(&self, program: &Arc<Program>) -> Option<String> {
+        let (first, path) = self.program.as_ref()?;
+        Arc::ptr_eq(first, program).then(|| path.display().to_string())
     }
 
     fn log_level(&self) -> switch::LogLevel {

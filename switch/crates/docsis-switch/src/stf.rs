@@ -46,7 +46,7 @@ pub fn run(args: &StfArgs) -> ExitCode {
             return ExitCode::from(UNREADABLE);
         }
     };
-    let trace = match args.trace.open() {
+    let trace = match args.trace.open(false) {
         Ok(trace) => trace,
         Err(sentence) => {
             eprintln!("docsis-switch: {sentence}");

@@ -147,7 +147,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         pcap: args.pcap.as_deref(),
         opening,
         log_messages: logs_messages(log.level()),
-        trace: args.trace.open()?,
+        trace: args.trace.open(args.devices().len() > 1)?,
     };
     let mut links = LinkMonitor::open(opening)
         .map_err(|error| format!("interfaces cannot be watched: {error}"))?;
@@ -183,6 +183,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         clock,
         log,
         devices: devices.clone(),
+        program: common.program.clone().zip(args.program.clone()),
         controls: controls.clone(),
     };
     let options = ServerOptions {

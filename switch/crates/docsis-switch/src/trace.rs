@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use v1model::Pipeline;
 use v1model::trace::{JsonTrace, TextTrace, TraceEvent, TraceFilter, TraceSink};
 
 /// How a trace is written.
@@ -41,14 +40,24 @@ pub struct TraceArgs {
 
 /// A trace that several devices may write to.
 #[derive(Clone)]
-pub struct Trace(Arc<Mutex<dyn TraceSink + Send>>);
+pub struct Trace {
+    form: Arc<Mutex<Form>>,
+    /// Text names the device, too; JSON always does.
+    several: bool,
+    device: Option<u64>,
+}
+
+enum Form {
+    Text(TextTrace<Box<dyn Write + Send>>),
+    Json(JsonTrace<Box<dyn Write + Send>>),
+}
 
 impl TraceArgs {
-    /// The trace, if one is asked for.
+    /// The trace, if one is asked for. `several`: devices write to it.
     ///
     /// # Errors
     /// One sentence: the file cannot be written.
-    pub fn open(&self) -> Result<Option<Trace>, String> {
+    pub fn open(&self, several: bool) -> Result<Option<Trace>, String> {
         let Some(path) = &self.trace else {
             return Ok(None);
         };
@@ -62,38 +71,58 @@ impl TraceArgs {
         };
         let filter = self.trace_filter.clone().unwrap_or_default();
         let most = self.trace_limit.saturating_mul(1 << 20);
-        Ok(Some(Trace(match self.trace_format {
-            TraceFormat::Text => Arc::new(Mutex::new(TextTrace::new(output, filter, most))),
-            TraceFormat::Json => Arc::new(Mutex::new(JsonTrace::new(output, filter, most))),
-        })))
+        let form = match self.trace_format {
+            TraceFormat::Text => Form::Text(TextTrace::new(output, filter, most)),
+            TraceFormat::Json => Form::Json(JsonTrace::new(output, filter, most)),
+        };
+        Ok(Some(Trace {
+            form: Arc::new(Mutex::new(form)),
+            several,
+            device: None,
+        }))
     }
 }
 
 impl Trace {
-    /// Traces a pipeline's packets.
-    pub fn attach(&self, pipeline: &mut Pipeline) {
-        pipeline.set_trace(Some(self.sink()));
-    }
-
-    /// For whoever runs a pipeline.
+    /// For whoever runs a pipeline outside a switch.
     pub fn sink(&self) -> Box<dyn TraceSink + Send> {
         Box::new(self.clone())
+    }
+
+    /// For a device of a switch.
+    pub fn of_device(&self, device: u64) -> Box<dyn TraceSink + Send> {
+        Box::new(Trace {
+            device: Some(device),
+            ..self.clone()
+        })
+    }
+
+    /// Calls `f` with what writes, which knows for which device.
+    fn with<R>(&self, f: impl FnOnce(&mut dyn TraceSink) -> R) -> R {
+        let mut form = self.form.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *form {
+            Form::Text(text) => {
+                text.set_device(self.device.filter(|_| self.several));
+                f(text)
+            }
+            Form::Json(json) => {
+                json.set_device(self.device);
+                f(json)
+            }
+        }
     }
 }
 
 impl TraceSink for Trace {
     fn begin(&mut self, now_ns: u64, port: u16, frame: &[u8]) -> Option<u64> {
-        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sink.begin(now_ns, port, frame)
+        self.with(|sink| sink.begin(now_ns, port, frame))
     }
 
     fn copy(&mut self, of: u64) -> u64 {
-        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sink.copy(of)
+        self.with(|sink| sink.copy(of))
     }
 
     fn event(&mut self, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
-        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sink.event(packet, now_ns, event);
+        self.with(|sink| sink.event(packet, now_ns, event));
     }
 }

@@ -39,6 +39,7 @@ fn a_process_may_have_several_devices() {
     assert_eq!(devices[1]["device_id"], 7);
     assert_eq!(devices[1]["traffic_manager"], "docsis");
     assert_eq!(devices[1]["has_pipeline"], false);
+    assert!(devices[1]["program"].is_null());
     assert_eq!(info["name"], "docsis-switch");
     assert!(info["memory_bytes"].as_u64().unwrap() > 1 << 20);
     assert!(info["uptime_ns"].as_u64().unwrap() > 0);
@@ -112,6 +113,23 @@ fn by_the_name_of_bmv2_it_has_bmv2s_traffic_manager() {
     let made = Command::new(PROGRAM).args(["install-alias", dir]).output();
     assert!(!made.unwrap().status.success());
     assert_eq!(std::fs::read_to_string(&alias).unwrap(), "mine");
+}
+
+#[test]
+fn info_names_the_program() {
+    let switch = Switch::start(&[WIRE]);
+    let info = switch.ctl_json(&["info"]);
+    let program = &info["devices"][0]["program"];
+    assert_eq!(program["source"], "wire.p4");
+    assert_eq!(program["path"], WIRE);
+    assert_eq!(program["compiler"], "https://github.com/p4lang/p4c");
+    assert_eq!(program["format"], "2.23");
+    let table = switch.ctl(&["info"]);
+    assert!(
+        table.contains(&format!("program wire.p4, from {WIRE}, compiled by")),
+        "{table}"
+    );
+    switch.stop();
 }
 
 #[test]

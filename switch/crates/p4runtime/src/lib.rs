@@ -30,6 +30,7 @@ mod service;
 mod stream;
 mod switch_service;
 mod target;
+mod trace_feed;
 mod traffic_manager_service;
 mod undo;
 mod wire;

@@ -7,19 +7,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::{Device, Link, ModelKind, PortState, Traffic};
+use device::{Device, Link, ModelKind, PortState, TRACES, Traffic};
 use tonic::{Request, Response, Status};
+use v1model::Program;
 
 use crate::proto::docsis::switch::v1 as switch;
 use crate::proto::docsis::switch::v1::switch_server::Switch;
 use crate::service::Targets;
 use crate::target::Target;
+use crate::trace_feed::{self, Feed};
 
 /// What the process around the server tells and lets do.
 pub trait Process: fmt::Debug + Send + Sync {
     /// Name, version, time, memory; of devices their ids, and of their ports
     /// the interfaces.
     fn info(&self) -> switch::GetInfoResponse;
+    /// The file that a program was loaded from; `None` when clients pushed it.
+    fn program_file(&self, program: &Arc<Program>) -> Option<String>;
     /// How much is logged.
     fn log_level(&self) -> switch::LogLevel;
     /// Logs as much from now on; never [`switch::LogLevel::Unspecified`].
@@ -38,8 +42,58 @@ pub struct SwitchService {
     pub lost: Arc<AtomicU64>,
 }
 
+impl SwitchService {
+    /// That device, or all.
+    fn targets_of(&self, device_id: Option<u64>) -> Result<Vec<Arc<Target>>, Status> {
+        Ok(match device_id {
+            Some(id) => vec![Arc::clone(self.targets.find(id)?)],
+            None => self.targets.0.values().cloned().collect(),
+        })
+    }
+}
+
 #[tonic::async_trait]
 impl Switch for SwitchService {
+    type TraceStream = Feed;
+
+    async fn trace(
+        &self,
+        request: Request<switch::TraceRequest>,
+    ) -> Result<Response<Feed>, Status> {
+        let request = request.into_inner();
+        let targets = self.targets_of(request.device_id)?;
+        let several = self.targets.0.len() > 1;
+        let (source, feed, gone) = trace_feed::channel(request);
+        let mut traces = Vec::with_capacity(targets.len());
+        let mut refusal = None;
+        for target in targets {
+            let id = target.handle.device_id();
+            let sink = source.sink(id, several);
+            match target.call(move |device, _| device.add_trace(sink)).await? {
+                Some(trace) => traces.push((target, trace)),
+                None => {
+                    refusal = Some(Status::resource_exhausted(format!(
+                        "device {id} has {TRACES} traces already; end one of them"
+                    )));
+                    break;
+                }
+            }
+        }
+        tokio::spawn(async move {
+            // Its sender says nothing: it is dropped.
+            let _ = gone.await;
+            for (target, trace) in traces {
+                let _ = target
+                    .call(move |device, _| device.remove_trace(trace))
+                    .await;
+            }
+        });
+        match refusal {
+            Some(status) => Err(status),
+            None => Ok(Response::new(feed)),
+        }
+    }
+
     async fn get_info(
         &self,
         _: Request<switch::GetInfoRequest>,
@@ -47,18 +101,28 @@ impl Switch for SwitchService {
         let mut info = self.process.info();
         for device in &mut info.devices {
             let target = self.targets.find(device.device_id)?;
-            let (model, has_pipeline, links) = target
+            let (model, program, links) = target
                 .call(|device, _| {
                     let model = device.config().traffic_manager;
                     let links: Vec<Link> = device.links().collect();
-                    (model, device.pipeline().is_some(), links)
+                    let program = device.pipeline().map(|p| Arc::clone(p.program()));
+                    (model, program, links)
                 })
                 .await?;
             device.traffic_manager = match model {
                 ModelKind::Docsis => "docsis".into(),
                 ModelKind::Bmv2 { .. } => "bmv2".into(),
             };
-            device.has_pipeline = has_pipeline;
+            device.has_pipeline = program.is_some();
+            device.program = program.map(|program| {
+                let origin = program.origin();
+                switch::ProgramInfo {
+                    source: origin.source.clone(),
+                    path: self.process.program_file(&program).unwrap_or_default(),
+                    compiler: origin.compiler.clone(),
+                    format: origin.format.clone(),
+                }
+            });
             let names = interfaces(device);
             device.ports = links
                 .iter()
@@ -76,10 +140,7 @@ impl Switch for SwitchService {
         &self,
         request: Request<switch::GetCountersRequest>,
     ) -> Result<Response<switch::GetCountersResponse>, Status> {
-        let targets: Vec<&Arc<Target>> = match request.into_inner().device_id {
-            Some(id) => vec![self.targets.find(id)?],
-            None => self.targets.0.values().collect(),
-        };
+        let targets = self.targets_of(request.into_inner().device_id)?;
         let info = self.process.info();
         let mut devices = Vec::with_capacity(targets.len());
         for target in targets {

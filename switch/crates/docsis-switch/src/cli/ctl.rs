@@ -50,6 +50,27 @@ pub enum Ctl {
         #[arg(value_enum)]
         level: Option<LogLevel>,
     },
-    /// Version, devices, time and memory.
+    /// What happens to packets from now on, until Ctrl-C. Packets never wait for
+    /// it: when there are too many, some are passed over, which is told on
+    /// standard error. With --json an object on a line for each event.
+    Trace(FollowArgs),
+    /// Programs, devices, ports, time and memory.
     Info,
+}
+
+/// Options of `ctl trace`.
+#[derive(Debug, Args)]
+pub struct FollowArgs {
+    /// Only this device's packets.
+    #[arg(long)]
+    pub device_id: Option<u64>,
+    /// Only packets that come in from this port; may be repeated.
+    #[arg(long)]
+    pub port: Vec<u16>,
+    /// End after so many packets; their copies come on top.
+    #[arg(long, value_name = "PACKETS")]
+    pub count: Option<u64>,
+    /// At most so many packets a second and device [default: 1000].
+    #[arg(long, value_name = "PACKETS")]
+    pub rate: Option<u64>,
 }

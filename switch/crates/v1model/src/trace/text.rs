@@ -29,7 +29,8 @@ struct Block {
 pub struct TextTrace<W: Write> {
     choice: Choice,
     output: TraceOutput<W>,
-    blocks: BTreeMap<u64, Block>,
+    /// By packet and device.
+    blocks: BTreeMap<(u64, Option<u64>), Block>,
     /// In the blocks.
     bytes: usize,
     device: Option<u64>,
@@ -89,7 +90,7 @@ impl<W: Write> TraceSink for TextTrace<W> {
             device: self.device,
             packet,
         };
-        let block = self.blocks.entry(packet).or_default();
+        let block = self.blocks.entry((packet, self.device)).or_default();
         let before = block.text.len();
         if block.text.is_empty()
             && !matches!(
@@ -102,7 +103,7 @@ impl<W: Write> TraceSink for TextTrace<W> {
         line(block, who, now_ns, event);
         self.bytes += block.text.len() - before;
         if event.is_last() {
-            if let Some(mut block) = self.blocks.remove(&packet) {
+            if let Some(mut block) = self.blocks.remove(&(packet, self.device)) {
                 self.bytes -= block.text.len();
                 block.text.push('\n');
                 self.output.write(&block.text);
