@@ -22,6 +22,7 @@ from docsis_testbed import p4build, preflight
 from docsis_testbed.bench import control as control_plane
 from docsis_testbed.bench import forwarding, inprocess, plot
 from docsis_testbed.bench.forwarding import FRAME_BYTES, KINDS, Result
+from docsis_testbed.bench.progress import step
 from docsis_testbed.paths import RESULTS, switch_binary
 from docsis_testbed.runstate import recorded_run
 
@@ -57,27 +58,19 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
     with recorded_run("bench") as state, tempfile.TemporaryDirectory() as scratch:
         preflight.check_interfaces_free(forwarding.interfaces())
         preflight.check_port_free(forwarding.address(), "P4Runtime server of the bench")
-        with console.status("four programs, in-process"):
+        with step("four programs, in-process", console):
             programs = inprocess.programs()
-        with console.status("cm.p4, in-process"):
+        with step("cm.p4, in-process", console):
             pipeline = inprocess.pipeline()
         for repetition in range(repetitions):
             for kind in kinds:
                 title = f"{_LABELS[kind]}, {repetition + 1} of {repetitions}"
-                with console.status(title) as status:
+                with step(title, console) as progress:
                     runs[kind].append(
-                        forwarding.measure(
-                            kind,
-                            state,
-                            Path(scratch),
-                            seconds,
-                            lambda what, title=title: status.update(f"{title}: {what}"),  # type: ignore[misc]
-                        )
+                        forwarding.measure(kind, state, Path(scratch), seconds, progress)
                     )
-        with console.status("control plane") as status:
-            control = control_plane.measure(
-                state, lambda what: status.update(f"control plane: {what}")
-            )
+        with step("control plane", console) as progress:
+            control = control_plane.measure(state, progress)
     results = {kind: median(found) for kind, found in runs.items()}
     report = {
         "time": datetime.now().isoformat(timespec="seconds"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from rich.table import Table
 from docsis_testbed import p4build, preflight
 from docsis_testbed.bench import forwarding
 from docsis_testbed.bench.forwarding import Bench, resident_bytes
+from docsis_testbed.bench.progress import step
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.runstate import recorded_run
@@ -57,8 +59,8 @@ def run(seconds: float, console: Console) -> dict[str, Any]:
             bench.build()
             controller = threading.Thread(target=bench.control_until, args=(ended,))
             controller.start()
-            with console.status(f"{seconds:.0f} s of traffic"):
-                samples = _watch(bench, seconds)
+            with step(f"{seconds:.0f} s of traffic", console) as progress:
+                samples = _watch(bench, seconds, progress)
             if not controller.is_alive():
                 raise TestbedError("the controller ended in the middle; no control was measured")
             frames = bench.received()
@@ -69,7 +71,9 @@ def run(seconds: float, console: Console) -> dict[str, Any]:
     return _judge(samples, frames, seconds, console)
 
 
-def _watch(bench: Bench, seconds: float) -> list[tuple[float, int]]:
+def _watch(
+    bench: Bench, seconds: float, progress: Callable[[str], None]
+) -> list[tuple[float, int]]:
     """(time, resident bytes), after every piece of traffic."""
     start = time.monotonic()
     samples: list[tuple[float, int]] = []
@@ -80,6 +84,7 @@ def _watch(bench: Bench, seconds: float) -> list[tuple[float, int]]:
         else:
             bench.udp(200, length)
         samples.append((now, resident_bytes(bench.switch_pid)))
+        progress(f"{now:.0f} s gone, {samples[-1][1] / 1e6:.2f} MB resident")
     return samples
 
 
