@@ -122,7 +122,7 @@ FUZZ_SEEDS_json = ../crates/v1model/tests/programs
 FUZZ_OPTIONS_json = -max_len=110000 -dict=json.dict
 FUZZ_OPTIONS_p4runtime = -max_len=65536
 FUZZ_SEEDS = $(or $(FUZZ_SEEDS_$(FUZZED)),seeds/$(FUZZED))
-FUZZ_OPTIONS = $(or $(FUZZ_OPTIONS_$(FUZZED)),-max_len=4096)
+FUZZ_OPTIONS = $(or $(FUZZ_OPTIONS_$(FUZZED)),-max_len=4096 -len_control=0)
 # Needs cargo-fuzz; see switch/fuzz/README.md.
 fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf MINUTES=10
 	@mkdir -p switch/fuzz/corpus/$(FUZZED)
