@@ -72,10 +72,10 @@ impl MulticastGroups {
         self.groups.contains_key(&group)
     }
 
-    /// All groups, by ascending id.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &[Replica])> {
+    /// The groups from an id on, by ascending id.
+    pub fn from(&self, first: u32) -> impl Iterator<Item = (u32, &[Replica])> {
         self.groups
-            .iter()
+            .range(first..)
             .map(|(id, replicas)| (*id, replicas.as_slice()))
     }
 
@@ -189,9 +189,11 @@ impl CloneSessions {
         self.sessions.get(&u16::try_from(id).ok()?)
     }
 
-    /// All sessions, by ascending id.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &CloneSession)> {
-        self.sessions.iter().map(|(id, s)| (u32::from(*id), s))
+    /// The sessions from an id on, by ascending id.
+    pub fn from(&self, first: u32) -> impl Iterator<Item = (u32, &CloneSession)> {
+        let first = first.min(u32::from(u16::MAX)) as u16;
+        let sessions = self.sessions.range(first..);
+        sessions.map(|(id, session)| (u32::from(*id), session))
     }
 
     /// Removes all sessions.

@@ -104,6 +104,12 @@ impl State {
             out_of_range: 0,
             assertions: 0,
         };
+        for (table, schema) in state.tables.iter_mut().zip(&program.tables) {
+            table.make_room(schema);
+        }
+        for (profile, schema) in state.profiles.iter_mut().zip(&program.action_profiles) {
+            profile.make_room(schema);
+        }
         state.initial_defaults(program);
         state
     }

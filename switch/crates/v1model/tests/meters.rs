@@ -112,24 +112,24 @@ fn idle_entries_are_reported_and_armed_again() {
     assert_eq!(p.next_idle_deadline(), Some(3 * SECOND));
     assert_eq!(send(&mut p, 2 * SECOND, 0, 7)[2], 5);
     let mut expired = Vec::new();
-    p.idle_expired(3 * SECOND, &mut expired);
+    p.idle_expired(3 * SECOND, 100, &mut expired);
     assert_eq!(expired, []);
     assert_eq!(p.next_idle_deadline(), Some(4 * SECOND));
-    p.idle_expired(4 * SECOND, &mut expired);
+    p.idle_expired(4 * SECOND, 100, &mut expired);
     let entry = p.entry(id, &key).unwrap();
     assert_eq!((&entry.options, entry.last_hit_ns), (&options, 2 * SECOND));
     assert_eq!(expired, [(id, entry)]);
-    p.idle_expired(6 * SECOND, &mut expired);
+    p.idle_expired(6 * SECOND, 100, &mut expired);
     assert_eq!(expired.len(), 2);
     // Modified: without a timeout, and then with one again.
     p.modify(6 * SECOND, id, &key, &action, &forever).unwrap();
-    p.idle_expired(60 * SECOND, &mut expired);
+    p.idle_expired(60 * SECOND, 100, &mut expired);
     assert_eq!(expired.len(), 2);
     p.modify(60 * SECOND, id, &key, &action, &options).unwrap();
-    p.idle_expired(62 * SECOND, &mut expired);
+    p.idle_expired(62 * SECOND, 100, &mut expired);
     assert_eq!(expired.len(), 3);
     p.delete(id, &key).unwrap();
-    p.idle_expired(99 * SECOND, &mut expired);
+    p.idle_expired(99 * SECOND, 100, &mut expired);
     assert_eq!(expired.len(), 3);
     // Other tables refuse timeouts.
     let other = table(&p, "station");

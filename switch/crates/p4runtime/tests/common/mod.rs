@@ -4,7 +4,7 @@
 #![allow(dead_code)] // Each test binary uses a part.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc as std_mpsc;
 use std::sync::{Arc, OnceLock};
 use std::thread::{JoinHandle, Thread};
@@ -24,6 +24,8 @@ use prost::Message;
 use tokio::sync::{mpsc, oneshot};
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
+
+pub mod large;
 
 pub const DEVICE_ID: u64 = 1;
 pub const CPU_PORT: u16 = 255;
@@ -50,6 +52,29 @@ impl Output for Wires {
     }
 }
 
+/// How much a device's thread has done, by some measure.
+pub type Probe = fn() -> u64;
+
+/// What requests cost a device's thread, by a [`Probe`].
+#[derive(Debug, Default)]
+pub struct Holds {
+    requests: AtomicU64,
+    longest: AtomicU64,
+}
+
+impl Holds {
+    fn note(&self, cost: u64) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.longest.fetch_max(cost, Ordering::Relaxed);
+    }
+
+    /// How many requests came since the last call, and what the dearest cost.
+    pub fn take(&self) -> (u64, u64) {
+        let requests = self.requests.swap(0, Ordering::Relaxed);
+        (requests, self.longest.swap(0, Ordering::Relaxed))
+    }
+}
+
 /// A server, its device and a client.
 pub struct Fixture {
     pub client: P4RuntimeClient<Channel>,
@@ -61,6 +86,8 @@ pub struct Fixture {
     pub address: std::net::SocketAddr,
     /// The device, past the server.
     pub handle: DeviceHandle,
+    /// What requests cost the devices' threads.
+    pub holds: Arc<Holds>,
     shutdown: Option<oneshot::Sender<()>>,
     server: Option<tokio::task::JoinHandle<()>>,
     devices: Vec<TestDevice>,
@@ -78,6 +105,8 @@ const TICK: Duration = Duration::from_millis(1);
 fn start_device(
     device_id: u64,
     frames: std_mpsc::Sender<(u16, Vec<u8>)>,
+    probe: Probe,
+    holds: Arc<Holds>,
 ) -> (TestDevice, ServedDevice) {
     let sleeper = Arc::new(OnceLock::<Thread>::new());
     let wake = Arc::clone(&sleeper);
@@ -106,7 +135,12 @@ fn start_device(
             events: events_out,
         };
         while !stopped.load(Ordering::Relaxed) {
-            while requests.run_one(&mut device, now()) {
+            loop {
+                let before = probe();
+                if !requests.run_one(&mut device, now()) {
+                    break;
+                }
+                holds.note(probe() - before);
                 device.poll(now(), &mut wires);
             }
             device.poll(now(), &mut wires);
@@ -156,10 +190,20 @@ impl Fixture {
 
     /// Such devices; `handle` and `frames` are the first one's.
     pub async fn start_with(device_ids: &[u64], options: &ServerOptions) -> Fixture {
+        Fixture::start_probed(device_ids, options, || 0).await
+    }
+
+    /// As [`Fixture::start_with`]; `holds` has what requests cost by the probe.
+    pub async fn start_probed(
+        device_ids: &[u64],
+        options: &ServerOptions,
+        probe: Probe,
+    ) -> Fixture {
         let (frames_out, frames) = std_mpsc::channel();
+        let holds = Arc::new(Holds::default());
         let (devices, served): (Vec<_>, Vec<_>) = device_ids
             .iter()
-            .map(|id| start_device(*id, frames_out.clone()))
+            .map(|id| start_device(*id, frames_out.clone(), probe, Arc::clone(&holds)))
             .unzip();
         let handle = served[0].handle.clone();
         let any_port = "127.0.0.1:0".parse().unwrap();
@@ -185,6 +229,7 @@ impl Fixture {
             info: p4info("cm"),
             address,
             handle,
+            holds,
             shutdown: Some(shutdown),
             server: Some(server),
             devices,

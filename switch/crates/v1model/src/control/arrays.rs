@@ -32,16 +32,61 @@ impl Pipeline {
         index: Option<usize>,
         data: CounterData,
     ) -> Result<(), ControlError> {
+        let (_, schema) = self.counter_array(counter)?;
+        let cells = cells(index, schema.size);
+        self.set_counters(counter, cells, data)
+    }
+
+    /// Writes the same to a range of the cells of an indirect counter.
+    ///
+    /// # Errors
+    /// No such counter, or the range ends behind it.
+    pub fn set_counters(
+        &mut self,
+        counter: CounterId,
+        range: Range<usize>,
+        data: CounterData,
+    ) -> Result<(), ControlError> {
         let (cells, schema) = self.counter_array_mut(counter)?;
-        match index {
-            None => cells.fill(data),
-            Some(index) => match cells.get_mut(index) {
-                Some(cell) => *cell = data,
-                None => {
-                    return Err(past_the_end("counter", &schema.name, index, schema.size));
-                }
-            },
-        }
+        let last = last(&range);
+        fill(cells, range, data)
+            .ok_or_else(|| past_the_end("counter", &schema.name, last, schema.size))
+    }
+
+    /// A range of the cells of an indirect counter, for reading many without
+    /// checking each.
+    ///
+    /// # Errors
+    /// No such counter, or the range ends behind it.
+    pub fn counter_cells(
+        &self,
+        counter: CounterId,
+        range: Range<usize>,
+    ) -> Result<&[CounterData], ControlError> {
+        let (cells, schema) = self.counter_array(counter)?;
+        let last = last(&range);
+        cells
+            .get(range)
+            .ok_or_else(|| past_the_end("counter", &schema.name, last, schema.size))
+    }
+
+    /// Writes the cells of an indirect counter from `first` on.
+    ///
+    /// # Errors
+    /// No such counter, or the cells end behind it.
+    pub fn set_counter_cells(
+        &mut self,
+        counter: CounterId,
+        first: usize,
+        values: &[CounterData],
+    ) -> Result<(), ControlError> {
+        let (cells, schema) = self.counter_array_mut(counter)?;
+        let range = first..first.saturating_add(values.len());
+        let last = last(&range);
+        let cells = cells
+            .get_mut(range)
+            .ok_or_else(|| past_the_end("counter", &schema.name, last, schema.size))?;
+        cells.copy_from_slice(values);
         Ok(())
     }
 
@@ -67,20 +112,30 @@ impl Pipeline {
         index: Option<usize>,
         value: u128,
     ) -> Result<(), ControlError> {
+        let (_, schema) = self.register_array(register)?;
+        let cells = cells(index, schema.size);
+        self.set_registers(register, cells, value)
+    }
+
+    /// Writes the same to a range of a register's cells.
+    ///
+    /// # Errors
+    /// No such register, the range ends behind it, or the value is too wide.
+    pub fn set_registers(
+        &mut self,
+        register: RegisterId,
+        range: Range<usize>,
+        value: u128,
+    ) -> Result<(), ControlError> {
         let (cells, schema) = self.register_array_mut(register)?;
         check_value(schema, value)?;
-        match index {
-            None => {
-                cells.narrow.fill(value as u64);
-                cells.wide.fill(value);
-            }
-            Some(index) if index >= schema.size => {
-                return Err(past_the_end("register", &schema.name, index, schema.size));
-            }
-            Some(index) if schema.width > 64 => cells.wide[index] = value,
-            Some(index) => cells.narrow[index] = value as u64,
-        }
-        Ok(())
+        let last = last(&range);
+        let done = if schema.width > 64 {
+            fill(&mut cells.wide, range, value)
+        } else {
+            fill(&mut cells.narrow, range, value as u64)
+        };
+        done.ok_or_else(|| past_the_end("register", &schema.name, last, schema.size))
     }
 
     /// A range of a register's cells, for reading many without checking each.
@@ -93,15 +148,13 @@ impl Pipeline {
         range: Range<usize>,
     ) -> Result<RegisterCells<'_>, ControlError> {
         let (cells, schema) = self.register_array(register)?;
+        let last = last(&range);
         let found = if schema.width > 64 {
-            cells.wide.get(range.clone()).map(RegisterCells::Wide)
+            cells.wide.get(range).map(RegisterCells::Wide)
         } else {
-            cells.narrow.get(range.clone()).map(RegisterCells::Narrow)
+            cells.narrow.get(range).map(RegisterCells::Narrow)
         };
-        found.ok_or_else(|| {
-            let last = range.end.saturating_sub(1).max(range.start);
-            past_the_end("register", &schema.name, last, schema.size)
-        })
+        found.ok_or_else(|| past_the_end("register", &schema.name, last, schema.size))
     }
 
     /// Writes the cells from `first` on.
@@ -117,7 +170,7 @@ impl Pipeline {
         let (cells, schema) = self.register_array_mut(register)?;
         let end = first.saturating_add(values.len());
         if end > schema.size {
-            let last = end.saturating_sub(1).max(first);
+            let last = last(&(first..end));
             return Err(past_the_end("register", &schema.name, last, schema.size));
         }
         check_value(schema, values.iter().fold(0, |all, value| all | value))?;
@@ -175,6 +228,22 @@ impl Pipeline {
             _ => Err(unknown("register", id.0)),
         }
     }
+}
+
+/// One cell, or all (`None`).
+pub(super) fn cells(index: Option<usize>, size: usize) -> Range<usize> {
+    index.map_or(0..size, |index| index..index.saturating_add(1))
+}
+
+/// The cell to name when a range ends too far.
+pub(super) fn last(range: &Range<usize>) -> usize {
+    range.end.saturating_sub(1).max(range.start)
+}
+
+/// Writes a range; `None` when there is no such range.
+pub(super) fn fill<T: Clone>(cells: &mut [T], range: Range<usize>, value: T) -> Option<()> {
+    cells.get_mut(range)?.fill(value);
+    Some(())
 }
 
 /// Refuses a value that a register's cells do not hold.

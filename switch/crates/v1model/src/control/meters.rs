@@ -2,11 +2,13 @@
 //! Meters: two rates, three colours. What is written is what a packet of
 //! any later time meets; a configuration starts with full buckets.
 
+use super::arrays::{cells, fill, last};
 use super::{past_the_end, unknown};
 use crate::error::ControlError;
 use crate::meter::Cell;
 use crate::pipeline::Pipeline;
 use crate::schema::*;
+use std::ops::Range;
 
 impl Pipeline {
     /// Configures one cell of an indirect meter, or all (`None`). Without a
@@ -20,21 +22,27 @@ impl Pipeline {
         index: Option<usize>,
         config: Option<MeterConfig>,
     ) -> Result<(), ControlError> {
-        let schema = self.meter_schema(meter)?;
+        let cells = cells(index, self.meter_schema(meter)?.size);
+        self.set_meters(meter, cells, config)
+    }
+
+    /// Configures a range of the cells of an indirect meter alike.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::set_meter`].
+    pub fn set_meters(
+        &mut self,
+        meter: MeterId,
+        range: Range<usize>,
+        config: Option<MeterConfig>,
+    ) -> Result<(), ControlError> {
+        let schema = self.program.meters.get(meter.0 as usize);
+        let schema = schema.ok_or_else(|| unknown("meter", meter.0))?;
         check(&schema.name, config)?;
-        let size = schema.size;
         let cells = &mut self.state.meters[meter.0 as usize];
-        match index {
-            None => cells.fill(Cell::new(config)),
-            Some(index) => match cells.get_mut(index) {
-                Some(cell) => *cell = Cell::new(config),
-                None => {
-                    let name = &self.program.meters[meter.0 as usize].name;
-                    return Err(past_the_end("meter", name, index, size));
-                }
-            },
-        }
-        Ok(())
+        let last = last(&range);
+        fill(cells, range, Cell::new(config))
+            .ok_or_else(|| past_the_end("meter", &schema.name, last, schema.size))
     }
 
     /// The configuration of one cell of an indirect meter.

@@ -3,6 +3,7 @@
 //! file for each kind of object. A refused operation changes nothing.
 
 mod arrays;
+mod carry;
 mod meters;
 mod profiles;
 mod tables;

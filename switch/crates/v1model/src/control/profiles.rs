@@ -47,13 +47,17 @@ impl Pipeline {
         state.delete_member(schema, id)
     }
 
-    /// The members, without those of one-shots, by ascending id.
+    /// The members from an id on, without those of one-shots, by ascending id.
     ///
     /// # Errors
     /// There is no such profile.
-    pub fn members(&self, profile: ActionProfileId) -> Result<Vec<Member>, ControlError> {
+    pub fn members(
+        &self,
+        profile: ActionProfileId,
+        from: u32,
+    ) -> Result<impl Iterator<Item = Member> + use<'_>, ControlError> {
         let (schema, state) = self.profile(profile)?;
-        Ok(state.members(schema))
+        Ok(state.members(schema, from))
     }
 
     /// Adds a group.
@@ -93,13 +97,17 @@ impl Pipeline {
         state.delete_group(schema, id)
     }
 
-    /// The groups, without those of one-shots, by ascending id.
+    /// The groups from an id on, without those of one-shots, by ascending id.
     ///
     /// # Errors
     /// There is no such profile.
-    pub fn groups(&self, profile: ActionProfileId) -> Result<Vec<Group>, ControlError> {
+    pub fn groups(
+        &self,
+        profile: ActionProfileId,
+        from: u32,
+    ) -> Result<impl Iterator<Item = Group> + use<'_>, ControlError> {
         let (_, state) = self.profile(profile)?;
-        Ok(state.groups())
+        Ok(state.groups(from))
     }
 
     /// Tells selectors whether a port is up; all are until told otherwise.

@@ -7,7 +7,7 @@ use crate::pipeline::Pipeline;
 use crate::program::Program;
 use crate::schema::*;
 use crate::state::State;
-use crate::table::{Context, Table, View};
+use crate::table::{Context, Next, Table, View};
 
 impl Pipeline {
     /// Adds an entry. `now_ns`: nanoseconds since the device started, as for
@@ -72,8 +72,8 @@ impl Pipeline {
     }
 
     /// Some of what [`Pipeline::entries`] gives: the entries that are kept in
-    /// these places, each with a number that grows in the order of insertion;
-    /// `None` past the last place. For reading a large table in parts, between
+    /// these places and whose keys are `wanted`, each with a number that grows
+    /// in the order of insertion; `None` past the last place. For reading a large table in parts, between
     /// which it must not be changed.
     ///
     /// # Errors
@@ -82,9 +82,10 @@ impl Pipeline {
         &self,
         table: TableId,
         places: std::ops::Range<usize>,
+        wanted: &dyn Fn(&EntryKey) -> bool,
     ) -> Result<Option<Vec<(u64, TableEntry)>>, ControlError> {
         let (table, view) = self.view(table)?;
-        Ok(table.part(view, places))
+        Ok(table.part(view, places, wanted))
     }
 
     /// Sets the default entry; `None` goes back to the one given in P4.
@@ -137,15 +138,29 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Appends the entries that had no hit for as long as their idle timeout.
-    /// Each is reported again after as long without a hit.
-    pub fn idle_expired(&mut self, now_ns: u64, expired: &mut Vec<(TableId, TableEntry)>) {
+    /// Appends entries that had no hit for as long as their idle timeout, after
+    /// a look at `most` at the most; there may be more. Each is reported again
+    /// after as long without a hit.
+    pub fn idle_expired(
+        &mut self,
+        now_ns: u64,
+        most: usize,
+        expired: &mut Vec<(TableId, TableEntry)>,
+    ) {
+        let mut left = most;
         for at in 0..self.state.tables.len() {
-            while let Some(entry) = self.state.tables[at].next_expired(now_ns) {
-                let id = TableId(at as u32);
-                if let Ok((table, view)) = self.view(id) {
-                    expired.push((id, table.read(view, entry)));
+            while left > 0 {
+                match self.state.tables[at].next_expired(now_ns) {
+                    Next::None => break,
+                    Next::Alive => {}
+                    Next::Expired(entry) => {
+                        let id = TableId(at as u32);
+                        if let Ok((table, view)) = self.view(id) {
+                            expired.push((id, table.read(view, entry)));
+                        }
+                    }
                 }
+                left -= 1;
             }
         }
     }

@@ -25,6 +25,11 @@ impl Calls {
         }
     }
 
+    /// Takes room for so many rows.
+    pub fn reserve(&mut self, rows: usize) {
+        super::reserve(&mut self.words, rows.saturating_mul(self.stride));
+    }
+
     /// Index of the action, and the arguments.
     #[inline(always)]
     pub fn get(&self, row: u32) -> (u16, &[u64]) {

@@ -3,7 +3,9 @@
 //! before anything is changed.
 
 use super::calls::{BadCall, check_args};
-use super::{Canonical, Cold, DEFAULT, Profile, Table, Target, key};
+use super::hash::fold;
+use super::idle::Next;
+use super::{Cold, DEFAULT, Profile, Table, Target, key};
 use crate::error::ControlError;
 use crate::meter;
 use crate::op::mask_wide;
@@ -109,13 +111,13 @@ impl Table {
         let schema = context.schema;
         key::check(schema, key)?;
         check_options(schema, options)?;
-        let canonical = canonical(schema, key);
-        if self.by_key.contains_key(&canonical) {
+        let word = word(schema, key);
+        if self.place(schema, word, key).is_some() {
             return Err(ControlError::EntryExists {
                 table: schema.name.clone(),
             });
         }
-        if self.by_key.len() >= schema.size {
+        if self.len >= schema.size {
             return Err(ControlError::TableFull {
                 table: schema.name.clone(),
                 size: schema.size,
@@ -136,7 +138,8 @@ impl Table {
             idle.set(entry, now_ns, options.idle_timeout_ns);
         }
         self.index.insert(schema, key, age, entry);
-        self.by_key.insert(canonical, entry);
+        self.by_key.insert(word, entry);
+        self.len += 1;
         Ok(())
     }
 
@@ -148,9 +151,8 @@ impl Table {
         action: &EntryAction,
         options: &EntryOptions,
     ) -> Result<(), ControlError> {
-        context.writable()?;
+        let entry = self.find_writable(context, key)?;
         check_options(context.schema, options)?;
-        let entry = self.find(context.schema, key)?;
         let stored = context.acquire(action, false)?;
         let old = self.target(entry);
         self.store(entry, &stored);
@@ -169,10 +171,11 @@ impl Table {
         context: &mut Context<'_>,
         key: &EntryKey,
     ) -> Result<(), ControlError> {
-        context.writable()?;
-        let entry = self.find(context.schema, key)?;
+        let entry = self.find_writable(context, key)?;
         self.index.remove(key, entry);
-        self.by_key.remove(&canonical(context.schema, key));
+        self.by_key
+            .remove(word(context.schema, key), |found| found == entry);
+        self.len -= 1;
         context.release(self.target(entry));
         self.cold[entry as usize] = None;
         if self.is_metered {
@@ -238,19 +241,20 @@ impl Table {
         entries.map(|(_, entry)| self.read(view, entry)).collect()
     }
 
-    /// The entries in so many places from one on, each with its age; `None`
-    /// past the last place.
+    /// The entries in so many places from one on whose keys are wanted, each
+    /// with its age; `None` past the last place.
     pub fn part(
         &self,
         view: View<'_>,
         places: std::ops::Range<usize>,
+        wanted: &dyn Fn(&EntryKey) -> bool,
     ) -> Option<Vec<(u64, TableEntry)>> {
         let first = places.start;
         let end = places.end.min(self.cold.len());
         let cold = self.cold.get(first..end).filter(|cold| !cold.is_empty())?;
         let entries = cold.iter().zip(first..).filter_map(|(cold, at)| {
-            let age = cold.as_ref()?.age;
-            Some((age, self.read(view, at as u32)))
+            let cold = cold.as_ref().filter(|cold| wanted(&cold.key))?;
+            Some((cold.age, self.read(view, at as u32)))
         });
         Some(entries.collect())
     }
@@ -403,9 +407,10 @@ impl Table {
 
     // --- idle timeouts -----------------------------------------------------
 
-    /// The next entry that expired; see [`super::idle::Idle::expired`].
-    pub fn next_expired(&mut self, now_ns: u64) -> Option<u32> {
-        self.idle.as_mut()?.expired(now_ns)
+    /// Looks for an entry that expired; see [`super::idle::Idle::expired`].
+    pub fn next_expired(&mut self, now_ns: u64) -> Next {
+        let idle = self.idle.as_mut();
+        idle.map_or(Next::None, |idle| idle.expired(now_ns))
     }
 
     pub fn next_idle_deadline(&self) -> Option<u64> {
@@ -414,12 +419,26 @@ impl Table {
 
     fn find(&self, schema: &TableSchema, key: &EntryKey) -> Result<u32, ControlError> {
         key::check(schema, key)?;
-        match self.by_key.get(&canonical(schema, key)) {
-            Some(entry) => Ok(*entry),
-            None => Err(ControlError::EntryNotFound {
-                table: schema.name.clone(),
-            }),
-        }
+        let found = self.place(schema, word(schema, key), key);
+        found.ok_or_else(|| ControlError::EntryNotFound {
+            table: schema.name.clone(),
+        })
+    }
+
+    /// An entry that may be changed.
+    fn find_writable(&self, context: &Context<'_>, key: &EntryKey) -> Result<u32, ControlError> {
+        context.writable()?;
+        self.find(context.schema, key)
+    }
+
+    fn place(&self, schema: &TableSchema, word: u64, key: &EntryKey) -> Option<u32> {
+        self.by_key.find(word, |entry| {
+            let cold = self.cold[entry as usize].as_ref();
+            cold.is_some_and(|cold| {
+                cold.key.priority == key.priority
+                    && canonical(schema, &cold.key).eq(canonical(schema, key))
+            })
+        })
     }
 }
 
@@ -454,15 +473,27 @@ fn translate(view: View<'_>, call: &mut ActionCall) {
     }
 }
 
-fn canonical(schema: &TableSchema, key: &EntryKey) -> Canonical {
+/// The matches as numbers that are the same for the same entry.
+fn canonical<'k>(
+    schema: &'k TableSchema,
+    key: &'k EntryKey,
+) -> impl Iterator<Item = (u128, u128)> + use<'k> {
     let fields = schema.keys.iter().zip(&key.matches);
-    let numbers = fields.map(|(field, m)| match *m {
+    fields.map(|(field, m)| match *m {
         // The same entry, whether it is put as ternary or as optional.
         Match::Exact(value) | Match::Optional(Some(value)) => (value, mask_wide(field.width)),
         Match::Optional(None) => (0, 0),
         Match::Lpm { value, prefix_len } => (value, u128::from(prefix_len)),
         Match::Ternary { value, mask } => (value, mask),
         Match::Range { low, high } => (low, high),
-    });
-    (numbers.collect(), key.priority)
+    })
+}
+
+/// A hash of what identifies an entry.
+fn word(schema: &TableSchema, key: &EntryKey) -> u64 {
+    let priority = fold(0, key.priority as u64);
+    canonical(schema, key).fold(priority, |hash, (a, b)| {
+        let words = [a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64];
+        words.into_iter().fold(hash, fold)
+    })
 }

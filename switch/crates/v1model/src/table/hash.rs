@@ -1,118 +1,159 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Exact lookups: hash maps with a short, fixed hash function.
+//! Exact lookups: open addressing with a short, fixed hash function.
 //!
 //! Keys come from the control plane, which is trusted, so the function need
 //! not resist attacks; being fixed, it makes runs repeatable.
+//!
+//! A map that is full doubles, but not at once: packets would wait while a
+//! million entries move. Every change moves a few, and meanwhile what is not
+//! found is looked for in the old cells, too.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// Multiplies and folds each 64-bit word.
-#[derive(Clone, Default)]
-pub(crate) struct FoldHasher(u64);
-
-impl Hasher for FoldHasher {
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        // An odd multiplier near 2^64 / golden ratio; the upper half of the
-        // product depends on all bits of the word.
-        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = (product as u64) ^ ((product >> 64) as u64);
-    }
-
-    #[inline]
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
+/// Adds a word to a hash: multiplies and folds.
+#[inline(always)]
+pub(crate) fn fold(hash: u64, word: u64) -> u64 {
+    // An odd multiplier near 2^64 / golden ratio; the upper half of the
+    // product depends on all bits of the word.
+    let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64) ^ ((product >> 64) as u64)
 }
 
-pub(crate) type Build = BuildHasherDefault<FoldHasher>;
+/// A word, and 1 + its entry; 0 is an empty cell.
+type Cell = (u64, u32);
 
-/// A map from one word to an entry: open addressing, linear probing, at most
-/// half full. Half a dozen instructions per lookup.
+/// Of an old cell whose entry was removed, or has moved out of order.
+const DEAD: u32 = u32::MAX;
+/// Old cells that a change moves. Two would do for the old cells to be gone
+/// before the new ones are full.
+const MOVED: usize = 16;
+/// Old cells whose memory is given back at a time.
+const RELEASED: usize = 4096;
+
+/// From words to entries: linear probing, at most half full. Half a dozen
+/// instructions per lookup. Where words are hashes of longer keys, the caller
+/// says whether an entry is the one that it means.
 #[derive(Clone, Debug)]
 pub(crate) struct WordMap {
-    /// Keys and 1 + entries; 0 is an empty cell. The length is a power of two.
-    cells: Vec<(u64, u32)>,
+    /// The length is a power of two.
+    cells: Vec<Cell>,
     used: usize,
+    /// While it grows.
+    old: Option<Box<Old>>,
+}
+
+/// Cells that have not moved yet: those in front, none of which has its home
+/// behind itself.
+#[derive(Clone, Debug)]
+struct Old {
+    cells: Vec<Cell>,
+    /// One less than the number of cells that there were.
+    mask: usize,
+}
+
+#[inline(always)]
+fn home(word: u64, mask: usize) -> usize {
+    fold(0, word) as usize & mask
+}
+
+impl Old {
+    fn find(&self, word: u64, is_it: impl Fn(u32) -> bool) -> Option<usize> {
+        let mut at = home(word, self.mask);
+        loop {
+            match *self.cells.get(at)? {
+                (_, 0) => return None,
+                (found, entry) if found == word && entry != DEAD && is_it(entry - 1) => {
+                    return Some(at);
+                }
+                _ => at += 1,
+            }
+        }
+    }
 }
 
 impl WordMap {
-    fn new() -> Self {
+    pub fn new() -> Self {
         WordMap {
             cells: vec![(0, 0); 8],
             used: 0,
+            old: None,
         }
     }
 
+    /// The cell of the word, or the empty cell where it would be.
     #[inline(always)]
-    fn home(&self, key: u64) -> usize {
-        let mut hasher = FoldHasher::default();
-        hasher.write_u64(key);
-        hasher.finish() as usize & (self.cells.len() - 1)
-    }
-
-    /// The cell of the key, or the empty cell where it would be.
-    #[inline(always)]
-    fn cell(&self, key: u64) -> usize {
-        let mut at = self.home(key);
+    fn cell(&self, word: u64, is_it: impl Fn(u32) -> bool) -> usize {
+        let mask = self.cells.len() - 1;
+        let mut at = home(word, mask);
         loop {
             let (found, entry) = self.cells[at];
-            if entry == 0 || found == key {
+            if entry == 0 || (found == word && is_it(entry - 1)) {
                 return at;
             }
-            at = (at + 1) & (self.cells.len() - 1);
+            at = (at + 1) & mask;
         }
     }
 
-    #[inline]
-    pub fn get(&self, key: u64) -> Option<u32> {
-        self.cells[self.cell(key)].1.checked_sub(1)
+    /// The entry of a word that stands for itself.
+    #[inline(always)]
+    pub fn get(&self, word: u64) -> Option<u32> {
+        self.find(word, |_| true)
     }
 
-    fn insert(&mut self, key: u64, entry: u32) {
+    /// The entry of a word that `is_it`.
+    #[inline(always)]
+    pub fn find(&self, word: u64, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let entry = self.cells[self.cell(word, &is_it)].1;
+        if entry == 0
+            && let Some(old) = &self.old
+        {
+            return old.find(word, is_it).map(|at| old.cells[at].1 - 1);
+        }
+        entry.checked_sub(1)
+    }
+
+    /// Adds an entry that is not there yet.
+    pub fn insert(&mut self, word: u64, entry: u32) {
+        self.move_some();
         if 2 * (self.used + 1) > self.cells.len() {
-            let size = 2 * self.cells.len();
-            self.refill(size);
+            self.grow();
         }
-        let at = self.cell(key);
-        self.used += usize::from(self.cells[at].1 == 0);
-        self.cells[at] = (key, entry + 1);
+        self.put(word, entry + 1);
     }
 
-    /// Closes the gap, so that every key stays within reach of its home.
-    fn remove(&mut self, key: u64) {
-        let mask = self.cells.len() - 1;
-        let mut gap = self.cell(key);
-        if self.cells[gap].1 == 0 {
-            return;
+    fn put(&mut self, word: u64, entry: u32) {
+        // Behind all others of the word.
+        let at = self.cell(word, |_| false);
+        self.cells[at] = (word, entry);
+        self.used += 1;
+    }
+
+    /// Removes the entry of a word that `is_it`.
+    pub fn remove(&mut self, word: u64, is_it: impl Fn(u32) -> bool) {
+        self.move_some();
+        let at = self.cell(word, &is_it);
+        if self.cells[at].1 != 0 {
+            self.close_gap(at);
+        } else if let Some(old) = &mut self.old
+            && let Some(at) = old.find(word, is_it)
+        {
+            old.cells[at].1 = DEAD;
         }
+    }
+
+    /// Empties a cell, so that every word stays within reach of its home.
+    fn close_gap(&mut self, mut gap: usize) {
+        let mask = self.cells.len() - 1;
         self.used -= 1;
         let mut at = gap;
         loop {
             self.cells[gap].1 = 0;
-            // The next key that may not stay behind a gap.
+            // The next word that may not stay behind a gap.
             loop {
                 at = (at + 1) & mask;
                 let (other, entry) = self.cells[at];
                 if entry == 0 {
                     return;
                 }
-                let reach = at.wrapping_sub(self.home(other)) & mask;
+                let reach = at.wrapping_sub(home(other, mask)) & mask;
                 if reach >= (at.wrapping_sub(gap) & mask) {
                     break;
                 }
@@ -122,14 +163,38 @@ impl WordMap {
         }
     }
 
-    fn refill(&mut self, size: usize) {
-        let old = std::mem::replace(&mut self.cells, vec![(0, 0); size]);
-        self.used = 0;
-        for (key, entry) in old.into_iter().filter(|(_, entry)| *entry != 0) {
-            let at = self.cell(key);
-            self.cells[at] = (key, entry);
-            self.used += 1;
+    fn grow(&mut self) {
+        // Nothing is left: what moves is done long before this is full.
+        while self.old.is_some() {
+            self.move_some();
         }
+        let size = 2 * self.cells.len();
+        let mut cells = std::mem::replace(&mut self.cells, vec![(0, 0); size]);
+        self.used = 0;
+        // What the end had no room for is in front; there it would not be found.
+        for cell in cells.iter_mut().take_while(|(_, entry)| *entry != 0) {
+            self.put(cell.0, cell.1);
+            cell.1 = DEAD;
+        }
+        let mask = cells.len() - 1;
+        self.old = Some(Box::new(Old { cells, mask }));
+    }
+
+    fn move_some(&mut self) {
+        let Some(mut old) = self.old.take() else {
+            return;
+        };
+        for _ in 0..MOVED {
+            match old.cells.pop() {
+                None => return,
+                Some((_, 0 | DEAD)) => {}
+                Some((word, entry)) => self.put(word, entry),
+            }
+        }
+        if old.cells.len() % RELEASED < MOVED {
+            old.cells.shrink_to_fit();
+        }
+        self.old = Some(old);
     }
 }
 
@@ -137,7 +202,35 @@ impl WordMap {
 #[derive(Clone, Debug)]
 pub(crate) enum ExactMap {
     One(WordMap),
-    Many(HashMap<Box<[u64]>, u32, Build>),
+    Many(ManyMap),
+}
+
+/// From a key of several words to an entry: the words' hash is looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct ManyMap {
+    map: WordMap,
+    /// Words of a key.
+    words: usize,
+    /// The keys, by entry.
+    keys: Vec<u64>,
+}
+
+impl ManyMap {
+    #[inline]
+    fn get(&self, key: &[u64]) -> Option<u32> {
+        self.map.find(hash(key), |entry| self.has(entry, key))
+    }
+
+    #[inline(always)]
+    fn has(&self, entry: u32, key: &[u64]) -> bool {
+        let first = entry as usize * self.words;
+        self.keys[first..first + self.words] == *key
+    }
+}
+
+#[inline(always)]
+fn hash(key: &[u64]) -> u64 {
+    key.iter().fold(0, |hash, word| fold(hash, *word))
 }
 
 impl ExactMap {
@@ -146,7 +239,18 @@ impl ExactMap {
         if words == 1 {
             ExactMap::One(WordMap::new())
         } else {
-            ExactMap::Many(HashMap::default())
+            ExactMap::Many(ManyMap {
+                map: WordMap::new(),
+                words,
+                keys: Vec::new(),
+            })
+        }
+    }
+
+    /// Sees to it that so many entries need no more room for their keys.
+    pub fn reserve(&mut self, entries: usize) {
+        if let ExactMap::Many(map) = self {
+            super::reserve(&mut map.keys, entries.saturating_mul(map.words));
         }
     }
 
@@ -154,24 +258,34 @@ impl ExactMap {
     pub fn get(&self, key: &[u64]) -> Option<u32> {
         match self {
             ExactMap::One(map) => map.get(key[0]),
-            ExactMap::Many(map) => map.get(key).copied(),
+            ExactMap::Many(map) => map.get(key),
         }
     }
 
+    /// Adds an entry, whose key is not there yet.
     pub fn insert(&mut self, key: &[u64], entry: u32) {
         match self {
             ExactMap::One(map) => map.insert(key[0], entry),
             ExactMap::Many(map) => {
-                map.insert(key.into(), entry);
+                let end = (entry as usize + 1) * map.words;
+                if map.keys.len() < end {
+                    map.keys.resize(end, 0);
+                }
+                map.keys[end - map.words..end].copy_from_slice(key);
+                map.map.insert(hash(key), entry);
             }
         }
     }
 
     pub fn remove(&mut self, key: &[u64]) {
         match self {
-            ExactMap::One(map) => map.remove(key[0]),
+            ExactMap::One(map) => map.remove(key[0], |_| true),
             ExactMap::Many(map) => {
-                map.remove(key);
+                let (words, keys) = (map.words, &map.keys);
+                map.map.remove(hash(key), |entry| {
+                    let first = entry as usize * words;
+                    keys[first..first + words] == *key
+                });
             }
         }
     }
@@ -181,27 +295,74 @@ impl ExactMap {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::HashMap;
 
     proptest! {
         #[test]
-        fn a_word_map_is_a_map(steps in prop::collection::vec((any::<bool>(), 0u64..64, any::<u16>()), 0..300)) {
+        fn a_word_map_is_a_map(steps in prop::collection::vec((0u8..4, 0u64..400), 0..900)) {
             let mut map = WordMap::new();
             let mut model = HashMap::new();
-            for (insert, key, entry) in steps {
-                // Keys that differ in upper bits only, too.
-                let key = if key % 2 == 0 { key << 40 } else { key };
-                if insert {
-                    map.insert(key, u32::from(entry));
-                    model.insert(key, u32::from(entry));
-                } else {
-                    map.remove(key);
+            for (step, key) in steps {
+                // Keys that differ in upper bits only, too; some share their word.
+                let word = if key % 2 == 0 { (key / 4) << 40 } else { key };
+                let entry = key as u32;
+                let is_it = |found: u32| found == entry;
+                if step == 0 {
+                    map.remove(word, is_it);
                     model.remove(&key);
+                } else if model.insert(key, ()).is_none() {
+                    map.insert(word, entry);
                 }
-                prop_assert_eq!(map.used, model.len());
+                prop_assert_eq!(map.find(word, is_it).is_some(), model.contains_key(&key));
             }
-            for key in (0..64).flat_map(|k| [k, k << 40]) {
-                prop_assert_eq!(map.get(key), model.get(&key).copied());
+            for key in 0..400u64 {
+                let word = if key % 2 == 0 { (key / 4) << 40 } else { key };
+                let found = map.find(word, |found| u64::from(found) == key);
+                prop_assert_eq!(found.is_some(), model.contains_key(&key));
             }
+        }
+
+        #[test]
+        fn a_map_of_long_keys_is_a_map(steps in prop::collection::vec((0u8..3, 0u64..200), 0..500)) {
+            let mut map = ExactMap::new(2);
+            let mut model = HashMap::new();
+            for (step, key) in steps {
+                let words = [key % 7, key / 7];
+                if step == 0 {
+                    map.remove(&words);
+                    model.remove(&key);
+                } else if model.insert(key, ()).is_none() {
+                    map.insert(&words, key as u32);
+                }
+            }
+            for key in 0..200 {
+                let found = map.get(&[key % 7, key / 7]);
+                prop_assert_eq!(found, model.get(&key).map(|()| key as u32));
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_moves_a_few_cells_only() {
+        let mut map = WordMap::new();
+        let mut grew = 0;
+        for n in 0..100_000u32 {
+            let before = map.used;
+            let was = map.cells.len();
+            map.insert(u64::from(n) << 7, n);
+            if map.cells.len() == was {
+                assert!(map.used <= before + MOVED + 1);
+            } else {
+                // Half full: what stood in front of the first empty cell.
+                assert!(map.used < 200, "{} moved at once", map.used);
+                grew += 1;
+            }
+            assert_eq!(map.get(u64::from(n) << 7), Some(n));
+        }
+        assert_eq!(grew, 15);
+        assert!(map.old.is_none(), "the old cells are gone long before");
+        for n in 0..100_000u32 {
+            assert_eq!(map.get(u64::from(n) << 7), Some(n));
         }
     }
 }

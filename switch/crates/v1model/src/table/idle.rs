@@ -3,9 +3,7 @@
 //!
 //! A hit only notes its time. Each entry with a timeout has one deadline in a
 //! heap, which is moved on when it comes up and the entry was hit meanwhile.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! The heap knows where each entry's is, so every change is a few steps.
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
@@ -15,8 +13,8 @@ struct Cell {
     last_hit: u64,
     /// When it was last reported.
     reported: u64,
-    /// Tells the deadline of the entry as it is from those of earlier ones.
-    serial: u32,
+    /// 1 + its place in the heap; 0 is none.
+    place: u32,
 }
 
 impl Cell {
@@ -31,11 +29,29 @@ impl Cell {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Idle {
     cells: Vec<Cell>,
-    /// Deadline, entry, serial; those with an old serial do not count.
-    deadlines: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// Deadline and entry, as a heap whose first is the earliest. A deadline is
+    /// never later than the entry's.
+    deadlines: Vec<(u64, u32)>,
+}
+
+/// What [`Idle::expired`] comes upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// This entry had no hit for its timeout.
+    Expired(u32),
+    /// One was hit in time.
+    Alive,
+    /// No more now.
+    None,
 }
 
 impl Idle {
+    /// Takes room for so many entries.
+    pub fn reserve(&mut self, entries: usize) {
+        super::reserve(&mut self.cells, entries);
+        super::reserve(&mut self.deadlines, entries);
+    }
+
     #[inline]
     pub fn hit(&mut self, entry: u32, now_ns: u64) {
         self.cells[entry as usize].last_hit = now_ns;
@@ -47,25 +63,30 @@ impl Idle {
         if self.cells.len() <= at {
             self.cells.resize(at + 1, Cell::default());
         }
-        let serial = self.cells[at].serial.wrapping_add(1);
+        let place = self.cells[at].place;
         self.cells[at] = Cell {
             timeout,
             last_hit: now_ns,
             reported: 0,
-            serial,
+            place,
         };
-        if timeout > 0 {
-            let deadline = self.cells[at].deadline();
-            self.deadlines.push(Reverse((deadline, entry, serial)));
-            self.forget_old();
+        if timeout == 0 {
+            self.forget(entry);
+            return;
+        }
+        let deadline = (self.cells[at].deadline(), entry);
+        if place == 0 {
+            self.deadlines.push(deadline);
+            self.rise(self.deadlines.len() - 1);
+        } else {
+            self.put(place as usize - 1, deadline);
         }
     }
 
     /// An entry was deleted.
     pub fn clear(&mut self, entry: u32) {
-        let cell = &mut self.cells[entry as usize];
-        cell.timeout = 0;
-        cell.serial = cell.serial.wrapping_add(1);
+        self.cells[entry as usize].timeout = 0;
+        self.forget(entry);
     }
 
     pub fn last_hit(&self, entry: u32) -> u64 {
@@ -76,42 +97,83 @@ impl Idle {
 
     /// At or before the time at which an entry may expire.
     pub fn next(&self) -> Option<u64> {
-        self.deadlines.peek().map(|Reverse((at, ..))| *at)
+        self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// The next entry that had no hit for its timeout; reported again after
-    /// as long.
-    pub fn expired(&mut self, now_ns: u64) -> Option<u32> {
-        while let Some(mut first) = self.deadlines.peek_mut() {
-            let Reverse((at, entry, serial)) = *first;
-            if at > now_ns {
-                return None;
-            }
-            let cell = &mut self.cells[entry as usize];
-            if cell.serial != serial {
-                std::collections::binary_heap::PeekMut::pop(first);
-                continue;
-            }
-            let deadline = cell.deadline();
-            let is_due = deadline <= now_ns;
-            if is_due {
-                cell.reported = now_ns;
-            }
-            *first = Reverse((cell.deadline(), entry, serial));
-            if is_due {
-                return Some(entry);
-            }
+    /// Looks at the entry whose deadline comes first. One that expires is
+    /// reported again after as long.
+    pub fn expired(&mut self, now_ns: u64) -> Next {
+        let Some((_, entry)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now_ns)
+        else {
+            return Next::None;
+        };
+        let cell = &mut self.cells[entry as usize];
+        let is_due = cell.deadline() <= now_ns;
+        if is_due {
+            cell.reported = now_ns;
         }
-        None
+        let deadline = cell.deadline();
+        self.put(0, (deadline, entry));
+        if is_due {
+            Next::Expired(entry)
+        } else {
+            Next::Alive
+        }
     }
 
-    /// Bounds the heap where entries are written over and over.
-    fn forget_old(&mut self) {
-        if self.deadlines.len() > 2 * self.cells.len() + 64 {
-            let cells = &self.cells;
-            self.deadlines
-                .retain(|Reverse((_, entry, serial))| cells[*entry as usize].serial == *serial);
+    /// Takes an entry's deadline out of the heap, if it has one.
+    fn forget(&mut self, entry: u32) {
+        let place = std::mem::take(&mut self.cells[entry as usize].place);
+        let Some(at) = place.checked_sub(1) else {
+            return;
+        };
+        if let Some(last) = self.deadlines.pop()
+            && (at as usize) < self.deadlines.len()
+        {
+            self.put(at as usize, last);
         }
+    }
+
+    /// Replaces the deadline at a place.
+    fn put(&mut self, at: usize, deadline: (u64, u32)) {
+        self.deadlines[at] = deadline;
+        let at = self.rise(at);
+        self.sink(at);
+    }
+
+    /// Moves a deadline to the front as far as it is earlier.
+    fn rise(&mut self, mut at: usize) -> usize {
+        let own = self.deadlines[at];
+        while at > 0 && own < self.deadlines[(at - 1) / 2] {
+            let parent = (at - 1) / 2;
+            self.move_to(at, self.deadlines[parent]);
+            at = parent;
+        }
+        self.move_to(at, own);
+        at
+    }
+
+    /// Moves a deadline to the back as far as it is later.
+    fn sink(&mut self, mut at: usize) {
+        let own = self.deadlines[at];
+        loop {
+            let mut child = 2 * at + 1;
+            if child + 1 < self.deadlines.len() && self.deadlines[child + 1] < self.deadlines[child]
+            {
+                child += 1;
+            }
+            match self.deadlines.get(child) {
+                Some(&earlier) if earlier < own => self.move_to(at, earlier),
+                _ => break,
+            }
+            at = child;
+        }
+        self.move_to(at, own);
+    }
+
+    fn move_to(&mut self, at: usize, deadline: (u64, u32)) {
+        self.deadlines[at] = deadline;
+        self.cells[deadline.1 as usize].place = at as u32 + 1;
     }
 }
 
@@ -121,7 +183,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn due(idle: &mut Idle, now: u64) -> Vec<u32> {
-        let mut found: Vec<u32> = std::iter::from_fn(|| idle.expired(now)).collect();
+        let mut found = Vec::new();
+        loop {
+            match idle.expired(now) {
+                Next::Expired(entry) => found.push(entry),
+                Next::Alive => {}
+                Next::None => break,
+            }
+        }
         found.sort_unstable();
         found
     }

@@ -43,6 +43,16 @@ impl Index {
         }
     }
 
+    /// Takes room for so many entries.
+    pub fn reserve(&mut self, entries: usize) {
+        match &mut self.search {
+            Search::None => {}
+            Search::Exact(map) => map.reserve(entries),
+            Search::Lpm(lpm) => lpm.reserve(entries),
+            Search::Priority(rules) => rules.reserve(entries),
+        }
+    }
+
     /// The entry that a packet matches.
     #[inline]
     pub fn find(&mut self, phv: &[u64]) -> Option<u32> {

@@ -49,6 +49,19 @@ impl Lpm {
         }
     }
 
+    /// Takes room for so many entries.
+    pub fn reserve(&mut self, entries: usize) {
+        let Some(map) = &mut self.others else {
+            return;
+        };
+        map.reserve(entries);
+        super::reserve(&mut self.free, entries);
+        match &mut self.tries {
+            Tries::Narrow(tries) => super::reserve(tries, entries),
+            Tries::Wide(tries) => super::reserve(tries, entries),
+        }
+    }
+
     /// The entry that a packet matches.
     #[inline]
     pub fn find(&mut self, words: &[Word], phv: &[u64]) -> Option<u32> {

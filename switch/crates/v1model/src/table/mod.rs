@@ -17,16 +17,17 @@ mod trie;
 
 pub(crate) use apply::{Frame, lookup_with};
 pub(crate) use control::{Context, View};
+pub(crate) use idle::Next;
 pub(crate) use profile::{Profile, Target};
 
 use crate::meter;
 use crate::op::Slot;
 use crate::schema::{ActionCall, ActionSchema, CounterData, EntryKey, EntryOptions, TableSchema};
 use calls::Calls;
+use hash::WordMap;
 use idle::Idle;
 use index::Index;
 use key::words_of_key;
-use std::collections::HashMap;
 
 /// Where a key field's value is in the packet-header vector.
 #[derive(Clone, Debug)]
@@ -57,9 +58,6 @@ struct Cold {
     options: Option<Box<EntryOptions>>,
 }
 
-/// Identifies an entry: the matches as numbers, and the priority.
-type Canonical = (Vec<(u128, u128)>, i32);
-
 /// The place of the default entry among the entries.
 const DEFAULT: u32 = 0;
 
@@ -76,7 +74,10 @@ pub(crate) struct Table {
     idle: Option<Box<Idle>>,
     cold: Vec<Option<Cold>>,
     free: Vec<u32>,
-    by_key: HashMap<Canonical, u32, hash::Build>,
+    /// By a hash of the key.
+    by_key: WordMap,
+    /// Entries without the default entry.
+    len: usize,
     initial_default: Option<ActionCall>,
     default_is_initial: bool,
     next_age: u64,
@@ -103,7 +104,8 @@ impl Table {
             idle: schema.idle_timeout.then(Box::default),
             cold: Vec::new(),
             free: Vec::new(),
-            by_key: HashMap::default(),
+            by_key: WordMap::new(),
+            len: 0,
             initial_default: default.cloned(),
             default_is_initial: true,
             next_age: 0,
@@ -114,6 +116,29 @@ impl Table {
         table.reserve(DEFAULT, None);
         table.set_initial_default(schema);
         table
+    }
+
+    /// Takes room for all entries that the table may have, so that packets do
+    /// not wait while lists grow. Memory that nothing was written to costs none.
+    pub fn make_room(&mut self, schema: &TableSchema) {
+        // The default entry has a place, too.
+        let places = schema.size.saturating_add(1);
+        self.index.reserve(places);
+        self.calls.reserve(places);
+        reserve(&mut self.cold, places);
+        reserve(&mut self.free, places);
+        if self.is_indirect {
+            reserve(&mut self.targets, places);
+        }
+        if self.is_counted {
+            reserve(&mut self.counters, places);
+        }
+        if self.is_metered {
+            reserve(&mut self.meters, places);
+        }
+        if let Some(idle) = &mut self.idle {
+            idle.reserve(places);
+        }
     }
 
     /// Looks a packet up and counts it (`bytes` long); for tables that need
@@ -146,4 +171,14 @@ impl Table {
             counter.bytes += bytes;
         }
     }
+}
+
+/// The most room that a list takes at once, in bytes; beyond it grows.
+const ROOM: usize = 128 << 20;
+
+/// Takes room for so many elements, if it is there.
+fn reserve<T>(list: &mut Vec<T>, len: usize) {
+    let len = len.min(ROOM / size_of::<T>().max(1));
+    // Where it is not, the list grows as it is filled.
+    let _ = list.try_reserve_exact(len.saturating_sub(list.len()));
 }

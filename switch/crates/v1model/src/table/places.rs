@@ -20,6 +20,11 @@ impl<T> Places<T> {
         }
     }
 
+    /// Takes room for so many values.
+    pub fn reserve(&mut self, len: usize) {
+        super::reserve(&mut self.list, len);
+    }
+
     /// Puts a value into the first free place.
     pub fn put(&mut self, value: T) -> u32 {
         match self.free.pop() {

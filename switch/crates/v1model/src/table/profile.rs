@@ -96,6 +96,15 @@ impl Profile {
         }
     }
 
+    /// Takes room for all members that the profile may have, and as many
+    /// groups, so that packets do not wait while lists grow.
+    pub fn make_room(&mut self, schema: &ActionProfileSchema) {
+        self.calls.reserve(schema.size);
+        self.members.reserve(schema.size);
+        self.groups.reserve(schema.size);
+        super::reserve(&mut self.shares, schema.size);
+    }
+
     // --- packets -----------------------------------------------------------
 
     /// The action to run (an index into the profile's actions) with its
@@ -161,23 +170,22 @@ impl Profile {
     ) -> Result<(), ControlError> {
         let at = self.member(schema, id)?;
         let users = self.members[at].as_ref().map_or(0, |m| m.users);
-        if users > 0 {
-            return Err(ControlError::InUse {
-                what: format!("member {id} of {}", schema.name),
-                by: format!("{users} groups or table entries"),
-            });
-        }
+        unused(schema, "member", id, users, "groups or table entries")?;
         self.members.take(at);
         self.member_ids.remove(&id);
         Ok(())
     }
 
-    pub fn members(&self, schema: &ActionProfileSchema) -> Vec<Member> {
-        let members = self.member_ids.iter().map(|(id, at)| Member {
+    /// The members from an id on, by ascending id.
+    pub fn members<'p>(
+        &'p self,
+        schema: &'p ActionProfileSchema,
+        from: u32,
+    ) -> impl Iterator<Item = Member> + use<'p> {
+        self.member_ids.range(from..).map(|(id, at)| Member {
             id: *id,
             call: self.calls.read(&schema.actions, *at),
-        });
-        members.collect()
+        })
     }
 
     fn member(&self, schema: &ActionProfileSchema, id: u32) -> Result<u32, ControlError> {
@@ -256,12 +264,7 @@ impl Profile {
     ) -> Result<(), ControlError> {
         let at = self.group(schema, id)?;
         let users = self.groups[at].as_ref().map_or(0, |g| g.users);
-        if users > 0 {
-            return Err(ControlError::InUse {
-                what: format!("group {id} of {}", schema.name),
-                by: format!("{users} table entries"),
-            });
-        }
+        unused(schema, "group", id, users, "table entries")?;
         self.group_ids.remove(&id);
         if let Some(cell) = self.groups.take(at) {
             self.count_members(&cell.members, false);
@@ -270,16 +273,16 @@ impl Profile {
         Ok(())
     }
 
-    pub fn groups(&self) -> Vec<Group> {
-        let groups = self.group_ids.iter().filter_map(|(id, at)| {
+    /// The groups from an id on, by ascending id.
+    pub fn groups(&self, from: u32) -> impl Iterator<Item = Group> + use<'_> {
+        self.group_ids.range(from..).filter_map(|(id, at)| {
             let cell = self.groups[*at].as_ref()?;
             Some(Group {
                 id: *id,
                 max_size: cell.max_size,
                 members: cell.members.clone(),
             })
-        });
-        groups.collect()
+        })
     }
 
     fn group(&self, schema: &ActionProfileSchema, id: u32) -> Result<u32, ControlError> {
@@ -299,17 +302,18 @@ impl Profile {
         if !schema.selector {
             return invalid("the profile has no selector, so it has no groups".to_owned());
         }
-        let mut seen = BTreeSet::new();
         let mut total = 0u64;
         for member in &group.members {
             self.member(schema, member.member)?;
             if member.weight == 0 {
                 return invalid(format!("the weight of member {} is 0", member.member));
             }
-            if !seen.insert(member.member) {
-                return invalid(format!("member {} is listed twice", member.member));
-            }
             total += u64::from(member.weight);
+        }
+        let mut ids: Vec<u32> = group.members.iter().map(|m| m.member).collect();
+        ids.sort_unstable();
+        if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return invalid(format!("member {} is listed twice", twice[0]));
         }
         check_total(schema, &format!("group {}", group.id), total, max_size)
     }
@@ -374,6 +378,23 @@ impl Profile {
             }
         }
     }
+}
+
+/// Refuses what is in use.
+fn unused(
+    schema: &ActionProfileSchema,
+    kind: &str,
+    id: u32,
+    users: u32,
+    by: &str,
+) -> Result<(), ControlError> {
+    if users == 0 {
+        return Ok(());
+    }
+    Err(ControlError::InUse {
+        what: format!("{kind} {id} of {}", schema.name),
+        by: format!("{users} {by}"),
+    })
 }
 
 /// Refuses a group that is too large. Sums of weights stay below 2^32, so that

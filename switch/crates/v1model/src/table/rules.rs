@@ -90,7 +90,8 @@ impl Rule {
 struct Block {
     /// Places that have a rule.
     live: Set,
-    /// Sixteen sets for each column.
+    /// Sixteen sets for each column up to the last that a rule of the block
+    /// looks at: a new column is no work for other blocks.
     sets: Vec<Set>,
 }
 
@@ -106,7 +107,7 @@ struct Column {
 pub(crate) struct Rules {
     columns: Vec<Column>,
     blocks: Vec<Block>,
-    /// By place; a place that is free keeps what it had.
+    /// By place.
     rules: Vec<Rule>,
     free: Vec<u32>,
     /// Place of each entry.
@@ -127,6 +128,8 @@ impl Rules {
                 self.used.push(word);
             }
         }
+        // The columns that this rule's block needs.
+        let mut columns = 0;
         for condition in &demands.conditions {
             for shift in (0..64).step_by(4) {
                 let column = Column {
@@ -134,8 +137,13 @@ impl Rules {
                     shift: shift as u8,
                 };
                 let decides = (0..16).any(|value| !condition.allows(shift, value));
-                if decides && !self.columns.contains(&column) {
-                    self.add_column(column);
+                if decides {
+                    let known = self.columns.iter().position(|c| *c == column);
+                    let at = known.unwrap_or(self.columns.len());
+                    if at == self.columns.len() {
+                        self.columns.push(column);
+                    }
+                    columns = columns.max(at + 1);
                 }
             }
         }
@@ -144,10 +152,14 @@ impl Rules {
         if block == self.blocks.len() {
             self.blocks.push(Block {
                 live: [0; WORDS],
-                sets: vec![[0; WORDS]; 16 * self.columns.len()],
+                sets: Vec::new(),
             });
         }
         let block = &mut self.blocks[block];
+        if block.sets.len() < 16 * columns {
+            // Those that the block had so far do not look at them.
+            block.sets.resize(16 * columns, [u64::MAX; WORDS]);
+        }
         for (column, sets) in self.columns.iter().zip(block.sets.chunks_exact_mut(16)) {
             for (value, set) in sets.iter_mut().enumerate() {
                 let mut own = demands.conditions.iter().filter(|c| c.word == column.word);
@@ -176,21 +188,28 @@ impl Rules {
         self.places[entry as usize] = place as u32;
     }
 
-    fn add_column(&mut self, column: Column) {
-        self.columns.push(column);
-        for block in &mut self.blocks {
-            // No rule so far looks at it.
-            block.sets.extend([[u64::MAX; WORDS]; 16]);
-        }
+    /// Takes room for so many rules.
+    pub fn reserve(&mut self, rules: usize) {
+        super::reserve(&mut self.rules, rules);
+        super::reserve(&mut self.places, rules);
+        super::reserve(&mut self.free, rules);
+        super::reserve(&mut self.blocks, rules.div_ceil(BLOCK));
     }
 
     /// Removes an entry that was inserted.
     pub fn remove(&mut self, entry: u32) {
         let place = self.places[entry as usize] as usize;
         self.blocks[place / BLOCK].live[place % BLOCK / 64] &= !(1 << (place % 64));
+        let rule = &mut self.rules[place];
+        (rule.ranges, rule.wide_ranges) = Default::default();
         self.free.push(place as u32);
         if self.free.len() == self.rules.len() {
-            *self = Rules::default();
+            // Columns that nobody looks at any more are forgotten.
+            self.columns.clear();
+            self.used.clear();
+            self.blocks.clear();
+            self.rules.clear();
+            self.free.clear();
         }
     }
 
