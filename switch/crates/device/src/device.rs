@@ -110,6 +110,16 @@ const POOL: usize = 4096;
 
 type PipelineHook = Box<dyn FnMut(&mut Pipeline) + Send>;
 
+/// What a new pipeline has replaced. To drop it takes long when it is large:
+/// not between packets.
+#[derive(Debug)]
+pub struct Replaced {
+    /// The pipeline, with its state.
+    pub pipeline: Option<Pipeline>,
+    _digests: Digests,
+    _packets: Vec<Packet>,
+}
+
 /// One switch.
 pub struct Device {
     pub(crate) config: DeviceConfig,
@@ -270,13 +280,20 @@ impl Device {
         self.pipeline_hook = Some(Box::new(hook));
     }
 
-    /// Runs a program from now on, with fresh state. What the old one queued is
-    /// flushed: nobody could account for it.
+    /// Runs a program from now on, with fresh state.
     pub fn load(&mut self, now: u64, program: Arc<Program>) {
-        let mut pipeline = Pipeline::new(program, self.config.seed);
+        let pipeline = Pipeline::new(program, self.config.seed);
+        drop(self.install(now, pipeline));
+    }
+
+    /// Runs a pipeline from now on. What the old one queued is flushed: nobody
+    /// could account for it. A pipeline that was made on another thread, with
+    /// the seed of [`Self::config`], and whose predecessor is dropped on
+    /// another thread, hardly holds up packets.
+    pub fn install(&mut self, now: u64, mut pipeline: Pipeline) -> Replaced {
         pipeline.set_drop_port(self.config.drop_port);
-        for link in self.links().filter(|link| !link.up) {
-            pipeline.set_port_up(link.port, false);
+        for link in self.links() {
+            pipeline.set_port_up(link.port, link.up);
         }
         if let Some(hook) = &mut self.pipeline_hook {
             hook(&mut pipeline);
@@ -284,13 +301,19 @@ impl Device {
         if self.taps.count() > 0 {
             pipeline.set_trace(Some(Box::new(self.taps.clone())));
         }
-        self.flush(now);
-        self.digests = Digests::new(pipeline.program().digests().len());
+        let packets = self.flush(now);
+        let digests = Digests::new(pipeline.program().digests().len());
         self.idle_check = 0;
-        self.pipeline = Some(pipeline);
+        Replaced {
+            pipeline: self.pipeline.replace(pipeline),
+            _digests: std::mem::replace(&mut self.digests, digests),
+            _packets: packets,
+        }
     }
 
-    fn flush(&mut self, now: u64) {
+    /// Counts and takes all packets; those that are not kept for reuse.
+    fn flush(&mut self, now: u64) -> Vec<Packet> {
+        let mut surplus = Vec::new();
         let flushed = &mut self.counters.flushed;
         for port in &self.ports {
             if let Some((_, _, queued)) = self.tm.port_state(port.number) {
@@ -304,12 +327,19 @@ impl Device {
             }
         }
         let packets = &mut self.packets;
-        self.tm
-            .flush(now, &mut |queued| recycle(packets, queued.packet));
+        let mut keep = |packet| {
+            if packets.len() < POOL {
+                packets.push(packet);
+            } else {
+                surplus.push(packet);
+            }
+        };
+        self.tm.flush(now, &mut |queued| keep(queued.packet));
         while let Some(packet) = self.again.pop_front() {
             self.counters.flushed.count(packet.received().len());
-            recycle(&mut self.packets, packet);
+            keep(packet);
         }
+        surplus
     }
 
     // --- traffic manager ---------------------------------------------------

@@ -36,6 +36,8 @@ pub struct DigestList {
 const MOST_SAMPLES: usize = 1024;
 /// Digests of one kind that are remembered until they are acknowledged.
 const MOST_REMEMBERED: usize = 16_384;
+/// Digests that are forgotten in one step of the device, or a list at least.
+const MOST_FORGOTTEN: usize = 256;
 /// Lists that may wait for the next step of the device.
 const MOST_READY: usize = 64;
 
@@ -109,6 +111,14 @@ impl Learner {
     }
 }
 
+/// What a digest remembered before it was switched off or changed. To drop it
+/// takes long when it is large: not between packets.
+#[derive(Debug, Default)]
+pub struct Forgotten {
+    _learner: Learner,
+    _lists: VecDeque<DigestList>,
+}
+
 /// All digests of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Digests {
@@ -134,30 +144,29 @@ impl Digests {
     }
 
     /// See [`Device::configure_digest`].
-    pub fn configure(&mut self, digest: DigestId, config: Option<DigestConfig>) {
+    pub fn configure(&mut self, digest: DigestId, config: Option<DigestConfig>) -> Forgotten {
+        let mut forgotten = Forgotten::default();
         let Some(place) = self.learners.get_mut(digest.0 as usize) else {
-            return;
+            return forgotten;
         };
-        match (config, place.as_mut()) {
-            (Some(config), Some(learner)) => {
-                learner.config = config;
-                if config.ack_timeout_ns == 0 {
-                    learner.sent.clear();
-                    learner.known.clear();
-                }
+        if let Some(config) = config {
+            let learner = place.get_or_insert_default();
+            learner.config = config;
+            if config.ack_timeout_ns == 0 {
+                forgotten._learner.sent = std::mem::take(&mut learner.sent);
+                forgotten._learner.known = std::mem::take(&mut learner.known);
+            } else {
+                // All that it may ever hold: packets do not wait while it grows.
+                let room = MOST_REMEMBERED + MOST_SAMPLES;
+                learner.known.reserve(room.saturating_sub(learner.known.len()));
             }
-            (Some(config), None) => {
-                *place = Some(Learner {
-                    config,
-                    ..Learner::default()
-                });
-            }
-            (None, _) => {
-                *place = None;
-                self.ready.retain(|list| list.digest != digest);
-            }
+        } else {
+            forgotten._learner = place.take().unwrap_or_default();
+            let ready = std::mem::take(&mut self.ready).into_iter();
+            (forgotten._lists, self.ready) = ready.partition(|list| list.digest == digest);
         }
         self.schedule();
+        forgotten
     }
 
     /// See [`Device::digest_config`].
@@ -230,8 +239,12 @@ impl Digests {
         for (id, learner) in self.learners.iter_mut().enumerate() {
             let Some(learner) = learner else { continue };
             let timeout = learner.config.ack_timeout_ns;
-            let late = |sent: &Sent| sent.at.saturating_add(timeout) <= now;
-            while learner.sent.front().is_some_and(late) {
+            let mut left = MOST_FORGOTTEN;
+            while left > 0
+                && let Some(sent) = learner.sent.front()
+                && sent.at.saturating_add(timeout) <= now
+            {
+                left = left.saturating_sub(sent.samples.len());
                 learner.forget();
             }
             let due = learner.began.saturating_add(learner.config.max_timeout_ns);
@@ -264,9 +277,14 @@ impl Digests {
 impl Device {
     /// Switches a digest on, or changes it; `None` switches it off. All are off
     /// when a program is loaded.
-    pub fn configure_digest(&mut self, now: u64, digest: DigestId, config: Option<DigestConfig>) {
+    pub fn configure_digest(
+        &mut self,
+        now: u64,
+        digest: DigestId,
+        config: Option<DigestConfig>,
+    ) -> Forgotten {
         let _ = now;
-        self.digests.configure(digest, config);
+        self.digests.configure(digest, config)
     }
 
     /// How a digest is sent; `None` when it is off.

@@ -10,8 +10,10 @@ use traffic_manager::Commit;
 use v1model::trace::{DropReason, TraceEvent};
 use v1model::{EgressFate, EgressMetadata, InstanceType};
 
-/// Time until another look for idle entries where one changed nothing, nanoseconds.
-const IDLE_PAUSE: u64 = 1_000_000;
+/// Entries that one look for idle ones looks at, and the time until the next
+/// look where there are more, nanoseconds.
+const MOST_IDLE: usize = 64;
+const IDLE_PAUSE: u64 = 500_000;
 
 /// Packets that leave queues before it is the turn of one that goes through
 /// ingress again.
@@ -115,9 +117,9 @@ impl Device {
             && let Some(pipeline) = &mut self.pipeline
         {
             let mut expired = Vec::new();
-            pipeline.idle_expired(now, &mut expired);
+            pipeline.idle_expired(now, MOST_IDLE, &mut expired);
             let next = pipeline.next_idle_deadline().unwrap_or(u64::MAX);
-            // Never again at this time, whatever the tables say.
+            // There may be more; packets first.
             self.idle_check = if next <= now { now + IDLE_PAUSE } else { next };
             if !expired.is_empty() {
                 let entries = expired.len() as u64;

@@ -18,8 +18,8 @@ mod taps;
 mod trace;
 
 pub use counters::DeviceCounters;
-pub use device::{Device, DeviceConfig, Link, TrafficManagerState};
-pub use digest::{DigestConfig, DigestList};
+pub use device::{Device, DeviceConfig, Link, Replaced, TrafficManagerState};
+pub use digest::{DigestConfig, DigestList, Forgotten};
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use output::Output;
 pub use paths::{AGAIN, MOST_PASSES};

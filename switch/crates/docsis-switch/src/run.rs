@@ -25,6 +25,8 @@ const CLOSE: u64 = 2_000;
 const CLOSE_FOR: u64 = 10_000;
 /// Nanoseconds between two looks at full sockets when the switch ends.
 const LOOK_AGAIN: u64 = 5_000_000;
+/// Requests are run for so long, in ns, before frames are received again.
+const REQUESTS_FOR: u64 = 300_000;
 
 /// Everything that the device's thread owns.
 pub struct Shell {
@@ -121,6 +123,22 @@ impl Shell {
         }
     }
 
+    /// Runs requests, but not for long: frames are to be received. Whether there
+    /// may be more.
+    fn answer(&mut self) -> bool {
+        let end = self.clock.now() + REQUESTS_FOR;
+        loop {
+            let now = self.clock.now();
+            if now >= end {
+                return true;
+            }
+            if !self.requests.run_one(&mut self.device, now) {
+                return false;
+            }
+            self.drain();
+        }
+    }
+
     /// Whether it has been told to end and may.
     fn is_over(&self) -> bool {
         self.stop_at
@@ -154,6 +172,8 @@ impl Shell {
         let fds: Vec<_> = self.ports.fds().chain([self.waker.as_raw_fd()]).collect();
         let mut poll = PollSet::new(fds);
         let (mut slack, mut lateness) = (Slack::default(), Lateness::default());
+        // Requests may wait, and nobody says so again.
+        let mut asked = false;
         loop {
             let now = self.clock.now();
             let deadline = self
@@ -166,6 +186,8 @@ impl Shell {
             // deep, forgives next to no lateness.
             let timeout = deadline.map(|at| at.saturating_sub(now + slack.ns()));
             let timeout = self.look_again(timeout, &mut poll);
+            let busy = asked;
+            let timeout = if busy { Some(0) } else { timeout };
             if timeout != Some(0) && self.ports.is_capturing() {
                 self.ports.flush_captures();
             }
@@ -178,7 +200,7 @@ impl Shell {
             }
             if let Some(at) = deadline.filter(|&at| at > now && at <= awake) {
                 lateness.note(awake - at);
-                if timeout == Some(0) {
+                if timeout == Some(0) && !busy {
                     slack.stayed_awake();
                 }
             }
@@ -187,10 +209,9 @@ impl Shell {
                 self.waker.reset();
                 self.obey(&mut poll);
                 self.ports.count_missed(&mut self.device);
-                while self.requests.run_one(&mut self.device, self.clock.now()) {
-                    self.drain();
-                }
+                asked = true;
             }
+            asked = asked && self.answer();
             for port in 0..self.ports.len() {
                 if poll.is_ready(port) {
                     self.receive(port, &mut batch, &mut poll);

@@ -8,8 +8,8 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::large::{Sizes, every_request};
-use common::*;
+use common::DEVICE_ID;
+use common::large::{self, Sizes, every_request};
 use p4runtime::ServerOptions;
 
 /// Nanoseconds that this thread has run; what others run meanwhile does not count.
@@ -28,11 +28,7 @@ async fn main() {
     let entries = std::env::args().nth(1);
     let entries = entries.map_or(100_000, |n| n.parse().expect("a number of entries"));
     let options = ServerOptions::default();
-    let mut fixture = Fixture::start_probed(&[DEVICE_ID], &options, processor_time).await;
-    fixture.info = p4info("entities");
-    let mut stream = fixture.open_stream().await;
-    stream.arbitrate(Some(1)).await;
-    stream.arbitration().await;
+    let (mut fixture, _stream) = large::start(DEVICE_ID, &options, processor_time).await;
     let sizes = Sizes {
         stations: entries,
         filters: entries / 20,

@@ -2,11 +2,13 @@
 //! One update with everything resolved, to be executed on the device's thread,
 //! where nothing is looked up by name any more; and the update that undoes it.
 
+use std::ops::Range;
+
 use device::DigestConfig;
 use v1model::{
     ActionCall, ActionProfileId, CloneSession, CounterData, CounterId, DigestId, EntryAction,
-    EntryKey, EntryOptions, Group, Match, MeterConfig, MeterId, Pipeline, RegisterId, Replica,
-    TableId, ValueSetId,
+    EntryKey, EntryOptions, Group, Match, MeterConfig, MeterId, Pipeline, Program, RegisterId,
+    Replica, TableId, ValueSetId,
 };
 
 use crate::failure::Failure;
@@ -59,6 +61,8 @@ pub enum Op {
     /// only that the entry is there is checked.
     DirectCounter(Box<(TableId, Option<EntryKey>, Option<CounterData>)>),
     DirectMeter(Box<(TableId, Option<EntryKey>, Option<MeterConfig>)>),
+    /// Counted elsewhere, to be added to a direct counter.
+    Recount(Box<(TableId, Option<EntryKey>, CounterData)>),
     /// Of one cell, or of all.
     Counter(CounterId, Option<usize>, CounterData),
     Register(RegisterId, Option<usize>, u128),
@@ -69,10 +73,10 @@ pub enum Op {
     Multicast(Change, Box<(u32, Vec<Replica>, GroupNote)>),
     CloneSession(Change, Box<(u32, CloneSession, GroupNote)>),
     Digest(Change, Box<(DigestId, DigestConfig)>),
-    /// All cells, one by one: undoes a write to all.
-    CounterCells(Box<(CounterId, Vec<CounterData>)>),
-    RegisterCells(Box<(RegisterId, Vec<u128>)>),
-    MeterCells(Box<(MeterId, Vec<Option<MeterConfig>>)>),
+    /// Cells from one on, one by one: undoes a write to many.
+    CounterCells(Box<(CounterId, usize, Vec<CounterData>)>),
+    RegisterCells(Box<(RegisterId, usize, Vec<u128>)>),
+    MeterCells(Box<(MeterId, usize, Vec<Option<MeterConfig>>)>),
     /// Valid, and nothing to do.
     Nothing,
 }
@@ -151,20 +155,92 @@ impl Op {
                 plant.notes.set_clone_session(*id, note);
             }
             Op::Digest(change, op) => plant.notes.change_digest(*change, op.0, op.1)?,
-            Op::CounterCells(op) => {
-                for (index, data) in op.1.iter().enumerate() {
-                    pipeline.set_counter(op.0, Some(index), *data)?;
-                }
+            Op::Recount(op) => {
+                let (table, key, more) = &**op;
+                let mut data = pipeline.direct_counter(*table, key.as_ref())?;
+                data.packets = data.packets.wrapping_add(more.packets);
+                data.bytes = data.bytes.wrapping_add(more.bytes);
+                pipeline.set_direct_counter(*table, key.as_ref(), data)?;
             }
-            Op::RegisterCells(op) => pipeline.set_register_cells(op.0, 0, &op.1)?,
+            Op::CounterCells(op) => pipeline.set_counter_cells(op.0, op.1, &op.2)?,
+            Op::RegisterCells(op) => pipeline.set_register_cells(op.0, op.1, &op.2)?,
             Op::MeterCells(op) => {
-                for (index, config) in op.1.iter().enumerate() {
+                for (index, config) in (op.1..).zip(&op.2) {
                     pipeline.set_meter(op.0, Some(index), *config)?;
                 }
             }
             Op::Nothing => {}
         }
         Ok(())
+    }
+
+    /// How many cells the update writes when it writes all of an array, which
+    /// can be done in parts; else 0.
+    pub fn cells(&self, program: &Program) -> usize {
+        let size = match self {
+            Op::Counter(id, None, _) => program.counters().get(id.0 as usize).map(|a| a.size),
+            Op::Register(id, None, _) => program.registers().get(id.0 as usize).map(|a| a.size),
+            Op::Meter(op) if op.1.is_none() => {
+                program.meters().get(op.0.0 as usize).map(|a| a.size)
+            }
+            _ => None,
+        };
+        size.unwrap_or(0)
+    }
+
+    /// Executes the update for some of its [`Op::cells`].
+    ///
+    /// # Errors
+    /// What the pipeline refuses.
+    pub fn execute_cells(&self, range: Range<usize>, plant: &mut Plant<'_>) -> Result<(), Failure> {
+        let pipeline = &mut *plant.pipeline;
+        match self {
+            Op::Counter(id, _, data) => pipeline.set_counters(*id, range, *data)?,
+            Op::Register(id, _, value) => pipeline.set_registers(*id, range, *value)?,
+            Op::Meter(op) => pipeline.set_meters(op.0, range, op.2)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What packets have counted between two updates that export the same entry.
+    pub fn recount(&self, later: &Op) -> Option<Op> {
+        let (table, key, before, after) = match (self, later) {
+            (Op::Entry(a), Op::Entry(b)) => (a.table, Some(a.key.clone()), a.counter?, b.counter?),
+            (Op::Default(a), Op::Default(b)) => (a.table, None, a.counter?, b.counter?),
+            _ => return None,
+        };
+        let more = CounterData {
+            packets: after.packets.wrapping_sub(before.packets),
+            bytes: after.bytes.wrapping_sub(before.bytes),
+        };
+        (more != CounterData::default()).then(|| Op::Recount(Box::new((table, key, more))))
+    }
+
+    /// How many members, replicas or values the update writes at once.
+    pub fn members(&self) -> usize {
+        match self {
+            Op::Entry(op) => match &op.action {
+                Some(EntryAction::OneShot(calls)) => calls.len(),
+                _ => 0,
+            },
+            Op::Group(_, op) => op.1.members.len(),
+            Op::ValueSet(op) => op.1.len(),
+            Op::Multicast(_, op) => op.1.len(),
+            Op::CloneSession(_, op) => op.1.replicas.len(),
+            _ => 0,
+        }
+    }
+
+    /// How much work the update is, in parts of about a microsecond; one that
+    /// writes [`Op::cells`] aside.
+    pub fn units(&self) -> usize {
+        1 + match self {
+            Op::CounterCells(op) => op.2.len() / 64,
+            Op::RegisterCells(op) => op.2.len() / 64,
+            Op::MeterCells(op) => op.2.len() / 64,
+            _ => self.members() / 8,
+        }
     }
 }
 

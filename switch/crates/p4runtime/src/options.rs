@@ -88,8 +88,15 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Updates in one Write.
     pub updates: usize,
-    /// Updates in one Write with DATAPLANE_ATOMIC, which packets wait for.
+    /// Updates in one Write with DATAPLANE_ATOMIC, or as much work: packets wait
+    /// for it.
     pub atomic_updates: usize,
+    /// Members of one group or value set, replicas of one group or session:
+    /// packets wait while it is written.
+    pub members: usize,
+    /// How long one Write or Read may hold up packets at a time; so many
+    /// clients, so many times.
+    pub slice: Duration,
     /// Requests in one Read.
     pub requests: usize,
     /// Entities of all Reads that clients have not taken yet.
@@ -116,6 +123,8 @@ impl Default for Limits {
             message_bytes: 64 << 20,
             updates: 1 << 17,
             atomic_updates: 1024,
+            members: 4096,
+            slice: Duration::from_micros(100),
             requests: 1 << 16,
             read_entities: 1 << 23,
             connections: 64,

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use prost::bytes::Bytes;
-use v1model::{CounterId, LoadOptions, MeterId, Pipeline, Program, RegisterId};
+use v1model::{LoadOptions, Program, TableId};
 
 use crate::device_config;
 use crate::failure::Failure;
@@ -13,7 +13,9 @@ use crate::notes::Notes;
 use crate::op::Op;
 use crate::proto::p4::config::v1::P4Info;
 use crate::proto::p4::v1 as p4;
-use crate::read::Source;
+use crate::proto::p4::v1::entity::Entity;
+use crate::proto::p4::v1::update::Type;
+use crate::read::{self, Answer, Query};
 use crate::schema::Schema;
 use crate::write;
 
@@ -75,36 +77,25 @@ impl PipelineConfig {
             && self.config.p4_device_config == other.config.p4_device_config
     }
 
-    /// The updates that bring this pipeline's state into another one: all that
-    /// a client has written, and the cells of registers, counters and meters
-    /// that the other one has, too.
+    /// What is to be read of this pipeline to bring its state into another one:
+    /// all that a client has written, but for arrays. With each query, what
+    /// writes its answers back. `default_written` says which tables' default
+    /// entries are not those of P4.
     ///
     /// # Errors
-    /// The other one does not have the table, action or field.
-    pub(crate) fn export(
+    /// None: all of it exists.
+    pub(crate) fn export_queries(
         &self,
-        pipeline: &Pipeline,
-        now_ns: u64,
-        to: &PipelineConfig,
-    ) -> Result<Vec<Op>, Failure> {
-        use p4::entity::Entity;
+        default_written: impl Fn(TableId) -> bool,
+    ) -> Result<Vec<(Query, Type)>, Failure> {
         use p4::packet_replication_engine_entry::Type as Replication;
-        use p4::update::Type;
-        let notes = lock(&self.notes);
-        let source = Source {
-            now_ns,
-            schema: &self.schema,
-            pipeline,
-            notes: &notes,
-        };
         let replication = |kind| {
             Entity::PacketReplicationEngineEntry(p4::PacketReplicationEngineEntry {
                 r#type: Some(kind),
             })
         };
-        let mut updates = Vec::new();
         // Members before groups before the entries that name them.
-        for (entity, kind) in [
+        let mut wanted = vec![
             (
                 Entity::ActionProfileMember(Default::default()),
                 Type::Insert,
@@ -120,9 +111,7 @@ impl PipelineConfig {
             ),
             (Entity::ValueSetEntry(Default::default()), Type::Modify),
             (Entity::DigestEntry(Default::default()), Type::Insert),
-        ] {
-            read_back(entity, source, kind, &mut updates)?;
-        }
+        ];
         for table in self.schema.tables.list() {
             let select = |is_default_action| {
                 #[allow(clippy::box_default)]
@@ -135,95 +124,56 @@ impl PipelineConfig {
                 }))
             };
             if !table.is_const {
-                read_back(select(false), source, Type::Insert, &mut updates)?;
+                wanted.push((select(false), Type::Insert));
             }
-            let (_, is_initial) = pipeline.default_entry(table.table)?;
-            if !is_initial {
-                read_back(select(true), source, Type::Modify, &mut updates)?;
+            if default_written(table.table) {
+                wanted.push((select(true), Type::Modify));
             }
         }
-        let mut ops = Vec::with_capacity(updates.len());
-        for update in &updates {
-            ops.push(write::resolve(&to.schema, None, update)?);
+        let wanted = wanted.into_iter().map(|(entity, kind)| {
+            let entity = p4::Entity {
+                entity: Some(entity),
+            };
+            Ok((read::resolve(&self.schema, &entity)?, kind))
+        });
+        wanted.collect()
+    }
+
+    /// The update that writes what was read into another pipeline.
+    ///
+    /// # Errors
+    /// The other one does not have the table, action or field.
+    pub(crate) fn export(
+        &self,
+        answers: impl Iterator<Item = (Query, Answer, Type)>,
+        to: &PipelineConfig,
+    ) -> Result<Vec<Op>, Failure> {
+        let mut ops = Vec::new();
+        for (query, answer, kind) in answers {
+            let mut result = Ok(());
+            query.render(&self.schema, 0, answer, &mut |mut entity| {
+                if let Entity::TableEntry(entry) = &mut entity {
+                    entry.is_const = false;
+                }
+                if matches!(&entity, Entity::ValueSetEntry(set) if set.members.is_empty()) {
+                    return;
+                }
+                let update = p4::Update {
+                    r#type: kind as i32,
+                    entity: Some(p4::Entity {
+                        entity: Some(entity),
+                    }),
+                };
+                match write::resolve(&to.schema, None, &update) {
+                    Ok(op) => ops.push(op),
+                    Err(failure) if result.is_ok() => result = Err(failure),
+                    Err(_) => {}
+                }
+            });
+            result?;
         }
-        self.export_cells(pipeline, to, &mut ops)?;
         Ok(ops)
     }
-
-    /// Arrays that have the same name, size and width in both.
-    fn export_cells(
-        &self,
-        pipeline: &Pipeline,
-        to: &PipelineConfig,
-        ops: &mut Vec<Op>,
-    ) -> Result<(), Failure> {
-        let (old, new) = (&self.program, &to.program);
-        for (n, schema) in old.registers().iter().enumerate() {
-            let from = RegisterId(n as u32);
-            let found = new.register(&schema.name);
-            if let Some(id) = found
-                && let Some(there) = new.registers().get(id.0 as usize)
-                && (there.size, there.width) == (schema.size, schema.width)
-            {
-                let cells = pipeline.register_cells(from, 0..schema.size)?;
-                ops.push(Op::RegisterCells(Box::new((id, cells.iter().collect()))));
-            }
-        }
-        for (n, schema) in old.counters().iter().enumerate() {
-            let found = new.counter(&schema.name);
-            if let Some(id) = found
-                && new.counters().get(id.0 as usize).map(|there| there.size) == Some(schema.size)
-            {
-                let cells =
-                    (0..schema.size).map(|index| pipeline.counter(CounterId(n as u32), index));
-                let cells = cells.collect::<Result<_, _>>()?;
-                ops.push(Op::CounterCells(Box::new((id, cells))));
-            }
-        }
-        for (n, schema) in old.meters().iter().enumerate() {
-            let found = new.meter(&schema.name);
-            if let Some(id) = found
-                && let Some(there) = new.meters().get(id.0 as usize)
-                && (there.size, there.unit) == (schema.size, schema.unit)
-            {
-                let cells = (0..schema.size).map(|index| pipeline.meter(MeterId(n as u32), index));
-                let cells = cells.collect::<Result<_, _>>()?;
-                ops.push(Op::MeterCells(Box::new((id, cells))));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn read_back(
-    entity: p4::entity::Entity,
-    source: Source<'_>,
-    kind: p4::update::Type,
-    updates: &mut Vec<p4::Update>,
-) -> Result<(), Failure> {
-    use p4::entity::Entity;
-    let entity = p4::Entity {
-        entity: Some(entity),
-    };
-    let query = crate::read::resolve(source.schema, &entity)?;
-    let answer = query.fetch(source, &mut Default::default(), &|| true)?;
-    // There was time for all of it.
-    let answer = answer.unwrap_or(crate::read::Answer::Nothing);
-    query.render(source.schema, source.now_ns, answer, &mut |mut entity| {
-        if let Entity::TableEntry(entry) = &mut entity {
-            entry.is_const = false;
-        }
-        if matches!(&entity, Entity::ValueSetEntry(set) if set.members.is_empty()) {
-            return;
-        }
-        updates.push(p4::Update {
-            r#type: kind as i32,
-            entity: Some(p4::Entity {
-                entity: Some(entity),
-            }),
-        });
-    });
-    Ok(())
 }
 
 /// Locks a mutex whose data are valid at any moment, a panic included.

@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::failure::Failure;
+use crate::finished::Finished;
 use crate::options::Limits;
 use crate::outbound::{self, Outgoing};
 use crate::proto::p4::v1 as p4;
@@ -55,8 +56,9 @@ impl P4Runtime for Service {
 
     async fn write(&self, request: Request<Encoded>) -> Result<Response<Encoded>, Status> {
         let request = WriteRequest::decode(request.into_inner())?;
-        let target = self.targets.find(request.head.device_id)?;
-        target.write(&request).await?;
+        let target = Arc::clone(self.targets.find(request.head.device_id)?);
+        // Once begun, it is not left half done, whatever becomes of the client.
+        Finished::new(async move { target.write(&request).await }).await?;
         // A WriteResponse has no fields.
         Ok(Response::new(Encoded::default()))
     }
@@ -72,8 +74,8 @@ impl P4Runtime for Service {
         request: Request<p4::SetForwardingPipelineConfigRequest>,
     ) -> Result<Response<p4::SetForwardingPipelineConfigResponse>, Status> {
         let request = request.into_inner();
-        let target = self.targets.find(request.device_id)?;
-        target.set_pipeline(request).await?;
+        let target = Arc::clone(self.targets.find(request.device_id)?);
+        Finished::new(async move { target.set_pipeline(request).await }).await?;
         Ok(Response::new(p4::SetForwardingPipelineConfigResponse {}))
     }
 

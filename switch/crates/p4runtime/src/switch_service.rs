@@ -7,7 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::{Device, Link, ModelKind, PortState, TRACES, Traffic};
+use device::{
+    DeviceCounters, Link, ModelKind, PortState, TRACES, Traffic, TrafficManagerState,
+};
 use tonic::{Request, Response, Status};
 use v1model::Program;
 
@@ -145,7 +147,13 @@ impl Switch for SwitchService {
         let mut devices = Vec::with_capacity(targets.len());
         for target in targets {
             let id = target.handle.device_id();
-            let mut counted = target.call(counters).await?;
+            // Names and words are added here: packets do not wait for that.
+            let state = target.call(|device, now| State {
+                traffic_manager: device.traffic_manager_state(now),
+                counters: *device.counters(),
+                links: device.links().collect(),
+            });
+            let mut counted = counters(&state.await?);
             counted.device_id = id;
             if let Some(device) = info.devices.iter().find(|device| device.device_id == id) {
                 let names = interfaces(device);
@@ -219,11 +227,19 @@ fn counter(name: &str, meaning: &str, traffic: Traffic) -> switch::Counter {
     }
 }
 
+/// What a device has counted.
+struct State {
+    traffic_manager: TrafficManagerState,
+    counters: DeviceCounters,
+    links: Vec<Link>,
+}
+
 /// All that a device counts.
-fn counters(device: &mut Device, now: u64) -> switch::DeviceCounters {
-    let state = device.traffic_manager_state(now);
-    let own = device.counters().named();
-    let ports = state.ports.iter().zip(device.links());
+fn counters(state: &State) -> switch::DeviceCounters {
+    let own = state.counters.named();
+    let links = &state.links;
+    let state = &state.traffic_manager;
+    let ports = state.ports.iter().zip(links);
     let flows = state.service_flows.iter().map(|flow| {
         (
             flow.config.queue,
@@ -263,13 +279,13 @@ fn counters(device: &mut Device, now: u64) -> switch::DeviceCounters {
         });
     switch::DeviceCounters {
         device_id: 0,
-        now_ns: now,
+        now_ns: state.now_ns,
         counters: own
             .into_iter()
             .map(|(name, meaning, traffic)| counter(name, meaning, traffic))
             .collect(),
         ports: ports
-            .map(|(port, link)| port_counters(port, link))
+            .map(|(port, link)| port_counters(port, *link))
             .collect(),
         queues: queues.collect(),
     }

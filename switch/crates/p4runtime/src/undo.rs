@@ -3,6 +3,8 @@
 //! meters, times of idle entries and the order of entries that were deleted are
 //! not brought back.
 
+use std::ops::Range;
+
 use v1model::{ActionProfileId, Group, Member, TableEntry};
 
 use crate::failure::Failure;
@@ -40,29 +42,19 @@ impl Op {
             Op::Counter(counter, Some(index), _) => {
                 Op::Counter(*counter, Some(*index), pipeline.counter(*counter, *index)?)
             }
-            Op::Counter(counter, None, _) => {
-                let size = pipeline.program().counters()[counter.0 as usize].size;
-                let cells = (0..size).map(|index| pipeline.counter(*counter, index));
-                Op::CounterCells(Box::new((*counter, cells.collect::<Result<_, _>>()?)))
-            }
             Op::Register(register, Some(index), _) => Op::Register(
                 *register,
                 Some(*index),
                 pipeline.register(*register, *index)?,
             ),
-            Op::Register(register, None, _) => {
-                let size = pipeline.program().registers()[register.0 as usize].size;
-                let cells = pipeline.register_cells(*register, 0..size)?;
-                Op::RegisterCells(Box::new((*register, cells.iter().collect())))
+            Op::Meter(op) if op.1.is_some() => {
+                let index = op.1.unwrap_or(0);
+                Op::Meter(Box::new((op.0, op.1, pipeline.meter(op.0, index)?)))
             }
-            Op::Meter(op) => match op.1 {
-                Some(index) => Op::Meter(Box::new((op.0, op.1, pipeline.meter(op.0, index)?))),
-                None => {
-                    let size = pipeline.program().meters()[op.0.0 as usize].size;
-                    let cells = (0..size).map(|index| pipeline.meter(op.0, index));
-                    Op::MeterCells(Box::new((op.0, cells.collect::<Result<_, _>>()?)))
-                }
-            },
+            Op::Counter(..) | Op::Register(..) | Op::Meter(_) => {
+                let all = self.cells(pipeline.program());
+                self.inverse_cells(0..all, plant)?
+            }
             Op::Member(Change::Insert, op) => Op::Member(Change::Delete, op.clone()),
             Op::Member(change, op) => match member(plant, op.0, op.1)? {
                 Some(old) => Op::Member(restoring(*change), Box::new((op.0, old.id, old.call))),
@@ -96,11 +88,39 @@ impl Op {
                 Some(old) => Op::Digest(restoring(*change), Box::new((op.0, old))),
                 None => Op::Nothing,
             },
+            // Not a client's.
+            Op::Recount(_) => Op::Nothing,
             Op::Multicast(..)
             | Op::CounterCells(_)
             | Op::RegisterCells(_)
             | Op::MeterCells(_)
             | Op::Nothing => Op::Nothing,
+        })
+    }
+}
+
+impl Op {
+    /// What undoes [`Op::execute_cells`].
+    ///
+    /// # Errors
+    /// The cells cannot be read.
+    pub fn inverse_cells(&self, range: Range<usize>, plant: &Plant<'_>) -> Result<Op, Failure> {
+        let pipeline = &*plant.pipeline;
+        let first = range.start;
+        Ok(match self {
+            Op::Counter(id, ..) => {
+                let cells = pipeline.counter_cells(*id, range)?.to_vec();
+                Op::CounterCells(Box::new((*id, first, cells)))
+            }
+            Op::Register(id, ..) => {
+                let cells = pipeline.register_cells(*id, range)?.iter().collect();
+                Op::RegisterCells(Box::new((*id, first, cells)))
+            }
+            Op::Meter(op) => {
+                let cells = range.map(|index| pipeline.meter(op.0, index));
+                Op::MeterCells(Box::new((op.0, first, cells.collect::<Result<_, _>>()?)))
+            }
+            _ => Op::Nothing,
         })
     }
 }
@@ -114,13 +134,13 @@ fn restoring(change: Change) -> Change {
 }
 
 fn member(plant: &Plant<'_>, profile: ActionProfileId, id: u32) -> Result<Option<Member>, Failure> {
-    let members = plant.pipeline.members(profile)?;
-    Ok(members.into_iter().find(|member| member.id == id))
+    let found = plant.pipeline.members(profile, id)?.next();
+    Ok(found.filter(|member| member.id == id))
 }
 
 fn group(plant: &Plant<'_>, profile: ActionProfileId, id: u32) -> Result<Option<Group>, Failure> {
-    let groups = plant.pipeline.groups(profile)?;
-    Ok(groups.into_iter().find(|group| group.id == id))
+    let found = plant.pipeline.groups(profile, id)?.next();
+    Ok(found.filter(|group| group.id == id))
 }
 
 impl EntryOp {

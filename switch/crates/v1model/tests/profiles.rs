@@ -181,7 +181,10 @@ fn a_group_follows_weights_and_ports() {
     // The member that watches a port which is down is left out, wherever it is.
     first.members[1].watch_port = Some(3);
     p.modify_group(profile, &first).unwrap();
-    assert_eq!(p.groups(profile, 0).unwrap().collect::<Vec<_>>(), [first.clone()]);
+    assert_eq!(
+        p.groups(profile, 0).unwrap().collect::<Vec<_>>(),
+        [first.clone()]
+    );
     p.set_port_up(3, false);
     assert_eq!(shares(&mut p, 5), BTreeMap::from([(Some(1), 4096)]));
     p.set_port_up(3, true);
@@ -240,7 +243,10 @@ fn groups_that_make_no_sense_are_refused() {
         code(p.modify_group(profile, &group(5, &[]))),
         Code::NotFound
     );
-    assert_eq!(p.groups(profile, 0).unwrap().collect::<Vec<_>>(), [limited(3)]);
+    assert_eq!(
+        p.groups(profile, 0).unwrap().collect::<Vec<_>>(),
+        [limited(3)]
+    );
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use v1model::{CounterData, MeterConfig, RegisterCells};
 
-use super::{Answer, Entities, Query, Source, places};
+use super::{Entities, Part, Progress, Query, Source, places};
 use crate::bytestring;
 use crate::failure::Failure;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
-use crate::schema::{CellType, Register, Schema};
+use crate::schema::{CellType, Counter, Meter, Register, Schema};
 use crate::write::arrays::index;
 use crate::write::table::no_meter_counters;
 
@@ -72,117 +72,137 @@ pub fn meters(schema: &Schema, given: &p4::MeterEntry) -> Result<Query, Failure>
     })
 }
 
-fn range(index: Option<usize>, size: usize) -> Range<usize> {
-    index.map_or(0..size, |index| index..index + 1)
+/// Cells of a piece. A register of the control loop's size is one: read as it
+/// was at one moment.
+const CELLS: usize = 4096;
+/// Those of a meter, which are larger.
+const METER_CELLS: usize = 1024;
+
+/// The cells of the next piece.
+fn next_cells(
+    index: Option<usize>,
+    size: usize,
+    most: usize,
+    progress: &mut Progress,
+) -> Range<usize> {
+    if let Some(index) = index {
+        progress.object_done();
+        return index..index + 1;
+    }
+    let first = progress.next;
+    let end = size.min(first + most);
+    if end == size {
+        progress.object_done();
+    } else {
+        progress.next = end;
+    }
+    first..end
 }
 
 pub fn fetch_counters(
     source: Source<'_>,
-    places: Range<usize>,
+    place: usize,
     index: Option<usize>,
-) -> Result<Answer, Failure> {
-    let mut cells = Vec::new();
-    for counter in &source.schema.counters.list()[places] {
-        for index in range(index, counter.size) {
-            cells.push(source.pipeline.counter(counter.counter, index)?);
-        }
-    }
-    Ok(Answer::Counters(cells))
+    progress: &mut Progress,
+) -> Result<(), Failure> {
+    let counter = &source.schema.counters.list()[place];
+    let range = next_cells(index, counter.size, CELLS, progress);
+    let first = range.start;
+    let cells = source.pipeline.counter_cells(counter.counter, range)?;
+    progress.parts.push(Part::Counters {
+        place,
+        first,
+        cells: cells.to_vec(),
+    });
+    Ok(())
 }
 
 pub fn fetch_registers(
     source: Source<'_>,
-    places: Range<usize>,
+    place: usize,
     index: Option<usize>,
-) -> Result<Answer, Failure> {
-    let list = &source.schema.registers.list()[places];
-    let pipeline = source.pipeline;
-    if let ([register], Some(index)) = (list, index) {
-        return Ok(Answer::Cell(pipeline.register(register.register, index)?));
-    }
-    let mut arrays = Vec::with_capacity(list.len());
-    for register in list {
-        let range = range(index, register.size);
-        arrays.push(match pipeline.register_cells(register.register, range)? {
+    progress: &mut Progress,
+) -> Result<(), Failure> {
+    let register = &source.schema.registers.list()[place];
+    let range = next_cells(index, register.size, CELLS, progress);
+    let first = range.start;
+    let cells = source.pipeline.register_cells(register.register, range)?;
+    progress.parts.push(Part::Registers {
+        place,
+        first,
+        cells: match cells {
             RegisterCells::Narrow(cells) => Cells::Narrow(cells.to_vec()),
             RegisterCells::Wide(cells) => Cells::Wide(cells.to_vec()),
-        });
-    }
-    Ok(Answer::Registers(arrays))
+        },
+    });
+    Ok(())
 }
 
 pub fn fetch_meters(
     source: Source<'_>,
-    places: Range<usize>,
+    place: usize,
     index: Option<usize>,
-) -> Result<Answer, Failure> {
-    let mut cells = Vec::new();
-    for meter in &source.schema.meters.list()[places] {
-        for index in range(index, meter.size) {
-            cells.push(source.pipeline.meter(meter.meter, index)?);
-        }
-    }
-    Ok(Answer::Meters(cells))
+    progress: &mut Progress,
+) -> Result<(), Failure> {
+    let meter = &source.schema.meters.list()[place];
+    let range = next_cells(index, meter.size, METER_CELLS, progress);
+    let first = range.start;
+    let cells = range.map(|index| source.pipeline.meter(meter.meter, index));
+    progress.parts.push(Part::Meters {
+        place,
+        first,
+        cells: cells.collect::<Result<_, _>>()?,
+    });
+    Ok(())
 }
 
 pub fn render_counters(
-    schema: &Schema,
-    places: Range<usize>,
-    index: Option<usize>,
+    counter: &Counter,
+    first: usize,
     cells: &[CounterData],
     out: &mut impl FnMut(Entity),
 ) {
-    let mut cells = cells.iter();
-    for counter in &schema.counters.list()[places] {
-        for (index, data) in range(index, counter.size).zip(&mut cells) {
-            out(Entity::CounterEntry(p4::CounterEntry {
-                counter_id: counter.id,
-                index: wire_index(index),
-                data: Some(render_counter(*data)),
-            }));
-        }
+    for (index, data) in (first..).zip(cells) {
+        out(Entity::CounterEntry(p4::CounterEntry {
+            counter_id: counter.id,
+            index: wire_index(index),
+            data: Some(render_counter(*data)),
+        }));
     }
 }
 
 pub fn render_meters(
-    schema: &Schema,
-    places: Range<usize>,
-    index: Option<usize>,
+    meter: &Meter,
+    first: usize,
     cells: &[Option<MeterConfig>],
     out: &mut impl FnMut(Entity),
 ) {
-    let mut cells = cells.iter();
-    for meter in &schema.meters.list()[places] {
-        for (index, config) in range(index, meter.size).zip(&mut cells) {
-            out(Entity::MeterEntry(Box::new(p4::MeterEntry {
-                meter_id: meter.id,
-                index: wire_index(index),
-                config: config.map(render_meter),
-                counter_data: None,
-            })));
-        }
+    for (index, config) in (first..).zip(cells) {
+        out(Entity::MeterEntry(Box::new(p4::MeterEntry {
+            meter_id: meter.id,
+            index: wire_index(index),
+            config: config.map(render_meter),
+            counter_data: None,
+        })));
     }
 }
 
 pub fn render_registers(
-    schema: &Schema,
-    places: Range<usize>,
-    index: Option<usize>,
-    arrays: &[Cells],
+    register: &Register,
+    first: usize,
+    cells: &Cells,
     entities: &mut impl Entities,
 ) {
-    let first = index.unwrap_or(0) as i64;
-    for (register, cells) in schema.registers.list()[places].iter().zip(arrays) {
-        match cells {
-            Cells::Narrow(cells) => {
-                for (index, value) in (first..).zip(cells) {
-                    render_register(register, index, u128::from(*value), entities);
-                }
+    let first = first as i64;
+    match cells {
+        Cells::Narrow(cells) => {
+            for (index, value) in (first..).zip(cells) {
+                render_register(register, index, u128::from(*value), entities);
             }
-            Cells::Wide(cells) => {
-                for (index, value) in (first..).zip(cells) {
-                    render_register(register, index, *value, entities);
-                }
+        }
+        Cells::Wide(cells) => {
+            for (index, value) in (first..).zip(cells) {
+                render_register(register, index, *value, entities);
             }
         }
     }

@@ -3,24 +3,26 @@
 //! thread, and put into messages on the task again.
 
 mod arrays;
+mod part;
 mod table;
 
 use std::ops::Range;
 
-use device::DigestConfig;
-use v1model::{CloneSession, CounterData, Group, Match, Member, MeterConfig, Pipeline, Replica};
+use v1model::Pipeline;
 
 use crate::entry;
 use crate::failure::Failure;
-use crate::notes::{GroupNote, Notes};
+use crate::notes::Notes;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
 use crate::schema::{Objects, Schema};
+use crate::slice::{STRIDE, Slice};
 use crate::wire::{Messages, written};
 use crate::write::{digest, no_externs, profile, replication};
 
 pub use arrays::{Cells, render_cell};
-pub use table::{Entry, Filter, Progress, render_expired};
+pub use part::{Part, Progress};
+pub use table::{Entry, Filter, render_expired};
 
 /// Takes what is read.
 pub trait Entities {
@@ -107,42 +109,10 @@ pub enum Query {
 /// What the device answered to one query.
 #[derive(Debug)]
 pub enum Answer {
-    Entries(Vec<Entry>),
-    /// Cells of one array after the other.
-    Counters(Vec<CounterData>),
-    Meters(Vec<Option<MeterConfig>>),
-    /// One array after the other.
-    Registers(Vec<Cells>),
     /// The one cell of a register that was asked for: the control loop's case,
     /// without an allocation on the device's thread.
     Cell(u128),
-    Members(Vec<(usize, Member)>),
-    Groups(Vec<(usize, Group, GroupNote)>),
-    ValueSets(Vec<Vec<Vec<Match>>>),
-    Digests(Vec<(usize, DigestConfig)>),
-    Multicast(Vec<(u32, Vec<Replica>, GroupNote)>),
-    CloneSessions(Vec<(u32, CloneSession, GroupNote)>),
-    Nothing,
-}
-
-impl Answer {
-    /// How many entities it is.
-    pub fn len(&self) -> usize {
-        match self {
-            Answer::Entries(list) => list.len(),
-            Answer::Counters(list) => list.len(),
-            Answer::Meters(list) => list.len(),
-            Answer::Registers(list) => list.iter().map(Cells::len).sum(),
-            Answer::Cell(_) => 1,
-            Answer::Members(list) => list.len(),
-            Answer::Groups(list) => list.len(),
-            Answer::ValueSets(list) => list.len(),
-            Answer::Digests(list) => list.len(),
-            Answer::Multicast(list) => list.len(),
-            Answer::CloneSessions(list) => list.len(),
-            Answer::Nothing => 0,
-        }
-    }
+    Parts(Vec<Part>),
 }
 
 /// Checks a request and resolves it.
@@ -226,7 +196,6 @@ fn replication(given: &p4::PacketReplicationEngineEntry) -> Result<Query, Failur
 /// What queries are answered from.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
-    pub now_ns: u64,
     pub schema: &'a Schema,
     pub pipeline: &'a Pipeline,
     pub notes: &'a Notes,
@@ -242,90 +211,24 @@ impl Query {
         &self,
         source: Source<'_>,
         progress: &mut Progress,
-        in_time: &dyn Fn() -> bool,
+        slice: &mut Slice,
     ) -> Result<Option<Answer>, Failure> {
-        let Source {
-            schema,
-            pipeline,
-            notes,
-            ..
-        } = source;
-        Ok(Some(match self {
-            Query::Tables { places, filter } => {
-                match filter.fetch(source, places, progress, in_time)? {
-                    Some(entries) => Answer::Entries(entries),
-                    None => return Ok(None),
-                }
+        if let Query::Registers {
+            places,
+            index: Some(index),
+        } = self
+        {
+            let register = &source.schema.registers.list()[places.start];
+            let value = source.pipeline.register(register.register, *index)?;
+            return Ok(Some(Answer::Cell(value)));
+        }
+        while self.fetch_part(source, progress)?.is_some() {
+            // A piece is that much work.
+            if !slice.spend(STRIDE) {
+                return Ok(None);
             }
-            Query::Counters { places, index } => {
-                arrays::fetch_counters(source, places.clone(), *index)?
-            }
-            Query::Registers { places, index } => {
-                arrays::fetch_registers(source, places.clone(), *index)?
-            }
-            Query::Meters { places, index } => {
-                arrays::fetch_meters(source, places.clone(), *index)?
-            }
-            Query::Members { places, id } => {
-                let mut found = Vec::new();
-                for place in places.clone() {
-                    let members = pipeline.members(schema.profiles.list()[place].profile)?;
-                    let wanted = members.into_iter();
-                    let wanted = wanted.filter(|member| *id == 0 || member.id == *id);
-                    found.extend(wanted.map(|member| (place, member)));
-                }
-                Answer::Members(found)
-            }
-            Query::Groups { places, id } => {
-                let mut found = Vec::new();
-                for &place in places {
-                    let profile = schema.profiles.list()[place].profile;
-                    for group in pipeline.groups(profile)? {
-                        if *id == 0 || group.id == *id {
-                            let note = notes.selector_group(profile, group.id);
-                            found.push((place, group, note));
-                        }
-                    }
-                }
-                Answer::Groups(found)
-            }
-            Query::ValueSets(places) => {
-                let sets = schema.value_sets.list()[places.clone()].iter();
-                let sets = sets.map(|set| pipeline.value_set(set.set));
-                Answer::ValueSets(sets.collect::<Result<_, _>>()?)
-            }
-            Query::Digests {
-                places,
-                is_wildcard,
-            } => {
-                let list = schema.digests.list();
-                let found = places.clone();
-                let found =
-                    found.filter_map(|place| Some((place, notes.digest(list[place].digest)?)));
-                let found: Vec<_> = found.collect();
-                if found.is_empty() && !is_wildcard {
-                    return Err(Failure::not_found("the digest is not enabled"));
-                }
-                Answer::Digests(found)
-            }
-            Query::Multicast { group } => {
-                let groups = pipeline.multicast().iter();
-                let wanted = groups.filter(|(id, _)| *group == 0 || *group == *id);
-                let found =
-                    wanted.map(|(id, replicas)| (id, replicas.to_vec(), notes.multicast(id)));
-                Answer::Multicast(found.collect())
-            }
-            Query::CloneSessions { session } => {
-                let sessions = pipeline.clone_sessions().iter();
-                // Session 0 may be made by other means than P4Runtime.
-                let wanted =
-                    sessions.filter(|(id, _)| *id != 0 && (*session == 0 || *session == *id));
-                let found =
-                    wanted.map(|(id, session)| (id, session.clone(), notes.clone_session(id)));
-                Answer::CloneSessions(found.collect())
-            }
-            Query::Nothing => Answer::Nothing,
-        }))
+        }
+        Ok(Some(Answer::Parts(std::mem::take(&mut progress.parts))))
     }
 
     /// Puts an answer into entities, one after the other.
@@ -336,75 +239,91 @@ impl Query {
         answer: Answer,
         entities: &mut impl Entities,
     ) {
-        let mut out = |entity| entities.entity(entity);
-        match (self, answer) {
-            (Query::Tables { filter, .. }, Answer::Entries(entries)) => {
-                for found in entries {
-                    out(filter.render(schema, now_ns, found));
-                }
-            }
-            (Query::Counters { places, index }, Answer::Counters(cells)) => {
-                arrays::render_counters(schema, places.clone(), *index, &cells, &mut out);
-            }
-            (Query::Registers { places, index }, Answer::Registers(arrays)) => {
-                arrays::render_registers(schema, places.clone(), *index, &arrays, entities);
-            }
+        let parts = match (self, answer) {
             (Query::Registers { places, index }, Answer::Cell(value)) => {
                 let register = &schema.registers.list()[places.start];
                 let index = index.unwrap_or(0) as i64;
                 arrays::render_register(register, index, value, entities);
+                return;
             }
-            (Query::Meters { places, index }, Answer::Meters(cells)) => {
-                arrays::render_meters(schema, places.clone(), *index, &cells, &mut out);
+            (Query::Tables { filter, .. }, Answer::Parts(parts)) => {
+                filter.render(schema, now_ns, parts, entities);
+                return;
             }
-            (Query::Members { .. }, Answer::Members(members)) => {
-                for (place, member) in members {
-                    let profile = &schema.profiles.list()[place];
-                    out(Entity::ActionProfileMember(p4::ActionProfileMember {
-                        action_profile_id: profile.id,
-                        member_id: member.id,
-                        action: entry::render_call(&profile.actions, &member.call),
-                    }));
-                }
-            }
-            (Query::Groups { .. }, Answer::Groups(groups)) => {
-                for (place, group, note) in groups {
-                    let profile = &schema.profiles.list()[place];
-                    let group = profile::render_group(profile, &group, &note);
-                    out(Entity::ActionProfileGroup(group));
-                }
-            }
-            (Query::ValueSets(places), Answer::ValueSets(found)) => {
-                for (set, members) in schema.value_sets.list()[places.clone()].iter().zip(found) {
-                    let members = members.iter().map(|matches| p4::ValueSetMember {
-                        r#match: entry::render_matches(&set.fields, matches),
-                    });
-                    out(Entity::ValueSetEntry(p4::ValueSetEntry {
-                        value_set_id: set.id,
-                        members: members.collect(),
-                    }));
-                }
-            }
-            (Query::Digests { .. }, Answer::Digests(found)) => {
-                for (place, config) in found {
-                    let digest = &schema.digests.list()[place];
-                    out(Entity::DigestEntry(digest::render(digest.id, &config)));
-                }
-            }
-            (Query::Multicast { .. }, Answer::Multicast(groups)) => {
-                for (group, replicas, note) in groups {
-                    let group = replication::render_multicast(group, &replicas, note);
-                    out(Entity::PacketReplicationEngineEntry(group));
-                }
-            }
-            (Query::CloneSessions { .. }, Answer::CloneSessions(sessions)) => {
-                for (id, session, note) in sessions {
-                    let session = replication::render_clone_session(id, &session, &note);
-                    out(Entity::PacketReplicationEngineEntry(session));
-                }
-            }
+            (_, Answer::Parts(parts)) => parts,
             // An answer is always that of its query.
-            _ => {}
+            (_, Answer::Cell(_)) => return,
+        };
+        for part in parts {
+            render_part(schema, part, entities);
+        }
+    }
+}
+
+fn render_part(schema: &Schema, part: Part, entities: &mut impl Entities) {
+    let mut out = |entity| entities.entity(entity);
+    match part {
+        // Rendered by their filter.
+        Part::Entries(_) => {}
+        Part::Counters {
+            place,
+            first,
+            cells,
+        } => arrays::render_counters(&schema.counters.list()[place], first, &cells, &mut out),
+        Part::Registers {
+            place,
+            first,
+            cells,
+        } => arrays::render_registers(&schema.registers.list()[place], first, &cells, entities),
+        Part::Meters {
+            place,
+            first,
+            cells,
+        } => arrays::render_meters(&schema.meters.list()[place], first, &cells, &mut out),
+        Part::Members(place, members) => {
+            let profile = &schema.profiles.list()[place];
+            for member in members {
+                out(Entity::ActionProfileMember(p4::ActionProfileMember {
+                    action_profile_id: profile.id,
+                    member_id: member.id,
+                    action: entry::render_call(&profile.actions, &member.call),
+                }));
+            }
+        }
+        Part::Groups(place, groups) => {
+            let profile = &schema.profiles.list()[place];
+            for (group, note) in groups {
+                let group = profile::render_group(profile, &group, &note);
+                out(Entity::ActionProfileGroup(group));
+            }
+        }
+        Part::ValueSet(place, members) => {
+            let set = &schema.value_sets.list()[place];
+            let members = members.iter().map(|matches| p4::ValueSetMember {
+                r#match: entry::render_matches(&set.fields, matches),
+            });
+            out(Entity::ValueSetEntry(p4::ValueSetEntry {
+                value_set_id: set.id,
+                members: members.collect(),
+            }));
+        }
+        Part::Digests(found) => {
+            for (place, config) in found {
+                let digest = &schema.digests.list()[place];
+                out(Entity::DigestEntry(digest::render(digest.id, &config)));
+            }
+        }
+        Part::Multicast(groups) => {
+            for (group, replicas, note) in groups {
+                let group = replication::render_multicast(group, &replicas, note);
+                out(Entity::PacketReplicationEngineEntry(group));
+            }
+        }
+        Part::CloneSessions(sessions) => {
+            for (id, session, note) in sessions {
+                let session = replication::render_clone_session(id, &session, &note);
+                out(Entity::PacketReplicationEngineEntry(session));
+            }
         }
     }
 }

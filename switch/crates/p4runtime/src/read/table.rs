@@ -6,7 +6,7 @@ use v1model::{
 };
 
 use super::arrays::{render_counter, render_meter};
-use super::{Query, Source};
+use super::{Entities, Part, Progress, Query, Source};
 use crate::entry;
 use crate::failure::Failure;
 use crate::notes::EntryNote;
@@ -161,85 +161,74 @@ fn action_filter(
     }
 }
 
-/// Entries that are looked at in one go.
-const PART: usize = 64;
-
-/// Where the reading of tables has come to.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Tables that are done.
-    tables: usize,
-    /// Places of the next one that are done.
-    places: usize,
-    /// Its entries, with their age.
-    found: Vec<(u64, Entry)>,
-    /// Those of the tables that are done.
-    entries: Vec<Entry>,
-}
+/// Places of a table that are looked at for one piece.
+const PLACES: usize = 64;
 
 impl Filter {
-    /// The entries of these tables, as far as there is time for them: `None`
-    /// when it is to be called again.
+    /// The next entries of these tables; `None` when there are no more.
     ///
     /// # Errors
     /// NOT_FOUND: there must be one, and there is none.
-    pub fn fetch(
+    pub fn fetch_part(
         &self,
         source: Source<'_>,
         places: &[usize],
         progress: &mut Progress,
-        in_time: &dyn Fn() -> bool,
-    ) -> Result<Option<Vec<Entry>>, Failure> {
-        while let Some(&place) = places.get(progress.tables) {
-            if self.is_default || self.matches.is_some() {
-                self.collect(source, place, &mut progress.entries)?;
-                progress.tables += 1;
-            } else {
-                self.collect_part(source, place, progress)?;
+    ) -> Result<Option<()>, Failure> {
+        let Some(&place) = places.get(progress.objects) else {
+            if self.must_exist && progress.len() == 0 {
+                return Err(Failure::not_found(
+                    "the table has no entry with this match and priority",
+                ));
             }
-            if !in_time() {
-                return Ok(None);
+            return Ok(None);
+        };
+        let table = &source.schema.tables.list()[place];
+        let entries = if self.is_default {
+            progress.object_done();
+            vec![(0, self.default_entry(source, place)?)]
+        } else if let Some(key) = self.whole_key(table) {
+            progress.object_done();
+            match source.pipeline.entry(table.table, &key) {
+                Ok(entry) => vec![(0, self.found(place, entry))],
+                Err(ControlError::EntryNotFound { .. }) => Vec::new(),
+                Err(error) => return Err(error.into()),
             }
+        } else {
+            let places = progress.next..progress.next + PLACES;
+            progress.next += PLACES;
+            let wanted = |key: &EntryKey| self.fits(key);
+            let part = source.pipeline.entries_part(table.table, places, &wanted)?;
+            if part.is_none() {
+                progress.object_done();
+            }
+            let part = part.into_iter().flatten();
+            part.map(|(age, entry)| (age, self.found(place, entry)))
+                .collect()
+        };
+        let wanted = entries
+            .into_iter()
+            .filter(|(_, found)| self.is_wanted(found));
+        let wanted: Vec<_> = wanted.collect();
+        if !wanted.is_empty() {
+            progress.parts.push(Part::Entries(wanted));
         }
-        let entries = std::mem::take(&mut progress.entries);
-        if self.must_exist && entries.is_empty() {
-            return Err(Failure::not_found(
-                "the table has no entry with this match and priority",
-            ));
-        }
-        Ok(Some(entries))
+        Ok(Some(()))
     }
 
-    /// The next places of a table.
-    fn collect_part(
-        &self,
-        source: Source<'_>,
-        place: usize,
-        progress: &mut Progress,
-    ) -> Result<(), Failure> {
-        let table = &source.schema.tables.list()[place];
-        let places = progress.places..progress.places + PART;
-        progress.places += PART;
-        let part = source.pipeline.entries_part(table.table, places)?;
-        let Some(part) = part else {
-            // In the order of insertion.
-            progress.found.sort_by_key(|(age, _)| *age);
-            let found = progress.found.drain(..);
-            progress.entries.extend(found.map(|(_, entry)| entry));
-            progress.places = 0;
-            progress.tables += 1;
-            return Ok(());
-        };
-        for (age, entry) in part {
-            if self.priority != 0 && entry.key.priority != self.priority {
-                continue;
-            }
-            let found = self.found(place, entry);
-            if self.is_wanted(&found) {
-                progress.found.push((age, found));
-            }
-        }
-        Ok(())
+    /// The key of the one entry that can be meant, if it is given.
+    fn whole_key(&self, table: &Table) -> Option<EntryKey> {
+        let matches = self.matches.as_ref()?;
+        ((self.priority != 0) == table.needs_priority).then(|| EntryKey {
+            matches: matches.clone(),
+            priority: self.priority,
+        })
+    }
+
+    fn fits(&self, key: &EntryKey) -> bool {
+        let matches = self.matches.as_ref();
+        (self.priority == 0 || self.priority == key.priority)
+            && matches.is_none_or(|matches| *matches == key.matches)
     }
 
     fn found(&self, place: usize, entry: TableEntry) -> Entry {
@@ -260,69 +249,24 @@ impl Filter {
         self.action.is_none_or(|wanted| Some(wanted) == action) && self.note_fits(&found.note)
     }
 
-    fn collect(
-        &self,
-        source: Source<'_>,
-        place: usize,
-        out: &mut Vec<Entry>,
-    ) -> Result<(), Failure> {
+    fn default_entry(&self, source: Source<'_>, place: usize) -> Result<Entry, Failure> {
         let table = &source.schema.tables.list()[place];
         let pipeline = source.pipeline;
-        let mut keep = |found: Entry| {
-            if self.is_wanted(&found) {
-                out.push(found);
-            }
-        };
-        if self.is_default {
-            let (action, _) = pipeline.default_entry(table.table)?;
-            let counter = (self.counter && table.direct_counter)
-                .then(|| pipeline.direct_counter(table.table, None));
-            let meter = (self.meter && table.direct_meter)
-                .then(|| pipeline.direct_meter(table.table, None));
-            keep(Entry {
-                place,
-                key: None,
-                action,
-                counter: counter.transpose()?,
-                meter: meter.transpose()?.flatten(),
-                note: source.notes.default_entry(table.table),
-                idle_timeout_ns: 0,
-                last_hit_ns: 0,
-            });
-            return Ok(());
-        }
-        for entry in self.candidates(table, source)? {
-            keep(self.found(place, entry));
-        }
-        Ok(())
-    }
-
-    fn candidates(&self, table: &Table, source: Source<'_>) -> Result<Vec<TableEntry>, Failure> {
-        if let Some(matches) = &self.matches
-            && (self.priority != 0) == table.needs_priority
-        {
-            // The whole key: no need to look at any other entry.
-            let key = EntryKey {
-                matches: matches.clone(),
-                priority: self.priority,
-            };
-            return match source.pipeline.entry(table.table, &key) {
-                Ok(entry) => Ok(vec![entry]),
-                Err(ControlError::EntryNotFound { .. }) => Ok(Vec::new()),
-                Err(error) => Err(error.into()),
-            };
-        }
-        let mut entries = source.pipeline.entries(table.table)?;
-        if self.priority != 0 || self.matches.is_some() {
-            entries.retain(|entry| {
-                (self.priority == 0 || entry.key.priority == self.priority)
-                    && self
-                        .matches
-                        .as_ref()
-                        .is_none_or(|matches| *matches == entry.key.matches)
-            });
-        }
-        Ok(entries)
+        let (action, _) = pipeline.default_entry(table.table)?;
+        let counter = (self.counter && table.direct_counter)
+            .then(|| pipeline.direct_counter(table.table, None));
+        let meter =
+            (self.meter && table.direct_meter).then(|| pipeline.direct_meter(table.table, None));
+        Ok(Entry {
+            place,
+            key: None,
+            action,
+            counter: counter.transpose()?,
+            meter: meter.transpose()?.flatten(),
+            note: source.notes.default_entry(table.table),
+            idle_timeout_ns: 0,
+            last_hit_ns: 0,
+        })
     }
 
     fn note_fits(&self, note: &EntryNote) -> bool {
@@ -332,8 +276,26 @@ impl Filter {
                 || wanted.controller_metadata == note.controller_metadata)
     }
 
-    /// An entry as a message.
-    pub fn render(&self, schema: &Schema, now_ns: u64, found: Entry) -> Entity {
+    /// The entries as messages, each table's in the order of insertion.
+    pub fn render(
+        &self,
+        schema: &Schema,
+        now_ns: u64,
+        parts: Vec<Part>,
+        out: &mut impl Entities,
+    ) {
+        let parts = parts.into_iter().filter_map(|part| match part {
+            Part::Entries(entries) => Some(entries),
+            _ => None,
+        });
+        let mut entries: Vec<(u64, Entry)> = parts.flatten().collect();
+        entries.sort_by_key(|(age, entry)| (entry.place, *age));
+        for (_, entry) in entries {
+            out.entity(self.render_entry(schema, now_ns, entry));
+        }
+    }
+
+    fn render_entry(&self, schema: &Schema, now_ns: u64, found: Entry) -> Entity {
         let table = &schema.tables.list()[found.place];
         let key = key_fields(table, found.key.as_ref());
         match self.form {

@@ -11,7 +11,6 @@ mod write;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use device::{Device, DeviceHandle};
 use tokio::sync::RwLock;
@@ -19,6 +18,7 @@ use tonic::{Code, Status};
 
 use crate::arbitration::{Arbiter, ClientId, Notices};
 use crate::failure::Failure;
+use crate::finished::Finished;
 use crate::options::Limits;
 use crate::outbound::ClientLink;
 use crate::pipeline_config::{PipelineConfig, lock};
@@ -26,12 +26,6 @@ use crate::proto::p4::v1 as p4;
 use shadow::Shadow;
 
 pub use read::Reading;
-
-/// How long one closure of a write or a read may hold up packets. A tenth of
-/// what they may be delayed in all: several clients may come one after another.
-const SLICE: Duration = Duration::from_micros(100);
-/// Updates or requests that a closure does before it looks at the clock again.
-const STRIDE: usize = 16;
 
 /// What the devices of a server share.
 #[derive(Debug, Default)]
@@ -118,7 +112,10 @@ impl Target {
         R: Send + 'static,
         F: FnOnce(&mut Device, u64) -> R + Send + 'static,
     {
-        let answer = self.handle.call(f).await;
+        let handle = self.handle.clone();
+        // Where nobody waits any more, the answer is dropped all the same on a
+        // task: a large one would hold up packets.
+        let answer = Finished::new(async move { handle.call(f).await }).await;
         answer.map_err(|_| Status::unavailable(format!("device {} has stopped", self.device_id())))
     }
 

@@ -3,14 +3,18 @@
 
 use std::sync::{Arc, Mutex};
 
+use device::Replaced;
 use tonic::Status;
-use v1model::Pipeline;
+use v1model::{Pipeline, TableId};
 
+use super::write::Batch;
 use super::{Pipelines, Saved, Shadow, Target, no_pipeline};
 use crate::failure::Failure;
-use crate::op::Plant;
+use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
+use crate::read::{Progress, Query, Source};
+use crate::slice::Slice;
 
 impl Target {
     /// The RPC SetForwardingPipelineConfig.
@@ -44,10 +48,7 @@ impl Target {
         // Loading takes milliseconds: neither here nor on the device's thread.
         let load = self.handle.load_options();
         let verify = move || PipelineConfig::verify(config, &load);
-        let verified = tokio::task::spawn_blocking(verify).await;
-        let verified = verified.map_err(|error| {
-            Status::internal(format!("verifying the pipeline config failed: {error}"))
-        })??;
+        let verified = blocking(verify).await??;
         if action == Action::Verify {
             return Ok(());
         }
@@ -67,11 +68,9 @@ impl Target {
                 self.reconcile(&mut pipelines, verified).await
             }
             _ => {
-                let program = Arc::clone(&verified.program);
-                self.call(move |device, now| device.load(now, program))
-                    .await?;
-                pipelines.active = Some(Arc::new(verified));
-                pipelines.saved = None;
+                let ready = self.build(Arc::new(verified), Vec::new()).await??;
+                let replaced = self.install(&mut pipelines, ready, false).await?;
+                drop_elsewhere(replaced);
                 Ok(())
             }
         }
@@ -86,29 +85,12 @@ impl Target {
         let updates = std::mem::take(&mut lock(&saved.shadow).updates);
         // The notes of the shadow come from the same updates.
         *lock(&saved.config.notes) = Default::default();
-        let config = Arc::clone(&saved.config);
-        let result = self
-            .call(move |device, now| {
-                device.load(now, Arc::clone(&config.program));
-                let mut notes = lock(&config.notes);
-                let mut result = Ok(());
-                if let Some(pipeline) = device.pipeline_mut() {
-                    let mut plant = Plant {
-                        now_ns: now,
-                        pipeline,
-                        notes: &mut notes,
-                    };
-                    // They succeeded in the shadow, so they do here.
-                    result = updates.iter().try_for_each(|op| op.execute(&mut plant));
-                }
-                for (digest, config) in notes.take_digest_changes() {
-                    device.configure_digest(now, digest, config);
-                }
-                result
-            })
-            .await?;
-        pipelines.active = Some(saved.config);
-        result.map_err(|failure| Status::internal(failure.message))
+        // They succeeded in the shadow, so they do here.
+        let ready = self.build(Arc::clone(&saved.config), updates).await?;
+        let ready = ready.map_err(|failure| Status::internal(failure.message))?;
+        let replaced = self.install(pipelines, ready, false).await?;
+        drop_elsewhere((saved, replaced));
+        Ok(())
     }
 
     async fn reconcile(
@@ -127,51 +109,119 @@ impl Target {
             pipelines.saved = None;
             return Ok(());
         }
-        let config = Arc::new(verified);
-        let new = Arc::clone(&config);
-        let reconciled = self
-            .call(move |device, now| {
-                let ops = match device.pipeline() {
-                    Some(pipeline) => old.export(pipeline, now, &new)?,
-                    None => Vec::new(),
-                };
-                // A rehearsal: the old pipeline stays where one update fails.
-                let mut rehearsal = Pipeline::new(Arc::clone(&new.program), 0);
-                let mut plant = Plant {
-                    now_ns: now,
-                    pipeline: &mut rehearsal,
-                    notes: &mut Default::default(),
-                };
-                for op in &ops {
-                    op.execute(&mut plant)?;
-                }
-                device.load(now, Arc::clone(&new.program));
-                let mut notes = lock(&new.notes);
-                if let Some(pipeline) = device.pipeline_mut() {
-                    let mut plant = Plant {
-                        now_ns: now,
-                        pipeline,
-                        notes: &mut notes,
-                    };
-                    for op in &ops {
-                        op.execute(&mut plant)?;
-                    }
-                }
-                for (digest, config) in notes.take_digest_changes() {
-                    device.configure_digest(now, digest, config);
-                }
-                Ok::<_, Failure>(())
-            })
-            .await?;
-        reconciled.map_err(|failure| {
+        let refused = |failure: Failure| {
             Status::invalid_argument(format!(
                 "the forwarding state cannot be preserved: {}",
                 failure.message
             ))
-        })?;
-        pipelines.active = Some(config);
-        pipelines.saved = None;
+        };
+        let new = Arc::new(verified);
+        let wanted = self.exported(&old).await?;
+        let queries = wanted.iter().map(|(query, _)| Ok(query.clone()));
+        let fetched = self.fetch(&old, self.fetched(queries.collect())).await?;
+        let (from, to) = (Arc::clone(&old), Arc::clone(&new));
+        let kinds: Vec<_> = wanted.iter().map(|(_, kind)| *kind).collect();
+        let exported = blocking(move || {
+            let answers = fetched.answered().zip(kinds);
+            let answers = answers.filter_map(|((query, answer), kind)| {
+                // They exist: nothing was asked for that may be missing.
+                Some((query.ok()?, answer.ok()?, kind))
+            });
+            from.export(answers, &to)
+        });
+        let ops = exported.await?.map_err(refused)?;
+        // The old pipeline stays where one update fails.
+        let ready = self.build(Arc::clone(&new), ops.clone()).await?;
+        let replaced = self
+            .install(pipelines, ready.map_err(refused)?, true)
+            .await?;
+        let missed = blocking(move || missed(&old, &new, replaced, wanted, &ops)).await?;
+        let Some(active) = &pipelines.active else {
+            return Ok(());
+        };
+        let missed = Batch::new(missed.into_iter().map(Ok).collect(), false);
+        let slice = Some(self.limits.slice);
+        self.execute(active, missed, slice).await?;
         Ok(())
+    }
+
+    /// What to read of the pipeline that runs to bring its state into another.
+    async fn exported(
+        &self,
+        config: &PipelineConfig,
+    ) -> Result<Vec<(Query, p4::update::Type)>, Status> {
+        let tables: Vec<_> = config
+            .schema
+            .tables
+            .list()
+            .iter()
+            .map(|t| t.table)
+            .collect();
+        let written = self.call(move |device, _| {
+            let pipeline = device.pipeline()?;
+            let is_written = |table: &TableId| {
+                let default = pipeline.default_entry(*table);
+                default.is_ok_and(|(_, is_initial)| !is_initial)
+            };
+            Some(tables.into_iter().filter(is_written).collect::<Vec<_>>())
+        });
+        let written = written.await?;
+        let written = written.ok_or_else(|| no_pipeline(self.device_id()))?;
+        Ok(config.export_queries(|table| written.contains(&table))?)
+    }
+
+    /// A pipeline after these updates, not on the device's thread.
+    async fn build(
+        &self,
+        config: Arc<PipelineConfig>,
+        updates: Vec<Op>,
+    ) -> Result<Result<Ready, Failure>, Status> {
+        let (seed, now_ns) = self.call(|device, now| (device.config().seed, now)).await?;
+        let build = move || {
+            let mut pipeline = Pipeline::new(Arc::clone(&config.program), seed);
+            {
+                let mut plant = Plant {
+                    now_ns,
+                    pipeline: &mut pipeline,
+                    notes: &mut lock(&config.notes),
+                };
+                updates.iter().try_for_each(|op| op.execute(&mut plant))?;
+            }
+            Ok(Ready { config, pipeline })
+        };
+        blocking(build).await
+    }
+
+    /// Lets the device run a pipeline, with the arrays of the one before where
+    /// they are to be carried over.
+    async fn install(
+        &self,
+        pipelines: &mut Pipelines,
+        ready: Ready,
+        carry: bool,
+    ) -> Result<Replaced, Status> {
+        let Ready {
+            config,
+            mut pipeline,
+        } = ready;
+        let active = Arc::clone(&config);
+        let replaced = self.call(move |device, now| {
+            if let (true, Some(old)) = (carry, device.pipeline_mut()) {
+                pipeline.take_arrays(old);
+            }
+            let replaced = device.install(now, pipeline);
+            for (digest, digest_config) in lock(&config.notes).take_digest_changes() {
+                device.configure_digest(now, digest, digest_config);
+            }
+            // Back to the task: dropped there, not between packets.
+            replaced
+        });
+        let replaced = replaced.await?;
+        pipelines.active = Some(active);
+        if let Some(saved) = pipelines.saved.take() {
+            drop_elsewhere(saved);
+        }
+        Ok(replaced)
     }
 
     /// The RPC GetForwardingPipelineConfig: the saved config, else the active one.
@@ -198,4 +248,54 @@ impl Target {
             cookie: config.cookie,
         })
     }
+}
+
+/// A pipeline that only need be installed.
+struct Ready {
+    config: Arc<PipelineConfig>,
+    pipeline: Pipeline,
+}
+
+/// Runs what takes long, on a thread where that holds up nobody.
+async fn blocking<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Status> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Status::internal(format!("setting the pipeline failed: {error}")))
+}
+
+/// Drops what is large.
+fn drop_elsewhere(old: impl Send + 'static) {
+    tokio::task::spawn_blocking(move || drop(old));
+}
+
+/// What packets have counted in direct counters between the export of a
+/// pipeline's state, which became `ops`, and its end.
+fn missed(
+    old: &PipelineConfig,
+    new: &PipelineConfig,
+    replaced: Replaced,
+    wanted: Vec<(Query, p4::update::Type)>,
+    ops: &[Op],
+) -> Vec<Op> {
+    let Some(pipeline) = &replaced.pipeline else {
+        return Vec::new();
+    };
+    let notes = lock(&old.notes);
+    let source = Source {
+        schema: &old.schema,
+        pipeline,
+        notes: &notes,
+    };
+    let answers = wanted.into_iter().filter_map(|(query, kind)| {
+        let mut slice = Slice::endless();
+        let answer = query.fetch(source, &mut Progress::default(), &mut slice);
+        Some((query, answer.ok()??, kind))
+    });
+    // Nothing was written meanwhile, so these are the same updates but for counters.
+    let last = old.export(answers, new).unwrap_or_default();
+    let pairs = ops.iter().zip(&last);
+    pairs
+        .filter_map(|(before, after)| before.recount(after))
+        .collect()
 }

@@ -6,17 +6,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use tokio_stream::Stream;
 use tonic::Status;
 use v1model::Pipeline;
 
-use super::{SLICE, STRIDE, Target, exhausted, no_pipeline};
+use super::{Target, exhausted, no_pipeline};
 use crate::failure::{Failure, batch_status};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
-use crate::read::{self, Answer, Progress, Query, Source};
+use crate::read::{self, Answer, Part, Progress, Query, Source};
+use crate::slice::Slice;
 use crate::wire::{Encoded, Messages};
 
 impl Target {
@@ -38,36 +38,55 @@ impl Target {
         }
         let queries = request.entities.iter();
         let queries = queries.map(|entity| read::resolve(&config.schema, entity));
-        let mut fetched = Fetched {
-            answers: Vec::with_capacity(count),
-            queries: queries.collect(),
+        let fetched = self.fetched(queries.collect());
+        let fetched = if let Some(saved) = saved {
+            let mut fetched = fetched;
+            let shadow = lock(&saved.shadow);
+            fetched.fetch(&shadow.pipeline, config, 0, &mut Slice::endless())?;
+            fetched
+        } else {
+            let _unchanged = self.order.read().await;
+            self.fetch(config, fetched).await?
+        };
+        Ok(Reading::new(Arc::clone(config), fetched))
+    }
+
+    /// Queries without answers yet.
+    pub(super) fn fetched(&self, queries: Vec<Result<Query, Failure>>) -> Fetched {
+        Fetched {
+            answers: Vec::with_capacity(queries.len()),
+            queries,
             progress: Progress::default(),
             charge: Charge::new(&self.reading, self.limits.read_entities),
             now_ns: 0,
-        };
-        if let Some(saved) = saved {
-            let shadow = lock(&saved.shadow);
-            while fetched.fetch(&shadow.pipeline, config, 0)? {}
-        } else {
-            let _unchanged = self.order.read().await;
-            loop {
-                let config = Arc::clone(config);
-                let done = self.call(move |device, now| {
-                    let more = match device.pipeline() {
-                        Some(pipeline) => fetched.fetch(pipeline, &config, now),
-                        None => return None,
-                    };
-                    // Back to the task: dropped there, not between packets.
-                    Some((fetched, more))
-                });
-                let more;
-                (fetched, more) = done.await?.ok_or_else(|| no_pipeline(self.device_id()))?;
-                if !more? {
-                    break;
-                }
+        }
+    }
+
+    /// Answers queries on the device's thread, in slices.
+    ///
+    /// # Errors
+    /// UNAVAILABLE, FAILED_PRECONDITION: no device, no pipeline.
+    /// RESOURCE_EXHAUSTED: the answer is too large.
+    pub(super) async fn fetch(
+        &self,
+        config: &Arc<PipelineConfig>,
+        mut fetched: Fetched,
+    ) -> Result<Fetched, Status> {
+        let length = Some(self.limits.slice);
+        loop {
+            let config = Arc::clone(config);
+            let done = self.call(move |device, now| {
+                let pipeline = device.pipeline()?;
+                let more = fetched.fetch(pipeline, &config, now, &mut Slice::new(length));
+                // Back to the task: dropped there, not between packets.
+                Some((fetched, more))
+            });
+            let more;
+            (fetched, more) = done.await?.ok_or_else(|| no_pipeline(self.device_id()))?;
+            if !more? {
+                return Ok(fetched);
             }
         }
-        Ok(Reading::new(Arc::clone(config), fetched))
     }
 }
 
@@ -109,7 +128,7 @@ impl Drop for Charge {
 
 /// Requests, and the answers so far.
 #[derive(Debug)]
-struct Fetched {
+pub struct Fetched {
     queries: Vec<Result<Query, Failure>>,
     answers: Vec<Result<Answer, Failure>>,
     /// Of the next request.
@@ -125,44 +144,49 @@ impl Fetched {
         pipeline: &Pipeline,
         config: &PipelineConfig,
         now_ns: u64,
+        slice: &mut Slice,
     ) -> Result<bool, Status> {
-        let start = Instant::now();
         let notes = lock(&config.notes);
         self.now_ns = now_ns;
         let source = Source {
-            now_ns,
             schema: &config.schema,
             pipeline,
             notes: &notes,
         };
-        let mut cost = 0;
         while let Some(query) = self.queries.get(self.answers.len()) {
+            let known = self.progress.parts.len();
             let answer = match query {
-                Ok(query) => {
-                    let in_time = || start.elapsed() < SLICE;
-                    match query
-                        .fetch(source, &mut self.progress, &in_time)
-                        .transpose()
-                    {
-                        Some(answer) => answer,
-                        None => return Ok(true),
-                    }
+                Ok(query) => query.fetch(source, &mut self.progress, slice).transpose(),
+                Err(failure) => Some(Err(failure.clone())),
+            };
+            // What is new, in the answer or on the way to it.
+            let parts = match &answer {
+                Some(Ok(Answer::Parts(parts))) => &parts[known..],
+                Some(Ok(Answer::Cell(_))) => {
+                    self.charge.add(1)?;
+                    &[]
                 }
-                Err(failure) => Err(failure.clone()),
+                Some(Err(_)) => &[],
+                None => &self.progress.parts[known..],
+            };
+            self.charge.add(parts.iter().map(Part::len).sum())?;
+            let Some(answer) = answer else {
+                return Ok(true);
             };
             self.progress = Progress::default();
-            let entities = answer.as_ref().map_or(0, Answer::len);
             self.answers.push(answer);
-            self.charge.add(entities)?;
-            cost += 1 + entities;
-            if cost >= STRIDE {
-                cost = 0;
-                if start.elapsed() >= SLICE {
-                    break;
-                }
+            if !slice.spend(1) {
+                break;
             }
         }
         Ok(self.answers.len() < self.queries.len())
+    }
+
+    /// The queries with their answers.
+    pub(super) fn answered(
+        self,
+    ) -> impl Iterator<Item = (Result<Query, Failure>, Result<Answer, Failure>)> {
+        self.queries.into_iter().zip(self.answers)
     }
 }
 

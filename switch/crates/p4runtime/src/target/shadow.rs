@@ -7,6 +7,7 @@ use v1model::Pipeline;
 use crate::failure::Failure;
 use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
+use crate::slice::Slice;
 
 /// The state that a saved pipeline will have.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Shadow {
             notes: &mut notes,
         };
         let mut batch = super::write::Batch::new(ops, all_or_none);
-        batch.run(&mut plant, None);
+        batch.run(&mut plant, &mut Slice::endless());
         let (ops, results) = batch.finish();
         for (op, result) in ops.into_iter().zip(&results) {
             if let (Ok(op), Ok(())) = (op, result) {

@@ -3,18 +3,26 @@
 //! slices between which packets go on, and undone where a batch is all or none.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use device::Forgotten;
 use tonic::{Code, Status};
+use v1model::Program;
 
-use super::{SLICE, STRIDE, Target, exhausted, no_pipeline};
+use super::{Target, exhausted, no_pipeline};
 use crate::failure::{Failure, batch_status};
 use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1::write_request::Atomicity;
 use crate::schema::Schema;
+use crate::slice::Slice;
 use crate::wire::{self, Cell, WriteRequest};
 use crate::write;
+
+/// Cells of an array that are written in one go, and how many are as much work
+/// as one update.
+const CELLS: usize = 1024;
+const CELLS_PER_UNIT: usize = 64;
 
 impl Target {
     /// The RPC Write.
@@ -37,13 +45,32 @@ impl Target {
             let results = lock(&saved.shadow).execute(config, ops, all_or_none);
             return batch_status("updates", &results);
         }
-        let mut batch = Batch::new(ops, all_or_none);
-        let budget = (atomicity != Atomicity::DataplaneAtomic).then_some(SLICE);
+        let length = if atomicity == Atomicity::DataplaneAtomic {
+            self.check_work(&config.program, &ops)?;
+            None
+        } else {
+            Some(self.limits.slice)
+        };
+        let batch = Batch::new(ops, all_or_none);
+        let batch = self.execute(config, batch, length).await?;
+        batch_status("updates", &batch.finish().1)
+    }
+
+    /// Executes a batch on the device's thread, in slices of this length.
+    ///
+    /// # Errors
+    /// UNAVAILABLE: the device has stopped. FAILED_PRECONDITION: it has no pipeline.
+    pub(super) async fn execute(
+        &self,
+        config: &Arc<PipelineConfig>,
+        mut batch: Batch,
+        length: Option<Duration>,
+    ) -> Result<Batch, Status> {
         let _alone = self.order.write().await;
         while !batch.is_done() {
             let config = Arc::clone(config);
             let executed = self.call(move |device, now| {
-                batch.run_on(device, now, &config, budget)?;
+                batch.run_on(device, now, &config, &mut Slice::new(length))?;
                 // Back to the task: dropped there, not between packets.
                 Some(batch)
             });
@@ -51,7 +78,35 @@ impl Target {
                 .await?
                 .ok_or_else(|| no_pipeline(self.device_id()))?;
         }
-        batch_status("updates", &batch.finish().1)
+        Ok(batch)
+    }
+
+    /// Refuses an update that packets would wait for too long.
+    fn check_members(&self, op: Op) -> Result<Op, Failure> {
+        let (members, limit) = (op.members(), self.limits.members);
+        if members <= limit {
+            return Ok(op);
+        }
+        let words = format!(
+            "it has {members} members, replicas or values, and packets wait for no more than \
+             {limit} at once"
+        );
+        Err(Failure::new(Code::ResourceExhausted, words))
+    }
+
+    /// Refuses a batch that packets would wait for too long.
+    fn check_work(&self, program: &Program, ops: &[Result<Op, Failure>]) -> Result<(), Status> {
+        let ops = ops.iter().flatten();
+        let work = ops.map(|op| op.units() + op.cells(program) / CELLS_PER_UNIT);
+        let work: usize = work.sum();
+        let limit = self.limits.atomic_updates;
+        if work <= limit {
+            return Ok(());
+        }
+        Err(Status::unimplemented(format!(
+            "the batch is as much work as {work} updates, because of its arrays or groups, and \
+             packets wait for no more than {limit}: split it, or use ROLLBACK_ON_ERROR"
+        )))
     }
 
     /// Resolves the updates of a request. What is no update ends it all.
@@ -71,7 +126,8 @@ impl Target {
             if ports.is_none() && write::watches_ports(&update) {
                 ports = Some(self.ports().await?);
             }
-            ops.push(write::resolve(schema, ports.as_deref(), &update));
+            let op = write::resolve(schema, ports.as_deref(), &update);
+            ops.push(op.and_then(|op| self.check_members(op)));
         }
         Ok(ops)
     }
@@ -99,11 +155,8 @@ impl Target {
 
     /// The ports that the device has.
     async fn ports(&self) -> Result<Vec<u16>, Status> {
-        self.call(|device, now| {
-            let state = device.traffic_manager_state(now);
-            state.ports.iter().map(|port| port.config.port).collect()
-        })
-        .await
+        self.call(|device, _| device.links().map(|link| link.port).collect())
+            .await
     }
 }
 
@@ -115,14 +168,19 @@ type Finished = (Vec<Result<Op, Failure>>, Vec<Result<(), Failure>>);
 pub struct Batch {
     ops: Vec<Result<Op, Failure>>,
     results: Vec<Result<(), Failure>>,
+    /// Cells of the array in hand that are written.
+    cells: usize,
+    /// Of digests that were changed: not dropped between packets.
+    forgotten: Vec<Forgotten>,
     /// `None`: failed updates do not matter to the others.
     undo: Option<Undo>,
 }
 
 #[derive(Debug, Default)]
 struct Undo {
-    /// What undoes each update that was executed, in their order.
-    inverses: Vec<Op>,
+    /// What undoes the updates that were executed, in their order, each with
+    /// its place among them.
+    inverses: Vec<(usize, Op)>,
     /// The update that failed.
     failed: Option<usize>,
 }
@@ -131,8 +189,13 @@ impl Batch {
     pub fn new(ops: Vec<Result<Op, Failure>>, all_or_none: bool) -> Self {
         let mut batch = Batch {
             results: Vec::with_capacity(ops.len()),
+            cells: 0,
+            forgotten: Vec::new(),
+            undo: all_or_none.then(|| Undo {
+                inverses: Vec::with_capacity(ops.len()),
+                failed: None,
+            }),
             ops,
-            undo: all_or_none.then(Undo::default),
         };
         if let Some(undo) = &mut batch.undo {
             // One that cannot succeed: nothing need be tried.
@@ -151,14 +214,14 @@ impl Batch {
         }
     }
 
-    /// Does what fits into `budget` on the device's thread; `None` when it has
+    /// Does what fits into a slice on the device's thread; `None` when it has
     /// no pipeline.
     fn run_on(
         &mut self,
         device: &mut device::Device,
         now_ns: u64,
         config: &PipelineConfig,
-        budget: Option<Duration>,
+        slice: &mut Slice,
     ) -> Option<()> {
         let mut notes = lock(&config.notes);
         let mut plant = Plant {
@@ -166,62 +229,84 @@ impl Batch {
             pipeline: device.pipeline_mut()?,
             notes: &mut notes,
         };
-        self.run(&mut plant, budget);
+        self.run(&mut plant, slice);
         for (digest, config) in notes.take_digest_changes() {
-            device.configure_digest(now_ns, digest, config);
+            let forgotten = device.configure_digest(now_ns, digest, config);
+            self.forgotten.push(forgotten);
         }
         Some(())
     }
 
-    /// Does what fits into `budget`; all without one.
-    pub fn run(&mut self, plant: &mut Plant<'_>, budget: Option<Duration>) {
-        let start = Instant::now();
-        let in_time =
-            |n: usize| n % STRIDE != 0 || budget.is_none_or(|budget| start.elapsed() < budget);
-        let mut n = 0;
-        while !self.is_done() && (n == 0 || in_time(n)) {
-            self.step(plant);
-            n += 1;
+    /// Does what fits into a slice.
+    pub fn run(&mut self, plant: &mut Plant<'_>, slice: &mut Slice) {
+        while !self.is_done() {
+            let units = self.step(plant);
+            if !slice.spend(units) {
+                return;
+            }
         }
     }
 
-    /// One update, or one that undoes another.
-    fn step(&mut self, plant: &mut Plant<'_>) {
-        let at = self.results.len();
-        let Some(undo) = &mut self.undo else {
-            let result = match &self.ops[at] {
-                Ok(op) => op.execute(plant),
-                Err(failure) => Err(failure.clone()),
+    /// One update, or a part of it, or what undoes one. How much work it was.
+    fn step(&mut self, plant: &mut Plant<'_>) -> usize {
+        if let Some(undo) = &mut self.undo
+            && undo.failed.is_some()
+        {
+            let Some((at, inverse)) = undo.inverses.pop() else {
+                return 0;
             };
-            self.results.push(result);
-            return;
-        };
-        if undo.failed.is_some() {
-            if let Some(inverse) = undo.inverses.pop()
-                && let Err(failure) = inverse.execute(plant)
-            {
-                let n = undo.inverses.len();
+            if let Err(failure) = inverse.execute(plant) {
                 let words = format!("it could not be undone: {}", failure.message);
-                self.results[n] = Err(Failure::new(Code::Internal, words));
+                self.results[at] = Err(Failure::new(Code::Internal, words));
             }
-            return;
+            return inverse.units();
         }
-        let result = self.ops[at].as_ref().map_err(Failure::clone);
-        let result = result.and_then(|op| {
-            let inverse = op.inverse(plant)?;
-            op.execute(plant)?;
-            Ok(inverse)
-        });
-        match result {
-            Ok(inverse) => {
-                undo.inverses.push(inverse);
-                self.results.push(Ok(()));
+        let at = self.results.len();
+        match self.attempt(at, plant) {
+            Ok((is_done, units)) => {
+                if is_done {
+                    self.results.push(Ok(()));
+                }
+                units
             }
             Err(failure) => {
-                undo.failed = Some(at);
+                self.cells = 0;
+                if let Some(undo) = &mut self.undo {
+                    undo.failed = Some(at);
+                }
                 self.results.push(Err(failure));
+                1
             }
         }
+    }
+
+    /// Executes an update, or the next part of it; whether it is done, and how
+    /// much work it was.
+    fn attempt(&mut self, at: usize, plant: &mut Plant<'_>) -> Result<(bool, usize), Failure> {
+        let op = self.ops[at].as_ref().map_err(Failure::clone)?;
+        let all = op.cells(plant.pipeline.program());
+        let range = self.cells..all.min(self.cells + CELLS);
+        let inverse = self.undo.as_ref().map(|_| match all {
+            0 => op.inverse(plant),
+            _ => op.inverse_cells(range.clone(), plant),
+        });
+        let inverse = inverse.transpose()?;
+        let units = match all {
+            0 => {
+                op.execute(plant)?;
+                op.units()
+            }
+            _ => {
+                op.execute_cells(range.clone(), plant)?;
+                1 + range.len() / CELLS_PER_UNIT
+            }
+        };
+        if let (Some(undo), Some(inverse)) = (&mut self.undo, inverse) {
+            undo.inverses.push((at, inverse));
+        }
+        let is_done = range.end == all;
+        self.cells = if is_done { 0 } else { range.end };
+        Ok((is_done, units))
     }
 
     /// The updates, and what became of them.

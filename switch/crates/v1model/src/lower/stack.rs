@@ -22,6 +22,14 @@ pub(super) struct Target {
     raw: Option<Slot>,
 }
 
+/// The two parameters of a primitive.
+fn pair(primitive: &Primitive) -> Result<(&Operand, &Operand), LoadError> {
+    match primitive.parameters.as_slice() {
+        [first, second] => Ok((first, second)),
+        _ => Err(malformed(primitive)),
+    }
+}
+
 impl Emitter {
     /// The number of an element, in a slot; past the end when there is none.
     pub(super) fn element_index(&mut self, element: &Element) -> Result<Slot, LoadError> {
@@ -258,9 +266,7 @@ impl Lowering<'_> {
         primitive: &Primitive,
         params: &[Expr],
     ) -> Result<(), LoadError> {
-        let [to, from] = primitive.parameters.as_slice() else {
-            return Err(malformed(primitive));
-        };
+        let (to, from) = pair(primitive)?;
         let to = HeaderRef::parse(&self.layout, params, to)?;
         let from = HeaderRef::parse(&self.layout, params, from)?;
         let sample = &self.layout.headers[from.sample(&self.layout)];
@@ -340,9 +346,7 @@ impl Lowering<'_> {
         primitive: &Primitive,
         params: &[Expr],
     ) -> Result<(), LoadError> {
-        let [to, from] = primitive.parameters.as_slice() else {
-            return Err(malformed(primitive));
-        };
+        let (to, from) = pair(primitive)?;
         let to = UnionRef::parse(&self.layout, params, to)?;
         let from = UnionRef::parse(&self.layout, params, from)?;
         let members = to.members(&self.layout);
@@ -377,9 +381,7 @@ impl Lowering<'_> {
         primitive: &Primitive,
         kind: &str,
     ) -> Result<(), LoadError> {
-        let [to, from] = primitive.parameters.as_slice() else {
-            return Err(malformed(primitive));
-        };
+        let (to, from) = pair(primitive)?;
         let to = self.layout.stack_index(name(to, kind)?)?;
         let from = self.layout.stack_index(name(from, kind)?)?;
         let (to, from) = (&self.layout.stacks[to], &self.layout.stacks[from]);
@@ -400,9 +402,7 @@ impl Lowering<'_> {
 
     /// `push` and `pop`.
     pub(super) fn shift_stack(&mut self, primitive: &Primitive) -> Result<(), LoadError> {
-        let [stack, by] = primitive.parameters.as_slice() else {
-            return Err(malformed(primitive));
-        };
+        let (stack, by) = pair(primitive)?;
         let index = match stack.kind.as_str() {
             "header_union_stack" => self
                 .layout

@@ -103,7 +103,11 @@ impl Idle {
     /// Looks at the entry whose deadline comes first. One that expires is
     /// reported again after as long.
     pub fn expired(&mut self, now_ns: u64) -> Next {
-        let Some((_, entry)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now_ns)
+        let Some((_, entry)) = self
+            .deadlines
+            .first()
+            .copied()
+            .filter(|(at, _)| *at <= now_ns)
         else {
             return Next::None;
         };
