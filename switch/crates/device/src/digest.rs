@@ -158,7 +158,9 @@ impl Digests {
             } else {
                 // All that it may ever hold: packets do not wait while it grows.
                 let room = MOST_REMEMBERED + MOST_SAMPLES;
-                learner.known.reserve(room.saturating_sub(learner.known.len()));
+                learner
+                    .known
+                    .reserve(room.saturating_sub(learner.known.len()));
             }
         } else {
             forgotten._learner = place.take().unwrap_or_default();

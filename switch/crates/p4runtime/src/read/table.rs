@@ -277,13 +277,7 @@ impl Filter {
     }
 
     /// The entries as messages, each table's in the order of insertion.
-    pub fn render(
-        &self,
-        schema: &Schema,
-        now_ns: u64,
-        parts: Vec<Part>,
-        out: &mut impl Entities,
-    ) {
+    pub fn render(&self, schema: &Schema, now_ns: u64, parts: Vec<Part>, out: &mut impl Entities) {
         let parts = parts.into_iter().filter_map(|part| match part {
             Part::Entries(entries) => Some(entries),
             _ => None,

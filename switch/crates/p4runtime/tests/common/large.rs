@@ -207,7 +207,7 @@ pub struct Sizes {
     pub filters: usize,
     pub routes: usize,
     pub groups: usize,
-    /// Of one large group, multicast group and value set.
+    /// Of one large group; of a value set a tenth of that.
     pub members: usize,
 }
 
@@ -290,7 +290,7 @@ pub async fn every_request(
     let multicast = list(sizes.groups.min(60_000), &|n| make.multicast(n));
     let sessions = list(sizes.groups.min(30_000), &|n| make.session(n));
     let large = make.group(sizes.groups + 1, 1..sizes.members + 1);
-    let values = make.values(sizes.members);
+    let values = make.values(sizes.members / 10);
     let arrays: [(&str, Entity); 4] = [
         ("register", make.register("marks", None)),
         ("wide register", make.register("wide", None)),
