@@ -188,6 +188,15 @@ impl Op {
         size.unwrap_or(0)
     }
 
+    /// How many of its [`Op::cells`] are written in one go.
+    pub fn cells_at_once(&self) -> usize {
+        match self {
+            // Larger, and with memory of their own.
+            Op::Meter(_) => 256,
+            _ => 1024,
+        }
+    }
+
     /// Executes the update for some of its [`Op::cells`].
     ///
     /// # Errors
@@ -217,7 +226,8 @@ impl Op {
         (more != CounterData::default()).then(|| Op::Recount(Box::new((table, key, more))))
     }
 
-    /// How many members, replicas or values the update writes at once.
+    /// How many members or replicas the update writes at once. A value, which
+    /// may be several rows, is four.
     pub fn members(&self) -> usize {
         match self {
             Op::Entry(op) => match &op.action {
@@ -225,7 +235,7 @@ impl Op {
                 _ => 0,
             },
             Op::Group(_, op) => op.1.members.len(),
-            Op::ValueSet(op) => op.1.len(),
+            Op::ValueSet(op) => 4 * op.1.len(),
             Op::Multicast(_, op) => op.1.len(),
             Op::CloneSession(_, op) => op.1.replicas.len(),
             _ => 0,
@@ -238,7 +248,7 @@ impl Op {
         1 + match self {
             Op::CounterCells(op) => op.2.len() / 64,
             Op::RegisterCells(op) => op.2.len() / 64,
-            Op::MeterCells(op) => op.2.len() / 64,
+            Op::MeterCells(op) => op.2.len() / 16,
             _ => self.members() / 8,
         }
     }

@@ -91,8 +91,8 @@ pub struct Limits {
     /// Updates in one Write with DATAPLANE_ATOMIC, or as much work: packets wait
     /// for it.
     pub atomic_updates: usize,
-    /// Members of one group or value set, replicas of one group or session:
-    /// packets wait while it is written.
+    /// Members of one group, replicas of one group or session, four times the
+    /// values of a value set: packets wait while it is written.
     pub members: usize,
     /// How long one Write or Read may hold up packets at a time; so many
     /// clients, so many times.

@@ -55,10 +55,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a closure may take and free: 64 entries that are copied are some 700,
-/// 1,024 meters that are configured and their old configurations 2,100. All of
-/// a table would be ten times as much.
-const MOST: u64 = 2200;
+/// What a closure may take and free: 64 entries that are copied are some 700.
+/// All of a table would be 20 times as much.
+const MOST: u64 = 1000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_request_holds_up_packets_for_more_than_a_piece() {

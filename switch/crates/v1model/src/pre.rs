@@ -79,11 +79,6 @@ impl MulticastGroups {
             .map(|(id, replicas)| (*id, replicas.as_slice()))
     }
 
-    /// Removes all groups.
-    pub fn clear(&mut self) {
-        self.groups.clear();
-    }
-
     fn unknown(group: u32) -> ControlError {
         ControlError::UnknownObject {
             what: format!("multicast group {group}"),
@@ -194,11 +189,6 @@ impl CloneSessions {
         let first = first.min(u32::from(u16::MAX)) as u16;
         let sessions = self.sessions.range(first..);
         sessions.map(|(id, session)| (u32::from(*id), session))
-    }
-
-    /// Removes all sessions.
-    pub fn clear(&mut self) {
-        self.sessions.clear();
     }
 
     fn unknown(id: u32) -> ControlError {

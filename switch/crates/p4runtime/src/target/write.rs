@@ -15,13 +15,11 @@ use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1::write_request::Atomicity;
 use crate::schema::Schema;
-use crate::slice::Slice;
+use crate::slice::{STRIDE, Slice};
 use crate::wire::{self, Cell, WriteRequest};
 use crate::write;
 
-/// Cells of an array that are written in one go, and how many are as much work
-/// as one update.
-const CELLS: usize = 1024;
+/// Cells of an array that are as much work as one update.
 const CELLS_PER_UNIT: usize = 64;
 
 impl Target {
@@ -88,8 +86,8 @@ impl Target {
             return Ok(op);
         }
         let words = format!(
-            "it has {members} members, replicas or values, and packets wait for no more than \
-             {limit} at once"
+            "it has as many members, replicas or values as {members} members, and packets wait \
+             for no more than {limit} at once"
         );
         Err(Failure::new(Code::ResourceExhausted, words))
     }
@@ -285,7 +283,7 @@ impl Batch {
     fn attempt(&mut self, at: usize, plant: &mut Plant<'_>) -> Result<(bool, usize), Failure> {
         let op = self.ops[at].as_ref().map_err(Failure::clone)?;
         let all = op.cells(plant.pipeline.program());
-        let range = self.cells..all.min(self.cells + CELLS);
+        let range = self.cells..all.min(self.cells + op.cells_at_once());
         let inverse = self.undo.as_ref().map(|_| match all {
             0 => op.inverse(plant),
             _ => op.inverse_cells(range.clone(), plant),
@@ -298,7 +296,7 @@ impl Batch {
             }
             _ => {
                 op.execute_cells(range.clone(), plant)?;
-                1 + range.len() / CELLS_PER_UNIT
+                STRIDE
             }
         };
         if let (Some(undo), Some(inverse)) = (&mut self.undo, inverse) {
