@@ -7,9 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::{
-    DeviceCounters, Link, ModelKind, PortState, TRACES, Traffic, TrafficManagerState,
-};
+use device::{DeviceCounters, Link, ModelKind, PortState, TRACES, Traffic, TrafficManagerState};
 use tonic::{Request, Response, Status};
 use v1model::Program;
 
