@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,9 @@ from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import BUILD_FOLDER, PipelineError
 from docsis_control.provisioning import AqmChoice, Deployment, deploy
 from docsis_control.recording import save
+from docsis_control.status.collect import Collector
+from docsis_control.status.place import default_folder
+from docsis_control.status.server import serving
 
 _REAL_TIME_PRIORITY: Final = 6
 """Above the testbed's switches: at 200 Mbps they leave a lower one waiting for
@@ -72,6 +75,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="folder of the compiled programs",
     )
+    parser.add_argument(
+        "--status-folder",
+        type=Path,
+        default=default_folder(),
+        metavar="FOLDER",
+        help="where `docsis-p4 show` looks for the status's socket (default: %(default)s)",
+    )
     parser.add_argument("--election-id", type=int, default=1, help="for arbitration (default: 1)")
     parser.add_argument(
         "--connect-timeout",
@@ -111,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             addresses=addresses,
         )
         _raise_priority()
-        asyncio.run(_serve(deployment, options, arguments.record))
+        asyncio.run(_serve(deployment, options, arguments.record, arguments.status_folder))
     except (ConfigError, PipelineError, P4RuntimeError, ConnectionLost, RuntimeError) as error:
         print(f"docsis-p4 controller: {error}", file=sys.stderr)
         return 1
@@ -148,7 +158,9 @@ def _settle_memory() -> None:
     gc.freeze()
 
 
-async def _serve(deployment: Deployment, options: Options, folder: Path | None) -> None:
+async def _serve(
+    deployment: Deployment, options: Options, record: Path | None, status_folder: Path
+) -> None:
     controller = Controller(deployment, options)
     _settle_memory()
     running = asyncio.create_task(controller.run(), name="controller")
@@ -164,14 +176,29 @@ async def _serve(deployment: Deployment, options: Options, folder: Path | None) 
         loop.add_signal_handler(number, stop)
     announcing = asyncio.create_task(_announce(controller), name="announce")
     try:
-        await running
+        async with _views(controller, status_folder):
+            await running
     except asyncio.CancelledError:
         if not stopping:
             raise
     finally:
         announcing.cancel()
-        if folder is not None:
-            save(controller.records, folder)
+        if record is not None:
+            save(controller.records, record)
+
+
+@contextlib.asynccontextmanager
+async def _views(controller: Controller, folder: Path) -> AsyncIterator[None]:
+    """The views on the controller; it does its work where they cannot be had."""
+    collector = Collector(controller)
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(serving(collector.status, folder))
+        except OSError as error:
+            _LOG.warning(
+                "no status for docsis-p4 show: %s: %s", error.filename or folder, error.strerror
+            )
+        yield
 
 
 async def _announce(controller: Controller) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from docsis_control.deadlines import DeadlineTimer
-from docsis_control.law.service_flows import DeviceLaw
+from docsis_control.law.service_flows import DeviceLaw, Observation
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import group_updates, table_updates
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
@@ -26,6 +26,7 @@ from docsis_control.provisioning import (
 from docsis_control.recording import DeviceRecord
 from docsis_control.state.access import BucketState, StateAccess
 from docsis_control.state.control_header import ControlHeader, SwitchClock
+from docsis_control.state.counters import CounterAccess, CounterReadings
 from docsis_control.state.probe import probe_state_access
 from docsis_control.tm.client import TrafficManager
 
@@ -59,6 +60,8 @@ class Controller:
     """Provisions all devices of a deployment and controls them until it is cancelled.
 
     Attributes:
+        deployment: What is deployed.
+        devices: The devices, by name.
         records: What the control loops did, by device name.
         ready: Set when every device has been provisioned once.
     """
@@ -74,11 +77,13 @@ class Controller:
             plan.role: load_pipeline(plan.role.value, options.pipelines)
             for plan in deployment.devices
         }
-        self._devices = [
-            DeviceController(plan, pipelines[plan.role], options) for plan in deployment.devices
-        ]
+        self.deployment = deployment
+        self.devices = {
+            plan.name: DeviceController(plan, pipelines[plan.role], options)
+            for plan in deployment.devices
+        }
         self.records: dict[str, DeviceRecord] = {
-            device.plan.name: device.record for device in self._devices
+            name: device.record for name, device in self.devices.items()
         }
         self.ready = asyncio.Event()
 
@@ -91,7 +96,7 @@ class Controller:
             ConnectionLost: A device never answered.
         """
         tasks = [
-            asyncio.create_task(device.run(), name=device.plan.name) for device in self._devices
+            asyncio.create_task(device.run(), name=name) for name, device in self.devices.items()
         ]
         tasks.append(asyncio.create_task(self._wait_until_ready(), name="ready"))
         try:
@@ -103,7 +108,7 @@ class Controller:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _wait_until_ready(self) -> None:
-        for device in self._devices:
+        for device in self.devices.values():
             await device.ready.wait()
         self.ready.set()
 
@@ -115,6 +120,7 @@ class _Session:
     connection: Connection
     clock: SwitchClock
     access: StateAccess
+    counters: CounterAccess
 
 
 class DeviceController:
@@ -126,14 +132,15 @@ class DeviceController:
         self.record = DeviceRecord([flow.index for flow in plan.service_flows])
         self._pipeline = pipeline
         self._options = options
-        self._address = options.addresses.get(plan.name, plan.address)
+        self.address = options.addresses.get(plan.name, plan.address)
         self._law = DeviceLaw(plan.service_flows)
         # What the device's pipeline was marked with when all was pushed.
         self._cookie: int | None = None
         self._told_no_traffic_manager = False
+        self._session: _Session | None = None
 
     @property
-    def _looped(self) -> bool:
+    def looped(self) -> bool:
         """Whether there is a control loop: to manage queues, or to observe the modem's."""
         return bool(self.plan.managed_service_flows) or self.plan.role is Role.CABLE_MODEM
 
@@ -144,7 +151,7 @@ class DeviceController:
         while True:
             try:
                 async with Connection(
-                    self._address, self.plan.device_id, self._options.election_id
+                    self.address, self.plan.device_id, self._options.election_id
                 ) as connection:
                     session = await self._provision(connection)
                     if self.ready.is_set():
@@ -152,11 +159,15 @@ class DeviceController:
                         _LOG.info("%s: connected again", self.plan.name)
                     self.ready.set()
                     back_off = _BACK_OFF_FIRST
-                    await self._control(session)
+                    self._session = session
+                    try:
+                        await self._control(session)
+                    finally:
+                        self._session = None
             except ConnectionLost as lost:
                 if not self.ready.is_set() and time.monotonic() >= give_up:
                     raise ConnectionLost(
-                        f"{self.plan.name}: no switch answers at {self._address} ({lost}); "
+                        f"{self.plan.name}: no switch answers at {self.address} ({lost}); "
                         "start it, or give its address with --address"
                     ) from None
                 if self.ready.is_set() and back_off == _BACK_OFF_FIRST:
@@ -165,6 +176,28 @@ class DeviceController:
             longest = _BACK_OFF_LONGEST if self.ready.is_set() else _BACK_OFF_START
             back_off = min(2 * back_off, longest)
 
+    async def observe(self) -> tuple[CounterReadings, Observation] | None:
+        """What the device counted, and its queues, now; None while it does not answer.
+
+        Raises:
+            P4RuntimeError: The device refused to tell.
+        """
+        session = self._session
+        if session is None:
+            return None
+        try:
+            readings = await session.access.read()
+            # At once, or an update of the law comes between.
+            seen = self._law.observe(readings)
+            return await session.counters.read(), seen
+        except ConnectionLost:
+            return None
+        except P4RuntimeError:
+            # A switch that has just restarted refuses before the old stream's end is seen.
+            if self._session is not session or session.connection.lost.done():
+                return None
+            raise
+
     async def _provision(self, connection: Connection) -> _Session:
         """Pushes everything, unless the device still has it all from before."""
         control = ControlHeader(connection, self._pipeline)
@@ -172,7 +205,7 @@ class DeviceController:
         if self._cookie is not None and await self._still_provisioned(connection):
             access = await self._access(connection, control, clock)
             await clock.learn()
-            return _Session(connection, clock, access)
+            return _Session(connection, clock, access, self._counters(connection))
 
         self._cookie = None
         cookie = secrets.randbits(63) | 1
@@ -191,7 +224,7 @@ class DeviceController:
             [f"entry of {entry.table} {dict(entry.match or {})}" for entry in entries],
         )
         self._cookie = cookie
-        return _Session(connection, clock, access)
+        return _Session(connection, clock, access, self._counters(connection))
 
     async def _still_provisioned(self, connection: Connection) -> bool:
         """Whether only the connection was lost, not the switch's state."""
@@ -215,6 +248,10 @@ class DeviceController:
         self.record.access = access.name
         return access
 
+    def _counters(self, connection: Connection) -> CounterAccess:
+        flows = [flow.index for flow in self.plan.service_flows]
+        return CounterAccess(connection, self._pipeline, flows)
+
     async def _configure_queues(self, connection: Connection) -> list[BucketState]:
         """Configures the traffic manager; returns the buckets for the pipeline to follow."""
         flows = self.plan.service_flows
@@ -233,7 +270,7 @@ class DeviceController:
 
     async def _control(self, session: _Session) -> None:
         """Runs the control loop until the connection is lost."""
-        if not self._looped:
+        if not self.looped:
             await asyncio.shield(session.connection.lost)
         learning = asyncio.create_task(self._keep_clock(session.clock))
         try:

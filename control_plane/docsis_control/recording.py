@@ -14,6 +14,9 @@ import numpy.typing as npt
 from docsis_control.law.docsis_pie import Status
 from docsis_control.law.service_flows import Observation
 
+RECENT: Final = 3_750
+"""Ticks of the last minute."""
+
 CAPACITY: Final = 225_000
 """Ticks kept: an hour of them. The oldest go first."""
 
@@ -52,6 +55,11 @@ class _Ring:
         if self._count <= len(self._records):
             return self._records[: self._count]
         return np.roll(self._records, -(self._count % len(self._records)))
+
+    def newest(self, count: int) -> Records:
+        """That many of the records kept, or all, oldest first; costs the same at any length."""
+        count = min(count, self._count, len(self._records))
+        return self._records[np.arange(self._count - count, self._count) % len(self._records)]
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,11 @@ class DeviceRecord:
     def stats(self) -> ControllerStats:
         """The summary so far; quantiles of the ticks kept."""
         return _stats((self,))
+
+    def recent(self) -> tuple[Distribution, Distribution]:
+        """Lateness and cycle of the last minute; cheap enough to ask between two updates."""
+        ticks = self._ticks.newest(RECENT)
+        return Distribution.of(ticks["lateness_ns"]), Distribution.of(ticks["cycle_ns"])
 
     def save(self, name: str, folder: Path) -> None:
         """Writes ticks-NAME.csv and samples-NAME.csv."""

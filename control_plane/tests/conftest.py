@@ -4,6 +4,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 from finsy.proto import U128, p4r, rpc_code
 
 from docsis_control.config import Topology, load_topology
+from docsis_control.controller import Controller, Options
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
+from docsis_control.provisioning import AqmChoice, deploy
 from docsis_control.state.control_header import Operation
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
@@ -62,6 +65,7 @@ class FakeSwitch:
         self.primary = 0
         self._server: grpc.aio.Server | None = None
         self._names = {register.id: register.name for register in pipeline.schema.registers}
+        self._counters = {c.preamble.id: c.preamble.name for c in pipeline.p4info.counters}
         self.forget()
 
     def forget(self) -> None:
@@ -69,6 +73,8 @@ class FakeSwitch:
         self.started = time.monotonic_ns()
         self.cookie: int | None = None
         self.registers: dict[tuple[str, int], int] = {}
+        # Packets and bytes, by the counter's name and index or the table entry's key.
+        self.counters: dict[tuple[str, int] | bytes, tuple[int, int]] = {}
         self.tables: dict[bytes, Any] = {}
         self.defaults: dict[int, Any] = {}
         self.groups: dict[int, tuple[int, ...]] = {}
@@ -206,18 +212,48 @@ class FakeSwitch:
         self.reads += 1
         if self.cookie is None:
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "no pipeline")
-        if not self.has_registers:
-            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no registers")
+        found: list[Any] = []
         for entity in request.entities:
-            entry = entity.register_entry
-            value = self.registers.get((self._names[entry.register_id], entry.index.index), 0)
-            entry.data.bitstring = _short(value)
+            kind = entity.WhichOneof("entity")
+            if kind == "register_entry":
+                if not self.has_registers:
+                    await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no registers")
+                entry = entity.register_entry
+                value = self.registers.get((self._names[entry.register_id], entry.index.index), 0)
+                entry.data.bitstring = _short(value)
+                found.append(entity)
+            elif kind == "counter_entry":
+                entry = entity.counter_entry
+                self._count(entry.data, (self._counters[entry.counter_id], entry.index.index))
+                found.append(entity)
+            else:
+                found += self._read_table(entity.table_entry)
         # In another order than asked and in pieces, both of which P4Runtime allows.
-        entities = list(reversed(request.entities))
+        entities = list(reversed(found))
         if self.splits_reads:
             yield p4r.ReadResponse(entities=entities[:1])
             del entities[:1]
         yield p4r.ReadResponse(entities=entities)
+
+    def _count(self, data: Any, key: tuple[str, int] | bytes) -> None:
+        data.packet_count, data.byte_count = self.counters.get(key, (0, 0))
+
+    def _read_table(self, asked: Any) -> list[Any]:
+        """All entries of a table, or its default entry, with their direct counters if asked."""
+        keys = {
+            key: entry for key, entry in self.tables.items() if entry.table_id == asked.table_id
+        }
+        if asked.is_default_action:
+            default = self.defaults.get(asked.table_id)
+            keys = {b"default": default} if default is not None else {}
+        entities = []
+        for key, entry in keys.items():
+            entity = p4r.Entity(table_entry=entry)
+            if asked.HasField("counter_data"):
+                entity.table_entry.counter_data.SetInParent()
+                self._count(entity.table_entry.counter_data, key)
+            entities.append(entity)
+        return entities
 
     async def _stream(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
         async for request in requests:
@@ -300,3 +336,46 @@ async def make_switch() -> AsyncIterator[Callable[..., Any]]:
     yield make
     for switch in switches:
         await switch.stop()
+
+
+class Running:
+    """A controller with its two fake switches."""
+
+    def __init__(self, controller: Controller, task: Any, modem: Any, cmts: Any) -> None:
+        self.controller = controller
+        self.task = task
+        self.modem = modem
+        self.cmts = cmts
+
+    @property
+    def record(self) -> Any:
+        return self.controller.records["cm1"]
+
+
+@pytest.fixture
+def running(
+    topology: Topology,
+    pipelines: dict[str, Pipeline],
+    make_switch: Callable[..., Any],
+) -> Callable[..., Any]:
+    @asynccontextmanager
+    async def run(aqm: AqmChoice = AqmChoice.DOCSIS_PIE, **options: bool) -> AsyncIterator[Running]:
+        modem = await make_switch(pipelines["cm"], 1, **options)
+        cmts = await make_switch(pipelines["cmts"], 2, **options)
+        controller = Controller(
+            deploy(topology, aqm),
+            Options(addresses={"cm1": modem.address, "cmts1": cmts.address}),
+        )
+        task = asyncio.create_task(controller.run())
+        try:
+            ready = asyncio.create_task(controller.ready.wait())
+            await asyncio.wait((task, ready), timeout=10, return_when="FIRST_COMPLETED")
+            ready.cancel()
+            if task.done():
+                task.result()
+            yield Running(controller, task, modem, cmts)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    return run

@@ -3,8 +3,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,49 +15,6 @@ from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4Runtim
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.provisioning import AqmChoice, deploy
 from docsis_control.recording import save
-
-
-class Running:
-    """A controller with its two fake switches."""
-
-    def __init__(self, controller: Controller, task: Any, modem: Any, cmts: Any) -> None:
-        self.controller = controller
-        self.task = task
-        self.modem = modem
-        self.cmts = cmts
-
-    @property
-    def record(self) -> Any:
-        return self.controller.records["cm1"]
-
-
-@pytest.fixture
-def running(
-    topology: Topology,
-    pipelines: dict[str, Pipeline],
-    make_switch: Callable[..., Any],
-) -> Callable[..., Any]:
-    @asynccontextmanager
-    async def run(aqm: AqmChoice = AqmChoice.DOCSIS_PIE, **options: bool) -> AsyncIterator[Running]:
-        modem = await make_switch(pipelines["cm"], 1, **options)
-        cmts = await make_switch(pipelines["cmts"], 2, **options)
-        controller = Controller(
-            deploy(topology, aqm),
-            Options(addresses={"cm1": modem.address, "cmts1": cmts.address}),
-        )
-        task = asyncio.create_task(controller.run())
-        try:
-            ready = asyncio.create_task(controller.ready.wait())
-            await asyncio.wait((task, ready), timeout=10, return_when="FIRST_COMPLETED")
-            ready.cancel()
-            if task.done():
-                task.result()
-            yield Running(controller, task, modem, cmts)
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    return run
 
 
 async def test_provisions_everything(running: Any, pipelines: dict[str, Pipeline]) -> None:

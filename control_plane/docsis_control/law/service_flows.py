@@ -103,12 +103,15 @@ class DeviceLaw:
         self._state = State.initial(len(self._rate))
         self._acknowledged = np.zeros(len(self._rate), np.int64)
 
+    def observe(self, readings: Readings) -> Observation:
+        """What the readings mean between two intervals; changes nothing."""
+        state, _ = adopt(self._state, self._acknowledged, readings.data_state)
+        return Observation(*self._queues(readings), state)
+
     def update(self, readings: Readings) -> tuple[Settings, Observation]:
         """Runs one INTERVAL."""
-        backlog = (readings.enqueued_bytes - readings.dequeued_bytes) & 0xFFFFFFFF
-        tokens = self._tokens(readings)
+        backlog, tokens, qdelay = self._queues(readings)
         state, self._acknowledged = adopt(self._state, self._acknowledged, readings.data_state)
-        qdelay = queue_delay(self._parameters, backlog.astype(np.float64), tokens)
         state = calculate_drop_prob(self._parameters, state, qdelay)
         if self._unmanaged.any():
             state = replace(state, drop_prob=np.where(self._unmanaged, 0.0, state.drop_prob))
@@ -120,6 +123,12 @@ class DeviceLaw:
             control_state=control_state(state, self._acknowledged),
         )
         return settings, Observation(backlog, tokens, qdelay, state)
+
+    def _queues(self, readings: Readings) -> tuple[Ints, Floats, Floats]:
+        """Backlogs and tokens in bytes, queue delays in seconds."""
+        backlog = (readings.enqueued_bytes - readings.dequeued_bytes) & 0xFFFFFFFF
+        tokens = self._tokens(readings)
+        return backlog, tokens, queue_delay(self._parameters, backlog.astype(np.float64), tokens)
 
     def _tokens(self, readings: Readings) -> Floats:
         """The bucket's tokens now, bytes: the register's, and what was earned since."""

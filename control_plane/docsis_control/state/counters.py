@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pipeline's counters by service flow, and its classifiers, in one Read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, Final, NamedTuple
+
+from finsy.proto import p4r
+
+from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.pipeline import Pipeline, PipelineError
+
+SERVICE_FLOW_COUNTERS: Final = (
+    "sf_received",
+    "sf_forwarded",
+    "sf_flooded",
+    "sf_drop_aqm",
+    "sf_drop_buffer_full",
+    "sf_drop_policed",
+    "sf_drop_no_classifier",
+    "sf_drop_malformed",
+    "sf_drop_unroutable",
+    "sf_controller_silent",
+)
+"""Counters by service flow; docs/p4-contract.md."""
+
+CLASSIFIER_TABLE: Final = "FrameIngress.classifier.classifier"
+
+_TIMEOUT: Final = 1.0
+"""Seconds, as for the control loop's reads."""
+
+
+class Count(NamedTuple):
+    """A counter's value."""
+
+    packets: int
+    octets: int
+
+
+@dataclass(frozen=True)
+class ClassifierEntry:
+    """An entry of the classifier table.
+
+    Attributes:
+        service_flow: Index of the one it selects; 0 is none.
+        priority: P4Runtime's; None for the default entry.
+        match: Conditions in words, by field.
+        matched: Frames it took; None where the target does not tell.
+    """
+
+    service_flow: int
+    priority: int | None
+    match: Mapping[str, str]
+    matched: Count | None
+
+
+@dataclass(frozen=True)
+class CounterReadings:
+    """What a device counted.
+
+    Attributes:
+        flows: By index of the service flow, 0 for none, then by name of the counter.
+        classifiers: From the highest priority to the default entry.
+    """
+
+    flows: Mapping[int, Mapping[str, Count]]
+    classifiers: tuple[ClassifierEntry, ...]
+
+
+class CounterAccess:
+    """Reads the counters of some service flows, and all classifiers.
+
+    The request is built once: it is the same bytes every time.
+    """
+
+    def __init__(
+        self, connection: Connection, pipeline: Pipeline, service_flows: Sequence[int]
+    ) -> None:
+        """Args: the device, its program, and the indexes of its service flows.
+
+        Raises:
+            PipelineError: The program lacks a counter or the table.
+        """
+        self._connection = connection
+        self._flows = (0, *service_flows)
+        ids = {counter.preamble.name: counter.preamble.id for counter in pipeline.p4info.counters}
+        try:
+            self._names = {ids[name]: name for name in SERVICE_FLOW_COUNTERS}
+            self._table = pipeline.schema.tables[CLASSIFIER_TABLE]
+        except KeyError as error:
+            raise PipelineError(f'the program "{pipeline.name}" has no {error.args[0]}') from None
+        self._request = self._build()
+
+    def _build(self) -> bytes:
+        request: Any = p4r.ReadRequest(device_id=self._connection.device_id)
+        for counter_id in self._names:
+            for flow in self._flows:
+                entry = request.entities.add().counter_entry
+                entry.counter_id = counter_id
+                entry.index.index = flow
+        for default in (False, True):
+            entry = request.entities.add().table_entry
+            entry.table_id = self._table.id
+            entry.is_default_action = default
+            entry.counter_data.SetInParent()
+        return bytes(request.SerializeToString())
+
+    async def read(self) -> CounterReadings:
+        """Reads them.
+
+        Raises:
+            ConnectionLost: The device went away.
+            P4RuntimeError: It refused.
+        """
+        flows = {flow: dict.fromkeys(SERVICE_FLOW_COUNTERS, Count(0, 0)) for flow in self._flows}
+        classifiers = []
+        for raw in await self._connection.read_raw(self._request, _TIMEOUT):
+            for entity in p4r.ReadResponse.FromString(raw).entities:
+                if entity.HasField("counter_entry"):
+                    entry = entity.counter_entry
+                    flows[entry.index.index][self._names[entry.counter_id]] = _count(entry.data)
+                elif entity.HasField("table_entry"):
+                    classifiers.append(self._classifier(entity.table_entry))
+        classifiers.sort(key=lambda entry: -1 if entry.priority is None else entry.priority)
+        return CounterReadings(flows, tuple(reversed(classifiers)))
+
+    def _classifier(self, entry: Any) -> ClassifierEntry:
+        action = self._table.actions.get(entry.action.action.action_id)
+        selects = action is not None and action.alias == "set_service_flow"
+        params = entry.action.action.params
+        return ClassifierEntry(
+            service_flow=int.from_bytes(params[0].value, "big") if selects and params else 0,
+            priority=None if entry.is_default_action else entry.priority,
+            match=dict(self._condition(field) for field in entry.match),
+            matched=_count(entry.counter_data) if entry.HasField("counter_data") else None,
+        )
+
+    def _condition(self, field: Any) -> tuple[str, str]:
+        known = self._table.match_fields.get(field.field_id)
+        name = known.alias if known is not None else f"field {field.field_id}"
+        width = known.bitwidth if known is not None else 0
+        if field.HasField("range"):
+            low, high = (int.from_bytes(end, "big") for end in (field.range.low, field.range.high))
+            return name, str(low) if low == high else f"{low}-{high}"
+        if field.HasField("ternary"):
+            value = int.from_bytes(field.ternary.value, "big")
+            mask = int.from_bytes(field.ternary.mask, "big")
+            if mask == (1 << width) - 1:
+                return name, _number(value, width)
+            if width in _NOTATIONS:
+                return name, f"{_number(value, width)}&{_number(mask, width)}"
+            return name, f"{value:#x}&{mask:#x}"
+        return name, _number(int.from_bytes(field.exact.value, "big"), width)
+
+
+_NOTATIONS: Final[Mapping[int, Callable[[int], str]]] = {
+    32: lambda value: str(IPv4Address(value)),
+    48: lambda value: value.to_bytes(6, "big").hex(":"),
+    128: lambda value: str(IPv6Address(value)),
+}
+"""Addresses, by their width in bits."""
+
+
+def _number(value: int, width: int) -> str:
+    """As people write it: addresses by their notation, small numbers in decimal."""
+    notation = _NOTATIONS.get(width)
+    if notation is not None:
+        return notation(value)
+    return str(value) if width <= 12 else f"{value:#x}"
+
+
+def _count(data: Any) -> Count:
+    return Count(data.packet_count, data.byte_count)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controller's status: modems, their service flows, the classifiers of each, the devices.
+
+One document of one moment, the same for the terminal, JSON, metrics and whatever
+comes later. Units are in the names; what a view does not need is not in it.
+"""
+
+from typing import Any, Final, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from docsis_control.config.schema import DIALECT
+
+SCHEMA_VERSION: Final = 1
+"""Raised when a field changes its meaning or goes; new fields do not raise it."""
+
+# A reader takes documents of a newer controller, which may hold more.
+_LENIENT: Final = ConfigDict(extra="ignore")
+
+Direction = Literal["upstream", "downstream"]
+AqmState = Literal["INACTIVE", "QUIESCENT", "ACTIVE"]
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Traffic:
+    """A counter of frames."""
+
+    packets: int = Field(ge=0, description="Frames.")
+    octets: int = Field(ge=0, description="Their bytes, Ethernet headers but not the FCS included.")
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Counters:
+    """What became of a service flow's frames since the device was provisioned.
+
+    received = forwarded + flooded + all that is dropped + queued.
+    """
+
+    received: Traffic = Field(description="Frames classified into the service flow.")
+    forwarded: Traffic = Field(description="Frames that left the queue.")
+    flooded: Traffic = Field(description="Frames without a service flow, copied to a group.")
+    dropped_aqm: Traffic = Field(description="Dropped early by active queue management.")
+    dropped_buffer_full: Traffic = Field(description="Dropped because the buffer was full.")
+    dropped_policed: Traffic = Field(
+        description="Dropped because longer than the service flow may ever send."
+    )
+    dropped_no_classifier: Traffic = Field(
+        description="Dropped because no classifier matched or the flow was not provisioned."
+    )
+    dropped_malformed: Traffic = Field(description="Dropped because of an impossible header.")
+    dropped_unroutable: Traffic = Field(
+        description="Dropped because ingress port or destination were not provisioned."
+    )
+    controller_silent: Traffic = Field(
+        description="Spared from early drops because the controller was silent; no fate."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Provisioned:
+    """The parameters that a service flow was given."""
+
+    maximum_sustained_traffic_rate_bps: int = Field(ge=0, description="bit/s.")
+    peak_traffic_rate_bps: int = Field(ge=0, description="bit/s.")
+    maximum_traffic_burst_bytes: int = Field(ge=0, description="Bytes.")
+    buffer_bytes: int = Field(ge=0, description="Limit of the queue, bytes.")
+    aqm_enabled: bool = Field(description="Whether DOCSIS-PIE runs on it.")
+    latency_target_ms: float = Field(ge=0, description="AQM latency target, milliseconds.")
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Queue:
+    """A service flow's queue now."""
+
+    backlog_bytes: int = Field(ge=0, description="Bytes queued.")
+    delay_ms: float = Field(
+        ge=0,
+        description=(
+            "How long a frame that comes now will wait, from backlog, tokens and rates "
+            "(RFC 8034, A.3), milliseconds."
+        ),
+    )
+    msr_tokens_bytes: float = Field(
+        ge=0, description="Tokens of the Maximum Sustained Traffic Rate's bucket, bytes."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Aqm:
+    """DOCSIS-PIE on a service flow now (RFC 8034)."""
+
+    state: AqmState = Field(description="The state in force.")
+    drop_prob: float = Field(ge=0, description="drop_prob_, from 0 to 13.6.")
+    burst_allowance_ms: float = Field(ge=0, description="What is left of it, milliseconds.")
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Classifier:
+    """A rule that selects a service flow."""
+
+    priority: int | None = Field(
+        description="The highest that matches wins; null takes what no other takes."
+    )
+    match: dict[str, str] = Field(
+        description="Conditions by field of the P4 table: a value, value&mask, or first-last."
+    )
+    matched: Traffic | None = Field(
+        description="Frames it took; null where the target does not tell."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class ServiceFlow:
+    """A service flow. The last four are null while its device does not answer."""
+
+    sfid: int = Field(ge=1, description="Service Flow Identifier, unique in the deployment.")
+    name: str = Field(description="For people.")
+    direction: Direction = Field(description="Which way its frames go.")
+    primary: bool = Field(description="Whether it takes what no classifier takes.")
+    device: str = Field(description="The device that queues it.")
+    index: int = Field(ge=1, description="Its index in that device's registers and counters.")
+    provisioned: Provisioned = Field(description="What it was given.")
+    counters: Counters | None = Field(description="Since the device was provisioned.")
+    queue: Queue | None = Field(description="Its queue now.")
+    aqm: Aqm | None = Field(description="Null, too, where the flow has no AQM.")
+    classifiers: tuple[Classifier, ...] | None = Field(description="In the order of priority.")
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Modem:
+    """A cable modem and its service flows of both directions."""
+
+    name: str = Field(description="Of its node in the topology.")
+    service_flows: tuple[ServiceFlow, ...] = Field(description="By SFID.")
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Quantiles:
+    """Of a time in milliseconds over the last minute; 0 where there was none."""
+
+    p50: float = Field(ge=0, description="Median.")
+    p99: float = Field(ge=0, description="99th percentile.")
+    max: float = Field(ge=0, description="The longest.")
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Loop:
+    """How well a control loop keeps its 16 ms."""
+
+    cycles: int = Field(ge=0, description="Updates that the device acknowledged.")
+    missed: int = Field(ge=0, description="Intervals without one while the device was there.")
+    lateness_ms: Quantiles = Field(description="From an interval's deadline to its update's start.")
+    cycle_ms: Quantiles = Field(description="From the start of an update to its acknowledgement.")
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Device:
+    """A switch."""
+
+    name: str = Field(description="Of its node in the topology.")
+    role: Literal["cm", "cmts"] = Field(description="The program it runs.")
+    device_id: int = Field(ge=0, description="P4Runtime device id.")
+    address: str = Field(description="host:port of its P4Runtime server.")
+    connected: bool = Field(description="Whether it answered for this document.")
+    reconnects: int = Field(ge=0, description="How often the connection was lost and made again.")
+    state_access: str = Field(description='"registers" or "packets"; "" before it is known.')
+    traffic_manager: bool = Field(description="Whether it has the service docsis.tm.v1.")
+    loop: Loop | None = Field(description="Null where no queue of it is managed or observed.")
+    without_service_flow: Counters | None = Field(
+        description="Frames that belong to no service flow; null while it does not answer."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Status:
+    """The controller's status at one moment."""
+
+    schema_version: int = Field(description="Raised when a field changes its meaning or goes.")
+    time_unix_s: float = Field(description="When it was made, seconds since 1970.")
+    pid: int = Field(description="The controller's process.")
+    uptime_s: float = Field(ge=0, description="How long the controller has run, seconds.")
+    topology: str = Field(description="Name of the topology.")
+    tier: str = Field(description="Name of the service tier.")
+    aqm: str = Field(description="Queue manager of the upstream service flows.")
+    modems: tuple[Modem, ...] = Field(description="With their service flows of both directions.")
+    devices: tuple[Device, ...] = Field(description="The switches.")
+
+
+_ADAPTER: Final = TypeAdapter(Status)
+
+
+def encode(status: Status) -> bytes:
+    """The status as JSON in UTF-8."""
+    return _ADAPTER.dump_json(status)
+
+
+def decode(text: bytes) -> Status:
+    """The status from JSON.
+
+    Raises:
+        ValueError: It is not one; the message says where.
+    """
+    return _ADAPTER.validate_json(text)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the document."""
+    return {"$schema": DIALECT, **_ADAPTER.json_schema(mode="serialization")}

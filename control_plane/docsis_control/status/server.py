@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves the status to processes of the same user: connect, read one JSON document to its end.
+
+A Unix socket that only its owner may connect to. Whoever connects sends nothing,
+so there is nothing to parse and nothing to get wrong.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.status.model import Status, encode
+from docsis_control.status.place import prepare, remove_dead, socket_of
+
+_SHARED_SECONDS: Final = 0.1
+"""Whoever asks within this time gets the same document: the loop's time is not for the asking."""
+
+_SEND_SECONDS: Final = 5.0
+"""How long a reader may take."""
+
+_BACKLOG: Final = 16
+_LOG: Final = logging.getLogger(__name__)
+
+
+class StatusServer:
+    """Answers with the status, made at most ten times a second."""
+
+    def __init__(self, make: Callable[[], Awaitable[Status]]) -> None:
+        """Args: what makes the status."""
+        self._make = make
+        self._lock = asyncio.Lock()
+        self._made = float("-inf")
+        self._document = b""
+
+    async def document(self) -> bytes:
+        """The status as JSON, or an object with the one key "error"."""
+        async with self._lock:
+            if time.monotonic() - self._made >= _SHARED_SECONDS:
+                try:
+                    self._document = encode(await self._make())
+                except P4RuntimeError as error:
+                    self._document = json.dumps({"error": str(error)}).encode()
+                self._made = time.monotonic()
+            return self._document
+
+    async def answer(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serves one connection."""
+        try:
+            writer.write(await self.document())
+            await asyncio.wait_for(writer.drain(), _SEND_SECONDS)
+        except (OSError, TimeoutError):
+            # The reader went away or sleeps: its loss.
+            writer.transport.abort()
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+
+@contextlib.asynccontextmanager
+async def serving(make: Callable[[], Awaitable[Status]], folder: Path) -> AsyncIterator[Path]:
+    """Serves in the block, at a socket named by this process.
+
+    Args:
+        make: Makes the status.
+        folder: Where controllers are looked for.
+
+    Raises:
+        OSError: There can be no socket there.
+    """
+    prepare(folder)
+    remove_dead(folder)
+    path = socket_of(folder, os.getpid())
+    # Of an earlier process with this id.
+    path.unlink(missing_ok=True)
+    server = StatusServer(make)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        try:
+            listener.bind(str(path))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+        # Nobody can connect before it listens, so there is no moment with other permissions.
+        path.chmod(0o600)
+        async with await asyncio.start_unix_server(server.answer, sock=listener, backlog=_BACKLOG):
+            _LOG.info("status at %s", path)
+            yield path
+    finally:
+        listener.close()
+        path.unlink(missing_ok=True)
