@@ -106,17 +106,19 @@ def schema(
         Path | None, typer.Argument(help="Write the schemas there instead of printing them.")
     ] = None,
 ) -> None:
-    """JSON Schemas of topologies, tiers, modem configurations, service classes, summary.json."""
+    """JSON Schemas of topologies, tiers, modem configurations, service classes, summary, status."""
     import json
 
     from docsis_control.config import schema as config
     from docsis_control.modem_config import schema as modem_config
+    from docsis_control.status import model as status
     from docsis_testbed.results import summary
 
     schemas = {
         **config.json_schemas(),
         **modem_config.json_schemas(),
         "summary": summary.schema(),
+        "status": status.json_schema(),
     }
     if folder is None:
         typer.echo(json.dumps(schemas, indent=2))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 show`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_control.status import Status
+
+
+def show(
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Show it again and again; Ctrl-C ends it.")
+    ] = False,
+    interval: Annotated[
+        float, typer.Option("--interval", min=0.1, help="Seconds between two, with --watch.")
+    ] = 1.0,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="JSON, one document a line; `docsis-p4 schema` tells its form."
+        ),
+    ] = False,
+    pid: Annotated[
+        int | None, typer.Option("--pid", help="Process of the controller, where several run.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--status-folder", help="Where controllers are looked for, if elsewhere."),
+    ] = None,
+) -> None:
+    """Service flows, classifiers, counters and queues of the system that runs."""
+    from docsis_control.status import StatusError, fetch
+    from docsis_control.status.model import encode
+    from docsis_testbed import show as view
+
+    def get() -> Status:
+        try:
+            return fetch(pid, folder)
+        except StatusError as error:
+            raise TestbedError(str(error)) from None
+
+    def wait() -> None:
+        time.sleep(interval)
+
+    if json:
+
+        def put(status: Status) -> None:
+            typer.echo(encode(status).decode())
+
+        view.watch(get, put, wait) if watch else put(get())
+        return
+    console = Console()
+    if not watch:
+        console.print(view.render(get()))
+        return
+    from rich.live import Live
+
+    with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
+        view.watch(get, lambda status: live.update(view.render(status), refresh=True), wait)
