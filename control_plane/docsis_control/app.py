@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ from docsis_control.recording import save
 from docsis_control.status.collect import Collector
 from docsis_control.status.place import default_folder
 from docsis_control.status.server import serving
+from docsis_control.status.shared import SharedStatus
 
 _REAL_TIME_PRIORITY: Final = 6
 """Above the testbed's switches: at 200 Mbps they leave a lower one waiting for
@@ -29,6 +31,19 @@ tens of milliseconds, and a queue whose controller is late is longer than one
 whose frames wait for the controller's millisecond."""
 _NICE: Final = -15
 _LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Views:
+    """What the process shows of itself.
+
+    Attributes:
+        status_folder: Gets the status's socket.
+        metrics_port: TCP port on the loopback interface for Prometheus, or None.
+    """
+
+    status_folder: Path
+    metrics_port: int | None = None
 
 
 def _address(text: str) -> tuple[str, str]:
@@ -39,6 +54,12 @@ def _address(text: str) -> tuple[str, str]:
             f'"{text}" is not NAME=HOST:PORT, as in cm1=127.0.0.1:50051'
         )
     return name, address
+
+
+def _port(text: str) -> int:
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= 65535:
+        return int(text)
+    raise argparse.ArgumentTypeError(f'"{text}" is not a TCP port; give 1 to 65535')
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -82,6 +103,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="where `docsis-p4 show` looks for the status's socket (default: %(default)s)",
     )
+    parser.add_argument(
+        "--metrics-port",
+        type=_port,
+        metavar="PORT",
+        help="serve Prometheus metrics at this TCP port of 127.0.0.1 (default: not at all)",
+    )
     parser.add_argument("--election-id", type=int, default=1, help="for arbitration (default: 1)")
     parser.add_argument(
         "--connect-timeout",
@@ -121,7 +148,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             addresses=addresses,
         )
         _raise_priority()
-        asyncio.run(_serve(deployment, options, arguments.record, arguments.status_folder))
+        views = Views(arguments.status_folder, arguments.metrics_port)
+        asyncio.run(_serve(deployment, options, arguments.record, views))
     except (ConfigError, PipelineError, P4RuntimeError, ConnectionLost, RuntimeError) as error:
         print(f"docsis-p4 controller: {error}", file=sys.stderr)
         return 1
@@ -159,7 +187,7 @@ def _settle_memory() -> None:
 
 
 async def _serve(
-    deployment: Deployment, options: Options, record: Path | None, status_folder: Path
+    deployment: Deployment, options: Options, record: Path | None, views: Views
 ) -> None:
     controller = Controller(deployment, options)
     _settle_memory()
@@ -176,7 +204,7 @@ async def _serve(
         loop.add_signal_handler(number, stop)
     announcing = asyncio.create_task(_announce(controller), name="announce")
     try:
-        async with _views(controller, status_folder):
+        async with _serving(controller, views):
             await running
     except asyncio.CancelledError:
         if not stopping:
@@ -188,16 +216,20 @@ async def _serve(
 
 
 @contextlib.asynccontextmanager
-async def _views(controller: Controller, folder: Path) -> AsyncIterator[None]:
-    """The views on the controller; it does its work where they cannot be had."""
-    collector = Collector(controller)
+async def _serving(controller: Controller, views: Views) -> AsyncIterator[None]:
+    """The views on the controller, which does its work, too, where the first cannot be had."""
+    status = SharedStatus(Collector(controller).status)
     async with contextlib.AsyncExitStack() as stack:
         try:
-            await stack.enter_async_context(serving(collector.status, folder))
+            await stack.enter_async_context(serving(status.get, views.status_folder))
         except OSError as error:
-            _LOG.warning(
-                "no status for docsis-p4 show: %s: %s", error.filename or folder, error.strerror
-            )
+            place = error.filename or views.status_folder
+            _LOG.warning("no status for docsis-p4 show: %s: %s", place, error.strerror)
+        if views.metrics_port is not None:
+            # Whoever does not ask for them need not load the library.
+            from docsis_control.metrics import serving_metrics
+
+            await stack.enter_async_context(serving_metrics(status.get, views.metrics_port))
         yield
 
 

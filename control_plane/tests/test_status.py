@@ -23,6 +23,7 @@ from docsis_control.status.collect import Collector
 from docsis_control.status.model import SCHEMA_VERSION, decode, encode
 from docsis_control.status.place import prepare, socket_of
 from docsis_control.status.server import serving
+from docsis_control.status.shared import SharedStatus
 
 CLASSIFIER = "FrameIngress.classifier.classifier"
 
@@ -209,7 +210,7 @@ async def get(folder: Path, pid: int | None = None) -> Status:
 
 async def test_others_fetch_it(tmp_path: Path) -> None:
     make, asked = making(example())
-    async with serving(make, tmp_path) as path:
+    async with serving(SharedStatus(make).get, tmp_path) as path:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         statuses = await asyncio.gather(*(get(tmp_path) for _ in range(20)))
         assert statuses == [example()] * 20

@@ -39,6 +39,7 @@ def run(
     measured_seconds: float,
     console: Console,
     results: Path = RESULTS,
+    metrics_port: int | None = None,
 ) -> Path:
     """Run the experiment, write the results, print the table.
 
@@ -49,6 +50,7 @@ def run(
         measured_seconds: Length of each measured time.
         console: Where progress and table go.
         results: Folder that gets the run's folder.
+        metrics_port: TCP port on the loopback interface for Prometheus, or None.
 
     Returns:
         The run's folder.
@@ -90,6 +92,7 @@ def run(
                         run=state,
                         folder=raw_folder,
                         progress=show,
+                        metrics_port=metrics_port,
                     )
                 )
             bar.update(total, description="report", completed=bar.tasks[0].total)

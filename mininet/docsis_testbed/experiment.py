@@ -155,7 +155,11 @@ class Measurement:
 
 
 def start_controller(
-    testbed: Testbed, topology_file: Path, aqm: AqmChoice, record: Path
+    testbed: Testbed,
+    topology_file: Path,
+    aqm: AqmChoice,
+    record: Path,
+    metrics_port: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start the controller and wait until it has provisioned both devices.
 
@@ -164,6 +168,7 @@ def start_controller(
         topology_file: The topology as resolved, tier included.
         aqm: The upstream queue manager.
         record: Folder that gets its statistics and samples at its end.
+        metrics_port: TCP port on the loopback interface for Prometheus, or None.
 
     Raises:
         TestbedError: it ended, or took too long.
@@ -175,6 +180,7 @@ def start_controller(
             *("--topology", str(topology_file)),
             *("--aqm", aqm.value),
             *("--record", str(record)),
+            *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
         ],
         log,
     )
@@ -240,6 +246,7 @@ def measure(
     run: RunState,
     folder: Path,
     progress: Progress,
+    metrics_port: int | None = None,
 ) -> Measurement:
     """Run one queue manager from an empty machine to an empty machine.
 
@@ -252,6 +259,7 @@ def measure(
         run: Records what is made.
         folder: Gets the raw files; exists.
         progress: Told how far the run is.
+        metrics_port: TCP port on the loopback interface for Prometheus, or None.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -262,7 +270,7 @@ def measure(
             running_testbed(topology, target=target, run=run, logs=folder)
         )
         record = folder / "controller"
-        controller = start_controller(testbed, topology_file, aqm, record)
+        controller = start_controller(testbed, topology_file, aqm, record, metrics_port)
         reader = CounterReader(
             device_address(topology.cable_modem), topology.cable_modem.device_id, Role.CABLE_MODEM
         )

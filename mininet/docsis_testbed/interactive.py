@@ -18,8 +18,22 @@ from docsis_testbed.runstate import recorded_run
 from docsis_testbed.testbed import running_testbed
 
 
-def run(topology: Topology, *, target: str, aqm: AqmChoice, console: Console) -> None:
+def run(
+    topology: Topology,
+    *,
+    target: str,
+    aqm: AqmChoice,
+    console: Console,
+    metrics_port: int | None = None,
+) -> None:
     """Build the topology, provision it, and hand over until the user leaves.
+
+    Args:
+        topology: What to build.
+        target: Name of the switch target.
+        aqm: The upstream queue manager.
+        console: Where to tell what can be done.
+        metrics_port: TCP port on the loopback interface for Prometheus, or None.
 
     Raises:
         TestbedError: something is missing or did not work; nothing is left behind.
@@ -31,7 +45,7 @@ def run(topology: Topology, *, target: str, aqm: AqmChoice, console: Console) ->
         topology_file = logs / "topology.yaml"
         write_topology(topology, topology_file)
         with running_testbed(topology, target=target, run=state, logs=logs) as testbed:
-            start_controller(testbed, topology_file, aqm, logs / "controller")
+            start_controller(testbed, topology_file, aqm, logs / "controller", metrics_port)
             host, server = topology.hosts[0].name, topology.servers[0].name
             console.print(
                 f"{topology.name} is running with {aqm.value}; logs are in {logs} until you leave.",
@@ -39,7 +53,7 @@ def run(topology: Topology, *, target: str, aqm: AqmChoice, console: Console) ->
             )
             console.print(
                 f"Try: {server} iperf3 -s -D -1; {host} iperf3 -c {server} -C cubic -t 5; "
-                "exit leaves and cleans up.",
+                "`docsis-p4 show` in another terminal; exit leaves and cleans up.",
                 soft_wrap=True,
                 markup=False,
             )

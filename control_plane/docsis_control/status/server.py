@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Final
@@ -19,9 +18,6 @@ from typing import Final
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.status.model import Status, encode
 from docsis_control.status.place import prepare, remove_dead, socket_of
-
-_SHARED_SECONDS: Final = 0.1
-"""Whoever asks within this time gets the same document: the loop's time is not for the asking."""
 
 _SEND_SECONDS: Final = 5.0
 """How long a reader may take."""
@@ -31,25 +27,18 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class StatusServer:
-    """Answers with the status, made at most ten times a second."""
+    """Answers each connection with the status."""
 
-    def __init__(self, make: Callable[[], Awaitable[Status]]) -> None:
-        """Args: what makes the status."""
-        self._make = make
-        self._lock = asyncio.Lock()
-        self._made = float("-inf")
-        self._document = b""
+    def __init__(self, get: Callable[[], Awaitable[Status]]) -> None:
+        """Args: what gets the status."""
+        self._get = get
 
     async def document(self) -> bytes:
         """The status as JSON, or an object with the one key "error"."""
-        async with self._lock:
-            if time.monotonic() - self._made >= _SHARED_SECONDS:
-                try:
-                    self._document = encode(await self._make())
-                except P4RuntimeError as error:
-                    self._document = json.dumps({"error": str(error)}).encode()
-                self._made = time.monotonic()
-            return self._document
+        try:
+            return encode(await self._get())
+        except P4RuntimeError as error:
+            return json.dumps({"error": str(error)}).encode()
 
     async def answer(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serves one connection."""
@@ -66,11 +55,11 @@ class StatusServer:
 
 
 @contextlib.asynccontextmanager
-async def serving(make: Callable[[], Awaitable[Status]], folder: Path) -> AsyncIterator[Path]:
+async def serving(get: Callable[[], Awaitable[Status]], folder: Path) -> AsyncIterator[Path]:
     """Serves in the block, at a socket named by this process.
 
     Args:
-        make: Makes the status.
+        get: Gets the status.
         folder: Where controllers are looked for.
 
     Raises:
@@ -81,7 +70,7 @@ async def serving(make: Callable[[], Awaitable[Status]], folder: Path) -> AsyncI
     path = socket_of(folder, os.getpid())
     # Of an earlier process with this id.
     path.unlink(missing_ok=True)
-    server = StatusServer(make)
+    server = StatusServer(get)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         try:

@@ -34,3 +34,12 @@ TierOption = Annotated[
     str | None, typer.Option("--tier", help="Service tier instead of the topology's.")
 ]
 TargetOption = Annotated[Target, typer.Option("--target", help="Switch target.")]
+MetricsPortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port",
+        min=1,
+        max=65535,
+        help="Serve the controller's Prometheus metrics at this port of 127.0.0.1.",
+    ),
+]

@@ -12,6 +12,7 @@ from rich.console import Console
 from docsis_testbed.cli.options import (
     DEFAULT_TOPOLOGY,
     Aqm,
+    MetricsPortOption,
     Target,
     TargetOption,
     TierOption,
@@ -32,6 +33,7 @@ def demo(
     seconds: Annotated[
         float | None, typer.Option("--seconds", min=2, help="Measured time of each run.")
     ] = None,
+    metrics_port: MetricsPortOption = None,
 ) -> None:
     """The main job: queue managers under load one after the other, and a report."""
     from docsis_control.config.errors import ConfigError
@@ -50,6 +52,7 @@ def demo(
         aqms=[AqmChoice(choice.value) for choice in aqm or Aqm],
         measured_seconds=seconds or MEASURED_SECONDS,
         console=_CONSOLE,
+        metrics_port=metrics_port,
     )
 
 
@@ -58,6 +61,7 @@ def run(
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
     aqm: Annotated[Aqm, typer.Option("--aqm", help="Queue manager.")] = Aqm.DOCSIS_PIE,
+    metrics_port: MetricsPortOption = None,
 ) -> None:
     """The system running, with you in the Mininet command line."""
     from docsis_control.config.errors import ConfigError
@@ -69,7 +73,13 @@ def run(
         loaded = load_topology(topology, tier)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
-    interactive.run(loaded, target=target.value, aqm=AqmChoice(aqm.value), console=_CONSOLE)
+    interactive.run(
+        loaded,
+        target=target.value,
+        aqm=AqmChoice(aqm.value),
+        console=_CONSOLE,
+        metrics_port=metrics_port,
+    )
 
 
 def stop() -> None:

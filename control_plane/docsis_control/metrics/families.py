@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of a status, by Prometheus' conventions: base units, in the names.
+
+Pure. A value that is not known, because a device does not answer, is left out:
+a gap in a graph, not a zero.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, get_args
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from docsis_control.status.model import (
+    AqmState,
+    Counters,
+    Device,
+    Quantiles,
+    ServiceFlow,
+    Status,
+    Traffic,
+)
+
+_FLOW: Final = ("modem", "sfid", "direction")
+_DEVICE: Final = ("device",)
+
+_DROP_REASONS: Final = (
+    "aqm",
+    "buffer_full",
+    "policed",
+    "no_classifier",
+    "malformed",
+    "unroutable",
+)
+"""`Counters` has a field dropped_REASON for each."""
+
+
+class _Traffic:
+    """A counter of packets and one of bytes."""
+
+    def __init__(self, name: str, what: str, labels: tuple[str, ...]) -> None:
+        self.packets = CounterMetricFamily(f"{name}_packets", f"Frames {what}.", labels=labels)
+        self.bytes = CounterMetricFamily(f"{name}_bytes", f"Bytes of frames {what}.", labels=labels)
+
+    def add(self, labels: tuple[str, ...], traffic: Traffic) -> None:
+        self.packets.add_metric(labels, traffic.packets)
+        self.bytes.add_metric(labels, traffic.octets)
+
+    def families(self) -> Iterator[Metric]:
+        yield self.packets
+        yield self.bytes
+
+
+def families(status: Status) -> Iterator[Metric]:
+    """All metrics of a status; each family is there even when it has no sample."""
+    info = InfoMetricFamily("docsis_controller", "What is deployed.")
+    info.add_metric((), {"topology": status.topology, "tier": status.tier, "aqm": status.aqm})
+    yield info
+    yield GaugeMetricFamily(
+        "docsis_controller_start_time_seconds",
+        "When the controller started, seconds since 1970.",
+        value=status.time_unix_s - status.uptime_s,
+    )
+    flows = [
+        ((modem.name, str(flow.sfid), flow.direction), flow)
+        for modem in status.modems
+        for flow in modem.service_flows
+    ]
+    yield from _provisioned(flows)
+    yield from _counted(flows)
+    yield from _queues(flows)
+    yield from _classifiers(flows)
+    yield from _devices(status.devices)
+    yield from _loops(status.devices)
+
+
+_Flows = Sequence[tuple[tuple[str, ...], ServiceFlow]]
+
+
+def _provisioned(flows: _Flows) -> Iterator[Metric]:
+    info = InfoMetricFamily("docsis_service_flow", "Where a service flow is.", labels=_FLOW)
+    sustained = _flow_gauge(
+        "max_sustained_rate_bytes_per_second", "Maximum Sustained Traffic Rate, bytes per second."
+    )
+    peak = _flow_gauge("peak_rate_bytes_per_second", "Peak Traffic Rate, bytes per second.")
+    burst = _flow_gauge("max_burst_bytes", "Maximum Traffic Burst.")
+    buffer = _flow_gauge("buffer_bytes", "Limit of the queue.")
+    target = _flow_gauge("aqm_latency_target_seconds", "AQM latency target.")
+    for labels, flow in flows:
+        given = flow.provisioned
+        info.add_metric(
+            labels, {"name": flow.name, "device": flow.device, "index": str(flow.index)}
+        )
+        sustained.add_metric(labels, given.maximum_sustained_traffic_rate_bps / 8)
+        peak.add_metric(labels, given.peak_traffic_rate_bps / 8)
+        burst.add_metric(labels, given.maximum_traffic_burst_bytes)
+        buffer.add_metric(labels, given.buffer_bytes)
+        if given.aqm_enabled:
+            target.add_metric(labels, given.latency_target_ms / 1e3)
+    yield from (info, sustained, peak, burst, buffer, target)
+
+
+def _counted(flows: _Flows) -> Iterator[Metric]:
+    prefix = "docsis_service_flow"
+    received = _Traffic(f"{prefix}_received", "classified into the service flow", _FLOW)
+    forwarded = _Traffic(f"{prefix}_forwarded", "that left the queue", _FLOW)
+    dropped = _Traffic(f"{prefix}_dropped", "dropped, by reason", (*_FLOW, "reason"))
+    silent = _Traffic(
+        f"{prefix}_controller_silent",
+        "spared from early drops because the controller was silent",
+        _FLOW,
+    )
+    for labels, flow in flows:
+        if flow.counters is not None:
+            received.add(labels, flow.counters.received)
+            forwarded.add(labels, flow.counters.forwarded)
+            silent.add(labels, flow.counters.controller_silent)
+            for reason, traffic in _drops(flow.counters).items():
+                dropped.add((*labels, reason), traffic)
+    for family in (received, forwarded, dropped, silent):
+        yield from family.families()
+
+
+def _queues(flows: _Flows) -> Iterator[Metric]:
+    backlog = _flow_gauge("queue_bytes", "Bytes queued.")
+    delay = _flow_gauge("queue_delay_seconds", "How long a frame that comes now will wait.")
+    tokens = _flow_gauge(
+        "msr_tokens_bytes", "Tokens of the Maximum Sustained Traffic Rate's bucket."
+    )
+    prob = _flow_gauge("aqm_drop_prob", "drop_prob_ of RFC 8034, from 0 to 13.6.")
+    allowance = _flow_gauge("aqm_burst_allowance_seconds", "What is left of it.")
+    state = GaugeMetricFamily(
+        "docsis_service_flow_aqm_state", "1 for the state in force.", labels=(*_FLOW, "state")
+    )
+    for labels, flow in flows:
+        if flow.queue is not None:
+            backlog.add_metric(labels, flow.queue.backlog_bytes)
+            delay.add_metric(labels, flow.queue.delay_ms / 1e3)
+            tokens.add_metric(labels, flow.queue.msr_tokens_bytes)
+        if flow.aqm is not None:
+            prob.add_metric(labels, flow.aqm.drop_prob)
+            allowance.add_metric(labels, flow.aqm.burst_allowance_ms / 1e3)
+            for name in get_args(AqmState):
+                state.add_metric((*labels, name), int(flow.aqm.state == name))
+    yield from (backlog, delay, tokens, prob, allowance, state)
+
+
+def _classifiers(flows: _Flows) -> Iterator[Metric]:
+    matched = _Traffic(
+        "docsis_classifier_matched", "that a classifier took", (*_FLOW, "priority", "match")
+    )
+    for labels, flow in flows:
+        for classifier in flow.classifiers or ():
+            if classifier.matched is not None:
+                priority = "" if classifier.priority is None else str(classifier.priority)
+                match = " ".join(f"{field}={value}" for field, value in classifier.match.items())
+                matched.add((*labels, priority, match), classifier.matched)
+    yield from matched.families()
+
+
+def _devices(devices: tuple[Device, ...]) -> Iterator[Metric]:
+    connected = GaugeMetricFamily(
+        "docsis_device_connected", "Whether the device answers.", labels=_DEVICE
+    )
+    reconnects = CounterMetricFamily(
+        "docsis_device_reconnects", "Connections lost and made again.", labels=_DEVICE
+    )
+    received = _Traffic("docsis_device_without_flow_received", "of no service flow", _DEVICE)
+    dropped = _Traffic(
+        "docsis_device_without_flow_dropped", "of no service flow dropped", (*_DEVICE, "reason")
+    )
+    for device in devices:
+        labels = (device.name,)
+        connected.add_metric(labels, int(device.connected))
+        reconnects.add_metric(labels, device.reconnects)
+        if device.without_service_flow is not None:
+            received.add(labels, device.without_service_flow.received)
+            for reason, traffic in _drops(device.without_service_flow).items():
+                dropped.add((*labels, reason), traffic)
+    yield from (connected, reconnects)
+    yield from received.families()
+    yield from dropped.families()
+
+
+def _loops(devices: tuple[Device, ...]) -> Iterator[Metric]:
+    cycles = CounterMetricFamily(
+        "docsis_control_loop_cycles", "Updates that the device acknowledged.", labels=_DEVICE
+    )
+    missed = CounterMetricFamily(
+        "docsis_control_loop_missed", "Intervals without an update.", labels=_DEVICE
+    )
+    lateness = GaugeMetricFamily(
+        "docsis_control_loop_lateness_seconds",
+        "From an interval's deadline to its update's start, over the last minute.",
+        labels=(*_DEVICE, "statistic"),
+    )
+    cycle = GaugeMetricFamily(
+        "docsis_control_loop_cycle_seconds",
+        "From the start of an update to its acknowledgement, over the last minute.",
+        labels=(*_DEVICE, "statistic"),
+    )
+    for device in devices:
+        if device.loop is not None:
+            labels = (device.name,)
+            cycles.add_metric(labels, device.loop.cycles)
+            missed.add_metric(labels, device.loop.missed)
+            _add_quantiles(lateness, labels, device.loop.lateness_ms)
+            _add_quantiles(cycle, labels, device.loop.cycle_ms)
+    yield from (cycles, missed, lateness, cycle)
+
+
+def _flow_gauge(name: str, what: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"docsis_service_flow_{name}", what, labels=_FLOW)
+
+
+def _drops(counters: Counters) -> Mapping[str, Traffic]:
+    return {reason: getattr(counters, f"dropped_{reason}") for reason in _DROP_REASONS}
+
+
+def _add_quantiles(
+    family: GaugeMetricFamily, labels: tuple[str, ...], quantiles: Quantiles
+) -> None:
+    for name in ("p50", "p99", "max"):
+        family.add_metric((*labels, name), getattr(quantiles, name) / 1e3)
