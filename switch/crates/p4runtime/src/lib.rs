@@ -25,6 +25,7 @@ mod packet_io;
 mod pipeline_config;
 pub mod proto;
 mod read;
+mod register_run;
 mod schema;
 mod server;
 mod service;

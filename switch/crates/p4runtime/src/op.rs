@@ -13,6 +13,7 @@ use v1model::{
 
 use crate::failure::Failure;
 use crate::notes::{EntryNote, GroupNote, Notes};
+use crate::register_run::RegisterRun;
 
 /// What an update does to an object that is told by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub enum Op {
     /// Of one cell, or of all.
     Counter(CounterId, Option<usize>, CounterData),
     Register(RegisterId, Option<usize>, u128),
+    /// Several updates of one cell each.
+    Run(Box<RegisterRun>),
     Meter(Box<(MeterId, Option<usize>, Option<MeterConfig>)>),
     Member(Change, Box<(ActionProfileId, u32, ActionCall)>),
     Group(Change, Box<(ActionProfileId, Group, GroupNote)>),
@@ -111,6 +114,9 @@ impl Op {
             Op::Counter(counter, index, data) => pipeline.set_counter(*counter, *index, *data)?,
             Op::Register(register, index, value) => {
                 pipeline.set_register(*register, *index, *value)?;
+            }
+            Op::Run(run) => {
+                pipeline.set_register_cells(run.register, run.first, &run.values)?;
             }
             Op::Meter(op) => {
                 let (meter, index, config) = &**op;
@@ -242,10 +248,19 @@ impl Op {
         }
     }
 
+    /// How many updates of a client it is.
+    pub fn updates(&self) -> usize {
+        match self {
+            Op::Run(run) => run.values.len(),
+            _ => 1,
+        }
+    }
+
     /// How much work the update is, in parts of about a microsecond; one that
     /// writes [`Op::cells`] aside.
     pub fn units(&self) -> usize {
         1 + match self {
+            Op::Run(run) => run.values.len() / 64,
             Op::CounterCells(op) => op.2.len() / 64,
             Op::RegisterCells(op) => op.2.len() / 64,
             Op::MeterCells(op) => op.2.len() / 16,

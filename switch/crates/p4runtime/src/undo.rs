@@ -47,6 +47,11 @@ impl Op {
                 Some(*index),
                 pipeline.register(*register, *index)?,
             ),
+            Op::Run(run) => {
+                let range = run.first..run.first + run.values.len();
+                let cells = pipeline.register_cells(run.register, range)?;
+                Op::RegisterCells(Box::new((run.register, run.first, cells.iter().collect())))
+            }
             Op::Meter(op) if op.1.is_some() => {
                 let index = op.1.unwrap_or(0);
                 Op::Meter(Box::new((op.0, op.1, pipeline.meter(op.0, index)?)))

@@ -9,7 +9,7 @@ use p4::entity::Entity;
 use p4::packet_replication_engine_entry::Type as Replication;
 use p4::table_action::Type as Choice;
 use p4runtime::proto::p4::v1 as p4;
-use tonic::Code;
+use tonic::{Code, Status};
 
 fn replicas(ports: &[u8]) -> Vec<p4::Replica> {
     let replicas = ports.iter().map(|port| p4::Replica {
@@ -260,6 +260,53 @@ async fn a_batch_that_fails_leaves_no_trace() {
         .await
         .unwrap();
     assert_ne!(everything(&mut fixture).await, state);
+    fixture.stop().await;
+}
+
+/// They are one operation inside.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cells_in_a_row_are_answered_and_undone_each() {
+    let (mut fixture, _stream) = Fixture::start_cm().await;
+    let id = fixture.register("aqm_drop_prob");
+    let cells = |value: u8| (0..8).map(move |n| register_entry(id, Some(n), Some(&[value])));
+    let batch = |value, bad: &p4::Update| {
+        let mut batch: Vec<_> = cells(value).map(modify).collect();
+        batch.insert(5, bad.clone());
+        batch
+    };
+    let codes =
+        |status: &Status| -> Vec<_> { errors(status).into_iter().map(|error| error.0).collect() };
+    // Fails before it gets to the device, and fails there.
+    let early = modify(register_entry(id, Some(64), Some(&[1])));
+    let late = modify(multicast(99, &[1]));
+    for (value, bad, code) in [(1, early, Code::OutOfRange), (2, late, Code::NotFound)] {
+        let status = fixture.write(batch(value, &bad)).await.unwrap_err();
+        let mut expected = [Code::Ok; 9];
+        expected[5] = code;
+        assert_eq!(codes(&status), expected);
+        let state = fixture
+            .read(vec![register_entry(id, None, None)])
+            .await
+            .unwrap();
+        assert_eq!(state[..8], cells(value).collect::<Vec<_>>());
+
+        let atomic = fixture
+            .write_as(Atomicity::RollbackOnError, batch(9, &bad))
+            .await;
+        let status = atomic.unwrap_err();
+        let mut expected = [Code::Aborted; 9];
+        expected[5] = code;
+        assert_eq!(codes(&status), expected);
+        assert!(
+            errors(&status)[0].1.contains("update 5 failed"),
+            "{status:?}"
+        );
+        let found = fixture
+            .read(vec![register_entry(id, None, None)])
+            .await
+            .unwrap();
+        assert_eq!(found, state);
+    }
     fixture.stop().await;
 }
 

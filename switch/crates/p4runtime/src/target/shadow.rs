@@ -9,6 +9,8 @@ use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::slice::Slice;
 
+use super::write::{Batch, Finished};
+
 /// The state that a saved pipeline will have.
 #[derive(Debug)]
 pub struct Shadow {
@@ -31,21 +33,21 @@ impl Shadow {
         config: &PipelineConfig,
         ops: Vec<Result<Op, Failure>>,
         all_or_none: bool,
-    ) -> Vec<Result<(), Failure>> {
+    ) -> Finished {
         let mut notes = lock(&config.notes);
         let mut plant = Plant {
             now_ns: 0,
             pipeline: &mut self.pipeline,
             notes: &mut notes,
         };
-        let mut batch = super::write::Batch::new(ops, all_or_none);
+        let mut batch = Batch::new(ops, all_or_none);
         batch.run(&mut plant, &mut Slice::endless());
-        let (ops, results) = batch.finish();
-        for (op, result) in ops.into_iter().zip(&results) {
+        let finished = batch.finish();
+        for (op, result) in finished.ops.iter().zip(&finished.results) {
             if let (Ok(op), Ok(())) = (op, result) {
-                self.updates.push(op);
+                self.updates.push(op.clone());
             }
         }
-        results
+        finished
     }
 }

@@ -2,6 +2,7 @@
 //! The RPC Write: resolved on its task, executed on the device's thread in
 //! slices between which packets go on, and undone where a batch is all or none.
 
+use std::iter::repeat_n;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::failure::{Failure, batch_status};
 use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1::write_request::Atomicity;
+use crate::register_run;
 use crate::schema::Schema;
 use crate::slice::{STRIDE, Slice};
 use crate::wire::{self, Cell, WriteRequest};
@@ -40,8 +42,8 @@ impl Target {
 
         let ops = self.resolve(&config.schema, request).await?;
         if let Some(saved) = saved {
-            let results = lock(&saved.shadow).execute(config, ops, all_or_none);
-            return batch_status("updates", &results);
+            let finished = lock(&saved.shadow).execute(config, ops, all_or_none);
+            return finished.status();
         }
         let length = if atomicity == Atomicity::DataplaneAtomic {
             self.check_work(&config.program, &ops)?;
@@ -51,7 +53,7 @@ impl Target {
         };
         let batch = Batch::new(ops, all_or_none);
         let batch = self.execute(config, batch, length).await?;
-        batch_status("updates", &batch.finish().1)
+        batch.finish().status()
     }
 
     /// Executes a batch on the device's thread, in slices of this length.
@@ -113,11 +115,14 @@ impl Target {
         schema: &Schema,
         request: &WriteRequest,
     ) -> Result<Vec<Result<Op, Failure>>, Status> {
-        let mut ops = Vec::with_capacity(request.count);
+        let mut ops = Vec::new();
         let mut ports = None;
         for update in request.updates() {
             if let Some(cell) = Cell::of_update(update) {
-                ops.push(write::arrays::cell(schema, &cell));
+                match write::arrays::cell(schema, &cell) {
+                    Ok(op) => register_run::push(&mut ops, op),
+                    Err(failure) => ops.push(Err(failure)),
+                }
                 continue;
             }
             let update = wire::decode_update(update)?;
@@ -158,8 +163,32 @@ impl Target {
     }
 }
 
-/// The updates of a batch, and what became of each.
-type Finished = (Vec<Result<Op, Failure>>, Vec<Result<(), Failure>>);
+/// Operations, and what became of each.
+#[derive(Debug)]
+pub struct Finished {
+    pub ops: Vec<Result<Op, Failure>>,
+    pub results: Vec<Result<(), Failure>>,
+}
+
+impl Finished {
+    /// The status of the updates that the operations stand for.
+    ///
+    /// # Errors
+    /// With details for each update, where one failed.
+    fn status(&self) -> Result<(), Status> {
+        if self.results.iter().all(Result::is_ok) {
+            return Ok(());
+        }
+        let results = self.ops.iter().zip(&self.results);
+        let results = results.flat_map(|(op, result)| repeat_n(result.clone(), updates(op)));
+        batch_status("updates", &results.collect::<Vec<_>>())
+    }
+}
+
+/// How many updates of a client an operation stands for.
+fn updates(op: &Result<Op, Failure>) -> usize {
+    op.as_ref().map_or(1, Op::updates)
+}
 
 /// A batch on its way through the device's thread.
 #[derive(Debug)]
@@ -314,8 +343,9 @@ impl Batch {
             ..
         }) = self.undo
         {
+            let update: usize = self.ops[..failed].iter().map(updates).sum();
             let aborted = || {
-                let words = format!("undone or not attempted, because update {failed} failed");
+                let words = format!("undone or not attempted, because update {update} failed");
                 Err(Failure::new(Code::Aborted, words))
             };
             self.results.resize(self.ops.len(), Ok(()));
@@ -327,6 +357,9 @@ impl Batch {
                 }
             }
         }
-        (self.ops, self.results)
+        Finished {
+            ops: self.ops,
+            results: self.results,
+        }
     }
 }
