@@ -8,6 +8,7 @@ that something is ours. Nothing is ever found by the pattern of its name.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RUN_STATE
@@ -145,6 +146,10 @@ class RunState:
         scratch.replace(self.path)
 
 
+_NO_PROCESS: Final = (errno.ESRCH, errno.EINVAL, errno.ENOENT)
+"""Nothing has that id, or a thread does, which is EINVAL before Linux 6.15 and ENOENT since."""
+
+
 def end_processes(processes: list[ProcessId], grace: float = GRACE_SECONDS) -> list[str]:
     """The process's end signal, and SIGKILL for those that are still there after `grace` seconds.
 
@@ -160,8 +165,10 @@ def end_processes(processes: list[ProcessId], grace: float = GRACE_SECONDS) -> l
             # A pidfd keeps meaning the same process; its identity is checked once it is open.
             try:
                 handle = os.pidfd_open(process.pid)
-            except ProcessLookupError:
-                continue
+            except OSError as error:
+                if error.errno in _NO_PROCESS:
+                    continue
+                raise
             stack.callback(os.close, handle)
             if alive(process):
                 _signal(handle, process.end_signal)

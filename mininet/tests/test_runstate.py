@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,20 @@ def test_another_process_of_the_same_id_is_left_alone(sleeper: subprocess.Popen[
     imposter = runstate.ProcessId(identity.pid, identity.started - 1, "gone long ago")
     assert runstate.end_processes([imposter]) == []
     assert sleeper.poll() is None
+
+
+def test_a_thread_that_has_the_id_now_is_left_alone() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert thread.native_id not in (None, os.getpid())
+        assert thread.native_id is not None
+        gone = runstate.ProcessId(thread.native_id, 1, "gone long ago")
+        assert runstate.end_processes([gone]) == []
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_interface_with_another_index_is_left_alone() -> None:
