@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import gc
 import logging
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -18,6 +17,7 @@ from docsis_control.config import ConfigError, load_topology
 from docsis_control.controller import Controller, Options
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import BUILD_FOLDER, PipelineError
+from docsis_control.priority import lower_helpers, raise_priority
 from docsis_control.provisioning import AqmChoice, Deployment, deploy
 from docsis_control.recording import save
 from docsis_control.status.collect import Collector
@@ -25,11 +25,6 @@ from docsis_control.status.place import default_folder
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
 
-_REAL_TIME_PRIORITY: Final = 6
-"""Above the testbed's switches: at 200 Mbps they leave a lower one waiting for
-tens of milliseconds, and a queue whose controller is late is longer than one
-whose frames wait for the controller's millisecond."""
-_NICE: Final = -15
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -147,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             pipelines=arguments.pipelines,
             addresses=addresses,
         )
-        _raise_priority()
+        raise_priority()
         views = Views(arguments.status_folder, arguments.metrics_port)
         asyncio.run(_serve(deployment, options, arguments.record, views))
     except (ConfigError, PipelineError, P4RuntimeError, ConnectionLost, RuntimeError) as error:
@@ -167,19 +162,6 @@ def _addresses(deployment: Deployment, given: list[tuple[str, str]]) -> dict[str
     return dict(given)
 
 
-def _raise_priority() -> None:
-    """Puts the loop's 16 ms before the load that it controls, as far as the system lets it.
-
-    A niced process still waits for a time slice of those that run, which is 3 to 4
-    ms: a real-time one does not. It needs a millisecond or two of its 16.
-    """
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_REAL_TIME_PRIORITY))
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, _NICE)
-
-
 def _settle_memory() -> None:
     """What lives now lives to the end: later collections need not look at it."""
     gc.collect()
@@ -189,6 +171,7 @@ def _settle_memory() -> None:
 async def _serve(
     deployment: Deployment, options: Options, record: Path | None, views: Views
 ) -> None:
+    lower_helpers()
     controller = Controller(deployment, options)
     _settle_memory()
     running = asyncio.create_task(controller.run(), name="controller")

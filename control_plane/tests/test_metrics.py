@@ -3,8 +3,10 @@
 
 import asyncio
 import json
+import os
 import re
 import socket
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ from prometheus_client.registry import Collector
 from docsis_control.metrics import serving_metrics
 from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.priority import lower_thread
 from docsis_control.status.collect import Collector as StatusMaker
 from docsis_control.status.model import Status, decode
 
@@ -219,3 +222,27 @@ async def test_a_port_that_is_taken_is_told() -> None:
         with pytest.raises(RuntimeError, match=rf"127\.0\.0\.1:{port}: .*in use.*--metrics-port"):
             async with serving_metrics(get, port):
                 pass
+
+
+def test_views_go_after_the_loop() -> None:
+    """In a real-time process, a thread that makes a view gets a lower priority than the loop."""
+    found: list[int] = []
+
+    def view() -> None:
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(6))
+        except OSError:
+            return
+        lower_thread()
+        found.append(os.sched_getparam(0).sched_priority)
+
+    thread = threading.Thread(target=view)
+    thread.start()
+    thread.join()
+    if not found:
+        pytest.skip("this machine permits no real-time priority")
+    assert 0 < found[0] < 6
+    # Elsewhere it changes nothing.
+    before = os.sched_getscheduler(0)
+    lower_thread()
+    assert os.sched_getscheduler(0) == before

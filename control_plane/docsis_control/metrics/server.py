@@ -4,7 +4,6 @@
 import asyncio
 import contextlib
 import logging
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final
 
@@ -14,15 +13,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from docsis_control.metrics.families import families
+from docsis_control.priority import lower_thread
 from docsis_control.status.model import Status
 
 LOOPBACK: Final = "127.0.0.1"
 
 _SECONDS: Final = 8.0
 """How long a scrape waits for the status; Prometheus itself gives up after 10 unless told."""
-
-_SWITCH_SECONDS: Final = 0.0005
-"""How soon a thread that renders gives way to the control loop; Python's own is ten times this."""
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -39,6 +36,8 @@ class StatusCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The metrics; docsis_controller_scrape_success tells whether they are all there."""
+        # Each scrape has a thread of its own.
+        lower_thread()
         try:
             metrics = list(families(self._status()))
         except Exception as error:
@@ -85,13 +84,10 @@ async def serving_metrics(get: Callable[[], Awaitable[Status]], port: int) -> As
             f"metrics cannot be served at {LOOPBACK}:{port}: {error.strerror}; "
             "give another --metrics-port"
         ) from None
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         _LOG.info("metrics at http://%s:%d/metrics", LOOPBACK, server.server_port)
         yield server.server_port
     finally:
-        sys.setswitchinterval(before)
         # A scrape may be waiting for this loop, so the loop must not wait for its server.
         await asyncio.to_thread(server.shutdown)
         server.server_close()

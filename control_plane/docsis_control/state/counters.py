@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pipeline's counters by service flow, and its classifiers, in one Read."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
@@ -113,9 +114,14 @@ class CounterAccess:
             ConnectionLost: The device went away.
             P4RuntimeError: It refused.
         """
+        answers = await self._connection.read_raw(self._request, _TIMEOUT)
+        # Thousands of counters take longer to look through than the control loop can wait.
+        return await asyncio.to_thread(self._parse, answers)
+
+    def _parse(self, answers: Sequence[bytes]) -> CounterReadings:
         flows = {flow: dict.fromkeys(SERVICE_FLOW_COUNTERS, Count(0, 0)) for flow in self._flows}
         classifiers = []
-        for raw in await self._connection.read_raw(self._request, _TIMEOUT):
+        for raw in answers:
             for entity in p4r.ReadResponse.FromString(raw).entities:
                 if entity.HasField("counter_entry"):
                     entry = entity.counter_entry

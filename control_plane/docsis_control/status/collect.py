@@ -41,6 +41,11 @@ class Collector:
         devices = self._controller.devices
         answers = await asyncio.gather(*(device.observe() for device in devices.values()))
         seen: dict[str, _Seen] = dict(zip(devices, answers, strict=True))
+        # Beside the control loop, which cannot wait for hundreds of service flows.
+        return await asyncio.to_thread(self._status, seen)
+
+    def _status(self, seen: Mapping[str, _Seen]) -> model.Status:
+        devices = self._controller.devices
         deployment = self._controller.deployment
         return model.Status(
             schema_version=model.SCHEMA_VERSION,
