@@ -14,21 +14,8 @@ from finsy.proto import p4r
 
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.provisioning import Role
+from docsis_control.state.counters import SERVICE_FLOW_COUNTERS
 from docsis_testbed.errors import TestbedError
-
-SERVICE_FLOW_COUNTERS: Final = (
-    "sf_received",
-    "sf_forwarded",
-    "sf_flooded",
-    "sf_drop_buffer_full",
-    "sf_drop_aqm",
-    "sf_drop_policed",
-    "sf_drop_no_classifier",
-    "sf_drop_malformed",
-    "sf_drop_unroutable",
-    "sf_controller_silent",
-)
-"""Counters by service flow, docs/p4-contract.md."""
 
 _TIMEOUT_SECONDS: Final = 5.0
 

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 show` and the metrics of a run with traffic, against the pipelines' counters."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docsis_control.config.loader import load_topology
+from docsis_control.provisioning import PRIMARY_SERVICE_FLOW, AqmChoice, Role
+from docsis_testbed.experiment import start_controller
+from docsis_testbed.measure.counters import CounterReader
+from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
+from docsis_testbed.results.folder import write_topology
+from docsis_testbed.runstate import recorded_run
+from docsis_testbed.testbed import Testbed, device_address, running_testbed
+from docsis_testbed.traffic import iperf3
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
+
+TOPOLOGY = load_topology(TOPOLOGIES / "residential.yaml")
+PROGRAM = Path(sys.executable).with_name("docsis-p4")
+UPLOAD_SECONDS = 3.0
+
+COUNTERS = {
+    "received": "sf_received",
+    "forwarded": "sf_forwarded",
+    "flooded": "sf_flooded",
+    "dropped_aqm": "sf_drop_aqm",
+    "dropped_buffer_full": "sf_drop_buffer_full",
+    "dropped_policed": "sf_drop_policed",
+    "dropped_no_classifier": "sf_drop_no_classifier",
+    "dropped_malformed": "sf_drop_malformed",
+    "dropped_unroutable": "sf_drop_unroutable",
+    "controller_silent": "sf_controller_silent",
+}
+
+
+@dataclass(frozen=True)
+class Running:
+    """A system under way.
+
+    Attributes:
+        testbed: Its nodes.
+        controller: Its controller's process id.
+        metrics_port: Where that serves metrics.
+    """
+
+    testbed: Testbed
+    controller: int
+    metrics_port: int
+
+    def show(self) -> dict[str, Any]:
+        result = subprocess.run(
+            [str(PROGRAM), "show", "--json", "--pid", str(self.controller)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
+        assert result.returncode == 0, result.stderr
+        status: dict[str, Any] = json.loads(result.stdout)
+        return status
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Iterator[Running]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    topology_file = tmp_path / "topology.yaml"
+    write_topology(TOPOLOGY, topology_file)
+    with (
+        recorded_run("test") as run,
+        running_testbed(TOPOLOGY, target="embedded", run=run, logs=tmp_path) as testbed,
+    ):
+        controller = start_controller(
+            testbed, topology_file, AqmChoice.DOCSIS_PIE, tmp_path / "controller", port
+        )
+        yield Running(testbed, controller.pid, port)
+
+
+def upload(testbed: Testbed, folder: Path) -> Any:
+    """Starts an upload that drops frames: TCP without a limit into the modem's queue."""
+    job = iperf3.Upload("cpe1", "server1", iperf3.FIRST_PORT)
+    testbed.launch("server1", iperf3.server_command(job.port), folder / "server.json")
+    deadline = time.monotonic() + 10
+    while f":{job.port} " not in testbed.node("server1").pexec(["ss", "-ltnH"])[0]:
+        assert time.monotonic() < deadline, "iperf3 does not listen"
+        time.sleep(0.02)
+    address = str(TOPOLOGY.node("server1").ip.ip)
+    return testbed.launch(
+        "cpe1", iperf3.client_command(address, job.port, UPLOAD_SECONDS), folder / "client.json"
+    )
+
+
+def counted(device: Any, role: Role) -> dict[str, int]:
+    """The primary service flow's packets by counter, from the switch."""
+    reader = CounterReader(device_address(device), device.device_id, role)
+    try:
+        return reader.packets(PRIMARY_SERVICE_FLOW)
+    finally:
+        reader.close()
+
+
+def test_show_equals_the_pipelines_counters(system: Running, tmp_path: Path) -> None:
+    client = upload(system.testbed, tmp_path)
+    busiest = 0
+    while client.poll() is None:
+        flow = system.show()["modems"][0]["service_flows"][0]
+        busiest = max(busiest, flow["queue"]["backlog_bytes"])
+    assert client.returncode == 0, (tmp_path / "client.json").read_text()
+    assert busiest > 0
+
+    devices = {
+        "cm1": (TOPOLOGY.cable_modem, Role.CABLE_MODEM),
+        "cmts1": (TOPOLOGY.cmts, Role.CMTS),
+    }
+    # The last acknowledgements are still under way.
+    deadline = time.monotonic() + 15
+    while True:
+        before = {name: counted(*device) for name, device in devices.items()}
+        status = system.show()
+        after = {name: counted(*device) for name, device in devices.items()}
+        flows = status["modems"][0]["service_flows"]
+        if before == after and not any(flow["queue"]["backlog_bytes"] for flow in flows):
+            break
+        assert time.monotonic() < deadline, "the counters never rest"
+        time.sleep(0.05)
+
+    assert [flow["direction"] for flow in flows] == ["upstream", "downstream"]
+    for flow in flows:
+        shown = {COUNTERS[name]: value["packets"] for name, value in flow["counters"].items()}
+        assert shown == after[flow["device"]]
+        for unit in ("packets", "octets"):
+            fates = {name: count[unit] for name, count in flow["counters"].items()}
+            fates.pop("controller_silent")
+            assert fates.pop("received") == sum(fates.values())
+        # Nothing but the default entry, and it took all.
+        (classifier,) = flow["classifiers"]
+        assert classifier["priority"] is None
+        assert classifier["matched"] == flow["counters"]["received"]
+    # 20 Mbit/s of full frames for the upload's time.
+    assert flows[0]["counters"]["forwarded"]["packets"] > UPLOAD_SECONDS * 20e6 / 8 / 1514 / 2
+    assert status["devices"][0]["loop"]["cycles"] > UPLOAD_SECONDS / 0.016 / 2
+
+    with urllib.request.urlopen(
+        f"http://127.0.0.1:{system.metrics_port}/metrics", timeout=10
+    ) as answer:
+        lines = answer.read().decode().splitlines()
+    labels = '{direction="upstream",modem="cm1",sfid="1"}'
+    (value,) = [
+        float(line.split()[-1])
+        for line in lines
+        if line.startswith(f"docsis_service_flow_received_bytes_total{labels}")
+    ]
+    assert value == flows[0]["counters"]["received"]["octets"]
+
+
+def test_nothing_is_left() -> None:
+    assert list(RUN_STATE.glob("controller-*.sock")) == []
