@@ -47,9 +47,17 @@ pub fn decode(bytes: &[u8], width: u16) -> Result<u128, BytestringError> {
     if bytes[..padding].iter().any(|&byte| byte != 0) {
         return Err(too_wide);
     }
-    let value = bytes[padding..]
-        .iter()
-        .fold(0, |value: u128, &byte| value << 8 | u128::from(byte));
+    let bytes = &bytes[padding..];
+    let value = if bytes.len() <= 8 {
+        let value = bytes
+            .iter()
+            .fold(0, |value: u64, &byte| value << 8 | u64::from(byte));
+        u128::from(value)
+    } else {
+        bytes
+            .iter()
+            .fold(0, |value: u128, &byte| value << 8 | u128::from(byte))
+    };
     if value > max_value(width) {
         return Err(too_wide);
     }
@@ -58,14 +66,9 @@ pub fn decode(bytes: &[u8], width: u16) -> Result<u128, BytestringError> {
 
 /// The shortest form of an unsigned integer.
 pub fn encode(value: u128) -> Vec<u8> {
-    shortest(&value.to_be_bytes()).to_vec()
-}
-
-/// Without the zero bytes in front; zero itself is one byte.
-#[inline]
-pub fn shortest(bytes: &[u8; 16]) -> &[u8] {
-    let zeros = u128::from_be_bytes(*bytes).leading_zeros() / 8;
-    &bytes[zeros.min(15) as usize..]
+    let bytes = value.to_be_bytes();
+    let zeros = (value.leading_zeros() / 8).min(15) as usize;
+    bytes[zeros..].to_vec()
 }
 
 /// Reads an `int<width>`; the result is its two's complement in `width` bits.

@@ -117,9 +117,10 @@ impl Target {
     ) -> Result<Vec<Result<Op, Failure>>, Status> {
         let mut ops = Vec::new();
         let mut ports = None;
+        let mut register = None;
         for update in request.updates() {
             if let Some(cell) = Cell::of_update(update) {
-                match write::arrays::cell(schema, &cell) {
+                match write::arrays::cell(schema, &mut register, &cell) {
                     Ok(op) => register_run::push(&mut ops, op),
                     Err(failure) => ops.push(Err(failure)),
                 }

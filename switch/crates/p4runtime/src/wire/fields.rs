@@ -30,12 +30,17 @@ pub const DATA_BITSTRING: u8 = key(1, LENGTH);
 /// Takes a varint off the front; `None` when it is cut off or longer than 64 bits.
 #[inline]
 pub fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let (&first, rest) = bytes.split_first()?;
-    if first < 0x80 {
-        *bytes = rest;
-        return Some(u64::from(first));
+    match **bytes {
+        [first, ref rest @ ..] if first < 0x80 => {
+            *bytes = rest;
+            Some(u64::from(first))
+        }
+        [first, second, ref rest @ ..] if second < 0x80 => {
+            *bytes = rest;
+            Some(u64::from(first & 0x7f) | u64::from(second) << 7)
+        }
+        _ => long_varint(bytes),
     }
-    long_varint(bytes)
 }
 
 fn long_varint(bytes: &mut &[u8]) -> Option<u64> {

@@ -7,18 +7,17 @@ use super::fields::{
     DATA_BITSTRING, ENTITY_REGISTER_ENTRY, INDEX, REGISTER_DATA, REGISTER_ID, REGISTER_INDEX,
     UPDATE_ENTITY, UPDATE_TYPE, varint_len,
 };
-use crate::bytestring;
 use crate::proto::p4::v1::update::Type;
 
 /// Room for the longest: 16 bytes of value, 10 of index, 5 of id, and up to 3
-/// in front of each of the seven fields. Its length fits into one byte.
+/// in front of each of the seven fields; and for a copy past the end. The length
+/// of each part fits into one byte.
 const ROOM: usize = 64;
 
-/// A cell's message, written from its end: a length is known when what it stands
-/// in front of is there.
+/// A cell's message.
 pub struct Written {
     bytes: [u8; ROOM],
-    at: usize,
+    len: usize,
 }
 
 impl Deref for Written {
@@ -26,70 +25,123 @@ impl Deref for Written {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.bytes[self.at..]
+        &self.bytes[..self.len]
     }
 }
 
 /// The `Entity` of a register's cell.
 #[inline]
 pub fn entity(register_id: u32, index: i64, value: u128) -> Written {
-    let mut out = Written {
-        bytes: [0; ROOM],
-        at: ROOM,
-    };
-    out.put(bytestring::shortest(&value.to_be_bytes()));
-    out.delimit(DATA_BITSTRING, ROOM);
-    out.delimit(REGISTER_DATA, ROOM);
-    let end_of_index = out.at;
-    // 0 is left out.
-    if index != 0 {
-        out.varint(index as u64);
-        out.put(&[INDEX]);
-    }
-    out.delimit(REGISTER_INDEX, end_of_index);
-    out.varint(u64::from(register_id));
-    out.put(&[REGISTER_ID]);
-    out.delimit(ENTITY_REGISTER_ENTRY, ROOM);
+    let parts = Parts::new(register_id, index, value);
+    let mut out = Written::new();
+    parts.put_entity(&mut out);
     out
 }
 
 /// The `Update` that modifies a register's cell, with its length in front.
 #[inline]
 pub fn update(register_id: u32, index: i64, value: u128) -> Written {
-    let mut out = entity(register_id, index, value);
-    out.delimit(UPDATE_ENTITY, ROOM);
-    out.put(&[UPDATE_TYPE, Type::Modify as u8]);
-    out.put(&[(ROOM - out.at) as u8]);
+    let parts = Parts::new(register_id, index, value);
+    let entity = 2 + parts.entry;
+    let mut out = Written::new();
+    out.put([
+        (4 + entity) as u8,
+        UPDATE_TYPE,
+        Type::Modify as u8,
+        UPDATE_ENTITY,
+        entity as u8,
+    ]);
+    parts.put_entity(&mut out);
     out
+}
+
+/// The parts whose lengths depend on their values, found first: each length
+/// stands in front of what it tells.
+struct Parts {
+    id: ([u8; 16], usize),
+    index: ([u8; 16], usize),
+    /// Big-endian, with the bytes that count in front.
+    value: ([u8; 16], usize),
+    /// Bytes of the `RegisterEntry`.
+    entry: usize,
+}
+
+impl Parts {
+    #[inline]
+    fn new(register_id: u32, index: i64, value: u128) -> Self {
+        let id = varint(u64::from(register_id));
+        let mut place = varint(index as u64);
+        if index == 0 {
+            // Left out, as is its key.
+            place.1 = 0;
+        }
+        let zeros = (value.leading_zeros() / 8).min(15);
+        let bytes = (value << (8 * zeros)).to_be_bytes();
+        let value = (bytes, 16 - zeros as usize);
+        let index_len = place.1 + usize::from(place.1 > 0);
+        Parts {
+            entry: 1 + id.1 + 2 + index_len + 4 + value.1,
+            id,
+            index: place,
+            value,
+        }
+    }
+
+    #[inline]
+    fn put_entity(&self, out: &mut Written) {
+        out.put([ENTITY_REGISTER_ENTRY, self.entry as u8, REGISTER_ID]);
+        out.put_part(self.id);
+        if self.index.1 > 0 {
+            out.put([REGISTER_INDEX, self.index.1 as u8 + 1, INDEX]);
+            out.put_part(self.index);
+        } else {
+            out.put([REGISTER_INDEX, 0]);
+        }
+        let length = self.value.1 as u8;
+        out.put([REGISTER_DATA, length + 2, DATA_BITSTRING, length]);
+        out.put_part(self.value);
+    }
 }
 
 impl Written {
     #[inline]
-    fn put(&mut self, part: &[u8]) {
-        let start = self.at - part.len();
-        self.bytes[start..self.at].copy_from_slice(part);
-        self.at = start;
-    }
-
-    #[inline]
-    fn varint(&mut self, value: u64) {
-        let last = varint_len(value) - 1;
-        for n in (0..=last).rev() {
-            let more = if n < last { 0x80 } else { 0 };
-            self.put(&[(value >> (7 * n)) as u8 & 0x7f | more]);
+    fn new() -> Self {
+        Written {
+            bytes: [0; ROOM],
+            len: 0,
         }
     }
 
-    /// Puts a key and a length in front of what ends at `end`.
     #[inline]
-    fn delimit(&mut self, key: u8, end: usize) {
-        self.put(&[key, (end - self.at) as u8]);
+    fn put<const N: usize>(&mut self, part: [u8; N]) {
+        self.bytes[self.len..self.len + N].copy_from_slice(&part);
+        self.len += N;
     }
+
+    /// Copies all sixteen bytes, which is one instruction, and keeps `len`.
+    #[inline]
+    fn put_part(&mut self, (bytes, len): ([u8; 16], usize)) {
+        self.put(bytes);
+        self.len -= 16 - len;
+    }
+}
+
+/// A varint and its length.
+#[inline]
+fn varint(value: u64) -> ([u8; 16], usize) {
+    let mut bytes = [0; 16];
+    let last = varint_len(value) - 1;
+    for (n, byte) in bytes.iter_mut().enumerate().take(last) {
+        *byte = (value >> (7 * n)) as u8 | 0x80;
+    }
+    bytes[last] = (value >> (7 * last)) as u8;
+    (bytes, last + 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytestring;
     use crate::proto::p4::v1 as p4;
     use p4::entity::Entity;
     use proptest::prelude::*;

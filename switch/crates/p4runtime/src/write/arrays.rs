@@ -56,12 +56,21 @@ pub fn register(schema: &Schema, kind: Type, given: &p4::RegisterEntry) -> Resul
     Ok(Op::Register(register.register, index, value))
 }
 
-/// Checks a cell that is to be modified.
+/// Checks a cell that is to be modified. `last` is the register of the cell
+/// before, which is often this one's.
 ///
 /// # Errors
 /// Those of any update of a register.
-pub fn cell(schema: &Schema, cell: &Cell<'_>) -> Result<Op, Failure> {
-    let register = find_register(schema, cell.register_id)?;
+pub fn cell<'a>(
+    schema: &'a Schema,
+    last: &mut Option<&'a Register>,
+    cell: &Cell<'_>,
+) -> Result<Op, Failure> {
+    let register = match *last {
+        Some(register) if register.id == cell.register_id => register,
+        _ => find_register(schema, cell.register_id)?,
+    };
+    *last = Some(register);
     let index = p4::Index { index: cell.index };
     let index = register_index(register, Some(&index))?;
     let value = CellValue::Bitstring(cell.bitstring).check(register)?;
