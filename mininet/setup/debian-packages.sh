@@ -22,6 +22,7 @@ need iperf3 iperf3
 need irtt irtt
 need ethtool ethtool
 need tcpdump tcpdump
+need snmp snmpwalk
 need iproute2 ip
 need kmod modprobe
 need procps sysctl

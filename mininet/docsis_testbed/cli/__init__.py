@@ -12,7 +12,7 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_testbed.cli import config, measure, p4, show, testbed
+from docsis_testbed.cli import config, measure, p4, show, snmp, testbed
 from docsis_testbed.errors import TestbedError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app = typer.Typer(
 for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
     app.command()(command)
 app.command()(show.show)
+app.command()(snmp.snmp)
 app.command()(testbed.schema)
 app.command()(measure.bench)
 app.command()(measure.ptf)
