@@ -79,6 +79,38 @@ fn a_trace_is_readable() {
     );
 }
 
+/// A student's commonest mistake: the parser does not get to a header.
+#[test]
+fn a_key_of_a_header_that_is_not_valid_says_so() {
+    let (text, json) = (Shared::default(), Shared::default());
+    let mut p = pipeline("counters.json");
+    let filter = TraceFilter::default;
+    p.set_trace(Some(Box::new(TextTrace::new(
+        text.clone(),
+        filter(),
+        1 << 20,
+    ))));
+    assert!(pass(&mut p, 1, &[7]).is_none());
+    p.set_trace(Some(Box::new(JsonTrace::new(
+        json.clone(),
+        filter(),
+        1 << 20,
+    ))));
+    assert!(pass(&mut p, 1, &[7]).is_none());
+    assert!(pass(&mut p, 1, &[7, 8]).is_none());
+    p.set_trace(None);
+    let line = "hdr.probe.key = 0, as its header is not valid\n";
+    assert!(text.text().contains(line), "{}", text.text());
+    let events = json.text();
+    let events = events
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let valid = events
+        .filter(|event: &serde_json::Value| event["event"] == "table")
+        .map(|event| event["key"][0]["valid"].as_bool());
+    assert_eq!(valid.collect::<Vec<_>>(), [Some(false), Some(true)]);
+}
+
 #[test]
 fn a_trace_is_json_lines() {
     let out = Shared::default();

@@ -44,6 +44,15 @@ pub struct Named<'a> {
     pub value: TraceValue<'a>,
 }
 
+/// A part of a table's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyPart<'a> {
+    /// The field, with what was looked up.
+    pub field: Named<'a>,
+    /// Whether the field's header is valid; 0 was looked up when it is not.
+    pub is_valid: bool,
+}
+
 /// The statement that made a packet's drop: what a student looks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cause<'a> {
@@ -215,7 +224,7 @@ pub enum TraceEvent<'a> {
         /// Whether an entry matched.
         hit: bool,
         /// The key as looked up.
-        key: &'a [Named<'a>],
+        key: &'a [KeyPart<'a>],
         /// The matches of the entry, one for each part of the key; empty for a miss.
         entry: &'a [Match],
         /// Its priority; 0 for none.

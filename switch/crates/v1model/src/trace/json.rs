@@ -37,12 +37,14 @@
 //!
 //! Values are strings of `0x` and hexadecimal digits, as many as the width
 //! needs. `source` is an object of `file`, `line`, `column` and `text`.
+//! `key` of a table is a list of `name`, `value`, `width` and `valid`, which is
+//! whether the field's header is: 0 is looked up when not.
 //! `entry` has one object for each part of the key: `kind` (`exact`, `lpm`,
 //! `ternary`, `range`, `optional`) with `value`, `prefix_len`, `mask`, `low`,
 //! `high` as the kind needs; it is empty for a miss. Lengths are bytes.
 //! Members may be added; those here keep their names and meanings.
 
-use super::event::{DropReason, Named, TraceEvent, TraceValue};
+use super::event::{DropReason, KeyPart, Named, TraceEvent, TraceValue};
 use super::output::{Choice, TraceOutput};
 use super::{TraceFilter, TraceSink};
 use crate::error::SourcePosition;
@@ -123,6 +125,12 @@ fn named(value: &Named<'_>) -> Value {
     json!({"name": value.name, "value": number(&value.value), "width": value.value.width})
 }
 
+fn key_part(part: &KeyPart<'_>) -> Value {
+    let mut value = named(&part.field);
+    value["valid"] = json!(part.is_valid);
+    value
+}
+
 fn list(values: &[Named<'_>]) -> Value {
     values.iter().map(named).collect()
 }
@@ -200,7 +208,7 @@ fn members(event: &TraceEvent<'_>) -> (&'static str, Members) {
             action,
             args,
         } => {
-            let widths = key.iter().map(|part| part.value.width);
+            let widths = key.iter().map(|part| part.field.value.width);
             let entries: Value = matches
                 .iter()
                 .zip(widths)
@@ -211,7 +219,7 @@ fn members(event: &TraceEvent<'_>) -> (&'static str, Members) {
                 vec![
                     ("table", json!(table)),
                     ("hit", json!(hit)),
-                    ("key", list(key)),
+                    ("key", key.iter().map(key_part).collect()),
                     ("entry", entries),
                     ("priority", json!(priority)),
                     ("action", json!(action)),

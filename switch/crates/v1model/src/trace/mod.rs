@@ -15,7 +15,7 @@ mod text;
 mod tracer;
 
 pub(crate) use attach::Tracing;
-pub use event::{Cause, CopyKind, DropReason, Named, TraceEvent, TraceSink, TraceValue};
+pub use event::{Cause, CopyKind, DropReason, KeyPart, Named, TraceEvent, TraceSink, TraceValue};
 pub use json::JsonTrace;
 pub use output::TraceFilter;
 pub(crate) use place::{Place, Target};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Puts names to what the machine tells.
 
-use super::event::{Cause, DropReason, Named, TraceEvent, TraceSink, TraceValue};
+use super::event::{Cause, DropReason, KeyPart, Named, TraceEvent, TraceSink, TraceValue};
 use super::place::{Place, Target};
 use super::tracer::Tracer;
 use crate::layout::words;
@@ -240,18 +240,21 @@ impl Tracer for Recorder<'_> {
                         & (source.mask >> (64 * word)) as u64;
                 }
             }
-            key_words.push(value);
+            key_words.push((value, valid));
         }
-        let key: Vec<Named> = schema
+        let key: Vec<KeyPart> = schema
             .keys
             .iter()
             .zip(&key_words)
-            .map(|(key, words)| Named {
-                name: &key.name,
-                value: TraceValue {
-                    words,
-                    width: key.width,
+            .map(|(key, (words, is_valid))| KeyPart {
+                field: Named {
+                    name: &key.name,
+                    value: TraceValue {
+                        words,
+                        width: key.width,
+                    },
                 },
+                is_valid: *is_valid,
             })
             .collect();
         let params = action.map(|a| a.params.as_slice()).unwrap_or_default();

@@ -290,9 +290,13 @@ fn line(block: &mut Block, who: Who, now_ns: u64, event: &TraceEvent<'_>) {
             let verdict = if *hit { "hit" } else { "miss" };
             let _ = writeln!(out, "    table {table}: {verdict}");
             for (n, part) in key.iter().enumerate() {
-                let _ = write!(out, "      {} = {}", part.name, value(&part.value));
+                let field = &part.field;
+                let _ = write!(out, "      {} = {}", field.name, value(&field.value));
+                if !part.is_valid {
+                    let _ = write!(out, ", as its header is not valid");
+                }
                 let _ = match entry.get(n) {
-                    Some(entry) => writeln!(out, " matches {}", matched(entry, part.value.width)),
+                    Some(entry) => writeln!(out, " matches {}", matched(entry, field.value.width)),
                     None => writeln!(out),
                 };
             }
