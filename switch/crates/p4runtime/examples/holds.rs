@@ -12,6 +12,10 @@ use common::DEVICE_ID;
 use common::large::{self, Sizes, every_request};
 use p4runtime::ServerOptions;
 
+/// The switch's.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Nanoseconds that this thread has run; what others run meanwhile does not count.
 fn processor_time() -> u64 {
     let mut time = libc::timespec {

@@ -33,31 +33,33 @@ impl RegisterRun {
 
 /// Appends the update of one cell to a batch.
 pub fn push(ops: &mut Vec<Result<Op, Failure>>, op: Op) {
-    if let Op::Register(register, Some(index), value) = op {
-        match ops.last_mut() {
-            Some(Ok(Op::Run(run))) => {
-                if run.extend(register, index, value) {
-                    return;
-                }
+    let goes_on = match (&op, ops.last_mut()) {
+        (&Op::Register(register, Some(index), value), Some(Ok(last))) => {
+            begin_run(last, register, index);
+            match last {
+                Op::Run(run) => run.extend(register, index, value),
+                _ => false,
             }
-            Some(Ok(last)) => {
-                if let Op::Register(before, Some(first), start) = *last
-                    && before == register
-                    && first + 1 == index
-                {
-                    let values = vec![start, value];
-                    *last = Op::Run(Box::new(RegisterRun {
-                        register,
-                        first,
-                        values,
-                    }));
-                    return;
-                }
-            }
-            _ => {}
         }
+        _ => false,
+    };
+    if !goes_on {
+        ops.push(Ok(op));
     }
-    ops.push(Ok(op));
+}
+
+/// Makes a run of an update of the cell in front of this one.
+fn begin_run(last: &mut Op, register: RegisterId, index: usize) {
+    if let Op::Register(before, Some(first), value) = *last
+        && before == register
+        && first + 1 == index
+    {
+        *last = Op::Run(Box::new(RegisterRun {
+            register,
+            first,
+            values: vec![value],
+        }));
+    }
 }
 
 #[cfg(test)]
