@@ -2,6 +2,9 @@
 //! The switch as a process.
 
 mod alias;
+// Tests count allocations.
+#[cfg(not(test))]
+mod allocator;
 mod bench;
 mod cli;
 mod clock;
@@ -30,14 +33,6 @@ mod wait;
 
 use cli::Command;
 use std::process::ExitCode;
-
-/// glibc's allocator tidies up at once what was freed in small pieces, for
-/// milliseconds, on whichever thread asks next: on the one that forwards, packets
-/// wait. This one does it bit by bit, and gives memory back on a thread of its own.
-// Tests count allocations.
-#[cfg(not(test))]
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The version of BMv2's JSON format that is read.
 const JSON_VERSION: &str = "2.23";

@@ -12,9 +12,13 @@ use common::DEVICE_ID;
 use common::large::{self, Sizes, every_request};
 use p4runtime::ServerOptions;
 
-/// The switch's.
+/// The switch's, with its options.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+// SAFETY: see docsis-switch's `allocator`.
+#[unsafe(export_name = "_rjem_malloc_conf")]
+pub static OPTIONS: &[u8] = b"oversize_threshold:0\0";
 
 /// Nanoseconds that this thread has run; what others run meanwhile does not count.
 fn processor_time() -> u64 {
