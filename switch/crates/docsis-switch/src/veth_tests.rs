@@ -8,10 +8,27 @@ use crate::ports::{self, Opening};
 use crate::wait::PollSet;
 use std::os::fd::AsRawFd;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 fn ip(args: &str) {
     let status = Command::new("ip").args(args.split(' ')).status();
     assert!(status.is_ok_and(|status| status.success()), "ip {args}");
+}
+
+/// Until the kernel has seen the carrier, what is sent is dropped without a word.
+fn wait_until_up(end: &str) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let shown = Command::new("ip")
+            .args(["-o", "link", "show", end])
+            .output();
+        let shown = shown.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        if shown.is_ok_and(|line| line.contains(" state UP ")) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{end} does not come up");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Runs `test` where only dsw-a and dsw-b exist, the ends of one link.
@@ -29,6 +46,9 @@ fn on_a_link(test: fn()) {
             let _ = std::fs::write(path, "1");
             ip(&format!("link set {end} addrgenmode none"));
             ip(&format!("link set {end} mtu 20000 up"));
+        }
+        for end in ["dsw-a", "dsw-b"] {
+            wait_until_up(end);
         }
         test();
     });
