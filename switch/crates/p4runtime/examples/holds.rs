@@ -16,7 +16,8 @@ use p4runtime::ServerOptions;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-// SAFETY: see docsis-switch's `allocator`.
+/// See docsis-switch's `allocator`.
+// SAFETY: as there.
 #[unsafe(export_name = "_rjem_malloc_conf")]
 pub static OPTIONS: &[u8] = b"oversize_threshold:0\0";
 
