@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The memory that the switch needs for a cable modem: below 30 MB.
+//! The memory that the switch needs for a cable modem: below 30 MB as it is
+//! shipped, where it needs some 18. A development build's code is three times as
+//! long, and it needs 31.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../p4src/build");
-const MOST_BYTES: u64 = 30_000_000;
+const MOST_BYTES: u64 = if cfg!(debug_assertions) {
+    36_000_000
+} else {
+    30_000_000
+};
 
 fn switch() -> Command {
     Command::new(env!("CARGO_BIN_EXE_docsis-switch"))
