@@ -100,23 +100,6 @@ pub fn field<'a>(bytes: &mut &'a [u8]) -> Option<Field<'a>> {
     })
 }
 
-/// Appends a varint.
-#[inline]
-pub fn put_varint(out: &mut impl bytes::BufMut, mut value: u64) {
-    while value >= 0x80 {
-        out.put_u8(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.put_u8(value as u8);
-}
-
-/// Bytes of a varint.
-#[inline]
-pub fn varint_len(value: u64) -> usize {
-    // Seven bits a byte.
-    (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,18 +109,14 @@ mod tests {
         #[test]
         fn varints_are_those_of_prost(value: u64, shift in 0u32..64, tail: Vec<u8>) {
             let value = value >> shift;
-            let mut ours = Vec::new();
-            put_varint(&mut ours, value);
-            let mut theirs = Vec::new();
-            prost::encoding::encode_varint(value, &mut theirs);
-            prop_assert_eq!(&ours, &theirs);
-            prop_assert_eq!(varint_len(value), ours.len());
-            let length = ours.len();
-            ours.extend(&tail);
-            let mut rest = &ours[..];
+            let mut bytes = Vec::new();
+            prost::encoding::encode_varint(value, &mut bytes);
+            let length = bytes.len();
+            bytes.extend(&tail);
+            let mut rest = &bytes[..];
             prop_assert_eq!(varint(&mut rest), Some(value));
             prop_assert_eq!(rest, &tail[..]);
-            let mut cut = &ours[..length - 1];
+            let mut cut = &bytes[..length - 1];
             prop_assert_eq!(varint(&mut cut), None);
         }
 

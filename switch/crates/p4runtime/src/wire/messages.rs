@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use prost::Message;
+use prost::{Message, encode_length_delimiter, length_delimiter_len};
 
 use super::Encoded;
-use super::fields::{READ_RESPONSE_ENTITIES, put_varint, varint_len};
+use super::fields::READ_RESPONSE_ENTITIES;
 use super::written::Written;
 use crate::proto::p4::v1 as p4;
 
@@ -41,7 +41,7 @@ impl Messages {
     }
 
     fn delimit(&mut self, length: usize) {
-        let needed = 1 + varint_len(length as u64) + length;
+        let needed = 1 + length_delimiter_len(length) + length;
         if self.open.len() + needed > MESSAGE_BYTES {
             self.finish();
         }
@@ -49,7 +49,8 @@ impl Messages {
             self.open.reserve(needed.max(MESSAGE_BYTES));
         }
         self.open.put_u8(READ_RESPONSE_ENTITIES);
-        put_varint(&mut self.open, length as u64);
+        // There is room for it.
+        let _ = encode_length_delimiter(length, &mut self.open);
     }
 
     /// Nothing more comes into the open message; whether there was anything.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use super::fields::{
     DATA_BITSTRING, ENTITY_REGISTER_ENTRY, INDEX, REGISTER_DATA, REGISTER_ID, REGISTER_INDEX,
-    UPDATE_ENTITY, UPDATE_TYPE, varint_len,
+    UPDATE_ENTITY, UPDATE_TYPE,
 };
 use crate::proto::p4::v1::update::Type;
 
@@ -130,7 +130,8 @@ impl Written {
 #[inline]
 fn varint(value: u64) -> ([u8; 16], usize) {
     let mut bytes = [0; 16];
-    let last = varint_len(value) - 1;
+    // Seven bits a byte.
+    let last = (63 - (value | 1).leading_zeros() as usize) / 7;
     for (n, byte) in bytes.iter_mut().enumerate().take(last) {
         *byte = (value >> (7 * n)) as u8 | 0x80;
     }
