@@ -281,11 +281,9 @@ impl Device {
     /// when a program is loaded.
     pub fn configure_digest(
         &mut self,
-        now: u64,
         digest: DigestId,
         config: Option<DigestConfig>,
     ) -> Forgotten {
-        let _ = now;
         self.digests.configure(digest, config)
     }
 

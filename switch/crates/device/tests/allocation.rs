@@ -109,7 +109,7 @@ fn packets_do_not_allocate() {
             ack_timeout_ns: u64::MAX,
             ..DigestConfig::default()
         };
-        device.configure_digest(0, DigestId(0), Some(config));
+        device.configure_digest(DigestId(0), Some(config));
         let (mut now, mut sink) = (0, Sink(0));
         // Packets of the pool grow until each has held the longest frame.
         for _ in 0..100 {

@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 
 fn learning(config: DigestConfig) -> (Device, Recorder) {
     let mut device = device(DeviceConfig::default());
-    device.configure_digest(0, LEARN, Some(config));
+    device.configure_digest(LEARN, Some(config));
     assert_eq!(device.digest_config(LEARN), Some(config));
     (device, Recorder::default())
 }
@@ -55,7 +55,7 @@ fn a_digest_that_is_off_costs_nothing() {
     assert_eq!(device.next_deadline(), None);
     assert_eq!(device.digest_config(LEARN), None);
     assert_eq!(device.digest_config(DigestId(9)), None);
-    device.configure_digest(0, DigestId(9), Some(DigestConfig::default()));
+    device.configure_digest(DigestId(9), Some(DigestConfig::default()));
     assert!(!device.ack_digest(0, DigestId(9), 1));
 }
 
@@ -152,9 +152,9 @@ fn a_digest_is_switched_off_with_what_waits_and_by_a_new_program() {
     };
     let (mut device, mut out) = learning(config);
     learn(&mut device, &mut out, 0, 1, 1);
-    device.configure_digest(1, LEARN, None);
+    device.configure_digest(LEARN, None);
     assert_eq!(device.next_deadline(), None);
-    device.configure_digest(1, LEARN, Some(config));
+    device.configure_digest(LEARN, Some(config));
     learn(&mut device, &mut out, 1, 1, 1);
     device.load(2, common::program("paths.json"));
     assert_eq!(device.next_deadline(), None);
@@ -180,7 +180,6 @@ fn memory_is_bounded() {
     assert!((64..128).contains(&sent), "{sent}");
     // No acknowledgements for long.
     device.configure_digest(
-        0,
         LEARN,
         Some(DigestConfig {
             ack_timeout_ns: u64::MAX,
@@ -204,7 +203,7 @@ fn values_are_those_of_the_end_of_ingress_and_of_any_width() {
     let mut out = Recorder::default();
     device.load(0, common::program("digest.json"));
     for id in [0, 1] {
-        device.configure_digest(0, DigestId(id), Some(DigestConfig::default()));
+        device.configure_digest(DigestId(id), Some(DigestConfig::default()));
     }
     let mut frame = vec![1, 0, 1, 2, 3, 4, 5];
     frame.extend([0xff, 0, 0, 0, 0, 0, 0, 0, 0xee]);

@@ -211,7 +211,7 @@ impl Target {
             }
             let replaced = device.install(now, pipeline);
             for (digest, digest_config) in lock(&config.notes).take_digest_changes() {
-                device.configure_digest(now, digest, digest_config);
+                device.configure_digest(digest, digest_config);
             }
             // Back to the task: dropped there, not between packets.
             replaced

@@ -259,7 +259,7 @@ impl Batch {
         };
         self.run(&mut plant, slice);
         for (digest, config) in notes.take_digest_changes() {
-            let forgotten = device.configure_digest(now_ns, digest, config);
+            let forgotten = device.configure_digest(digest, config);
             self.forgotten.push(forgotten);
         }
         Some(())
