@@ -10,7 +10,7 @@ use crate::bytestring;
 use crate::failure::Failure;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
-use crate::schema::{CellType, Counter, Meter, Register, Schema};
+use crate::schema::{CellType, Counter, Meter, Objects, Register, Schema};
 use crate::write::arrays::index;
 use crate::write::table::no_meter_counters;
 
@@ -32,44 +32,47 @@ impl Cells {
     }
 }
 
-pub fn counters(schema: &Schema, given: &p4::CounterEntry) -> Result<Query, Failure> {
-    let places = places(&schema.counters, given.counter_id, "counter")?;
+/// The arrays with an id, all of them for 0, and the cell that is asked for.
+fn select<T>(
+    (objects, kind, id): (&Objects<T>, &str, u32),
+    given: Option<&p4::Index>,
+    name_and_size: impl Fn(&T) -> (&str, usize),
+) -> Result<(Range<usize>, Option<usize>), Failure> {
+    let places = places(objects, id, kind)?;
     let mut found = None;
-    for counter in &schema.counters.list()[places.clone()] {
-        let of = || format!("counter {}", counter.name);
-        found = index(given.index.as_ref(), &of, counter.size)?;
+    for array in &objects.list()[places.clone()] {
+        let (name, size) = name_and_size(array);
+        found = index(given, &|| format!("{kind} {name}"), size)?;
     }
-    Ok(Query::Counters {
-        places,
-        index: found,
-    })
+    Ok((places, found))
+}
+
+pub fn counters(schema: &Schema, given: &p4::CounterEntry) -> Result<Query, Failure> {
+    let (places, index) = select(
+        (&schema.counters, "counter", given.counter_id),
+        given.index.as_ref(),
+        |counter| (&counter.name, counter.size),
+    )?;
+    Ok(Query::Counters { places, index })
 }
 
 pub fn registers(schema: &Schema, given: &p4::RegisterEntry) -> Result<Query, Failure> {
-    let places = places(&schema.registers, given.register_id, "register")?;
-    let mut found = None;
-    for register in &schema.registers.list()[places.clone()] {
-        let of = || format!("register {}", register.name);
-        found = index(given.index.as_ref(), &of, register.size)?;
-    }
-    Ok(Query::Registers {
-        places,
-        index: found,
-    })
+    let (places, index) = select(
+        (&schema.registers, "register", given.register_id),
+        given.index.as_ref(),
+        |register| (&register.name, register.size),
+    )?;
+    Ok(Query::Registers { places, index })
 }
 
 pub fn meters(schema: &Schema, given: &p4::MeterEntry) -> Result<Query, Failure> {
-    let places = places(&schema.meters, given.meter_id, "meter")?;
+    let (places, index) = select(
+        (&schema.meters, "meter", given.meter_id),
+        given.index.as_ref(),
+        |meter| (&meter.name, meter.size),
+    )?;
     no_meter_counters(&|| "meter_entry".into(), given.counter_data.as_ref())?;
-    let mut found = None;
-    for meter in &schema.meters.list()[places.clone()] {
-        let of = || format!("meter {}", meter.name);
-        found = index(given.index.as_ref(), &of, meter.size)?;
-    }
-    Ok(Query::Meters {
-        places,
-        index: found,
-    })
+    Ok(Query::Meters { places, index })
 }
 
 /// Cells of a piece. A register of the control loop's size is one: read as it
