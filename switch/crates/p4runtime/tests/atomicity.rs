@@ -40,36 +40,6 @@ fn clone_session(id: u32, ports: &[u8]) -> Entity {
     })
 }
 
-/// All that a client may read, but for what packets count.
-async fn everything(fixture: &mut Fixture) -> Vec<Entity> {
-    let with_resources = p4::TableEntry {
-        counter_data: Some(p4::CounterData::default()),
-        meter_config: Some(p4::MeterConfig::default()),
-        ..Default::default()
-    };
-    let defaults = p4::TableEntry {
-        is_default_action: true,
-        ..with_resources.clone()
-    };
-    let all = vec![
-        table_entry(with_resources),
-        table_entry(defaults),
-        Entity::ActionProfileMember(Default::default()),
-        Entity::ActionProfileGroup(Default::default()),
-        Entity::CounterEntry(Default::default()),
-        Entity::MeterEntry(Default::default()),
-        Entity::RegisterEntry(Default::default()),
-        Entity::ValueSetEntry(Default::default()),
-        Entity::DigestEntry(Default::default()),
-        multicast(0, &[]),
-        clone_session(0, &[]),
-    ];
-    let mut found = fixture.read(all).await.unwrap();
-    // Entries that were deleted and brought back have another place.
-    found.sort_by_key(|entity| format!("{entity:?}"));
-    found
-}
-
 fn value_set(id: u32, types: &[&[u8]]) -> Entity {
     let members = types.iter().map(|value| p4::ValueSetMember {
         r#match: vec![exact(1, value)],
@@ -236,7 +206,7 @@ async fn a_batch_that_fails_leaves_no_trace() {
     for update in before {
         fixture.write(vec![update]).await.unwrap();
     }
-    let state = everything(&mut fixture).await;
+    let state = fixture.everything().await;
     // Fails on the device, and fails before it gets there.
     let late = modify(multicast(99, &[1]));
     let early = modify(multicast(0, &[1]));
@@ -251,7 +221,7 @@ async fn a_batch_that_fails_leaves_no_trace() {
             for (n, (code, words)) in errors[..changes.len()].iter().enumerate() {
                 assert_eq!(*code, Code::Aborted, "update {n}: {words}");
             }
-            assert_eq!(everything(&mut fixture).await, state);
+            assert_eq!(fixture.everything().await, state);
         }
     }
     // And without the bad one each of them succeeds.
@@ -259,7 +229,7 @@ async fn a_batch_that_fails_leaves_no_trace() {
         .write_as(Atomicity::DataplaneAtomic, changes)
         .await
         .unwrap();
-    assert_ne!(everything(&mut fixture).await, state);
+    assert_ne!(fixture.everything().await, state);
     fixture.stop().await;
 }
 
@@ -346,9 +316,9 @@ async fn what_is_saved_is_replayed_and_reconciled() {
     for update in before.into_iter().chain(changes) {
         fixture.write(vec![update]).await.unwrap();
     }
-    let state = everything(&mut fixture).await;
+    let state = fixture.everything().await;
     fixture.set_pipeline(Action::Commit, None).await.unwrap();
-    assert_eq!(everything(&mut fixture).await, state);
+    assert_eq!(fixture.everything().await, state);
 
     // Another config, with the same objects: all of it stays.
     let mut other = config("entities");
@@ -357,13 +327,13 @@ async fn what_is_saved_is_replayed_and_reconciled() {
         .set_pipeline(Action::ReconcileAndCommit, Some(other))
         .await
         .unwrap();
-    assert_eq!(everything(&mut fixture).await, state);
+    assert_eq!(fixture.everything().await, state);
     // One without the table of an entry: nothing changes.
     let status = fixture
         .set_pipeline(Action::ReconcileAndCommit, Some(config("cm")))
         .await
         .unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
-    assert_eq!(everything(&mut fixture).await, state);
+    assert_eq!(fixture.everything().await, state);
     fixture.stop().await;
 }

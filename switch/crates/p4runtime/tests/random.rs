@@ -224,42 +224,6 @@ fn entities(ids: Ids) -> impl Strategy<Value = Entity> {
     ]
 }
 
-/// All that a client may read; in an order that does not depend on history.
-async fn everything(fixture: &mut Fixture) -> Vec<String> {
-    use p4::packet_replication_engine_entry::Type as Replication;
-    let with_resources = p4::TableEntry {
-        counter_data: Some(Default::default()),
-        meter_config: Some(Default::default()),
-        ..Default::default()
-    };
-    let defaults = p4::TableEntry {
-        is_default_action: true,
-        ..with_resources.clone()
-    };
-    let replication = |kind| {
-        Entity::PacketReplicationEngineEntry(p4::PacketReplicationEngineEntry {
-            r#type: Some(kind),
-        })
-    };
-    let all = vec![
-        table_entry(with_resources),
-        table_entry(defaults),
-        Entity::ActionProfileMember(Default::default()),
-        Entity::ActionProfileGroup(Default::default()),
-        Entity::CounterEntry(Default::default()),
-        Entity::MeterEntry(Default::default()),
-        Entity::RegisterEntry(Default::default()),
-        Entity::ValueSetEntry(Default::default()),
-        Entity::DigestEntry(Default::default()),
-        replication(Replication::MulticastGroupEntry(Default::default())),
-        replication(Replication::CloneSessionEntry(Default::default())),
-    ];
-    let found = fixture.read(all).await.unwrap();
-    let mut found: Vec<_> = found.iter().map(|entity| format!("{entity:?}")).collect();
-    found.sort();
-    found
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_at_random_are_answered_and_never_half_applied() {
     let (mut fixture, _stream) = Fixture::start_program("entities").await;
@@ -292,7 +256,7 @@ async fn requests_at_random_are_answered_and_never_half_applied() {
             proptest::test_runner::RngAlgorithm::ChaCha,
         ),
     );
-    let mut state = everything(&mut fixture).await;
+    let mut state = fixture.everything().await;
     let (mut applied, mut refused) = (0, 0);
     for _ in 0..700 {
         let (mode, batch) = batches.new_tree(&mut runner).unwrap().current();
@@ -309,7 +273,7 @@ async fn requests_at_random_are_answered_and_never_half_applied() {
                 );
             }
         }
-        let now = everything(&mut fixture).await;
+        let now = fixture.everything().await;
         match result {
             Ok(()) => applied += 1,
             Err(_) if mode == Atomicity::ContinueOnError => {}

@@ -347,6 +347,42 @@ impl Fixture {
         errors(&status).remove(0)
     }
 
+    /// All that a client may read, but for what packets count, in an order that
+    /// does not depend on what was deleted and brought back.
+    pub async fn everything(&mut self) -> Vec<Entity> {
+        use p4::packet_replication_engine_entry::Type as Replication;
+        let with_resources = p4::TableEntry {
+            counter_data: Some(Default::default()),
+            meter_config: Some(Default::default()),
+            ..Default::default()
+        };
+        let defaults = p4::TableEntry {
+            is_default_action: true,
+            ..with_resources.clone()
+        };
+        let replication = |kind| {
+            Entity::PacketReplicationEngineEntry(p4::PacketReplicationEngineEntry {
+                r#type: Some(kind),
+            })
+        };
+        let all = vec![
+            table_entry(with_resources),
+            table_entry(defaults),
+            Entity::ActionProfileMember(Default::default()),
+            Entity::ActionProfileGroup(Default::default()),
+            Entity::CounterEntry(Default::default()),
+            Entity::MeterEntry(Default::default()),
+            Entity::RegisterEntry(Default::default()),
+            Entity::ValueSetEntry(Default::default()),
+            Entity::DigestEntry(Default::default()),
+            replication(Replication::MulticastGroupEntry(Default::default())),
+            replication(Replication::CloneSessionEntry(Default::default())),
+        ];
+        let mut found = self.read(all).await.unwrap();
+        found.sort_by_key(|entity| format!("{entity:?}"));
+        found
+    }
+
     pub async fn read(&mut self, entities: Vec<Entity>) -> Result<Vec<Entity>, Status> {
         let entities = entities.into_iter().map(|entity| p4::Entity {
             entity: Some(entity),
