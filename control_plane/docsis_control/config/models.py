@@ -69,10 +69,19 @@ def _node_name(value: str) -> str:
     return value
 
 
-def _mac(value: object) -> str:
+def parse_mac(value: object) -> str:
+    """A MAC address in lower case.
+
+    Raises:
+        ValueError: It is none, or not written with colons.
+    """
     if not isinstance(value, str) or not _MAC.fullmatch(value.lower()):
         raise ValueError(f'"{value}" is not a MAC address; write it as in "02:00:00:00:01:01"')
-    mac = value.lower()
+    return value.lower()
+
+
+def _mac(value: object) -> str:
+    mac = parse_mac(value)
     if int(mac[:2], 16) & 1:
         raise ValueError(f'"{value}" is a multicast address; a station needs a unicast one')
     return mac

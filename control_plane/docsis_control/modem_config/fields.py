@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of values that several models of the configuration file have."""
 
-import re
 from ipaddress import IPv4Address, IPv6Address
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from ruamel.yaml.scalarint import HexInt
+
+from docsis_control.config.models import parse_mac
 
 Byte = Annotated[int, Field(ge=0, le=0xFF)]
 Number16 = Annotated[int, Field(ge=0, le=0xFFFF)]
@@ -39,19 +40,10 @@ HexNumber32 = Annotated[
     PlainSerializer(lambda value: HexInt(value, width=8), return_type=int),
 ]
 
-_MAC: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
-
-
-def _mac(value: object) -> str:
-    # A classifier may well match a multicast address.
-    if not isinstance(value, str) or not _MAC.fullmatch(value.lower()):
-        raise ValueError(f'"{value}" is not a MAC address; write it as in "02:00:00:00:01:01"')
-    return value.lower()
-
-
+# A classifier may well match a multicast address.
 MacAddress = Annotated[
     str,
-    BeforeValidator(_mac),
+    BeforeValidator(parse_mac),
     WithJsonSchema({"type": "string", "pattern": "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"}),
 ]
 
