@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from docsis_control.status.place import default_folder
 from docsis_testbed import runstate
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import RUN_STATE
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
@@ -69,6 +71,13 @@ def test_another_process_of_the_same_id_is_left_alone(sleeper: subprocess.Popen[
     imposter = runstate.ProcessId(identity.pid, identity.started - 1, "gone long ago")
     assert runstate.end_processes([imposter]) == []
     assert sleeper.poll() is None
+
+
+def test_controllers_of_root_are_found_where_runs_are_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert default_folder() == RUN_STATE
 
 
 def test_a_thread_that_has_the_id_now_is_left_alone() -> None:
