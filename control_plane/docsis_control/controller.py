@@ -221,7 +221,7 @@ class DeviceController:
         entries = self.plan.tables
         await connection.write(
             list(table_updates(self._pipeline, entries)),
-            [f"entry of {entry.table} {dict(entry.match or {})}" for entry in entries],
+            [str(entry) for entry in entries],
         )
         self._cookie = cookie
         return _Session(connection, clock, access, self._counters(connection))

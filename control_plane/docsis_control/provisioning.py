@@ -19,6 +19,7 @@ from docsis_control.config.models import (
     Topology,
 )
 from docsis_control.config.units import BufferLimit
+from docsis_control.tables import MulticastGroup, TableEntry
 
 RF_PORT: Final = 1
 """Port of a modem and of a CMTS towards the cable."""
@@ -92,38 +93,6 @@ class ServiceFlow:
     def queue_limit(self) -> int:
         """Bytes the traffic manager may hold: a safety net above the pipeline's limit."""
         return 2 * self.buffer_size + 65536
-
-
-@dataclass(frozen=True)
-class TableEntry:
-    """An entry of a P4 table, or its default entry where `match` is None.
-
-    Attributes:
-        table: Full name of the table.
-        match: Exact values by match field; None for the default entry.
-        action: Name of the action.
-        params: Values by action parameter.
-        priority: Above 0 exactly in tables with a ternary, range or optional key.
-    """
-
-    table: str
-    match: Mapping[str, int] | None
-    action: str
-    params: Mapping[str, int]
-    priority: int = 0
-
-
-@dataclass(frozen=True)
-class MulticastGroup:
-    """A replication group of the packet replication engine.
-
-    Attributes:
-        group_id: Above 0.
-        ports: Egress ports, one copy each.
-    """
-
-    group_id: int
-    ports: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import pytest
 from docsis_control.config import Topology
 from docsis_control.p4rt.entities import bitstring, group_updates, table_updates
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError, load_pipeline
-from docsis_control.provisioning import AqmChoice, Role, TableEntry, deploy
+from docsis_control.provisioning import AqmChoice, Role, deploy
+from docsis_control.tables import TableEntry
 
 
 @pytest.mark.parametrize(
