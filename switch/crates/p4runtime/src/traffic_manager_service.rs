@@ -112,6 +112,8 @@ fn service_flow_config(config: &tm::ServiceFlowConfig) -> Result<ServiceFlowConf
         initial_tokens: config.initial_tokens,
         queue_limit: config.queue_limit,
         traffic_priority,
+        min_reserved_rate: config.min_reserved_rate,
+        assumed_packet_size: config.assumed_packet_size,
     })
 }
 
@@ -173,6 +175,8 @@ fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
             initial_tokens: config.initial_tokens,
             queue_limit: config.queue_limit,
             traffic_priority: u32::from(config.traffic_priority),
+            min_reserved_rate: config.min_reserved_rate,
+            assumed_packet_size: config.assumed_packet_size,
         }),
         enqueued: traffic(state.enqueued),
         dequeued: traffic(state.dequeued),
@@ -180,6 +184,7 @@ fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
         egress_dropped: traffic(state.egress_dropped),
         flushed: traffic(state.flushed),
         queued: traffic(state.queued),
+        reserved: traffic(state.reserved),
         sustained_tokens: state.sustained_tokens,
         peak_tokens: state.peak_tokens,
     }

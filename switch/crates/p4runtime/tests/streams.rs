@@ -171,6 +171,8 @@ async fn the_traffic_manager_is_configured_and_read() {
         initial_tokens: Some(1522),
         queue_limit: 0,
         traffic_priority: 3,
+        min_reserved_rate: 1_000_000,
+        assumed_packet_size: 256,
     };
     let port = tm::PortConfig {
         port: 2,

@@ -13,7 +13,7 @@ fn cost(bytes: u64) -> u128 {
 }
 
 /// Nanoseconds, rounded up, until `missing` tokens have come at `rate`.
-fn time_to_earn(missing: u128, rate: u64) -> u64 {
+pub(crate) fn time_to_earn(missing: u128, rate: u64) -> u64 {
     // 64-bit division where it fits: 2^64 tokens are 2.3 GB.
     match u64::try_from(missing) {
         Ok(missing) => missing.div_ceil(rate),

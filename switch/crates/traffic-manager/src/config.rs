@@ -22,6 +22,8 @@ pub const MAX_RATE: u64 = 1_000_000_000_000;
 pub const MAX_BURST: u64 = u32::MAX as u64;
 /// Longest delay of a port that is accepted, nanoseconds.
 pub const MAX_DELAY_NS: u64 = 60_000_000_000;
+/// Largest assumed packet size that is accepted, bytes (TLV 24/25.11 has 16 bits).
+pub const MAX_ASSUMED_PACKET_SIZE: u32 = u16::MAX as u32;
 /// Highest queue_id: the pipeline's metadata field has 16 bits.
 pub const MAX_QUEUE_ID: u32 = u16::MAX as u32;
 
@@ -101,8 +103,13 @@ pub struct ServiceFlowConfig {
     pub initial_tokens: Option<u64>,
     /// Bytes that may be queued; 0 is [`DEFAULT_FLOW_LIMIT`].
     pub queue_limit: u64,
-    /// 0 to 7, 7 first.
+    /// 0 to 7, 7 first: the order of what is sent beyond minimum reserved rates.
     pub traffic_priority: u8,
+    /// Minimum Reserved Traffic Rate, bit/s; 0 is none. At most
+    /// `max_sustained_rate` where there is one.
+    pub min_reserved_rate: u64,
+    /// Bytes that a shorter frame counts for in the minimum reserved rate.
+    pub assumed_packet_size: u32,
 }
 
 /// One request to the traffic manager: applied as a whole or not at all.
@@ -156,6 +163,8 @@ pub struct ServiceFlowState {
     pub flushed: Traffic,
     /// In the queue now.
     pub queued: Traffic,
+    /// Of `dequeued`: sent within the minimum reserved rate.
+    pub reserved: Traffic,
     /// Sustained tokens now, in 1/8,000,000 byte.
     pub sustained_tokens: u64,
     /// Peak tokens now, in 1/8,000,000 byte.
@@ -252,6 +261,19 @@ impl ServiceFlowConfig {
         }
         check_rate(&place, "max_sustained_rate", self.max_sustained_rate)?;
         check_rate(&place, "peak_rate", self.peak_rate)?;
+        check_rate(&place, "min_reserved_rate", self.min_reserved_rate)?;
+        if self.max_sustained_rate > 0 && self.min_reserved_rate > self.max_sustained_rate {
+            return bad(format!(
+                "min_reserved_rate is {} bit/s, more than max_sustained_rate, {}",
+                self.min_reserved_rate, self.max_sustained_rate
+            ));
+        }
+        if self.assumed_packet_size > MAX_ASSUMED_PACKET_SIZE {
+            return bad(format!(
+                "assumed_packet_size is {} bytes, more than {MAX_ASSUMED_PACKET_SIZE}",
+                self.assumed_packet_size
+            ));
+        }
         if self.max_sustained_rate > 0 && self.max_burst < PEAK_BURST {
             return bad(format!(
                 "max_burst is {} bytes, less than a frame of {PEAK_BURST}",

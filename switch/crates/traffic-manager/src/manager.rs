@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! All queues of a device.
 
+mod configure;
+
 use crate::bucket::PortBucket;
-use crate::config::{
-    ConfigError, Configuration, PortConfig, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
-};
+use crate::config::{PortConfig, QueueId, ServiceFlowState, Traffic};
+use crate::entitled::{Entitled, Positions};
 use crate::queue::{Queue, Standing};
-use crate::round_robin::Round;
+use crate::reservation::Saved;
+use crate::round_robin::{Links, Round};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 /// A queue, found once a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +49,10 @@ const NONE: u32 = u32::MAX;
 struct Port {
     config: PortConfig,
     bucket: PortBucket,
+    /// All ready queues.
     round: Round,
+    /// Those of them that have a minimum reserved rate.
+    entitled: Entitled,
     /// In `active`.
     active: bool,
     /// Short of tokens until then; has a timer.
@@ -62,6 +67,14 @@ enum Timer {
     Port(u32),
 }
 
+/// The head frame that is next.
+#[derive(Debug, Clone, Copy)]
+struct Chosen {
+    slot: u32,
+    /// Within its minimum reserved rate, and not as the round's turn.
+    entitled: bool,
+}
+
 /// The queues of a device's ports. `T` is a frame on its way.
 #[derive(Debug)]
 pub struct TrafficManager<T> {
@@ -70,12 +83,15 @@ pub struct TrafficManager<T> {
     /// Index by port number.
     port_index: Vec<u32>,
     queues: Vec<Option<Queue<T>>>,
+    /// Where the slots stand in their ports' `round` and `entitled`.
+    links: Links,
+    positions: Positions,
     free: Vec<u32>,
     /// Entries that the queue or port does not confirm are out of date.
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
     /// Ports with a ready queue that are not known to lack tokens.
     active: VecDeque<u32>,
-    offered: Option<u32>,
+    offered: Option<Chosen>,
 }
 
 impl<T> Default for TrafficManager<T> {
@@ -85,6 +101,8 @@ impl<T> Default for TrafficManager<T> {
             ports: Vec::new(),
             port_index: Vec::new(),
             queues: Vec::new(),
+            links: Links::default(),
+            positions: Positions::default(),
             free: Vec::new(),
             timers: BinaryHeap::new(),
             active: VecDeque::new(),
@@ -113,6 +131,7 @@ impl<T> TrafficManager<T> {
             config,
             bucket: PortBucket::new(self.now, 0),
             round: Round::default(),
+            entitled: Entitled::default(),
             active: false,
             blocked: None,
             slots: Vec::new(),
@@ -128,6 +147,8 @@ impl<T> TrafficManager<T> {
             slot
         } else {
             self.queues.push(Some(queue));
+            self.links.grow(self.queues.len());
+            self.positions.grow(self.queues.len());
             self.queues.len() as u32 - 1
         }
     }
@@ -175,6 +196,7 @@ impl<T> TrafficManager<T> {
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         queue.push(len, item)?;
         if queue.standing == Standing::Empty {
+            queue.resume(now, Saved::Idle);
             self.stand(slot.0);
         }
         Ok(())
@@ -200,13 +222,30 @@ impl<T> TrafficManager<T> {
         if at > now {
             queue.standing = Standing::Waiting(at);
             queue.waited |= queue.is_paced(now, len);
-            self.timers.push(Reverse((at, Timer::Queue(slot))));
+            self.set_timer(at, Timer::Queue(slot));
             return;
         }
         queue.standing = Standing::Ready;
         let (index, turn, priority) = (queue.port, queue.turn, queue.config.traffic_priority);
-        self.ports[index as usize].round.enter(slot, priority, turn);
+        let port = &mut self.ports[index as usize];
+        port.round.enter(&mut self.links, slot, priority, turn);
+        if let Some(since) = queue.entitled_since() {
+            port.entitled.set(&mut self.positions, slot, since);
+        }
         self.activate(index);
+    }
+
+    /// Entries that are out of date, or there twice, are thrown out before they
+    /// are more than the others.
+    fn set_timer(&mut self, at: u64, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+        if self.timers.len() > 64 + 2 * (self.queues.len() + self.ports.len()) {
+            let mut timers = std::mem::take(&mut self.timers).into_vec();
+            timers.sort_unstable();
+            timers.dedup();
+            timers.retain(|&Reverse((at, timer))| self.confirmed(at, timer));
+            self.timers = BinaryHeap::from(timers);
+        }
     }
 
     /// The port looks again for something to send: the head frame changed.
@@ -221,12 +260,19 @@ impl<T> TrafficManager<T> {
 
     /// Takes a queue out of its port's round, if it is there.
     fn stand_down(&mut self, slot: u32) {
-        let queue = self.queue_mut(slot);
-        let (index, priority) = (queue.port, queue.config.traffic_priority);
+        let queue = self.queues[slot as usize].as_mut().expect("a live slot");
         if queue.standing == Standing::Ready {
-            self.ports[index as usize].round.leave(slot, priority);
+            let port = &mut self.ports[queue.port as usize];
+            let priority = queue.config.traffic_priority;
+            port.round.leave(&mut self.links, slot, priority);
+            if queue.config.min_reserved_rate != 0 {
+                port.entitled.remove(&mut self.positions, slot);
+            }
         }
-        self.queue_mut(slot).standing = Standing::Empty;
+        if let Standing::Waiting(_) = queue.standing {
+            queue.resume(self.now, Saved::Shaped);
+        }
+        queue.standing = Standing::Empty;
     }
 
     fn confirmed(&self, at: u64, timer: Timer) -> bool {
@@ -246,34 +292,64 @@ impl<T> TrafficManager<T> {
             self.timers.pop();
             if self.confirmed(at, timer) {
                 match timer {
-                    Timer::Queue(slot) => self.stand(slot),
+                    Timer::Queue(slot) => {
+                        self.queue_mut(slot).resume(at, Saved::Shaped);
+                        self.stand(slot);
+                    }
                     Timer::Port(index) => self.activate(index),
                 }
             }
         }
     }
 
+    /// Which of a port's queues is next.
+    fn choose(&mut self, index: u32) -> Option<Chosen> {
+        let port = &mut self.ports[index as usize];
+        if let Some((since, slot)) = port.entitled.first()
+            && since <= self.now
+        {
+            return Some(Chosen {
+                slot,
+                entitled: true,
+            });
+        }
+        let queues = &mut self.queues;
+        let slot = port.round.next(&self.links, |slot| {
+            let queue = queues[slot as usize].as_mut().expect("a live slot");
+            let len = u64::from(queue.head().unwrap_or(0));
+            queue.turn.covers(len)
+        })?;
+        Some(Chosen {
+            slot,
+            entitled: false,
+        })
+    }
+
+    /// When the port may start on a queue's head.
+    fn port_ready_at(&self, index: u32, slot: u32) -> u64 {
+        let len = self.queue(slot).head().unwrap_or(0);
+        self.ports[index as usize].bucket.ready_at(u64::from(len))
+    }
+
     /// The slot whose head may go now.
-    fn select(&mut self) -> Option<u32> {
+    fn select(&mut self) -> Option<Chosen> {
         self.fire_timers();
         loop {
             let index = *self.active.front()?;
-            let port = &mut self.ports[index as usize];
-            let queues = &mut self.queues;
-            let chosen = port.round.next(|slot| {
-                let queue = queues[slot as usize].as_mut().expect("a live slot");
-                let len = u64::from(queue.head().unwrap_or(0));
-                queue.turn.covers(len)
-            });
-            if let Some(slot) = chosen {
-                let len = self.queue(slot).head().unwrap_or(0);
-                let port = &mut self.ports[index as usize];
-                let at = port.bucket.ready_at(u64::from(len));
+            if let Some(chosen) = self.choose(index) {
+                let mut at = self.port_ready_at(index, chosen.slot);
                 if at <= self.now {
-                    return Some(slot);
+                    return Some(chosen);
                 }
-                port.blocked = Some(at);
-                self.timers.push(Reverse((at, Timer::Port(index))));
+                // A shorter frame that is entitled meanwhile may go before.
+                if let Some((from, slot)) = self.ports[index as usize].entitled.first()
+                    && !chosen.entitled
+                    && from < at
+                {
+                    at = at.min(from.max(self.port_ready_at(index, slot)));
+                }
+                self.ports[index as usize].blocked = Some(at);
+                self.set_timer(at, Timer::Port(index));
             }
             self.ports[index as usize].active = false;
             self.active.pop_front();
@@ -284,12 +360,12 @@ impl<T> TrafficManager<T> {
     /// of its queue until [`Self::commit`] or [`Self::discard`].
     pub fn offer(&mut self, now: u64) -> Option<Offer> {
         self.advance(now);
-        let slot = match self.offered {
-            Some(slot) => slot,
+        let chosen = match self.offered {
+            Some(chosen) => chosen,
             None => self.select()?,
         };
-        self.offered = Some(slot);
-        let queue = self.queue(slot);
+        self.offered = Some(chosen);
+        let queue = self.queue(chosen.slot);
         let mut left = queue.depth();
         left.uncount(queue.fifo.front().map_or(0, |&(len, _)| len as usize));
         Some(Offer {
@@ -302,14 +378,14 @@ impl<T> TrafficManager<T> {
 
     /// The offered frame.
     pub fn offered_mut(&mut self) -> Option<&mut T> {
-        let slot = self.offered?;
+        let slot = self.offered?.slot;
         self.queue_mut(slot).fifo.front_mut().map(|(_, item)| item)
     }
 
     /// The offered frame leaves, `len` bytes long after egress. `None` when
     /// nothing is on offer.
     pub fn commit(&mut self, len: usize) -> Option<Commit<'_, T>> {
-        let slot = self.offered.take()?;
+        let Chosen { slot, entitled } = self.offered.take()?;
         let now = self.now;
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         let index = self.queue(slot).port;
@@ -328,7 +404,7 @@ impl<T> TrafficManager<T> {
                 Some(Commit::Held(item))
             }
             Some(_) => {
-                let item = queue.send(now, len)?;
+                let item = queue.send(now, len, entitled)?;
                 self.ports[index as usize].bucket.spend(now, u64::from(len));
                 self.settle(slot, index);
                 Some(Commit::Sent(item))
@@ -338,7 +414,7 @@ impl<T> TrafficManager<T> {
 
     /// The egress pipeline dropped the offered frame: no tokens are spent.
     pub fn discard(&mut self) -> Option<T> {
-        let slot = self.offered.take()?;
+        let slot = self.offered.take()?.slot;
         let queue = self.queue_mut(slot);
         let index = queue.port;
         let item = queue.discard();
@@ -349,7 +425,7 @@ impl<T> TrafficManager<T> {
     /// The offered frame leaves, but not for the link, as egress recirculates
     /// it: no tokens are spent.
     pub fn withdraw(&mut self) -> Option<T> {
-        let slot = self.offered.take()?;
+        let slot = self.offered.take()?.slot;
         let queue = self.queue_mut(slot);
         let index = queue.port;
         let item = queue.withdraw();
@@ -367,6 +443,9 @@ impl<T> TrafficManager<T> {
         if !stays {
             self.stand_down(slot);
             self.stand(slot);
+        } else if let Some(since) = queue.entitled_since() {
+            let port = &mut self.ports[index as usize];
+            port.entitled.set(&mut self.positions, slot, since);
         }
         // The other ports' turn; this one, if it has nothing left, drops out.
         let more = !self.ports[index as usize].round.is_empty();
@@ -394,136 +473,6 @@ impl<T> TrafficManager<T> {
             self.timers.pop();
         }
         None
-    }
-
-    /// Checks a request without applying it.
-    ///
-    /// # Errors
-    /// The first value out of range, port that is not there, or queue named
-    /// twice; or queues of the other model.
-    pub fn check(&self, request: &Configuration) -> Result<(), ConfigError> {
-        if !request.packet_queues.is_empty() {
-            return Err(ConfigError::other_model(
-                "packet_queues",
-                "queues in packets",
-            ));
-        }
-        let known = |port: u16| match self.port(port) {
-            Some(_) => Ok(()),
-            None => Err(ConfigError::invalid(format!("port {port}"), "no such port")),
-        };
-        let mut ports = BTreeSet::new();
-        for config in &request.ports {
-            config.check()?;
-            known(config.port)?;
-            if !ports.insert(config.port) {
-                let place = format!("port {}", config.port);
-                return Err(ConfigError::invalid(place, "named twice"));
-            }
-        }
-        let mut queues = BTreeSet::new();
-        for config in &request.service_flows {
-            config.check()?;
-            known(config.queue.port)?;
-            if !queues.insert(config.queue) {
-                return Err(ConfigError::invalid(config.queue, "named twice"));
-            }
-        }
-        for queue in &request.removed {
-            if queue.queue_id == 0 || self.lookup(*queue).is_none() {
-                return Err(ConfigError::invalid(queue, "removed: no such service flow"));
-            }
-            if !queues.insert(*queue) {
-                return Err(ConfigError::invalid(queue, "named twice"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Applies a whole request, or nothing of it. Frames of removed queues go to `sink`.
-    ///
-    /// # Errors
-    /// As [`Self::check`].
-    pub fn configure(
-        &mut self,
-        now: u64,
-        request: &Configuration,
-        sink: &mut dyn FnMut(T),
-    ) -> Result<(), ConfigError> {
-        self.check(request)?;
-        self.advance(now);
-        self.offered = None;
-        for config in &request.ports {
-            self.configure_port(*config);
-        }
-        for config in &request.service_flows {
-            self.configure_flow(*config);
-        }
-        for queue in &request.removed {
-            self.remove(*queue, sink);
-        }
-        Ok(())
-    }
-
-    fn configure_port(&mut self, config: PortConfig) {
-        let Some(index) = self.port(config.port) else {
-            return;
-        };
-        let now = self.now;
-        let port = &mut self.ports[index as usize];
-        port.config = config;
-        port.bucket = port.bucket.reconfigured(now, config.rate);
-        let own = port.slots[0];
-        self.queue_mut(own)
-            .set_limit(config.effective_queue_limit());
-        self.activate(index);
-    }
-
-    fn configure_flow(&mut self, config: ServiceFlowConfig) {
-        let now = self.now;
-        if let Some(Slot(slot)) = self.lookup(config.queue) {
-            self.stand_down(slot);
-            self.queue_mut(slot).reconfigure(now, config);
-            self.stand(slot);
-            return;
-        }
-        let Some(index) = self.port(config.queue.port) else {
-            return;
-        };
-        let slot = self.allocate(Queue::service_flow(now, config, index));
-        let slots = &mut self.ports[index as usize].slots;
-        let id = config.queue.queue_id as usize;
-        if slots.len() <= id {
-            slots.resize(id + 1, NONE);
-        }
-        slots[id] = slot;
-    }
-
-    fn remove(&mut self, id: QueueId, sink: &mut dyn FnMut(T)) {
-        let Some(Slot(slot)) = self.lookup(id) else {
-            return;
-        };
-        self.stand_down(slot);
-        let index = self.queue(slot).port as usize;
-        self.ports[index].slots[id.queue_id as usize] = NONE;
-        if let Some(mut queue) = self.queues[slot as usize].take() {
-            queue.flush(sink);
-        }
-        self.free.push(slot);
-    }
-
-    /// Hands every queued frame back, counted as flushed; queues and tokens stay.
-    pub fn flush(&mut self, now: u64, sink: &mut dyn FnMut(T)) {
-        self.advance(now);
-        self.offered = None;
-        for slot in 0..self.queues.len() as u32 {
-            if self.queues[slot as usize].is_some() {
-                self.stand_down(slot);
-                let queue = self.queue_mut(slot);
-                queue.flush(sink);
-                queue.turn = Default::default();
-            }
-        }
     }
 
     /// A port's configuration, and of its own queue what overflowed and what is

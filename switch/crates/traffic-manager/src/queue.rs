@@ -3,6 +3,7 @@
 
 use crate::bucket::{Bucket, TOKENS_PER_BYTE};
 use crate::config::{PEAK_BURST, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic};
+use crate::reservation::{Reservation, Saved};
 use crate::round_robin::Turn;
 use std::collections::VecDeque;
 
@@ -38,6 +39,8 @@ pub(crate) struct Queue<T> {
     pub(crate) waited: bool,
     sustained: Bucket,
     peak: Bucket,
+    /// Behind a pointer: most queues have none.
+    reservation: Option<Box<Reservation>>,
     limit: u64,
     enqueued: Traffic,
     dequeued: Traffic,
@@ -45,6 +48,23 @@ pub(crate) struct Queue<T> {
     egress_dropped: Traffic,
     flushed: Traffic,
     queued: Traffic,
+    reserved: Traffic,
+}
+
+/// What `config` reserves; tokens of an earlier reservation stay.
+fn reservation(
+    old: Option<Box<Reservation>>,
+    now: u64,
+    config: &ServiceFlowConfig,
+) -> Option<Box<Reservation>> {
+    let (rate, assumed) = (config.min_reserved_rate, config.assumed_packet_size);
+    if rate == 0 {
+        return None;
+    }
+    Some(Box::new(match old {
+        Some(old) => old.reconfigured(now, rate, assumed),
+        None => Reservation::new(now, rate, assumed),
+    }))
 }
 
 impl<T> Queue<T> {
@@ -73,6 +93,7 @@ impl<T> Queue<T> {
             waited: false,
             sustained: Bucket::new(now, config.max_sustained_rate, config.max_burst, tokens),
             peak: Bucket::new(now, config.peak_rate, PEAK_BURST, PEAK_BURST),
+            reservation: reservation(None, now, &config),
             limit: config.effective_queue_limit(),
             enqueued: Traffic::default(),
             dequeued: Traffic::default(),
@@ -80,6 +101,7 @@ impl<T> Queue<T> {
             egress_dropped: Traffic::default(),
             flushed: Traffic::default(),
             queued: Traffic::default(),
+            reserved: Traffic::default(),
         }
     }
 
@@ -96,6 +118,7 @@ impl<T> Queue<T> {
             None => self.sustained.reconfigured(now, rate, burst),
         };
         self.peak = self.peak.reconfigured(now, config.peak_rate, PEAK_BURST);
+        self.reservation = reservation(self.reservation.take(), now, &config);
         self.limit = config.effective_queue_limit();
         self.config = config;
     }
@@ -114,6 +137,20 @@ impl<T> Queue<T> {
                 .ready_at(bytes)?
                 .max(self.peak.ready_at(bytes)?),
         )
+    }
+
+    /// Since when, or from when on, its head is within its minimum reserved
+    /// rate; `None` without one.
+    pub(crate) fn entitled_since(&self) -> Option<u64> {
+        let reservation = self.reservation.as_ref()?;
+        Some(reservation.covers_since(self.head()?))
+    }
+
+    /// Until `at` nothing was queued, or the head was short of tokens.
+    pub(crate) fn resume(&mut self, at: u64, saved: Saved) {
+        if let Some(reservation) = &mut self.reservation {
+            reservation.resume(at, saved);
+        }
     }
 
     /// Whether tokens for a frame of `len` bytes, for which it waits at `now`,
@@ -153,14 +190,21 @@ impl<T> Queue<T> {
         Some((len, item))
     }
 
-    /// The head leaves, `len` bytes long.
-    pub(crate) fn send(&mut self, now: u64, len: u32) -> Option<T> {
+    /// The head leaves, `len` bytes long: within the minimum reserved rate, or
+    /// as the round's turn.
+    pub(crate) fn send(&mut self, now: u64, len: u32, entitled: bool) -> Option<T> {
         let bytes = u64::from(len);
         self.sustained.spend(now, bytes);
         self.peak.spend(now, bytes);
-        self.turn.deficit = self.turn.deficit.saturating_sub(bytes);
         let (queued, item) = self.pop()?;
         self.dequeued.count(queued as usize);
+        match &mut self.reservation {
+            Some(reservation) if entitled => {
+                reservation.spend(now, len);
+                self.reserved.count(queued as usize);
+            }
+            _ => self.turn.deficit = self.turn.deficit.saturating_sub(bytes),
+        }
         Some(item)
     }
 
@@ -205,6 +249,7 @@ impl<T> Queue<T> {
             egress_dropped: self.egress_dropped,
             flushed: self.flushed,
             queued: self.queued,
+            reserved: self.reserved,
             sustained_tokens: report(self.sustained.tokens(now)),
             peak_tokens: report(self.peak.tokens(now)),
         }

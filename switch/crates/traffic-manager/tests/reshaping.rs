@@ -87,6 +87,9 @@ enum Step {
     Discard,
     /// Another rate, burst and peak rate; other tokens, perhaps.
     Reshape(u32, u64, u64, u64, Option<u8>),
+    /// Another minimum reserved rate, as far as the sustained rate allows, and
+    /// another priority.
+    Reserve(u32, u64, u32, u8),
     PortRate(u64),
     /// Removed, and made anew as it was.
     Renew(u32),
@@ -111,6 +114,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Discard),
         1 => (queue.clone(), rate(), 1522u64..20_000, rate(), tokens)
             .prop_map(|(q, r, b, p, t)| Step::Reshape(q, r, b, p, t)),
+        1 => (queue.clone(), rate(), 0u32..3000, 0u8..8)
+            .prop_map(|(q, r, a, p)| Step::Reserve(q, r, a, p)),
         1 => rate().prop_map(Step::PortRate),
         1 => queue.prop_map(Step::Renew),
     ]
@@ -136,6 +141,11 @@ fn apply(tm: &mut TrafficManager<Frame>, now: u64, request: Configuration) -> Ve
     tm.configure(now, &request, &mut |frame| flushed.push(frame.number))
         .unwrap();
     flushed
+}
+
+/// The part of a minimum reserved rate that a sustained rate allows.
+fn within(min: u64, max: u64) -> u64 {
+    if max == 0 { min } else { min.min(max) }
 }
 
 fn one(flow: ServiceFlowConfig) -> Configuration {
@@ -242,6 +252,7 @@ proptest! {
                         max_sustained_rate: rate,
                         max_burst: burst,
                         peak_rate: peak,
+                        min_reserved_rate: within(flow.config.min_reserved_rate, rate),
                         ..flow.config
                     };
                     let initial_tokens = tokens.map(|part| burst * u64::from(part) / 255);
@@ -252,6 +263,13 @@ proptest! {
                     }
                     flow.sustained.change(now, rate, burst);
                     flow.peak.change(now, peak, 1522);
+                }
+                Step::Reserve(queue, rate, assumed_packet_size, traffic_priority) => {
+                    let config = &mut flows[queue as usize - 1].config;
+                    config.min_reserved_rate = within(rate, config.max_sustained_rate);
+                    config.assumed_packet_size = assumed_packet_size;
+                    config.traffic_priority = traffic_priority;
+                    apply(&mut tm, now, one(*config));
                 }
                 Step::PortRate(rate) => {
                     apply(&mut tm, now, port(rate));

@@ -96,15 +96,21 @@ fn flow() -> impl Strategy<Value = ServiceFlowConfig> {
         prop_oneof![Just(0u64), 1_000u64..1_000_000_000],
         0u8..8,
         any::<bool>(),
+        prop_oneof![Just(0u64), 1_000u64..1_000_000_000],
+        prop_oneof![Just(0u32), 0u32..3000],
     )
-        .prop_map(|(rate, burst, peak, priority, full)| ServiceFlowConfig {
-            max_sustained_rate: rate,
-            max_burst: burst,
-            peak_rate: peak,
-            initial_tokens: (!full).then_some(0),
-            traffic_priority: priority,
-            ..Default::default()
-        })
+        .prop_map(
+            |(rate, burst, peak, priority, full, min, assumed)| ServiceFlowConfig {
+                max_sustained_rate: rate,
+                max_burst: burst,
+                peak_rate: peak,
+                initial_tokens: (!full).then_some(0),
+                traffic_priority: priority,
+                min_reserved_rate: if rate == 0 { min } else { min.min(rate) },
+                assumed_packet_size: assumed,
+                ..Default::default()
+            },
+        )
 }
 
 proptest! {
@@ -557,6 +563,28 @@ fn a_bad_request_changes_nothing() {
                 ..good
             }),
             "twice",
+        ),
+        (
+            flows(ServiceFlowConfig {
+                min_reserved_rate: 1001,
+                ..good
+            }),
+            "min_reserved_rate is 1001 bit/s, more than max_sustained_rate, 1000",
+        ),
+        (
+            flows(ServiceFlowConfig {
+                max_sustained_rate: 0,
+                min_reserved_rate: u64::MAX,
+                ..good
+            }),
+            "min_reserved_rate",
+        ),
+        (
+            flows(ServiceFlowConfig {
+                assumed_packet_size: 65_536,
+                ..good
+            }),
+            "assumed_packet_size",
         ),
         (removal(id(3)), "no such service flow"),
         (removal(id(0)), "no such service flow"),

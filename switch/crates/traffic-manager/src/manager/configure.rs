@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What configuration does to ports and queues, with frames in them.
+
+use super::{NONE, Slot, TrafficManager};
+use crate::config::{ConfigError, Configuration, PortConfig, QueueId, ServiceFlowConfig};
+use crate::queue::Queue;
+use std::collections::BTreeSet;
+
+impl<T> TrafficManager<T> {
+    /// Checks a request without applying it.
+    ///
+    /// # Errors
+    /// The first value out of range, port that is not there, or queue named
+    /// twice; or queues of the other model.
+    pub fn check(&self, request: &Configuration) -> Result<(), ConfigError> {
+        if !request.packet_queues.is_empty() {
+            return Err(ConfigError::other_model(
+                "packet_queues",
+                "queues in packets",
+            ));
+        }
+        let known = |port: u16| match self.port(port) {
+            Some(_) => Ok(()),
+            None => Err(ConfigError::invalid(format!("port {port}"), "no such port")),
+        };
+        let mut ports = BTreeSet::new();
+        for config in &request.ports {
+            config.check()?;
+            known(config.port)?;
+            if !ports.insert(config.port) {
+                let place = format!("port {}", config.port);
+                return Err(ConfigError::invalid(place, "named twice"));
+            }
+        }
+        let mut queues = BTreeSet::new();
+        for config in &request.service_flows {
+            config.check()?;
+            known(config.queue.port)?;
+            if !queues.insert(config.queue) {
+                return Err(ConfigError::invalid(config.queue, "named twice"));
+            }
+        }
+        for queue in &request.removed {
+            if queue.queue_id == 0 || self.lookup(*queue).is_none() {
+                return Err(ConfigError::invalid(queue, "removed: no such service flow"));
+            }
+            if !queues.insert(*queue) {
+                return Err(ConfigError::invalid(queue, "named twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies a whole request, or nothing of it. Frames of removed queues go to `sink`.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn configure(
+        &mut self,
+        now: u64,
+        request: &Configuration,
+        sink: &mut dyn FnMut(T),
+    ) -> Result<(), ConfigError> {
+        self.check(request)?;
+        self.advance(now);
+        self.offered = None;
+        for config in &request.ports {
+            self.configure_port(*config);
+        }
+        for config in &request.service_flows {
+            self.configure_flow(*config);
+        }
+        for queue in &request.removed {
+            self.remove(*queue, sink);
+        }
+        Ok(())
+    }
+
+    fn configure_port(&mut self, config: PortConfig) {
+        let Some(index) = self.port(config.port) else {
+            return;
+        };
+        let now = self.now;
+        let port = &mut self.ports[index as usize];
+        port.config = config;
+        port.bucket = port.bucket.reconfigured(now, config.rate);
+        let own = port.slots[0];
+        self.queue_mut(own)
+            .set_limit(config.effective_queue_limit());
+        self.activate(index);
+    }
+
+    fn configure_flow(&mut self, config: ServiceFlowConfig) {
+        let now = self.now;
+        if let Some(Slot(slot)) = self.lookup(config.queue) {
+            self.stand_down(slot);
+            self.queue_mut(slot).reconfigure(now, config);
+            self.stand(slot);
+            return;
+        }
+        let Some(index) = self.port(config.queue.port) else {
+            return;
+        };
+        let slot = self.allocate(Queue::service_flow(now, config, index));
+        let slots = &mut self.ports[index as usize].slots;
+        let id = config.queue.queue_id as usize;
+        if slots.len() <= id {
+            slots.resize(id + 1, NONE);
+        }
+        slots[id] = slot;
+    }
+
+    fn remove(&mut self, id: QueueId, sink: &mut dyn FnMut(T)) {
+        let Some(Slot(slot)) = self.lookup(id) else {
+            return;
+        };
+        self.stand_down(slot);
+        let index = self.queue(slot).port as usize;
+        self.ports[index].slots[id.queue_id as usize] = NONE;
+        if let Some(mut queue) = self.queues[slot as usize].take() {
+            queue.flush(sink);
+        }
+        self.free.push(slot);
+    }
+
+    /// Hands every queued frame back, counted as flushed; queues and tokens stay.
+    pub fn flush(&mut self, now: u64, sink: &mut dyn FnMut(T)) {
+        self.advance(now);
+        self.offered = None;
+        for slot in 0..self.queues.len() as u32 {
+            if self.queues[slot as usize].is_some() {
+                self.stand_down(slot);
+                let queue = self.queue_mut(slot);
+                queue.flush(sink);
+                queue.turn = Default::default();
+            }
+        }
+    }
+}
