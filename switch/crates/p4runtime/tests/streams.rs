@@ -203,16 +203,29 @@ async fn the_traffic_manager_is_configured_and_read() {
     let config = flows[0].config.as_ref().unwrap();
     assert_eq!(config.queue, Some(queue));
     assert_eq!(config.max_sustained_rate, 20_000_000);
+    assert_eq!(config.min_reserved_rate, 1_000_000);
+    assert_eq!(config.assumed_packet_size, 256);
+    assert_eq!(flows[0].reserved, Some(tm::Traffic::default()));
     assert!(flows[0].sustained_tokens >= 1522 * 8_000_000);
     assert_eq!(flows[0].queued, Some(tm::Traffic::default()));
 
     type Change = fn(&mut tm::ConfigureRequest);
-    let changes: [(Change, Code, &str); 6] = [
+    let changes: [(Change, Code, &str); 8] = [
         (|request| request.device_id = 5, Code::NotFound, "device 5"),
         (
             |request| request.service_flows[0].max_burst = 100,
             Code::InvalidArgument,
             "max_burst",
+        ),
+        (
+            |request| request.service_flows[0].min_reserved_rate = 20_000_001,
+            Code::InvalidArgument,
+            "port 1 queue 1: min_reserved_rate is 20000001 bit/s",
+        ),
+        (
+            |request| request.service_flows[0].assumed_packet_size = 1 << 16,
+            Code::InvalidArgument,
+            "assumed_packet_size",
         ),
         (
             |request| request.service_flows[0].queue = None,

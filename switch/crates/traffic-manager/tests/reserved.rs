@@ -196,6 +196,22 @@ fn its_own_rate_holds_a_flow_back_and_it_comes_back_entitled() {
 }
 
 #[test]
+fn whoever_asks_late_takes_nothing_from_a_reservation() {
+    let shaped = ServiceFlowConfig {
+        max_sustained_rate: BYTE_RATE / 2,
+        max_burst: 40_000,
+        initial_tokens: Some(0),
+        ..flow(1, 0, BYTE_RATE / 2)
+    };
+    let mut bench = Bench::new(BYTE_RATE, &[shaped, flow(2, 7, 0)]);
+    bench.queue(1, 20, 1522);
+    bench.queue(2, 20, 1522);
+    // It waited for its own rate until 3044 ns, and then for us: 10,000 bytes more.
+    bench.now = 3044 + 20_000;
+    assert_eq!(bench.sends(8), [1; 8]);
+}
+
+#[test]
 fn another_priority_and_another_reservation_while_frames_wait() {
     let mut bench = Bench::new(BYTE_RATE, &[flow(1, 0, 0), flow(2, 3, 0), flow(3, 3, 0)]);
     for queue in 1..=3 {
