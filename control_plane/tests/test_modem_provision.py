@@ -127,6 +127,20 @@ def test_every_protocol_is_none_in_particular() -> None:
     assert classifier.ip_version == 4
 
 
+def test_an_empty_part_is_no_condition() -> None:
+    (classifier,) = modem(HOME.replace("    ip:", "    ipv6: {}\n    ip:")).classifiers
+    assert classifier.ip_version == 4
+
+
+def test_of_equal_priorities_the_lowest_reference_is_first() -> None:
+    rules = "".join(
+        f"  - classifier_reference: {reference}\n    service_flow_reference: 2\n"
+        for reference in (9, 7, 8)
+    )
+    found = modem(HOME.replace("upstream_classifiers:\n", "upstream_classifiers:\n" + rules))
+    assert [classifier.reference for classifier in found.classifiers] == [1, 7, 8, 9]
+
+
 def test_a_classifier_may_name_a_flow_by_its_id() -> None:
     text = HOME.replace(
         "    service_flow_reference: 2\n    rule", "    service_flow_id: 9\n    rule"

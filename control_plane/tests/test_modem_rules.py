@@ -36,6 +36,10 @@ REFUSED = {
     "classifier without a number": (
         "  - classifier_reference: 1\n    service", "  - service",
         4, "upstream_classifiers.0", "22", "has no number"),
+    "classifier's id that is a reference": (
+        "port_end: 5061", "port_end: 5061\n  - classifier_id: 1\n    service_flow_reference: 2",
+        12, "upstream_classifiers.1.classifier_id", "22.2",
+        "1 is the reference of upstream_classifiers.0"),
     "peak below sustained": (
         "peak_traffic_rate: 25", "peak_traffic_rate: 15",
         17, "upstream_service_flows.0.peak_traffic_rate", "24.27",

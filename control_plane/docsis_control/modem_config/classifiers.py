@@ -200,6 +200,15 @@ class Ipv6Header(Aggregate):
         Wire(7, "IPv6 Destination Prefix Length", Unsigned(1)),
     ] = None
 
+    @property
+    def only_ipv6(self) -> str | None:
+        """A key that only an IPv6 packet can match, or None."""
+        names = (
+            *("traffic_class", "flow_label", "next_header", "source_address"),
+            *("source_prefix_length", "destination_address", "destination_prefix_length"),
+        )
+        return next((name for name in names if getattr(self, name) is not None), None)
+
 
 DYNAMIC_ACTIONS = {"add": 0, "replace": 1, "delete": 2}
 

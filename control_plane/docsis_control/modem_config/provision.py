@@ -80,8 +80,7 @@ def provision(
         *_classifiers("upstream", whole.upstream_classifiers, whole.upstream_service_flows),
         *_classifiers("downstream", whole.downstream_classifiers, whole.downstream_service_flows),
     ]
-    # Of equal priorities the first in the file goes first; the standard leaves it open.
-    classifiers.sort(key=lambda classifier: -classifier.rule_priority)
+    classifiers.sort(key=PacketClassifier.order)
     return Modem(tuple(flows), tuple(classifiers), whole.network_access is not False)
 
 
@@ -169,7 +168,8 @@ def _classifiers(
 def _classifier(
     given: Classifier, direction: Direction, reference: int, service_flow: int
 ) -> PacketClassifier:
-    ip, ipv6, ethernet, tag = given.ip, given.ipv6, given.ethernet, given.ieee_802_1q
+    ip, ethernet, tag = given.ip, given.ethernet, given.ieee_802_1q
+    ipv6 = given.ipv6 if given.ipv6 and given.ipv6.only_ipv6 else None
     version = 6 if ipv6 else 4 if ip and ip.only_ipv4 else None
     protocol = ipv6.next_header if ipv6 else ip.protocol if ip else None
     source, destination = _addresses(given)

@@ -63,7 +63,7 @@ class PacketClassifier:
         direction: Which way the packets go.
         reference: Its Classifier Reference, or its id where it has none.
         service_flow: Reference of the flow that it selects.
-        rule_priority: 0 to 255; the highest is tried first.
+        rule_priority: 0 to 255; the highest is tried first, of equal ones the lowest reference.
         active: Whether it takes part.
         tos: Of the ToS byte of IPv4 or the traffic class of IPv6.
         protocol: IP protocol or next header; 257 is TCP or UDP.
@@ -72,9 +72,13 @@ class PacketClassifier:
         source_ports, destination_ports: First and last.
         flow_label: Of IPv6.
         source_mac, destination_mac: Address and mask as integers.
-        ethernet: Protocol of the frame.
+        ethernet: Kind and value of what the frame carries, as in the file: "ethertype", "dsap",
+            "mac-management" or "all-data".
         user_priority: Of the 802.1Q tag, lowest and highest.
         vlan: Of the 802.1Q tag.
+
+    Raises:
+        ValueError: It has conditions of one version of IP without naming the version.
     """
 
     direction: Direction
@@ -95,6 +99,24 @@ class PacketClassifier:
     ethernet: tuple[str, int] | None = None
     user_priority: tuple[int, int] | None = None
     vlan: int | None = None
+
+    def __post_init__(self) -> None:
+        addresses = self.source or self.destination
+        if (addresses and self.ip_version is None) or (
+            self.flow_label is not None and self.ip_version != 6
+        ):
+            raise ValueError(
+                f"classifier {self.reference} has an address or a flow label, but not the "
+                "ip_version of its packets"
+            )
+
+    def order(self) -> tuple[int, int]:
+        """Classifiers are tried in this order.
+
+        That of equal rule priorities, which the standard leaves open, is that of the
+        references: it stays when others come and go.
+        """
+        return -self.rule_priority, self.reference
 
 
 @dataclass(frozen=True)

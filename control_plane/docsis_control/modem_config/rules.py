@@ -225,6 +225,25 @@ def _identities(configuration: ModemConfiguration) -> Iterator[Violation]:
                             f"{number} is already taken by {seen[number]}",
                         )
                     seen.setdefault(number, f"{direction}_{kind}.{index}")
+    yield from _nameless_classifiers(configuration)
+
+
+def _nameless_classifiers(configuration: ModemConfiguration) -> Iterator[Violation]:
+    """A classifier without a reference goes by its id, which then is no other's reference."""
+    references = {
+        classifier.classifier_reference: f"{direction}_classifiers.{index}"
+        for direction in DIRECTIONS
+        for index, classifier in enumerate(classifiers_of(configuration, direction))
+    }
+    for direction in DIRECTIONS:
+        for index, classifier in enumerate(classifiers_of(configuration, direction)):
+            number = classifier.classifier_id
+            if number and classifier.classifier_reference is None and number in references:
+                yield Violation(
+                    (f"{direction}_classifiers", index, "classifier_id"),
+                    f"{number} is the reference of {references[number]}, and this one has none of "
+                    "its own; give it a classifier_reference",
+                )
 
 
 def _references(configuration: ModemConfiguration) -> Iterator[Violation]:
@@ -248,7 +267,8 @@ def _references(configuration: ModemConfiguration) -> Iterator[Violation]:
 
 
 def _conditions(where: Location, classifier: Classifier) -> Iterator[Violation]:
-    if classifier.ip and classifier.ipv6 and classifier.ip.only_ipv4:
+    ipv6 = classifier.ipv6 and classifier.ipv6.only_ipv6
+    if classifier.ip and ipv6 and classifier.ip.only_ipv4:
         yield Violation(
             (*where, "ip", classifier.ip.only_ipv4),
             "asks for IPv4 beside conditions for IPv6, so nothing can match; beside ipv6 only the "
