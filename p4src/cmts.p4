@@ -3,15 +3,11 @@
 // CMTS: network ports on one side (NSI), the RF port on the other.
 // Downstream frames are classified into the modems' service flows, policed
 // and queued towards the RF port; upstream frames are bridged to the network.
+
 #include <core.p4>
 #include <v1model.p4>
 
-// 64 modems of 4 downstream service flows and their classifiers; index 0
-// stands for "no service flow".
-const bit<32> SERVICE_FLOWS = 512;
-const bit<32> CLASSIFIERS   = 1024;
-const bit<32> STATIONS      = 4096;
-
+#include "include/sizes.p4"
 #include "include/types.p4"
 #include "include/headers.p4"
 #include "include/parser.p4"
@@ -21,6 +17,7 @@ const bit<32> STATIONS      = 4096;
 #include "include/service_flow.p4"
 #include "include/docsis_pie.p4"
 #include "include/token_bucket.p4"
+#include "include/tos_overwrite.p4"
 #include "include/controller_io.p4"
 #include "include/ingress.p4"
 #include "include/egress.p4"

@@ -30,6 +30,12 @@ FIRST_HOST_PORT: Final = 2
 PRIMARY_SERVICE_FLOW: Final = 1
 """Index of a device's primary service flow; 0 is "no service flow"."""
 
+NO_MODEM: Final = 0
+"""At the RF port and at network ports."""
+
+MODEM: Final = 1
+"""Number of the modem."""
+
 TOKENS_PER_BYTE: Final = 8_000_000
 """Unit of the register msr_tokens: one bit/s earns one token a microsecond."""
 
@@ -218,6 +224,8 @@ def _device(
 ) -> DevicePlan:
     host_ports = tuple(range(FIRST_HOST_PORT, FIRST_HOST_PORT + len(near)))
     ports = (RF_PORT, *host_ports)
+    # Whose frames come in at the ports above the RF port: the modem's, or the network's.
+    near_modem = MODEM if role is Role.CABLE_MODEM else NO_MODEM
     return DevicePlan(
         name=device.name,
         role=role,
@@ -237,9 +245,14 @@ def _device(
         ),
         tables=(
             *_service_flow_entries(flow),
-            *(_interface(port) for port in ports),
-            *(_station(host, port) for port, host in zip(host_ports, near, strict=True)),
-            *(_station(host, RF_PORT) for host in far),
+            *(_primary(modem, flow.index) for modem in sorted({MODEM, near_modem})),
+            *(_interface(port, NO_MODEM if port == RF_PORT else near_modem) for port in ports),
+            *(
+                _station(modem, host, port)
+                for modem in sorted({NO_MODEM, near_modem})
+                for port, host in zip(host_ports, near, strict=True)
+            ),
+            *(_station(near_modem, host, RF_PORT) for host in far),
         ),
     )
 
@@ -260,36 +273,45 @@ def _service_flow_entries(flow: ServiceFlow) -> tuple[TableEntry, ...]:
             {
                 "port": flow.port,
                 "queue_id": flow.queue_id,
+                "traffic_priority": 0,
                 "buffer_size": flow.buffer_size,
                 "max_frame": flow.max_frame,
                 "aqm_enabled": int(flow.aqm_enabled),
                 "latency_target": flow.latency_target_us,
                 "controller_timeout": flow.controller_timeout_us,
+                "tos_and": 0xFF,
+                "tos_or": 0,
             },
-        ),
-        TableEntry(
-            "FrameIngress.classifier.classifier",
-            None,
-            "set_service_flow",
-            {"service_flow": flow.index},
         ),
     )
 
 
-def _interface(port: int) -> TableEntry:
+def _primary(modem: int, service_flow: int) -> TableEntry:
+    """What no classifier takes; a CMTS floods under modem 0."""
+    return TableEntry(
+        "FrameIngress.classifier.primary",
+        {"modem": modem},
+        "set_primary",
+        {"service_flow": service_flow},
+    )
+
+
+def _interface(port: int, modem: int) -> TableEntry:
     """Floods to the group of all other ports, which has the RF port unless it is the RF port's."""
     return TableEntry(
         "FrameIngress.bridge.interface",
         {"port": port},
         "provision",
-        {"flood_group": port, "to_rf": int(port != RF_PORT)},
+        {"flood_group": port, "to_rf": int(port != RF_PORT), "modem": modem},
     )
 
 
-def _station(host: Host, port: int) -> TableEntry:
+def _station(modem: int, host: Host, port: int) -> TableEntry:
+    """Where a frame from the modem's ports goes; towards the RF port it is the modem's."""
+    to_rf = port == RF_PORT
     return TableEntry(
         "FrameIngress.bridge.station",
-        {"address": int(host.mac.replace(":", ""), 16)},
+        {"modem": modem, "address": int(host.mac.replace(":", ""), 16)},
         "forward",
-        {"port": port, "to_rf": int(port == RF_PORT)},
+        {"port": port, "to_rf": int(to_rf), "modem": MODEM if to_rf else modem},
     )

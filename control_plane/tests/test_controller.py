@@ -21,11 +21,13 @@ async def test_provisions_everything(running: Any, pipelines: dict[str, Pipeline
     async with running() as system:
         modem, cmts = system.modem, system.cmts
         assert modem.groups == {1: (2, 3), 2: (1, 3), 3: (1, 2)}
-        # One queue, one bucket, three interfaces, four stations.
-        assert len(modem.tables) == 9
-        schema = pipelines["cm"].schema
-        classifier = modem.defaults[schema.tables["FrameIngress.classifier.classifier"].id]
-        assert [p.value for p in classifier.action.action.params] == [b"\x01"]
+        # One queue, one bucket, one primary service flow, three interfaces; stations: two
+        # servers and two hosts for the modem, two hosts for the cable.
+        assert len(modem.tables) == 12
+        primary_table = pipelines["cm"].schema.tables["FrameIngress.classifier.primary"].id
+        (primary,) = (e for e in modem.tables.values() if e.table_id == primary_table)
+        assert [field.exact.value for field in primary.match] == [b"\x01"]
+        assert [p.value for p in primary.action.action.params] == [b"\x01"]
 
         configured = modem.traffic_manager.service_flows[0]
         assert configured.max_sustained_rate == 20_000_000
@@ -107,7 +109,7 @@ async def test_survives_a_restart(running: Any, until: Any) -> None:
             before = system.record.updates
             await until(lambda: system.record.updates > before + 5)  # noqa: B023
             assert modem.pushes == restart + 1
-            assert len(modem.tables) == 9
+            assert len(modem.tables) == 12
             # The law started afresh, too.
             assert modem.registers["aqm_control_state", 1] == 0
         assert not system.task.done()

@@ -11,6 +11,8 @@ from docsis_control.p4rt.pipeline import Pipeline, PipelineError, load_pipeline
 from docsis_control.provisioning import AqmChoice, Role, deploy
 from docsis_control.tables import TableEntry
 
+STATION = "FrameIngress.bridge.station"
+
 
 @pytest.mark.parametrize(
     ("aqm", "buffer", "enabled"),
@@ -42,14 +44,25 @@ def test_stations_and_floods(topology: Topology) -> None:
     ):
         assert list(plan.neighbours.values()) == [host.name for host in near]
         stations = {
-            e.match["address"]: (e.params["port"], e.params["to_rf"])
+            (e.match["modem"], e.match["address"]): (e.params["port"], e.params["to_rf"])
             for e in plan.tables
             if e.action == "forward" and e.match is not None
         }
+        # Frames from the cable find the near hosts, frames from these all.
+        own = int(plan.role is Role.CABLE_MODEM)
         for port, host in enumerate(near, start=2):
-            assert stations[int(host.mac.replace(":", ""), 16)] == (port, 0)
+            address = int(host.mac.replace(":", ""), 16)
+            assert stations.pop((0, address)) == (port, 0)
+            if own:
+                assert stations.pop((own, address)) == (port, 0)
         for host in far:
-            assert stations[int(host.mac.replace(":", ""), 16)] == (1, 1)
+            assert stations.pop((own, int(host.mac.replace(":", ""), 16))) == (1, 1)
+        assert not stations
+        to_rf = [e.params["modem"] for e in plan.tables if e.params.get("to_rf") == 1]
+        # Stations behind the cable are the modem's; floods to the cable the network's or its own.
+        assert sorted(to_rf) == sorted([1] * len(far) + [own] * len(near))
+        primary = {e.match["modem"] for e in plan.tables if e.action == "set_primary" and e.match}
+        assert primary == {1, own}
         ports = {port.port for port in plan.ports}
         for group in plan.groups:
             assert set(group.ports) == ports - {group.group_id}
@@ -78,15 +91,13 @@ def test_the_programs_take_the_plans(
     ("entry", "words"),
     [
         (TableEntry("FrameIngress.nothing", {}, "forward", {}), "nothing"),
-        (TableEntry("FrameIngress.bridge.station", {"address": 1}, "fly", {}), "fly"),
+        (TableEntry(STATION, {"modem": 1, "address": 1}, "fly", {}), "fly"),
+        (TableEntry(STATION, {"address": 1}, "forward", {"port": 1}), "modem"),
         (
-            TableEntry("FrameIngress.bridge.station", {"address": 2**48}, "forward", {"port": 1}),
+            TableEntry(STATION, {"modem": 1, "address": 2**48}, "forward", {"port": 1}),
             "281474976710656",
         ),
-        (
-            TableEntry("FrameIngress.bridge.station", {"address": 1}, "forward", {"port": 512}),
-            "512",
-        ),
+        (TableEntry(STATION, {"modem": 1, "address": 1}, "forward", {"port": 512}), "512"),
     ],
 )
 def test_the_programs_refuse_other_entries(

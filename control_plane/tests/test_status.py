@@ -26,6 +26,7 @@ from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
 
 CLASSIFIER = "FrameIngress.classifier.classifier"
+PRIMARY = "FrameIngress.classifier.primary"
 
 
 def classify(switch: Any, priority: int, service_flow: int, counted: tuple[int, int]) -> None:
@@ -33,6 +34,7 @@ def classify(switch: Any, priority: int, service_flow: int, counted: tuple[int, 
     table = switch.pipeline.schema.tables[CLASSIFIER]
     entry: Any = p4r.TableEntry(table_id=table.id, priority=priority)
     fields = {field.alias: field.id for field in table.match_fields}
+    entry.match.add(field_id=fields["modem"]).exact.value = b"\x01"
     match = entry.match.add(field_id=fields["ipv4_dst"])
     match.ternary.value, match.ternary.mask = b"\x0a\x00\x00\x00", b"\xff\xff\xff\x00"
     match = entry.match.add(field_id=fields["ip_tos"])
@@ -99,7 +101,9 @@ async def test_shows_what_the_devices_counted(running: Any) -> None:
         modem.counters["sf_drop_buffer_full", 1] = (2, 3_000)
         modem.counters["sf_drop_policed", 1] = (1, 1_600)
         modem.counters["sf_drop_malformed", 0] = (3, 42)
-        modem.counters[b"default"] = (100, 99_000)
+        primary = modem.pipeline.schema.tables[PRIMARY].id
+        (key,) = (key for key, entry in modem.tables.items() if entry.table_id == primary)
+        modem.counters[key] = (100, 99_000)
         classify(modem, 10, 1, (10, 11_000))
         classify(modem, 20, 1, (0, 0))
         status = await Collector(system.controller).status()

@@ -3,6 +3,10 @@
 // Layer 2 forwarding. The controller provisions the stations; a frame to any
 // other address is flooded to the multicast group of its ingress port, which
 // leaves that port out.
+//
+// A station is looked up for the modem of the ingress port. So one switch
+// holds the bridges of many modems, which share nothing but the RF port, and
+// on a CMTS the station tells the modem.
 
 control Bridge(in headers_t hdr, inout metadata_t meta,
                inout standard_metadata_t standard_metadata, out bool routed) {
@@ -10,11 +14,12 @@ control Bridge(in headers_t hdr, inout metadata_t meta,
     direct_counter(CounterType.packets_and_bytes) station_counter;
 
     // to_rf: the flood group contains the RF port (a CPE port of a modem, a
-    // network port of a CMTS).
-    action provision(bit<16> flood_group, bit<1> to_rf) {
+    // network port of a CMTS). modem: whose CPE port it is; 0 at other ports.
+    action provision(bit<16> flood_group, bit<1> to_rf, modem_t modem) {
         interface_counter.count();
         standard_metadata.mcast_grp = flood_group;
         meta.to_rf = to_rf;
+        meta.modem = modem;
         meta.flooded = 1;
     }
 
@@ -28,14 +33,16 @@ control Bridge(in headers_t hdr, inout metadata_t meta,
         actions = { provision; @defaultonly unknown_interface; }
         default_action = unknown_interface();
         counters = interface_counter;
-        size = 64;
+        size = INTERFACES;
     }
 
-    action forward(port_t port, bit<1> to_rf) {
+    // modem: whose rules classify the frame towards the RF port.
+    action forward(port_t port, bit<1> to_rf, modem_t modem) {
         station_counter.count();
         standard_metadata.egress_spec = port;
         standard_metadata.mcast_grp = 0;
         meta.to_rf = to_rf;
+        meta.modem = modem;
         meta.flooded = 0;
     }
 
@@ -44,7 +51,10 @@ control Bridge(in headers_t hdr, inout metadata_t meta,
     }
 
     table station {
-        key = { hdr.ethernet.dst_addr: exact @name("address"); }
+        key = {
+            meta.modem:            exact @name("modem");
+            hdr.ethernet.dst_addr: exact @name("address");
+        }
         actions = { forward; flood; }
         default_action = flood();
         counters = station_counter;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The way of a frame after the traffic manager let it go: account for what
-// left the service flow's queue and its token bucket.
+// left the service flow's queue and its token bucket, and mark it.
 
 control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
     TokenBucket() token_bucket;
+    TosOverwrite() tos_overwrite;
 
     apply {
         if (standard_metadata.egress_port == CPU_PORT) {
@@ -26,6 +27,7 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
             sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued + length);
             sf_forwarded.count((bit<32>)meta.service_flow);
             token_bucket.apply(meta, length, standard_metadata.egress_global_timestamp);
+            tos_overwrite.apply(hdr, meta);
         }
     }
 }

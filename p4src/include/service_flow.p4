@@ -11,13 +11,16 @@ register<bytes_t>(SERVICE_FLOWS) sf_dequeued_bytes;
 // Ingress: what is provisioned for the service flow, and where it is queued.
 control ServiceFlowQueue(inout metadata_t meta, inout standard_metadata_t standard_metadata,
                          out queue_config_t queue, out bool provisioned) {
-    action set_queue(port_t port, bit<16> queue_id, bytes_t buffer_size, bytes_t max_frame,
-                     bit<1> aqm_enabled, delay_us_t latency_target,
-                     delay_us_t controller_timeout) {
+    action set_queue(port_t port, bit<16> queue_id, bit<3> traffic_priority,
+                     bytes_t buffer_size, bytes_t max_frame, bit<1> aqm_enabled,
+                     delay_us_t latency_target, delay_us_t controller_timeout,
+                     bit<8> tos_and, bit<8> tos_or) {
         meta.rf_port = port;
         meta.queue_id = queue_id;
-        // The nearest that BMv2 has to a queue of one's own.
-        standard_metadata.priority = (bit<3>)queue_id;
+        meta.tos_and = tos_and;
+        meta.tos_or = tos_or;
+        // What BMv2 has of it: eight queues a port, 7 before 0.
+        standard_metadata.priority = traffic_priority;
         queue.buffer_size = buffer_size;
         queue.max_frame = max_frame;
         queue.aqm_enabled = aqm_enabled;

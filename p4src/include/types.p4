@@ -3,6 +3,7 @@
 
 typedef bit<9>  port_t;          // v1model's width
 typedef bit<48> mac_t;
+typedef bit<16> modem_t;         // number of a modem; 0 is "none"
 typedef bit<16> service_flow_t;  // index of a service flow; 0 is "none"
 typedef bit<32> bytes_t;         // frame or queue length, without the FCS
 typedef bit<48> time_us_t;       // microseconds since the switch started
@@ -10,6 +11,7 @@ typedef bit<32> delay_us_t;      // a duration in microseconds
 typedef bit<32> prob_t;          // probability, unsigned fixed point Q4.28
 typedef bit<64> tokens_t;        // 1/8,000,000 byte: one bit/s earns one a microsecond
 
+const modem_t NO_MODEM = 0;
 const service_flow_t NO_SERVICE_FLOW = 0;
 
 // The port of packet-in and packet-out (--cpu-port); 0 would mean "none".
@@ -18,6 +20,9 @@ const bit<32> PORTS = 512;
 
 // What the pipeline knows of a frame besides its headers.
 struct metadata_t {
+    // Whose rules classify it: the modem of its CPE port, or of the station that
+    // a CMTS sends it to.
+    modem_t        modem;
     service_flow_t service_flow;
     // The traffic manager's queue at the egress port; 0 is the port's own,
     // unshaped queue. Read by name on the embedded target.
@@ -25,10 +30,17 @@ struct metadata_t {
     port_t         rf_port;       // where the service flow is queued
     bit<1>         to_rf;         // towards the RF port: needs a service flow
     bit<1>         flooded;       // copied by multicast group
-    bit<16>        l4_src_port;   // 0 where the frame has no such field
+    bit<1>         is_llc;        // a length and IEEE 802.2 LLC instead of an EtherType
+    bit<1>         has_ports;     // of TCP or UDP
+    bit<16>        ether_type;    // behind one VLAN tag the inner one, of SNAP the protocol
+    bit<8>         llc_dsap;      // 0 where the frame has no such field, as the following
+    bit<16>        l4_src_port;
     bit<16>        l4_dst_port;
     bit<8>         ip_protocol;
     bit<8>         ip_tos;
+    // At the RF port the TOS byte becomes (byte & tos_and) | tos_or.
+    bit<8>         tos_and;
+    bit<8>         tos_or;
 }
 
 // What DOCSIS provisions for a service flow's queue (table service_flow).

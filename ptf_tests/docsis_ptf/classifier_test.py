@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 
-from docsis_ptf.docsis_test import NEAR_MAC, NETWORK_MAC, DocsisTest
+from docsis_ptf.docsis_test import MODEM, NEAR_MAC, NETWORK_MAC, DocsisTest
 from docsis_ptf.entities import Entry
 
 CLASSIFIER: Final = "FrameIngress.classifier.classifier"
@@ -21,8 +21,9 @@ FULL: Final[Mapping[str, int]] = {
     "dst_mac": (1 << 48) - 1,
     "src_mac": (1 << 48) - 1,
     "ether_type": 0xFFFF,
+    "is_llc": 1,
+    "llc_dsap": 0xFF,
     "tagged": 1,
-    "vlan_priority": 7,
     "vlan_id": 0xFFF,
     "is_ipv4": 1,
     "ipv4_src": 0xFFFFFFFF,
@@ -33,6 +34,7 @@ FULL: Final[Mapping[str, int]] = {
     "ipv6_flow_label": 0xFFFFF,
     "ip_tos": 0xFF,
     "ip_protocol": 0xFF,
+    "has_ports": 1,
 }
 """The full mask of each ternary field."""
 
@@ -60,6 +62,16 @@ def tcp4(sport: int, dport: int) -> Any:
     return ethernet() / header / TCP(sport=sport, dport=dport) / Raw(PAYLOAD)
 
 
+def icmp4() -> Any:
+    """ICMP over IPv4: no ports."""
+    return ethernet() / IP(src="10.0.0.11", dst="10.0.0.101") / ICMP() / Raw(PAYLOAD)
+
+
+def llc(header: bytes) -> Any:
+    """IEEE 802.2: a length, the LLC header as given, and 60 bytes."""
+    return ethernet(type=len(header) + len(PAYLOAD)) / Raw(header + PAYLOAD)
+
+
 def udp6(**ip: Any) -> Any:
     """UDP over IPv6, with the IPv6 header's fields as given."""
     header = IPv6(**{"src": "2001:db8::11", "dst": "2001:db8::101", **ip})
@@ -75,15 +87,18 @@ def tagged(pcp: int, vid: int) -> Any:
 class ClassifierTest(DocsisTest):
     """Frames from the near station to the network, classified upstream."""
 
-    def rule(self, index: int, match: Mapping[str, Any], priority: int = 10) -> Entry:
-        """A classifier: frames that match belong to service flow `index`.
+    def rule(
+        self, index: int, match: Mapping[str, Any], priority: int = 10, modem: int = MODEM
+    ) -> Entry:
+        """A classifier of the modem: frames that match belong to service flow `index`.
 
         An int for a ternary field stands for exactly this value.
         """
-        keys = {
+        keys: dict[str, Any] = {
             name: (value, FULL[name]) if isinstance(value, int) else value
             for name, value in match.items()
         }
+        keys["modem"] = modem
         entry = Entry(CLASSIFIER, "set_service_flow", {"service_flow": index}, keys, priority)
         self.insert(entry)
         return entry

@@ -21,11 +21,15 @@ FAR_MAC: Final = "02:00:00:00:03:03"  # at the second
 UNKNOWN_MAC: Final = "02:00:00:00:0f:0f"  # at no station
 BROADCAST_MAC: Final = "ff:ff:ff:ff:ff:ff"
 
+NO_MODEM: Final = 0
+MODEM: Final = 1  # of the tests that have one
 NO_SERVICE_FLOW: Final = 0
 MAX_FRAME: Final = 1522  # bytes
 # 71 minutes: no test's controller is silent for so long unless it wants to be.
 NEVER_US: Final = (1 << 32) - 1
-SERVICE_FLOWS: Final = {"cm": 64, "cmts": 512}
+SERVICE_FLOWS: Final = 4096
+UNMARKED: Final = (0xFF, 0)
+"""The ToS overwrite's two masks that change nothing."""
 
 
 def mac_value(address: str) -> int:
@@ -71,13 +75,21 @@ FATE_COUNTERS: Final = tuple(Fates.counter_of(field.name) for field in fields(Fa
 class DocsisTest(P4RuntimeTest):
     """The program freshly pushed, three interfaces and their stations provisioned.
 
+    The near and the far port are one modem's; on a CMTS they are the network's, and the
+    modem is that of the station behind the RF port.
+
     Attributes:
         program: "cm" or "cmts".
         rf, near, far: The RF port and two ports on the other side.
-        primary: The primary service flow.
+        primary: The modem's primary service flow; on a CMTS of modem 0, too.
     """
 
     program: ClassVar[str] = "cm"
+
+    @property
+    def near_modem(self) -> int:
+        """Whose frames come in at the near and the far port."""
+        return MODEM if self.program == "cm" else NO_MODEM
 
     def setUp(self) -> None:
         super().setUp()
@@ -91,22 +103,39 @@ class DocsisTest(P4RuntimeTest):
         for port in ports:
             self.insert_group(Group(port, tuple(other for other in ports if other != port)))
             self.insert(self.interface(port, port, to_rf=port != self.rf))
-        for port, address in zip(ports, (NETWORK_MAC, NEAR_MAC, FAR_MAC), strict=True):
-            self.insert(self.station(address, port))
+        addresses = {NETWORK_MAC: self.rf, NEAR_MAC: self.near, FAR_MAC: self.far}
+        for modem in sorted({NO_MODEM, self.near_modem}):
+            for address, port in addresses.items():
+                if port != self.rf or modem == self.near_modem:
+                    self.insert(self.station(address, port, modem))
         self.primary = self.service_flow()
-        self.make_primary(self.primary)
+        for modem in sorted({MODEM, self.near_modem}):
+            self.insert(self.primary_entry(self.primary, modem))
         self.dataplane.flush()
 
-    def interface(self, port: int, flood_group: int, *, to_rf: bool) -> Entry:
-        """An entry of table interface."""
-        params = {"flood_group": flood_group, "to_rf": int(to_rf)}
+    def interface(
+        self, port: int, flood_group: int, *, to_rf: bool, modem: int | None = None
+    ) -> Entry:
+        """An entry of table interface; the port's modem unless another is given."""
+        if modem is None:
+            modem = NO_MODEM if port == self.rf else self.near_modem
+        params = {"flood_group": flood_group, "to_rf": int(to_rf), "modem": modem}
         return Entry("FrameIngress.bridge.interface", "provision", params, {"port": port})
 
-    def station(self, address: str, port: int) -> Entry:
-        """An entry of table station."""
-        params = {"port": port, "to_rf": int(port == self.rf)}
-        match = {"address": mac_value(address)}
+    def station(self, address: str, port: int, modem: int, of: int = MODEM) -> Entry:
+        """An entry of table station, for frames from `modem`'s ports.
+
+        `of` is the modem whose frames they are towards the RF port.
+        """
+        to_rf = port == self.rf
+        params = {"port": port, "to_rf": int(to_rf), "modem": of if to_rf else modem}
+        match = {"modem": modem, "address": mac_value(address)}
         return Entry("FrameIngress.bridge.station", "forward", params, match)
+
+    def primary_entry(self, index: int, modem: int = MODEM) -> Entry:
+        """An entry of table primary."""
+        table = "FrameIngress.classifier.primary"
+        return Entry(table, "set_primary", {"service_flow": index}, {"modem": modem})
 
     def queue(
         self,
@@ -118,19 +147,24 @@ class DocsisTest(P4RuntimeTest):
         latency_target: int = 10_000,
         controller_timeout: int = NEVER_US,
         queue_id: int = 0,
+        traffic_priority: int = 0,
+        tos: tuple[int, int] = UNMARKED,
     ) -> Entry:
-        """An entry of table service_flow; bytes and microseconds.
+        """An entry of table service_flow; bytes and microseconds, `tos` as and-mask, or-mask.
 
         Queue 0 is the port's own: nothing waits in it that the wire could carry.
         """
         params = {
             "port": self.rf,
             "queue_id": queue_id,
+            "traffic_priority": traffic_priority,
             "buffer_size": buffer_size,
             "max_frame": max_frame,
             "aqm_enabled": int(aqm),
             "latency_target": latency_target,
             "controller_timeout": controller_timeout,
+            "tos_and": tos[0],
+            "tos_or": tos[1],
         }
         table = "FrameIngress.service_flow_queue.service_flow"
         return Entry(table, "set_queue", params, {"service_flow": index})
@@ -138,7 +172,7 @@ class DocsisTest(P4RuntimeTest):
     def new_index(self) -> int:
         """A service flow whose registers nothing has touched since the push."""
         index = next(self._indexes)
-        if index >= SERVICE_FLOWS[self.program]:
+        if index >= SERVICE_FLOWS:
             self.fail(f"{self.program} has no more than {index - 1} service flows")
         return index
 
@@ -149,9 +183,9 @@ class DocsisTest(P4RuntimeTest):
         return index
 
     def make_primary(self, index: int) -> None:
-        """Frames without a classifier belong to this service flow."""
-        params = {"service_flow": index}
-        self.modify(Entry("FrameIngress.classifier.classifier", "set_service_flow", params))
+        """Frames without a classifier, and floods, belong to this service flow."""
+        for modem in sorted({MODEM, self.near_modem}):
+            self.modify(self.primary_entry(index, modem))
 
     def fates(self, index: int) -> Fates:
         """A service flow's counters."""

@@ -94,6 +94,12 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
         self.client.modify(entry)
         self._undo.append((f"change of {entry.table}", lambda: self.client.modify(before)))
 
+    def remove(self, entry: Entry) -> None:
+        """Deletes an entry for the rest of the case."""
+        before = self.client.read(entry)
+        self.client.delete(entry)
+        self._undo.append((f"deletion from {entry.table}", lambda: self.client.insert(before)))
+
     def insert_group(self, group: Group) -> None:
         """Creates a multicast group for the rest of the case."""
         self.client.insert(group)

@@ -11,7 +11,7 @@ import numpy as np
 from docsis_ptf import aqm_test, shaping_test
 from docsis_ptf.aqm_test import SLOW_US
 from docsis_ptf.classifier_test import CLASSIFIER
-from docsis_ptf.docsis_test import FATE_COUNTERS, MAX_FRAME, UNKNOWN_MAC, Fates
+from docsis_ptf.docsis_test import FATE_COUNTERS, MAX_FRAME, MODEM, UNKNOWN_MAC, Fates
 from docsis_ptf.entities import ACTIVE, Entry
 from docsis_ptf.renewal import ONE
 
@@ -25,7 +25,8 @@ class Mixture(aqm_test.AqmTest):
         full = self.service_flow(buffer_size=1000)
         unprovisioned = self.new_index()
         for port, flow in ((7777, unprovisioned), (7778, full)):
-            match, action = {"l4_dst_port": (port, port)}, {"service_flow": flow}
+            action = {"service_flow": flow}
+            match: dict[str, Any] = {"modem": MODEM, "l4_dst_port": (port, port)}
             self.insert(Entry(CLASSIFIER, "set_service_flow", action, match, 10))
         self.control(index, ACTIVE, drop_prob=ONE, qdelay_old=SLOW_US)
         everything = range(unprovisioned + 1)

@@ -11,11 +11,11 @@ from docsis_ptf.classifier_test import udp4, udp4_ports
 from docsis_ptf.docsis_test import SERVICE_FLOWS
 from docsis_ptf.entities import QUIESCENT
 
-LAST = SERVICE_FLOWS["cmts"] - 1
+LAST = SERVICE_FLOWS - 1
 
 
 class LastServiceFlow(classifier_test.ClassifierTest):
-    """Service flow 511 has a queue and counters of its own."""
+    """Service flow 4,095 has a queue and counters of its own."""
 
     program: ClassVar[str] = "cmts"
 

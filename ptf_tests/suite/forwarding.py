@@ -88,7 +88,7 @@ class StationFlood(docsis_test.DocsisTest):
 
     def doRunTest(self) -> None:
         address = "01:00:5e:01:02:03"
-        key = {"address": docsis_test.mac_value(address)}
+        key = {"modem": self.near_modem, "address": docsis_test.mac_value(address)}
         self.insert(Entry("FrameIngress.bridge.station", "flood", {}, key))
         frame = Ether(dst=address, src=NEAR_MAC) / IP() / UDP() / Raw(PAYLOAD)
         self.send(self.near, frame)
@@ -105,9 +105,7 @@ class UnknownInterface(docsis_test.DocsisTest):
 
     def doRunTest(self, flood_group: int | None) -> None:
         if flood_group is None:
-            entry = self.interface(self.far, self.far, to_rf=True)
-            self.client.delete(entry)
-            self._undo.append(("interface", lambda: self.client.insert(entry)))
+            self.remove(self.interface(self.far, self.far, to_rf=True))
         else:
             self.modify(self.interface(self.far, flood_group, to_rf=True))
         before = self.fates(NO_SERVICE_FLOW)

@@ -27,6 +27,10 @@ SERVICE_FLOW_COUNTERS: Final = (
 """Counters by service flow; docs/p4-contract.md."""
 
 CLASSIFIER_TABLE: Final = "FrameIngress.classifier.classifier"
+PRIMARY_TABLE: Final = "FrameIngress.classifier.primary"
+
+MODEM_FIELD: Final = "modem"
+"""Of both tables' keys; the service flow tells it as well."""
 
 _TIMEOUT: Final = 1.0
 """Seconds, as for the control loop's reads."""
@@ -41,11 +45,11 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassifierEntry:
-    """An entry of the classifier table.
+    """An entry of the classifier table, or what becomes of frames that no entry takes.
 
     Attributes:
         service_flow: Index of the one it selects; 0 is none.
-        priority: P4Runtime's; None for the default entry.
+        priority: P4Runtime's; None where the service flow is the primary one.
         match: Conditions in words, by field.
         matched: Frames it took; None where the target does not tell.
     """
@@ -62,7 +66,7 @@ class CounterReadings:
 
     Attributes:
         flows: By index of the service flow, 0 for none, then by name of the counter.
-        classifiers: From the highest priority to the default entry.
+        classifiers: From the highest priority to the primary service flows.
     """
 
     flows: Mapping[int, Mapping[str, Count]]
@@ -89,6 +93,7 @@ class CounterAccess:
         try:
             self._names = {ids[name]: name for name in SERVICE_FLOW_COUNTERS}
             self._table = pipeline.schema.tables[CLASSIFIER_TABLE]
+            self._primary = pipeline.schema.tables[PRIMARY_TABLE]
         except KeyError as error:
             raise PipelineError(f'the program "{pipeline.name}" has no {error.args[0]}') from None
         self._request = self._build()
@@ -100,10 +105,9 @@ class CounterAccess:
                 entry = request.entities.add().counter_entry
                 entry.counter_id = counter_id
                 entry.index.index = flow
-        for default in (False, True):
+        for table in (self._table, self._primary):
             entry = request.entities.add().table_entry
-            entry.table_id = self._table.id
-            entry.is_default_action = default
+            entry.table_id = table.id
             entry.counter_data.SetInParent()
         return bytes(request.SerializeToString())
 
@@ -121,25 +125,30 @@ class CounterAccess:
     def _parse(self, answers: Sequence[bytes]) -> CounterReadings:
         flows = {flow: dict.fromkeys(SERVICE_FLOW_COUNTERS, Count(0, 0)) for flow in self._flows}
         classifiers = []
+        primary: dict[int, Count | None] = {}
         for raw in answers:
             for entity in p4r.ReadResponse.FromString(raw).entities:
                 if entity.HasField("counter_entry"):
                     entry = entity.counter_entry
                     flows[entry.index.index][self._names[entry.counter_id]] = _count(entry.data)
                 elif entity.HasField("table_entry"):
-                    classifiers.append(self._classifier(entity.table_entry))
-        classifiers.sort(key=lambda entry: -1 if entry.priority is None else entry.priority)
-        return CounterReadings(flows, tuple(reversed(classifiers)))
+                    entry = entity.table_entry
+                    if entry.table_id == self._table.id:
+                        classifiers.append(self._classifier(entry))
+                    else:
+                        flow, matched = _service_flow(entry), _matched(entry)
+                        primary[flow] = _sum(primary.get(flow), matched)
+        classifiers.sort(key=lambda entry: entry.priority or 0, reverse=True)
+        rest = (ClassifierEntry(flow, None, {}, primary[flow]) for flow in sorted(primary))
+        return CounterReadings(flows, (*classifiers, *rest))
 
     def _classifier(self, entry: Any) -> ClassifierEntry:
-        action = self._table.actions.get(entry.action.action.action_id)
-        selects = action is not None and action.alias == "set_service_flow"
-        params = entry.action.action.params
+        conditions = (self._condition(field) for field in entry.match)
         return ClassifierEntry(
-            service_flow=int.from_bytes(params[0].value, "big") if selects and params else 0,
-            priority=None if entry.is_default_action else entry.priority,
-            match=dict(self._condition(field) for field in entry.match),
-            matched=_count(entry.counter_data) if entry.HasField("counter_data") else None,
+            service_flow=_service_flow(entry),
+            priority=entry.priority,
+            match={name: words for name, words in conditions if name != MODEM_FIELD},
+            matched=_matched(entry),
         )
 
     def _condition(self, field: Any) -> tuple[str, str]:
@@ -174,6 +183,23 @@ def _number(value: int, width: int) -> str:
     if notation is not None:
         return notation(value)
     return str(value) if width <= 12 else f"{value:#x}"
+
+
+def _service_flow(entry: Any) -> int:
+    """The one parameter that the actions of both tables' entries have."""
+    params = entry.action.action.params
+    return int.from_bytes(params[0].value, "big") if params else 0
+
+
+def _matched(entry: Any) -> Count | None:
+    return _count(entry.counter_data) if entry.HasField("counter_data") else None
+
+
+def _sum(one: Count | None, other: Count | None) -> Count | None:
+    """A service flow may be the primary one of more than one modem."""
+    if one is None or other is None:
+        return one or other
+    return Count(one.packets + other.packets, one.octets + other.octets)
 
 
 def _count(data: Any) -> Count:

@@ -18,7 +18,7 @@ _ROUNDS: Final = 300
 _ROUND_SECONDS: Final = 0.016
 """A round takes longer than this pause between two."""
 
-_PROGRAM: Final = P4_BUILD / "bench" / "cmts_4096"
+_PROGRAM: Final = P4_BUILD / "cmts"
 
 
 def measure(run: RunState, progress: Callable[[str], None]) -> dict[str, Any]:

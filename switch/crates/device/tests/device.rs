@@ -35,7 +35,7 @@ fn program() -> Arc<Program> {
     Arc::new(Program::load(&json).expect("cm.p4 is supported"))
 }
 
-fn insert(pipeline: &mut Pipeline, table: &str, key: u128, action: &str, args: &[u128]) {
+fn insert(pipeline: &mut Pipeline, table: &str, key: &[u128], action: &str, args: &[u128]) {
     let program = Arc::clone(pipeline.program());
     let table = program
         .tables()
@@ -50,7 +50,7 @@ fn insert(pipeline: &mut Pipeline, table: &str, key: u128, action: &str, args: &
         .find(|a| program.actions()[a.0 as usize].name.ends_with(action))
         .unwrap();
     let key = EntryKey {
-        matches: vec![Match::Exact(key)],
+        matches: key.iter().copied().map(Match::Exact).collect(),
         priority: 0,
     };
     let call = ActionCall {
@@ -75,9 +75,10 @@ fn bridge() -> Device {
     device.load(0, program());
     let pipeline = device.pipeline_mut().unwrap();
     for port in [1, 2] {
-        insert(pipeline, "bridge.interface", port, "provision", &[port, 0]);
+        let args = [port, 0, 0];
+        insert(pipeline, "bridge.interface", &[port], "provision", &args);
     }
-    insert(pipeline, "bridge.station", MAC, "forward", &[3, 0]);
+    insert(pipeline, "bridge.station", &[0, MAC], "forward", &[3, 0, 0]);
     let replicas = [2, 3].map(|port| Replica { instance: 1, port });
     pipeline.multicast_mut().insert(1, &replicas).unwrap();
     device
@@ -138,7 +139,7 @@ fn every_drop_is_counted() {
     assert_eq!(counters.ingress_dropped.frames, 2);
     assert_eq!(counters.no_such_port.frames, 1);
     let pipeline = device.pipeline_mut().unwrap();
-    insert(pipeline, "bridge.station", 77, "forward", &[9, 0]);
+    insert(pipeline, "bridge.station", &[0, 77], "forward", &[9, 0, 0]);
     device.receive(0, 1, &frame(77, 60));
     assert_eq!(device.counters().no_such_port.frames, 2);
 }

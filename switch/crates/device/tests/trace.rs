@@ -129,7 +129,7 @@ fn copies_have_traces_of_their_own() {
     let pipeline = device.pipeline_mut().unwrap();
     let replicas = [2, 3].map(|port| Replica { instance: 1, port });
     pipeline.multicast_mut().insert(1, &replicas).unwrap();
-    insert(&mut device, "bridge.interface", 1, "provision", &[1, 0]);
+    insert(&mut device, "bridge.interface", 1, "provision", &[1, 0, 0]);
     device.receive(5_000, 1, &[0xff; 60]);
     device.poll(5_000, &mut Wires);
     let text = trace.take();

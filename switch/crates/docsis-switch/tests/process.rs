@@ -55,7 +55,7 @@ fn ends_with_0(mut child: Child, signal: i32) -> String {
 #[test]
 fn bad_input_gets_one_sentence() {
     let cm = format!("{BUILD}/cm.json");
-    let cmts_info = format!("{BUILD}/cmts.p4info.txtpb");
+    let l2_info = format!("{BUILD}/bench/l2.p4info.txtpb");
     let any = ["--", "--grpc-server-addr", "127.0.0.1:0"];
     let with = |args: &[&'static str]| [args, &any].concat();
     fails(&[], &["--no-p4"]);
@@ -69,7 +69,7 @@ fn bad_input_gets_one_sentence() {
         &with(&["--no-p4", "-i", "1@lo", "-i", "1@dsw-x"]),
         &["port 1"],
     );
-    fails(&[&cm, "--p4info", &cmts_info], &["P4Info", "cmts.p4info"]);
+    fails(&[&cm, "--p4info", &l2_info], &["P4Info", "l2.p4info"]);
     fails(&["forward", "dsw-missing", "lo"], &["dsw-missing"]);
     fails(
         &["bench", "pipeline", "--program", "/nonexistent"],

@@ -101,7 +101,7 @@ fn traffic(fixture: &Fixture, stop: Arc<AtomicBool>) -> tokio::task::JoinHandle<
 }
 
 async fn registers(report: &mut Report, rounds: usize) {
-    let (mut fixture, _stream) = Fixture::start_program("bench/cmts_4096").await;
+    let (mut fixture, _stream) = Fixture::start_program("cmts").await;
     let ids = READ.map(|name| fixture.register(name));
     let whole: Vec<_> = ids
         .iter()

@@ -247,7 +247,7 @@ async fn cells_in_a_row_are_answered_and_undone_each() {
     let codes =
         |status: &Status| -> Vec<_> { errors(status).into_iter().map(|error| error.0).collect() };
     // Fails before it gets to the device, and fails there.
-    let early = modify(register_entry(id, Some(64), Some(&[1])));
+    let early = modify(register_entry(id, Some(4096), Some(&[1])));
     let late = modify(multicast(99, &[1]));
     for (value, bad, code) in [(1, early, Code::OutOfRange), (2, late, Code::NotFound)] {
         let status = fixture.write(batch(value, &bad)).await.unwrap_err();

@@ -10,6 +10,9 @@ use p4::entity::Entity;
 use p4runtime::proto::p4::v1 as p4;
 use tonic::Code;
 
+/// Cells of cm.p4's arrays that are indexed by service flow.
+const FLOWS: i64 = 4096;
+
 fn insert(entry: &p4::TableEntry) -> p4::Update {
     update(Type::Insert, table_entry(entry.clone()))
 }
@@ -21,11 +24,13 @@ async fn table_entries_are_written_and_read_back_in_canonical_form() {
     let set = fixture.action("set_service_flow");
     let protocol = fixture.field("classifier", "ip_protocol");
     let port = fixture.field("classifier", "l4_dst_port");
+    let modem = fixture.field("classifier", "modem");
     let entry = p4::TableEntry {
         table_id,
         r#match: vec![
             range(port, &[0, 0, 80], &[1, 0]),
             ternary(protocol, &[0, 6], &[0xff]),
+            exact(modem, &[0, 1]),
         ],
         action: action(set, &[&[0, 0, 2]]),
         priority: 10,
@@ -36,6 +41,7 @@ async fn table_entries_are_written_and_read_back_in_canonical_form() {
     // In the key's order, without padding, don't cares left out.
     let canonical = p4::TableEntry {
         r#match: vec![
+            exact(modem, &[1]),
             ternary(protocol, &[6], &[0xff]),
             range(port, &[80], &[1, 0]),
         ],
@@ -113,21 +119,29 @@ async fn entries_that_do_not_fit_are_refused_in_words() {
     let flood = fixture.action("flood");
     let port = fixture.field("classifier", "l4_dst_port");
     let protocol = fixture.field("classifier", "ip_protocol");
-    let classify = |matches: Vec<p4::FieldMatch>| p4::TableEntry {
-        table_id: classifier,
-        r#match: matches,
-        action: action(set, &[&[1]]),
-        priority: 1,
-        ..Default::default()
+    // Of modem 1, whose field comes first in both keys.
+    let modem = || exact(1, &[1]);
+    let classify = |mut matches: Vec<p4::FieldMatch>| {
+        matches.push(modem());
+        p4::TableEntry {
+            table_id: classifier,
+            r#match: matches,
+            action: action(set, &[&[1]]),
+            priority: 1,
+            ..Default::default()
+        }
     };
-    let stationed = |matches: Vec<p4::FieldMatch>, action| p4::TableEntry {
-        table_id: station,
-        r#match: matches,
-        action,
-        ..Default::default()
+    let stationed = |mut matches: Vec<p4::FieldMatch>, action| {
+        matches.push(modem());
+        p4::TableEntry {
+            table_id: station,
+            r#match: matches,
+            action,
+            ..Default::default()
+        }
     };
-    let address = || vec![exact(1, &[1])];
-    let good = action(forward, &[&[1], &[1]]);
+    let address = || vec![exact(2, &[1])];
+    let good = action(forward, &[&[1], &[1], &[1]]);
     let cases = [
         // Keys.
         (
@@ -157,22 +171,22 @@ async fn entries_that_do_not_fit_are_refused_in_words() {
             "id 9",
         ),
         (
-            stationed(vec![exact(1, &[1]), exact(1, &[1])], good.clone()),
+            stationed(vec![exact(2, &[1]), exact(2, &[1])], good.clone()),
             Code::InvalidArgument,
             "twice",
         ),
         (
-            stationed(vec![ternary(1, &[1], &[1])], good.clone()),
+            stationed(vec![ternary(2, &[1], &[1])], good.clone()),
             Code::InvalidArgument,
             "exact",
         ),
         (
-            stationed(vec![exact(1, &[1, 0, 0, 0, 0, 0, 0])], good.clone()),
+            stationed(vec![exact(2, &[1, 0, 0, 0, 0, 0, 0])], good.clone()),
             Code::OutOfRange,
             "address",
         ),
         (
-            stationed(vec![exact(1, &[])], good.clone()),
+            stationed(vec![exact(2, &[])], good.clone()),
             Code::OutOfRange,
             "empty",
         ),
@@ -209,17 +223,17 @@ async fn entries_that_do_not_fit_are_refused_in_words() {
             "action",
         ),
         (
-            stationed(address(), action(forward, &[&[1]])),
+            stationed(address(), action(forward, &[&[1], &[1]])),
             Code::InvalidArgument,
-            "to_rf",
+            "modem",
         ),
         (
-            stationed(address(), action(forward, &[&[1], &[1], &[1]])),
+            stationed(address(), action(forward, &[&[1], &[1], &[1], &[1]])),
             Code::InvalidArgument,
-            "id 3",
+            "id 4",
         ),
         (
-            stationed(address(), action(forward, &[&[2, 0], &[1]])),
+            stationed(address(), action(forward, &[&[2, 0], &[1], &[1]])),
             Code::OutOfRange,
             "port",
         ),
@@ -266,7 +280,7 @@ async fn entries_that_do_not_fit_are_refused_in_words() {
         ),
     ];
     // One batch: each is attempted, each has its own error, good ones are done.
-    let mut updates = vec![insert(&stationed(vec![exact(1, &[7])], action(flood, &[])))];
+    let mut updates = vec![insert(&stationed(vec![exact(2, &[7])], action(flood, &[])))];
     updates.extend(cases.iter().map(|(entry, _, _)| insert(entry)));
     let status = fixture.write(updates).await.unwrap_err();
     let errors = errors(&status);
@@ -309,9 +323,9 @@ async fn entries_that_do_not_fit_are_refused_in_words() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_default_entry_can_be_modified_and_reset() {
     let (mut fixture, _stream) = Fixture::start_cm().await;
-    let table_id = fixture.table("classifier");
-    let set = fixture.action("set_service_flow");
-    let initial = fixture.action("no_classifier");
+    let table_id = fixture.table("station");
+    let set = fixture.action("forward");
+    let initial = fixture.action("flood");
     let entry = |action| p4::TableEntry {
         table_id,
         is_default_action: true,
@@ -322,11 +336,11 @@ async fn the_default_entry_can_be_modified_and_reset() {
     let found = fixture.read(select.clone()).await.unwrap();
     assert_eq!(found, [table_entry(entry(action(initial, &[])))]);
 
-    let primary = entry(action(set, &[&[1]]));
+    let changed = entry(action(set, &[&[1], &[1], &[1]]));
     let modify = |entry: &p4::TableEntry| update(Type::Modify, table_entry(entry.clone()));
-    fixture.write(vec![modify(&primary)]).await.unwrap();
+    fixture.write(vec![modify(&changed)]).await.unwrap();
     let found = fixture.read(select.clone()).await.unwrap();
-    assert_eq!(found, [table_entry(primary.clone())]);
+    assert_eq!(found, [table_entry(changed.clone())]);
     // It is none of the entries.
     let entries = table_entry(p4::TableEntry {
         table_id,
@@ -335,12 +349,12 @@ async fn the_default_entry_can_be_modified_and_reset() {
     assert_eq!(fixture.read(vec![entries]).await.unwrap(), []);
 
     for kind in [Type::Insert, Type::Delete] {
-        let wrong = update(kind, table_entry(primary.clone()));
+        let wrong = update(kind, table_entry(changed.clone()));
         assert_eq!(fixture.write_fails(wrong).await.0, Code::InvalidArgument);
     }
     let with_priority = p4::TableEntry {
         priority: 1,
-        ..primary.clone()
+        ..changed.clone()
     };
     let (code, _) = fixture.write_fails(modify(&with_priority)).await;
     assert_eq!(code, Code::InvalidArgument);
@@ -370,7 +384,7 @@ async fn counters_are_written_and_read() {
     };
     let key = p4::TableEntry {
         table_id: fixture.table("station"),
-        r#match: vec![exact(1, &[5])],
+        r#match: vec![exact(1, &[1]), exact(2, &[5])],
         ..Default::default()
     };
     let entry = p4::TableEntry {
@@ -406,7 +420,7 @@ async fn counters_are_written_and_read() {
     let found = fixture.read(vec![direct(&key, None)]).await.unwrap();
     assert_eq!(found, [direct(&key, Some(zero))]);
     let missing = p4::TableEntry {
-        r#match: vec![exact(1, &[6])],
+        r#match: vec![exact(1, &[1]), exact(2, &[6])],
         ..key.clone()
     };
     let status = fixture
@@ -432,9 +446,9 @@ async fn counters_are_written_and_read() {
     let found = fixture.read(vec![cell(Some(2), None)]).await.unwrap();
     assert_eq!(found, [cell(Some(2), Some(data))]);
     let all = fixture.read(vec![cell(None, None)]).await.unwrap();
-    assert_eq!(all.len(), 64);
+    assert_eq!(all.len(), FLOWS as usize);
     assert_eq!(all[2], cell(Some(2), Some(data)));
-    assert_eq!(all[63], cell(Some(63), Some(zero)));
+    assert_eq!(all[FLOWS as usize - 1], cell(Some(FLOWS - 1), Some(zero)));
     fixture
         .write(vec![update(Type::Modify, cell(None, Some(zero)))])
         .await
@@ -444,7 +458,7 @@ async fn counters_are_written_and_read() {
     for (kind, index, data, code) in [
         (Type::Insert, Some(0), Some(zero), Code::InvalidArgument),
         (Type::Modify, Some(-1), Some(zero), Code::InvalidArgument),
-        (Type::Modify, Some(64), Some(zero), Code::OutOfRange),
+        (Type::Modify, Some(FLOWS), Some(zero), Code::OutOfRange),
         (
             Type::Modify,
             Some(0),
@@ -473,7 +487,10 @@ async fn registers_are_written_and_read_in_batches() {
     ];
     let ids = names.map(|name| fixture.register(name));
     let cells = ids.iter().flat_map(|&id| {
-        (0..64).map(move |index| register_entry(id, Some(index), Some(&[index as u8 + 1])))
+        (0..FLOWS).map(move |index| {
+            let value = (index % 255) as u8 + 1;
+            register_entry(id, Some(index), Some(&[value]))
+        })
     });
     let cells: Vec<_> = cells.collect();
     let updates = cells.iter().map(|cell| update(Type::Modify, cell.clone()));
@@ -481,7 +498,7 @@ async fn registers_are_written_and_read_in_batches() {
     // Cell by cell, and all of them.
     let one_by_one = ids
         .iter()
-        .flat_map(|&id| (0..64).map(move |index| register_entry(id, Some(index), None)));
+        .flat_map(|&id| (0..FLOWS).map(move |index| register_entry(id, Some(index), None)));
     assert_eq!(fixture.read(one_by_one.collect()).await.unwrap(), cells);
     let whole = ids.map(|id| register_entry(id, None, None));
     assert_eq!(fixture.read(whole.to_vec()).await.unwrap(), cells);
@@ -490,7 +507,7 @@ async fn registers_are_written_and_read_in_batches() {
     let all = update(Type::Modify, register_entry(id, None, Some(&[0, 0xff])));
     fixture.write(vec![all]).await.unwrap();
     let found = fixture.read(vec![register_entry(id, None, None)]).await;
-    let expected = (0..64).map(|index| register_entry(id, Some(index), Some(&[0xff])));
+    let expected = (0..FLOWS).map(|index| register_entry(id, Some(index), Some(&[0xff])));
     assert_eq!(found.unwrap(), expected.collect::<Vec<_>>());
 
     let boolean = Entity::RegisterEntry(p4::RegisterEntry {
@@ -519,7 +536,7 @@ async fn registers_are_written_and_read_in_batches() {
         ),
         (
             Type::Modify,
-            register_entry(id, Some(64), Some(&[1])),
+            register_entry(id, Some(FLOWS), Some(&[1])),
             Code::OutOfRange,
         ),
         (
@@ -556,7 +573,7 @@ async fn registers_are_written_and_read_in_batches() {
     let status = fixture
         .read(vec![
             register_entry(id, Some(0), None),
-            register_entry(id, Some(64), None),
+            register_entry(id, Some(FLOWS), None),
             register_entry(id, Some(-1), None),
         ])
         .await

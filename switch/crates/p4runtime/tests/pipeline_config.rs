@@ -187,9 +187,10 @@ async fn p4info_that_does_not_fit_the_json_is_refused_by_name() {
         assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");
         assert!(status.message().contains("p4_device_config"), "{status:?}");
     }
-    // The other program of this project has the same tables, and more cells.
+    let mut info = p4info("cm");
+    info.registers[0].size += 1;
     let config = p4::ForwardingPipelineConfig {
-        p4info: Some(p4info("cmts")),
+        p4info: Some(info),
         ..config("cm")
     };
     let refused = fixture.set_pipeline(Action::Verify, Some(config)).await;
@@ -202,12 +203,7 @@ async fn reconciling_keeps_entries_and_groups() {
     let (mut fixture, _stream) = Fixture::start_cm().await;
     let entry = p4::TableEntry {
         table_id: fixture.table("station"),
-        r#match: vec![p4::FieldMatch {
-            field_id: 1,
-            field_match_type: Some(p4::field_match::FieldMatchType::Exact(
-                p4::field_match::Exact { value: vec![5] },
-            )),
-        }],
+        r#match: vec![exact(1, &[1]), exact(2, &[5])],
         action: Some(p4::TableAction {
             r#type: Some(p4::table_action::Type::Action(p4::Action {
                 action_id: fixture.action("flood"),
@@ -241,9 +237,20 @@ async fn reconciling_keeps_entries_and_groups() {
     let seen = register_entry(id, Some(1), None);
     assert_eq!(fixture.read(vec![seen.clone()]).await.unwrap(), [cell(4)]);
 
-    // Another one with the same tables: entries stay, registers start afresh.
+    // Another one with the same tables: entries stay, a register of another size starts afresh.
+    let mut other = config("cm");
+    let mut json: serde_json::Value = serde_json::from_slice(&other.p4_device_config).unwrap();
+    let registers = json["register_arrays"].as_array_mut().unwrap();
+    let named = |array: &&mut serde_json::Value| array["name"] == "aqm_drop_prob";
+    registers.iter_mut().find(named).unwrap()["size"] = 2.into();
+    other.p4_device_config = json.to_string().into();
+    let info = other.p4info.as_mut().unwrap();
+    let named = |array: &&mut p4runtime::proto::p4::config::v1::Register| {
+        array.preamble.as_ref().unwrap().id == id
+    };
+    info.registers.iter_mut().find(named).unwrap().size = 2;
     fixture
-        .set_pipeline(Action::ReconcileAndCommit, Some(config("cmts")))
+        .set_pipeline(Action::ReconcileAndCommit, Some(other))
         .await
         .unwrap();
     assert_eq!(fixture.read(vec![selector.clone()]).await.unwrap(), [entry]);

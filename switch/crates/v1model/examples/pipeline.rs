@@ -100,20 +100,22 @@ fn provision(p: &mut Pipeline) {
                 .to_owned(),
         )
     };
-    let exact = |value: u128| EntryKey {
-        matches: vec![Match::Exact(value)],
+    let exact = |values: &[u128]| EntryKey {
+        matches: values.iter().copied().map(Match::Exact).collect(),
         priority: 0,
     };
 
     let (interface, scope) = find(".interface");
     for port in 1..=4u128 {
-        let to_rf = u128::from(port != 1);
-        let action = call(p, interface, &format!("{scope}.provision"), &[port, to_rf]);
-        insert(p, interface, &exact(port), &action).unwrap();
+        // Of modem 1, but for the RF port.
+        let near = u128::from(port != 1);
+        let args = [port, near, near];
+        let action = call(p, interface, &format!("{scope}.provision"), &args);
+        insert(p, interface, &exact(&[port]), &action).unwrap();
     }
     let (station, scope) = find(".station");
-    let action = call(p, station, &format!("{scope}.forward"), &[1, 1]);
-    insert(p, station, &exact(0x0200_0000_0101), &action).unwrap();
+    let action = call(p, station, &format!("{scope}.forward"), &[1, 1, 1]);
+    insert(p, station, &exact(&[1, 0x0200_0000_0101]), &action).unwrap();
 
     let (classifier, scope) = find(".classifier");
     let keys = program.tables()[classifier.0 as usize].keys.clone();
@@ -121,6 +123,7 @@ fn provision(p: &mut Pipeline) {
         let matches = keys
             .iter()
             .map(|k| match (k.kind, k.name.as_str()) {
+                (MatchKind::Exact, _) => Match::Exact(1),
                 (MatchKind::Ternary, "ip_protocol") => Match::Ternary {
                     value: 17,
                     mask: 0xff,
@@ -152,22 +155,23 @@ fn provision(p: &mut Pipeline) {
         );
         insert(p, classifier, &key, &action).unwrap();
     }
-    let primary = call(p, classifier, &format!("{scope}.set_service_flow"), &[1]);
-    p.set_default(classifier, Some(&primary.into())).unwrap();
+    let (primary, scope) = find(".primary");
+    let action = call(p, primary, &format!("{scope}.set_primary"), &[1]);
+    insert(p, primary, &exact(&[1]), &action).unwrap();
 
     let (queue, scope) = find(".service_flow");
     let (bucket, bucket_scope) = find(".msr_bucket");
     for sf in 1..=SERVICE_FLOWS {
-        let args = [1, sf, 625_000, 1522, 1, 10_000, 500_000];
+        let args = [1, sf, 0, 625_000, 1522, 1, 10_000, 500_000, 0xff, 0];
         let action = call(p, queue, &format!("{scope}.set_queue"), &args);
-        insert(p, queue, &exact(sf), &action).unwrap();
+        insert(p, queue, &exact(&[sf]), &action).unwrap();
         let action = call(
             p,
             bucket,
             &format!("{bucket_scope}.set_bucket"),
             &[20_000_000, 500_000],
         );
-        insert(p, bucket, &exact(sf), &action).unwrap();
+        insert(p, bucket, &exact(&[sf]), &action).unwrap();
     }
     // The controller is alive, in the future for all of the run, and has set a
     // probability, so that the whole data path of DOCSIS-PIE runs.

@@ -40,16 +40,16 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn packets_do_not_allocate() {
     let mut p = project("cm.json");
-    let key = |value| EntryKey {
-        matches: vec![Match::Exact(value)],
+    let key = |values: &[u128]| EntryKey {
+        matches: values.iter().copied().map(Match::Exact).collect(),
         priority: 0,
     };
     let interface = table(&p, "interface");
-    let provision = call(&p, interface, "provision", &[0, 0]);
-    insert(&mut p, interface, &key(1), &provision).unwrap();
+    let provision = call(&p, interface, "provision", &[0, 0, 0]);
+    insert(&mut p, interface, &key(&[1]), &provision).unwrap();
     let station = table(&p, "station");
-    let forward = call(&p, station, "forward", &[2, 0]);
-    insert(&mut p, station, &key(0x0202_0202_0202), &forward).unwrap();
+    let forward = call(&p, station, "forward", &[2, 0, 0]);
+    insert(&mut p, station, &key(&[0, 0x0202_0202_0202]), &forward).unwrap();
 
     let mut frame = vec![2u8; 12];
     frame.extend([0x86, 0xdd, 0x60]);

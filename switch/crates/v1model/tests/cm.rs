@@ -20,16 +20,16 @@ fn modem() -> Pipeline {
     static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| project("cm.json").program().clone());
     let mut p = Pipeline::new(program.clone(), 1);
-    let key = |value| EntryKey {
-        matches: vec![Match::Exact(value)],
+    let key = |values: &[u128]| EntryKey {
+        matches: values.iter().copied().map(Match::Exact).collect(),
         priority: 0,
     };
     let interface = table(&p, "interface");
-    let provision = call(&p, interface, "provision", &[0, 0]);
-    insert(&mut p, interface, &key(u128::from(RF_PORT)), &provision).unwrap();
+    let provision = call(&p, interface, "provision", &[0, 0, 0]);
+    insert(&mut p, interface, &key(&[u128::from(RF_PORT)]), &provision).unwrap();
     let station = table(&p, "station");
-    let forward = call(&p, station, "forward", &[u128::from(CPE_PORT), 0]);
-    insert(&mut p, station, &key(CPE_MAC), &forward).unwrap();
+    let forward = call(&p, station, "forward", &[u128::from(CPE_PORT), 0, 0]);
+    insert(&mut p, station, &key(&[0, CPE_MAC]), &forward).unwrap();
     p
 }
 

@@ -60,12 +60,12 @@ fn update(kind: Type, entity: Entity) -> p4::Update {
     }
 }
 
-/// An entry with one exact key, of a table and an action by the ends of their
+/// An entry with an exact key, of a table and an action by the ends of their
 /// names.
 fn exact(
     info: &P4Info,
     [table, action]: [&str; 2],
-    key: Vec<u8>,
+    key: &[&[u8]],
     params: &[u8],
 ) -> Result<Entity, String> {
     let ends = |preamble: &Option<Preamble>, end: &str| {
@@ -77,6 +77,12 @@ fn exact(
     let table_id = info.tables.iter().find_map(|t| ends(&t.preamble, table));
     let action_id = info.actions.iter().find_map(|a| ends(&a.preamble, action));
     let (table_id, action_id) = table_id.zip(action_id).ok_or_else(missing)?;
+    let matches = key.iter().zip(1..).map(|(value, field_id)| p4::FieldMatch {
+        field_id,
+        field_match_type: Some(FieldMatchType::Exact(p4::field_match::Exact {
+            value: value.to_vec(),
+        })),
+    });
     let params = params.iter().zip(1..).map(|(value, param_id)| Param {
         param_id,
         value: vec![*value],
@@ -87,10 +93,7 @@ fn exact(
     };
     Ok(Entity::TableEntry(Box::new(p4::TableEntry {
         table_id,
-        r#match: vec![p4::FieldMatch {
-            field_id: 1,
-            field_match_type: Some(FieldMatchType::Exact(p4::field_match::Exact { value: key })),
-        }],
+        r#match: matches.collect(),
         action: Some(p4::TableAction {
             r#type: Some(p4::table_action::Type::Action(action)),
         }),
@@ -98,8 +101,10 @@ fn exact(
     })))
 }
 
-fn station(info: &P4Info, address: Vec<u8>, port: u8) -> Result<Entity, String> {
-    exact(info, ["station", "forward"], address, &[port, 0])
+/// For frames of modem 0.
+fn station(info: &P4Info, address: &[u8], port: u8) -> Result<Entity, String> {
+    let key = [&[0], address];
+    exact(info, ["station", "forward"], &key, &[port, 0, 0])
 }
 
 /// Entries of the table of stations, made up.
@@ -107,7 +112,7 @@ fn stations(info: &P4Info) -> Result<Vec<Entity>, String> {
     (1..=ENTRIES)
         .map(|n| {
             let address = [&[0x06, 0x10], n.to_be_bytes().as_slice()].concat();
-            station(info, address, 1)
+            station(info, &address, 1)
         })
         .collect()
 }
@@ -116,9 +121,10 @@ fn stations(info: &P4Info) -> Result<Vec<Entity>, String> {
 async fn bridge(client: &mut Client, info: &P4Info, stations: &[Station]) -> Result<(), String> {
     let mut updates = Vec::new();
     for Station { address, port } in stations {
-        let interface = exact(info, ["interface", "provision"], vec![*port], &[0, 0])?;
+        let names = ["interface", "provision"];
+        let interface = exact(info, names, &[&[*port]], &[0, 0, 0])?;
         updates.push(update(Type::Insert, interface));
-        let station = station(info, address.to_vec(), *port)?;
+        let station = station(info, address, *port)?;
         updates.push(update(Type::Insert, station));
     }
     client.write(updates).await

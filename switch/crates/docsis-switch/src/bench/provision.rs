@@ -21,6 +21,8 @@ const BUFFER: u128 = 1 << 30;
 const MAX_FRAME: u128 = 1522;
 const LATENCY_TARGET_US: u128 = 10_000;
 const AQM_ACTIVE: u128 = 2;
+/// The modem of the CPE port.
+const MODEM: u128 = 1;
 /// 1e-4 in Q4.28.
 const DROP_PROB: u128 = 26_844;
 
@@ -71,14 +73,14 @@ pub fn action(
 fn insert_exact(
     pipeline: &mut Pipeline,
     table_name: &str,
-    key: u128,
+    key: &[u128],
     action_name: &str,
     values: &[(&str, u128)],
 ) -> Result<(), String> {
     let table = table(pipeline, table_name)?;
     let call = action(pipeline, table, action_name, values)?;
     let key = EntryKey {
-        matches: vec![Match::Exact(key)],
+        matches: key.iter().copied().map(Match::Exact).collect(),
         priority: 0,
     };
     pipeline
@@ -99,6 +101,7 @@ fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<()
         .keys
         .iter()
         .map(|key| match (key.kind, key.name.as_str()) {
+            (MatchKind::Exact, _) => Match::Exact(MODEM),
             (MatchKind::Range, "l4_dst_port") => Match::Range {
                 low: u128::from(port),
                 high: u128::from(port),
@@ -159,56 +162,51 @@ pub fn cable_modem(device: &mut Device, now: u64, flows: u32) -> Result<(), Stri
         .configure(now, &request)
         .map_err(|error| error.to_string())?;
     let pipeline = device.pipeline_mut().ok_or("no program is loaded")?;
-    for (port, to_rf) in [(RF_PORT, 0), (CPE_PORT, 1)] {
-        let values = [("flood_group", 0), ("to_rf", to_rf)];
+    for (port, to_rf, modem) in [(RF_PORT, 0, 0), (CPE_PORT, 1, MODEM)] {
+        let values = [("flood_group", 0), ("to_rf", to_rf), ("modem", modem)];
         insert_exact(
             pipeline,
             "bridge.interface",
-            u128::from(port),
+            &[u128::from(port)],
             "provision",
             &values,
         )?;
     }
-    let values = [("port", u128::from(RF_PORT)), ("to_rf", 1)];
-    insert_exact(
-        pipeline,
-        "bridge.station",
-        u128::from(SERVER_MAC),
-        "forward",
-        &values,
-    )?;
-    let classifier = table(pipeline, "classifier.classifier")?;
-    let primary = action(
-        pipeline,
-        classifier,
-        "set_service_flow",
-        &[("service_flow", 1)],
-    )?;
-    pipeline
-        .set_default(classifier, Some(&primary.into()))
-        .map_err(|error| format!("classifier: {error}"))?;
+    let station = [MODEM, u128::from(SERVER_MAC)];
+    let values = [
+        ("port", u128::from(RF_PORT)),
+        ("to_rf", 1),
+        ("modem", MODEM),
+    ];
+    insert_exact(pipeline, "bridge.station", &station, "forward", &values)?;
+    let values = [("service_flow", 1)];
+    let table = "classifier.primary";
+    insert_exact(pipeline, table, &[MODEM], "set_primary", &values)?;
     for flow in 1..=flows {
         if flow > 1 {
             insert_classifier(pipeline, FIRST_UDP_PORT + flow as u16, flow)?;
         }
-        let key = u128::from(flow);
+        let key = [u128::from(flow)];
         let queue = [
             ("port", u128::from(RF_PORT)),
-            ("queue_id", key),
+            ("queue_id", u128::from(flow)),
+            ("traffic_priority", 0),
             ("buffer_size", BUFFER),
             ("max_frame", MAX_FRAME),
             ("aqm_enabled", 1),
             ("latency_target", LATENCY_TARGET_US),
             ("controller_timeout", 100_000),
+            ("tos_and", 0xff),
+            ("tos_or", 0),
         ];
         let table = "service_flow_queue.service_flow";
-        insert_exact(pipeline, table, key, "set_queue", &queue)?;
+        insert_exact(pipeline, table, &key, "set_queue", &queue)?;
         let bucket = [
             ("max_sustained_rate", u128::from(RATE)),
             ("max_burst", u128::from(BURST)),
         ];
         let table = "token_bucket.msr_bucket";
-        insert_exact(pipeline, table, key, "set_bucket", &bucket)?;
+        insert_exact(pipeline, table, &key, "set_bucket", &bucket)?;
         let index = flow as usize;
         write_register(pipeline, "aqm_control_state", index, AQM_ACTIVE)?;
         write_register(pipeline, "aqm_drop_prob", index, DROP_PROB)?;

@@ -25,7 +25,7 @@ pub struct BenchControl {
     /// P4Runtime's device_id.
     #[arg(long, default_value_t = 0)]
     pub device_id: u64,
-    /// The program, without its .json and .p4info.txtpb (p4src/build/bench/cmts_4096).
+    /// The program, without its .json and .p4info.txtpb (p4src/build/cmts).
     #[arg(long, value_name = "PATH")]
     pub program: PathBuf,
     /// The program runs already: do not push it.
