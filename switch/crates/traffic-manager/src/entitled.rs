@@ -23,7 +23,13 @@ pub struct Entitled {
 }
 
 impl Entitled {
+    /// Room for `queues`, so that none is made on a packet's way.
+    pub fn reserve(&mut self, queues: usize) {
+        self.heap.reserve(queues.saturating_sub(self.heap.len()));
+    }
+
     /// The queue that is, or will be, covered before all others, and when.
+    #[inline]
     pub fn first(&self) -> Option<(u64, u32)> {
         self.heap.first().copied()
     }

@@ -19,6 +19,7 @@ pub struct Turn {
 
 impl Turn {
     /// Begins the turn if need be; ends it when `len` is more than it still allows.
+    #[inline]
     pub fn covers(&mut self, len: u64) -> bool {
         if !self.begun {
             self.begun = true;
@@ -49,11 +50,13 @@ impl Links {
         self.0.resize(slots.max(self.0.len()), alone);
     }
 
+    #[inline]
     fn next(&self, slot: u32) -> u32 {
         self.0[slot as usize].next
     }
 
     /// Joins two neighbours.
+    #[inline]
     fn join(&mut self, previous: u32, next: u32) {
         self.0[previous as usize].next = next;
         self.0[next as usize].previous = previous;
@@ -72,11 +75,13 @@ pub struct Round {
 
 impl Round {
     /// True when no queue is ready.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.occupied == 0
     }
 
     /// A queue became ready: its turn goes on, or comes after all others'.
+    #[inline]
     pub fn enter(&mut self, links: &mut Links, slot: u32, priority: u8, turn: Turn) {
         let head = &mut self.heads[usize::from(priority)];
         if self.occupied & (1 << priority) == 0 {
@@ -93,6 +98,7 @@ impl Round {
     }
 
     /// A queue is not ready any more.
+    #[inline]
     pub fn leave(&mut self, links: &mut Links, slot: u32, priority: u8) {
         let Link { next, previous } = links.0[slot as usize];
         if next == slot {
@@ -108,6 +114,7 @@ impl Round {
 
     /// The queue whose turn it is: the first whose `turn` covers its head frame,
     /// which `covers` finds out with [`Turn::covers`].
+    #[inline]
     pub fn next(&mut self, links: &Links, mut covers: impl FnMut(u32) -> bool) -> Option<u32> {
         let priority = 7usize.checked_sub(self.occupied.leading_zeros() as usize)?;
         let head = &mut self.heads[priority];

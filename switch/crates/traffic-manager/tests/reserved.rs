@@ -261,6 +261,43 @@ fn another_port_rate_while_frames_wait() {
 }
 
 #[test]
+fn where_more_is_reserved_than_there_is_nobody_starves() {
+    const MBIT: u64 = 1_000_000;
+    let flows = [flow(1, 0, 80 * MBIT), flow(2, 0, 20 * MBIT), flow(3, 7, 0)];
+    let mut bench = Bench::new(50 * MBIT, &flows);
+    (1..=3).for_each(|queue| bench.queue(queue, 2, 1250));
+    let mut sent = [0; 3];
+    let mut until = |bench: &mut Bench, end: u64| {
+        let before = sent;
+        while bench.now < end {
+            let queue = bench.send();
+            bench.queue(queue, 1, 1250);
+            sent[queue as usize - 1] += 1;
+        }
+        [0, 1, 2].map(|n| sent[n] - before[n])
+    };
+    // In proportion: 5000 frames a second, 4 of 5 and 1 of 5.
+    let [first, second, third] = until(&mut bench, 1_000_000_000);
+    assert!((3980..=4020).contains(&first), "{first}");
+    assert!((980..=1020).contains(&second), "{second}");
+    assert_eq!(third, 0);
+    // Both lag by a second after two; then no minimum is made up for any more.
+    until(&mut bench, 4_000_000_000);
+    let [first, second, third] = until(&mut bench, 5_000_000_000);
+    assert!(
+        first >= 3000 && second >= 900 && third == 0,
+        "{first} {second}"
+    );
+    // A port that carries all again makes up for one second of each.
+    bench.port(200 * MBIT);
+    until(&mut bench, 6_000_000_000);
+    let [first, second, third] = until(&mut bench, 7_000_000_000);
+    assert!((7980..=8020).contains(&first), "{first}");
+    assert!((1980..=2020).contains(&second), "{second}");
+    assert!((9980..=10_020).contains(&third), "{third}");
+}
+
+#[test]
 fn removed_and_made_anew_it_begins_with_one_frame() {
     let reserved = flow(1, 0, BYTE_RATE / 100);
     let mut bench = Bench::new(BYTE_RATE, &[reserved, flow(2, 7, 0)]);

@@ -92,6 +92,12 @@ impl<T> TrafficManager<T> {
 
     fn configure_flow(&mut self, config: ServiceFlowConfig) {
         let now = self.now;
+        if let Some(index) = self.port(config.queue.port)
+            && config.min_reserved_rate > 0
+        {
+            let most = self.queues.len() + 1;
+            self.ports[index as usize].entitled.reserve(most);
+        }
         if let Some(Slot(slot)) = self.lookup(config.queue) {
             self.stand_down(slot);
             self.queue_mut(slot).reconfigure(now, config);
