@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from scapy.layers.inet import ICMP, IP, TCP, UDP
-from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import Dot1Q, Ether
-from scapy.packet import Raw
+from docsis_ptf.docsis_test import MODEM, DocsisTest
+from docsis_ptf.entities import Counts, Entry, Group
 
-from docsis_ptf.docsis_test import MODEM, NEAR_MAC, NETWORK_MAC, DocsisTest
-from docsis_ptf.entities import Entry
-
+# Of group ids, above those of DocsisTest (which are port numbers).
+MODEM_GROUP: Final = 600
 CLASSIFIER: Final = "FrameIngress.classifier.classifier"
-PAYLOAD: Final = b"\xa5" * 60
 
 FULL: Final[Mapping[str, int]] = {
     "dst_mac": (1 << 48) - 1,
@@ -39,51 +35,6 @@ FULL: Final[Mapping[str, int]] = {
 """The full mask of each ternary field."""
 
 
-def ethernet(**fields: Any) -> Any:
-    """The Ethernet header of a frame from the near station to the network."""
-    return Ether(**{"dst": NETWORK_MAC, "src": NEAR_MAC, **fields})
-
-
-def udp4(*, ether: Mapping[str, Any] | None = None, **ip: Any) -> Any:
-    """UDP over IPv4, with the IPv4 header's fields as given."""
-    header = IP(**{"src": "10.0.0.11", "dst": "10.0.0.101", **ip})
-    return ethernet(**(ether or {})) / header / UDP(sport=4000, dport=5000) / Raw(PAYLOAD)
-
-
-def udp4_ports(sport: int, dport: int) -> Any:
-    """UDP over IPv4 between two ports."""
-    header = IP(src="10.0.0.11", dst="10.0.0.101")
-    return ethernet() / header / UDP(sport=sport, dport=dport) / Raw(PAYLOAD)
-
-
-def tcp4(sport: int, dport: int) -> Any:
-    """TCP over IPv4 between two ports."""
-    header = IP(src="10.0.0.11", dst="10.0.0.101")
-    return ethernet() / header / TCP(sport=sport, dport=dport) / Raw(PAYLOAD)
-
-
-def icmp4() -> Any:
-    """ICMP over IPv4: no ports."""
-    return ethernet() / IP(src="10.0.0.11", dst="10.0.0.101") / ICMP() / Raw(PAYLOAD)
-
-
-def llc(header: bytes) -> Any:
-    """IEEE 802.2: a length, the LLC header as given, and 60 bytes."""
-    return ethernet(type=len(header) + len(PAYLOAD)) / Raw(header + PAYLOAD)
-
-
-def udp6(**ip: Any) -> Any:
-    """UDP over IPv6, with the IPv6 header's fields as given."""
-    header = IPv6(**{"src": "2001:db8::11", "dst": "2001:db8::101", **ip})
-    return ethernet() / header / UDP(sport=4000, dport=5000) / Raw(PAYLOAD)
-
-
-def tagged(pcp: int, vid: int) -> Any:
-    """UDP over IPv4 behind a VLAN tag."""
-    inner = IP(src="10.0.0.11", dst="10.0.0.101") / UDP(sport=4000, dport=5000) / Raw(PAYLOAD)
-    return ethernet() / Dot1Q(prio=pcp, vlan=vid) / inner
-
-
 class ClassifierTest(DocsisTest):
     """Frames from the near station to the network, classified upstream."""
 
@@ -103,11 +54,47 @@ class ClassifierTest(DocsisTest):
         self.insert(entry)
         return entry
 
-    def expect_service_flow(self, frame: Any, index: int, *others: int) -> None:
-        """The frame leaves unchanged, and is counted under `index` and none of the others."""
+    def make_modem(self, port: int, modem: int) -> None:
+        """Gives the port to a modem of its own, whose floods go up the cable only."""
+        group = MODEM_GROUP + modem
+        self.insert_group(Group(group, (self.rf,)))
+        self.modify(self.interface(port, group, to_rf=True, modem=modem))
+
+    def expect_service_flow(
+        self, frame: Any, index: int, *others: int, port: int | None = None
+    ) -> None:
+        """The frame leaves unchanged, and is counted under `index` and none of the others.
+
+        It comes in at the near port unless another is given.
+        """
         before = {flow: self.fates(flow) for flow in (index, *others)}
-        self.send(self.near, frame)
+        self.send(self.near if port is None else port, frame)
         self.expect_frame(self.rf, frame)
         self.expect_fates(index, before[index], forwarded=1)
         for other in others:
             self.expect_fates(other, before[other])
+
+    def expect_split(
+        self, match: Mapping[str, Any], matching: Iterable[Any], others: Iterable[Any]
+    ) -> None:
+        """A rule of this match, alone, takes the ones and leaves the others."""
+        before = len(self._undo)
+        index = self.service_flow()
+        self.rule(index, match)
+        for frame in matching:
+            self.expect_service_flow(frame, index, self.primary)
+        for frame in others:
+            self.expect_service_flow(frame, self.primary, index)
+        self.undo(before)
+
+    def direct_rise(
+        self, entries: Iterable[Entry], frames: Iterable[tuple[int, Any]]
+    ) -> list[Counts]:
+        """Sends the frames, each into its port; returns by how much direct counters rose."""
+        entries = list(entries)
+        before = [self.client.direct_counts(entry) for entry in entries]
+        for port, frame in frames:
+            self.send(port, frame)
+            self.expect_frame(self.rf, frame)
+        after = [self.client.direct_counts(entry) for entry in entries]
+        return [now - then for now, then in zip(after, before, strict=True)]

@@ -1,49 +1,160 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CMTS's program: the same pipeline with room for every modem's service flows."""
+"""The CMTS: downstream service flows of many modems, found by address and by their classifiers."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from docsis_ptf import aqm_test, classifier_test
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from docsis_ptf import aqm_test, cmts_test
 from docsis_ptf.aqm_test import HELD
-from docsis_ptf.classifier_test import udp4, udp4_ports
-from docsis_ptf.docsis_test import SERVICE_FLOWS
-from docsis_ptf.entities import QUIESCENT
+from docsis_ptf.cmts_test import cpe
+from docsis_ptf.docsis_test import (
+    BROADCAST_MAC,
+    FAR_MAC,
+    MODEM,
+    NEAR_MAC,
+    NO_MODEM,
+    NO_SERVICE_FLOW,
+    SERVICE_FLOWS,
+    UNKNOWN_MAC,
+)
+from docsis_ptf.entities import QUIESCENT, Counts
+from docsis_ptf.packets import PAYLOAD, ip4, tcp4, udp4, udp4_ports
 
 LAST = SERVICE_FLOWS - 1
+MODEMS = 64
+FLOWS_PER_MODEM = 4
+EF = 0xB8
 
 
-class LastServiceFlow(classifier_test.ClassifierTest):
+class ByAddress(cmts_test.CmtsTest):
+    """A station behind the cable tells the modem, whose primary service flow takes its frames."""
+
+    def doRunTest(self) -> None:
+        primary = {modem: self.behind_cable(modem) for modem in (2, 3, 255)}
+        for modem, flow in primary.items():
+            others = [index for index in primary.values() if index != flow]
+            self.expect_service_flow(self.to(modem), flow, *others, self.primary)
+        # A second CPE of the same modem.
+        self.insert(self.station(UNKNOWN_MAC, self.rf, NO_MODEM, 3))
+        frame = udp4(ether={"dst": UNKNOWN_MAC})
+        self.expect_service_flow(frame, primary[3], primary[2], self.primary)
+
+
+class ByClassifier(cmts_test.CmtsTest):
+    """The same rules for two modems: the address decides whose apply."""
+
+    def doRunTest(self) -> None:
+        primary = {modem: self.behind_cable(modem) for modem in (2, 3)}
+        voice = {modem: self.service_flow() for modem in primary}
+        rules = {modem: self.rule(voice[modem], {"ip_tos": EF}, modem=modem) for modem in voice}
+        everything = (*primary.values(), *voice.values(), self.primary)
+        for modem in primary:
+            for frame, flow in ((self.to(modem), primary), (self.to(modem, tos=EF), voice)):
+                others = [index for index in everything if index != flow[modem]]
+                self.expect_service_flow(frame, flow[modem], *others)
+        frame = self.to(2, tos=EF)
+        rise = self.direct_rise(rules.values(), [(self.near, frame)])
+        self.assertEqual(rise, [Counts(1, len(frame)), Counts(0, 0)])
+
+
+class GroupServiceFlow(cmts_test.CmtsTest):
+    """What is flooded belongs to modem 0: its rules and its primary service flow, no modem's."""
+
+    def doRunTest(self) -> None:
+        group, multicast, modem_flow = (self.service_flow() for _ in range(3))
+        self.modify(self.primary_entry(group, NO_MODEM))
+        self.rule(modem_flow, {"is_ipv4": 1}, 100, modem=MODEM)
+        stream = "01:00:5e:01:02:03"
+        for address in (BROADCAST_MAC, UNKNOWN_MAC, stream):
+            frame = udp4(ether={"dst": address})
+            self.expect_service_flow(frame, group, modem_flow, self.primary)
+            self.expect_frame(self.far, frame)
+        self.rule(multicast, {"dst_mac": int(stream.replace(":", ""), 16)}, modem=NO_MODEM)
+        frame = udp4(ether={"dst": stream})
+        self.expect_service_flow(frame, multicast, group, modem_flow)
+        self.expect_frame(self.far, frame)
+        # To a station behind the cable: the modem's.
+        self.expect_service_flow(udp4(), modem_flow, group, multicast)
+        self.expect_silence()
+
+
+class NoGroupServiceFlow(cmts_test.CmtsTest):
+    """Without a primary service flow of modem 0 floods end there, and count so."""
+
+    def doRunTest(self) -> None:
+        self.remove(self.primary_entry(self.primary, NO_MODEM))
+        before = self.fates(NO_SERVICE_FLOW)
+        self.send(self.near, udp4(ether={"dst": BROADCAST_MAC}))
+        self.expect_fates(NO_SERVICE_FLOW, before, no_classifier=1)
+        self.expect_silence()
+        self.expect_service_flow(udp4(), self.primary)
+
+
+class Upstream(cmts_test.CmtsTest):
+    """From the cable to the network there is no service flow; from modem to modem there is."""
+
+    def doRunTest(self) -> None:
+        flow = self.behind_cable(2)
+        self.rule(self.service_flow(), {"is_ipv4": 1}, modem=NO_MODEM)
+        for address, port in ((NEAR_MAC, self.near), (FAR_MAC, self.far)):
+            frame = Ether(dst=address, src=cpe(3)) / ip4() / Raw(PAYLOAD)
+            before = self.fates(NO_SERVICE_FLOW)
+            self.send(self.rf, frame)
+            self.expect_frame(port, frame)
+            self.expect_silence()
+            self.expect_fates(NO_SERVICE_FLOW, before, forwarded=1)
+        # Back down the cable, to another modem's CPE, under that modem.
+        self.expect_service_flow(self.to(2), flow, self.primary, port=self.rf)
+        self.expect_silence()
+
+
+class ManyModems(cmts_test.CmtsTest):
+    """64 modems of 4 service flows at once, each with the same rules: 256 flows apart."""
+
+    def doRunTest(self) -> None:
+        rules: list[dict[str, Any]] = [
+            {"ip_tos": EF},
+            {"ip_protocol": 6, "has_ports": 1, "l4_dst_port": (443, 443)},
+            {"ip_protocol": 17, "has_ports": 1, "l4_dst_port": (5060, 5061)},
+        ]
+        flows = {}
+        for modem in range(2, MODEMS + 2):
+            primary = self.behind_cable(modem)
+            flows[modem] = [primary, *(self.service_flow() for _ in rules)]
+            for n, match in enumerate(rules, start=1):
+                self.rule(flows[modem][n], match, 100 - n, modem=modem)
+        everything = [flow for own in flows.values() for flow in own]
+        self.assertEqual(len(set(everything)), MODEMS * FLOWS_PER_MODEM)
+        before = {flow: self.fates(flow) for flow in (*everything, self.primary)}
+        for modem in flows:
+            address = {"dst": cpe(modem)}
+            frames = [udp4(ether=address), udp4(ether=address, tos=EF)]
+            for frame in (tcp4(9, 443), udp4_ports(9, 5061)):
+                frame[Ether].dst = cpe(modem)
+                frames.append(frame)
+            # Flow n gets n + 1 frames.
+            for n, frame in enumerate(frames):
+                for _ in range(n + 1):
+                    self.send(self.near, frame)
+                    self.expect_frame(self.rf, frame)
+        for own in flows.values():
+            for n, flow in enumerate(own):
+                self.expect_fates(flow, before[flow], forwarded=n + 1)
+        self.expect_fates(self.primary, before[self.primary])
+
+
+class LastServiceFlow(cmts_test.CmtsTest):
     """Service flow 4,095 has a queue and counters of its own."""
-
-    program: ClassVar[str] = "cmts"
 
     def doRunTest(self) -> None:
         self.service_flow(LAST)
         self.rule(LAST, {"l4_dst_port": (5000, 5000)})
         self.expect_service_flow(udp4(), LAST, self.primary, LAST - 1)
         self.expect_service_flow(udp4_ports(1, 2), self.primary, LAST)
-
-
-class ManyModems(classifier_test.ClassifierTest):
-    """64 modems of two downstream service flows, told apart by address and port."""
-
-    program: ClassVar[str] = "cmts"
-
-    def doRunTest(self) -> None:
-        flows = {}
-        for modem in range(64):
-            address = f"10.1.0.{modem + 1}"
-            match = {"ipv4_dst": int.from_bytes(bytes(map(int, address.split("."))))}
-            best_effort, voice = self.service_flow(), self.service_flow()
-            self.rule(best_effort, match, 10)
-            self.rule(voice, {**match, "ip_tos": 0xB8}, 20)
-            flows[address] = (best_effort, voice)
-        for address in ("10.1.0.1", "10.1.0.32", "10.1.0.64"):
-            best_effort, voice = flows[address]
-            self.expect_service_flow(udp4(dst=address), best_effort, voice, self.primary)
-            self.expect_service_flow(udp4(dst=address, tos=0xB8), voice, best_effort, self.primary)
 
 
 class EarlyDrop(aqm_test.AqmTest):

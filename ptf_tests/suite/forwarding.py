@@ -13,7 +13,6 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
 from docsis_ptf import docsis_test
-from docsis_ptf.classifier_test import PAYLOAD, ethernet, udp4, udp6
 from docsis_ptf.docsis_test import (
     BROADCAST_MAC,
     FAR_MAC,
@@ -24,6 +23,7 @@ from docsis_ptf.docsis_test import (
     UNKNOWN_MAC,
 )
 from docsis_ptf.entities import Entry
+from docsis_ptf.packets import PAYLOAD, ethernet, udp4, udp6
 
 
 class Stations(docsis_test.DocsisTest):
