@@ -13,17 +13,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from docsis_control.config import ConfigError, load_topology
-from docsis_control.controller import Controller, Options
+from docsis_control.config import ConfigError
+from docsis_control.controller import Controller
+from docsis_control.dynamic.server import serving_changes
+from docsis_control.local_socket import default_folder
+from docsis_control.options import Options
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import BUILD_FOLDER, PipelineError
+from docsis_control.plan import AqmChoice, Deployment
 from docsis_control.priority import lower_helpers, raise_priority
-from docsis_control.provisioning import AqmChoice, Deployment, deploy
+from docsis_control.provisioning import deploy
 from docsis_control.recording import save
 from docsis_control.status.collect import Collector
-from docsis_control.status.place import default_folder
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
+from docsis_control.topology import load_topology
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -205,9 +209,10 @@ async def _serving(controller: Controller, views: Views) -> AsyncIterator[None]:
     async with contextlib.AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(serving(status.get, views.status_folder))
+            await stack.enter_async_context(serving_changes(controller, views.status_folder))
         except OSError as error:
             place = error.filename or views.status_folder
-            _LOG.warning("no status for docsis-p4 show: %s: %s", place, error.strerror)
+            _LOG.warning("nothing for docsis-p4 show and sf: %s: %s", place, error.strerror)
         if views.metrics_port is not None:
             # Whoever does not ask for them need not load the library.
             from docsis_control.metrics import serving_metrics

@@ -1,317 +1,330 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each device of a deployment gets: tables, multicast groups, queues, registers.
+"""From a topology to what each of its devices gets. Pure."""
 
-Pure: a topology and the choice of a queue manager in, frozen descriptions out.
-Names are those of the P4 programs; a value is an int or bytes that fits its field.
-"""
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final, Literal
-
-from docsis_control.config.models import (
-    MAX_FRAME,
-    Device,
-    Host,
-    Server,
-    ServiceFlowProfile,
-    Topology,
-)
+from docsis_control.bridging import CmtsBridge, ModemBridges
+from docsis_control.classification import CLASSIFIER_TABLE, classifier_entries
+from docsis_control.config.models import DEFAULT_LATENCY_TARGET, MAX_FRAME, MAX_RATE, KeyedError
 from docsis_control.config.units import BufferLimit
-from docsis_control.tables import MulticastGroup, TableEntry
+from docsis_control.modem_config import provisioned
+from docsis_control.modem_config.document import ModemConfiguration
+from docsis_control.modem_config.provisioned import Direction
+from docsis_control.numbers import FlowKey, NoRoomError, Numbers
+from docsis_control.plan import (
+    FIRST_HOST_PORT,
+    GROUP_MODEM,
+    RF_PORT,
+    AqmChoice,
+    Deployment,
+    DevicePlan,
+    ModemPlan,
+    Part,
+    PortSettings,
+    Role,
+    ServiceFlow,
+)
+from docsis_control.tables import TableEntry
+from docsis_control.topology.models import Host, Server, Topology
+from docsis_control.topology.services import check_reservations, configuration_of, service_of
 
-RF_PORT: Final = 1
-"""Port of a modem and of a CMTS towards the cable."""
+GROUP_FLOW: Final[FlowKey] = (GROUP_MODEM, "downstream", 0)
+"""The CMTS's service flow for what is flooded to all modems."""
 
-FIRST_HOST_PORT: Final = 2
-"""Port of the first CPE of a modem, and of the first server of a CMTS."""
+GROUP_BUFFER: Final = 256_000
+"""Bytes of its queue."""
 
-PRIMARY_SERVICE_FLOW: Final = 1
-"""Index of a device's primary service flow; 0 is "no service flow"."""
+CLASSIFIER_ENTRIES: Final = 8192
+"""Of a device's table; a classifier takes one or more."""
 
-NO_MODEM: Final = 0
-"""At the RF port and at network ports."""
-
-MODEM: Final = 1
-"""Number of the modem."""
-
-TOKENS_PER_BYTE: Final = 8_000_000
-"""Unit of the register msr_tokens: one bit/s earns one token a microsecond."""
-
-CONTROL_INTERVAL_US: Final = 16_000
-"""INTERVAL of RFC 8034 A.1, microseconds."""
-
-CONTROLLER_TIMEOUT_US: Final = 6 * CONTROL_INTERVAL_US
-"""Silence of the controller after which the pipeline stops early drops, microseconds."""
-
-
-class AqmChoice(StrEnum):
-    """Queue managers of the upstream service flows; downstream keeps what the tier says."""
-
-    DROP_TAIL_250MS = "drop-tail-250ms"
-    BUFFER_CONTROL_50MS = "buffer-control-50ms"
-    DOCSIS_PIE = "docsis-pie"
-
-
-class Role(StrEnum):
-    """What a device is; also the name of its P4 program."""
-
-    CABLE_MODEM = "cm"
-    CMTS = "cmts"
+_DIRECTIONS: Final[Mapping[Role, Direction]] = {
+    Role.CABLE_MODEM: "upstream",
+    Role.CMTS: "downstream",
+}
+"""The service flows that a device queues."""
 
 
-@dataclass(frozen=True)
-class ServiceFlow:
-    """A service flow as a device is provisioned with it.
-
-    Attributes:
-        index: Its index in the pipeline's registers.
-        queue_id: The traffic manager's queue at `port`.
-        port: The egress port it is queued at.
-        direction: Upstream on a modem, downstream on a CMTS.
-        max_sustained_rate: bit/s.
-        peak_rate: bit/s.
-        max_burst: Bytes.
-        initial_tokens: Bytes in the sustained rate's bucket at the start.
-        buffer_size: Bytes.
-        max_frame: Bytes; longer frames are policed.
-        aqm_enabled: Whether DOCSIS-PIE runs on it.
-        latency_target_us: Microseconds.
-        controller_timeout_us: Microseconds.
-    """
-
-    index: int
-    queue_id: int
-    port: int
-    direction: Literal["upstream", "downstream"]
-    max_sustained_rate: int
-    peak_rate: int
-    max_burst: int
-    initial_tokens: int
-    buffer_size: int
-    max_frame: int
-    aqm_enabled: bool
-    latency_target_us: int
-    controller_timeout_us: int = CONTROLLER_TIMEOUT_US
-
-    @property
-    def queue_limit(self) -> int:
-        """Bytes the traffic manager may hold: a safety net above the pipeline's limit."""
-        return 2 * self.buffer_size + 65536
-
-
-@dataclass(frozen=True)
-class PortSettings:
-    """What the traffic manager is told of a port.
-
-    Attributes:
-        port: Number of the port.
-        receive_delay_ns: Added to frames that arrive from it, nanoseconds.
-    """
-
-    port: int
-    receive_delay_ns: int = 0
-
-
-@dataclass(frozen=True)
-class DevicePlan:
-    """Everything that one device is provisioned with.
-
-    Attributes:
-        name: Its node's name.
-        role: Modem or CMTS.
-        device_id: P4Runtime device id.
-        address: host:port of its P4Runtime server.
-        neighbours: Name of the node at each port above the RF port.
-        ports: For the traffic manager.
-        service_flows: By ascending index.
-        groups: Multicast groups, by ascending id.
-        tables: Entries in the order in which they are written.
-    """
-
-    name: str
-    role: Role
-    device_id: int
-    address: str
-    neighbours: Mapping[int, str]
-    ports: tuple[PortSettings, ...]
-    service_flows: tuple[ServiceFlow, ...]
-    groups: tuple[MulticastGroup, ...]
-    tables: tuple[TableEntry, ...]
-
-    @property
-    def managed_service_flows(self) -> tuple[ServiceFlow, ...]:
-        """The service flows on which the control law runs."""
-        return tuple(flow for flow in self.service_flows if flow.aqm_enabled)
-
-
-@dataclass(frozen=True)
-class Deployment:
-    """A topology made ready to be pushed to its devices."""
-
-    topology: Topology
-    aqm: AqmChoice
-    devices: tuple[DevicePlan, ...]
-
-    def device(self, role: Role) -> DevicePlan:
-        """The device of that role."""
-        return next(device for device in self.devices if device.role is role)
-
-
-def deploy(topology: Topology, aqm: AqmChoice) -> Deployment:
+def deploy(
+    topology: Topology,
+    aqm: AqmChoice,
+    *,
+    changed: Mapping[str, ModemConfiguration] | None = None,
+    before: Deployment | None = None,
+) -> Deployment:
     """Derives what every device of the topology gets.
 
     Args:
-        topology: Validated configuration with its tier.
+        topology: Validated.
         aqm: The upstream queue manager.
+        changed: Configurations of modems that no longer run what the topology says, by name.
+        before: The deployment that this one follows; its service flows keep their numbers.
+
+    Raises:
+        KeyedError: A modem's configuration breaks a rule, or there is too much of something;
+            the key is from the configuration's root, or that of a modem in the topology.
     """
-    tier = topology.tier
-    modem = _device(
-        topology.cable_modem,
-        Role.CABLE_MODEM,
-        near=topology.hosts,
-        far=topology.servers,
-        flow=_service_flow(_with_aqm(tier.upstream, aqm), "upstream"),
+    modems = tuple(_modems(topology, changed or {}, before))
+    check_reservations(topology, {modem.name: modem.service for modem in modems})
+    keys = [
+        (modem.number, flow.direction, flow.reference)
+        for modem in modems
+        for flow in modem.service.service_flows
+        if flow.active
+    ]
+    try:
+        numbers = (before.numbers if before else Numbers()).assigned([*keys, GROUP_FLOW])
+    except NoRoomError as error:
+        raise KeyedError("modems", str(error)) from None
+    parts = _parts(modems, _Flows(topology, aqm, numbers), before)
+    devices = tuple(
+        _device(
+            topology,
+            modems,
+            role,
+            [part for (_, of), part in parts.items() if of == direction],
+            before,
+        )
+        for role, direction in _DIRECTIONS.items()
     )
-    cmts = _device(
-        topology.cmts,
-        Role.CMTS,
-        near=topology.servers,
-        far=topology.hosts,
-        flow=_service_flow(tier.downstream, "downstream"),
-    )
-    return Deployment(topology, aqm, (modem, cmts))
+    return Deployment(topology, aqm, modems, devices, numbers, parts)
 
 
-def _with_aqm(profile: ServiceFlowProfile, aqm: AqmChoice) -> ServiceFlowProfile:
-    """000, section 4.1: drop tail with two sizes of buffer beside DOCSIS-PIE."""
-    match aqm:
-        case AqmChoice.DROP_TAIL_250MS:
-            buffer, enabled = BufferLimit(time=250_000_000), False
-        case AqmChoice.BUFFER_CONTROL_50MS:
-            buffer, enabled = BufferLimit(time=50_000_000), False
-        case AqmChoice.DOCSIS_PIE:
-            buffer, enabled = profile.buffer, True
-    return profile.model_copy(
-        update={"buffer": buffer, "aqm": profile.aqm.model_copy(update={"enabled": enabled})}
-    )
+def _modems(
+    topology: Topology, changed: Mapping[str, ModemConfiguration], before: Deployment | None
+) -> Iterator[ModemPlan]:
+    known = {plan.name: plan for plan in before.modems} if before else {}
+    for number, modem in enumerate(topology.modems, 1):
+        configuration = changed.get(modem.name) or configuration_of(topology, modem)
+        plan = known.get(modem.name)
+        if plan is not None and plan.configuration is configuration:
+            yield plan
+        else:
+            service = service_of(topology, modem, configuration)
+            yield ModemPlan(modem.name, number, configuration, service)
 
 
-def _service_flow(
-    profile: ServiceFlowProfile, direction: Literal["upstream", "downstream"]
-) -> ServiceFlow:
-    burst = profile.maximum_traffic_burst
-    return ServiceFlow(
-        index=PRIMARY_SERVICE_FLOW,
-        queue_id=PRIMARY_SERVICE_FLOW,
-        port=RF_PORT,
-        direction=direction,
-        max_sustained_rate=profile.maximum_sustained_traffic_rate,
-        peak_rate=profile.peak_traffic_rate,
-        max_burst=burst,
-        initial_tokens=burst if profile.initial_tokens is None else profile.initial_tokens,
-        # A time of 50 ms at a low rate may be less than one frame.
-        buffer_size=max(profile.buffer_bytes, MAX_FRAME),
-        max_frame=MAX_FRAME,
-        aqm_enabled=profile.aqm.enabled,
-        latency_target_us=profile.aqm.latency_target // 1000,
+def _parts(
+    modems: tuple[ModemPlan, ...], flows: "_Flows", before: Deployment | None
+) -> dict[tuple[int, Direction], Part]:
+    """Parts of modems that run what they ran are those of before, the same objects."""
+    parts: dict[tuple[int, Direction], Part] = {}
+    for modem in modems:
+        same = before is not None and before.modems[modem.number - 1] is modem
+        for direction in _DIRECTIONS.values():
+            key = (modem.number, direction)
+            if same and before is not None:
+                parts[key] = before.parts[key]
+                continue
+            found = tuple(flows.of(modem, direction))
+            classifiers = [c for c in modem.service.classifiers if c.direction == direction]
+            selected = classifier_entries(
+                modem.number, classifiers, {flow.reference: flow.index for flow in found}
+            )
+            parts[key] = Part(found, tuple(_entries(found, selected)))
+    group = (flows.group(),)
+    parts[GROUP_MODEM, "downstream"] = (
+        before.parts[GROUP_MODEM, "downstream"] if before else Part(group, tuple(_entries(group)))
     )
+    return parts
+
+
+class _Flows:
+    """Service flows of a deployment as the devices get them."""
+
+    def __init__(self, topology: Topology, aqm: AqmChoice, numbers: Numbers) -> None:
+        self._topology = topology
+        self._aqm = aqm
+        self._numbers = numbers
+
+    def of(self, modem: ModemPlan, direction: Direction) -> Iterator[ServiceFlow]:
+        """The active service flows of a modem."""
+        site = self._topology.modems[modem.number - 1]
+        tier = self._topology.tier_of(site)
+        profile = getattr(tier, direction) if tier else None
+        tokens = profile.initial_tokens if profile else None
+        for configured in modem.service.service_flows:
+            if configured.direction != direction or not configured.active:
+                continue
+            flow = configured
+            if direction == "upstream":
+                flow = _managed(flow, self._aqm, forced=tier is not None)
+            key = (modem.number, direction, flow.reference)
+            yield ServiceFlow(
+                index=self._numbers.indexes[key],
+                port=RF_PORT,
+                direction=direction,
+                modem=modem.number,
+                modem_name=modem.name,
+                reference=flow.reference,
+                sfid=self._numbers.sfids[key],
+                class_name=flow.class_name,
+                primary=flow.primary,
+                traffic_priority=flow.traffic_priority,
+                max_sustained_rate=flow.max_sustained_rate or 0,
+                peak_rate=flow.peak_rate or 0,
+                max_burst=flow.max_burst,
+                min_reserved_rate=flow.min_reserved_rate,
+                assumed_packet_size=flow.assumed_packet_size,
+                channel_rate=self._channel(direction),
+                # A tier's are for its own burst; a dynamic change may have made it smaller.
+                initial_tokens=flow.max_burst if tokens is None else min(tokens, flow.max_burst),
+                buffer_size=flow.buffer_size,
+                max_frame=MAX_FRAME,
+                aqm_enabled=flow.aqm_enabled,
+                latency_target_us=flow.latency_target // 1000,
+                tos_and=flow.tos_and_mask,
+                tos_or=flow.tos_or_mask,
+            )
+
+    def group(self) -> ServiceFlow:
+        """What is flooded to all modems shares the channel, and has no rate of its own."""
+        return ServiceFlow(
+            index=self._numbers.indexes[GROUP_FLOW],
+            port=RF_PORT,
+            direction="downstream",
+            modem=GROUP_MODEM,
+            modem_name="",
+            reference=0,
+            sfid=self._numbers.sfids[GROUP_FLOW],
+            class_name="",
+            primary=True,
+            traffic_priority=0,
+            max_sustained_rate=0,
+            peak_rate=0,
+            max_burst=MAX_FRAME,
+            min_reserved_rate=0,
+            assumed_packet_size=0,
+            channel_rate=self._channel("downstream"),
+            initial_tokens=MAX_FRAME,
+            buffer_size=GROUP_BUFFER,
+            max_frame=MAX_FRAME,
+            aqm_enabled=False,
+            latency_target_us=DEFAULT_LATENCY_TARGET // 1000,
+            tos_and=0xFF,
+            tos_or=0,
+        )
+
+    def _channel(self, direction: Direction) -> int:
+        channel = self._topology.channel
+        rate: int = getattr(channel, direction) if channel else MAX_RATE
+        return rate
+
+
+def _managed(
+    flow: provisioned.ServiceFlow, aqm: AqmChoice, *, forced: bool
+) -> provisioned.ServiceFlow:
+    """000, section 4.1: drop tail with two sizes of buffer beside DOCSIS-PIE.
+
+    Args:
+        forced: Whether DOCSIS-PIE runs where the service flow's own choice is none, too.
+    """
+    if aqm is AqmChoice.DOCSIS_PIE:
+        return replace(flow, aqm_enabled=True) if forced else flow
+    time = 250_000_000 if aqm is AqmChoice.DROP_TAIL_250MS else 50_000_000
+    rate = flow.max_sustained_rate
+    # A time of 50 ms at a low rate may be less than one frame.
+    size = max(BufferLimit(time=time).bytes_at(rate), MAX_FRAME) if rate else flow.buffer_size
+    return replace(flow, buffer_size=size, aqm_enabled=False)
 
 
 def _device(
-    device: Device, role: Role, *, near: tuple[Host, ...], far: tuple[Host, ...], flow: ServiceFlow
+    topology: Topology,
+    modems: tuple[ModemPlan, ...],
+    role: Role,
+    parts: Sequence[Part],
+    before: Deployment | None,
 ) -> DevicePlan:
-    host_ports = tuple(range(FIRST_HOST_PORT, FIRST_HOST_PORT + len(near)))
-    ports = (RF_PORT, *host_ports)
-    # Whose frames come in at the ports above the RF port: the modem's, or the network's.
-    near_modem = MODEM if role is Role.CABLE_MODEM else NO_MODEM
+    selection = tuple(entry for part in parts for entry in part.tables)
+    flows = sorted((flow for part in parts for flow in part.flows), key=lambda flow: flow.index)
+    device = topology.cable_modem if role is Role.CABLE_MODEM else topology.cmts
+    entries = sum(entry.table == CLASSIFIER_TABLE for entry in selection)
+    if entries > CLASSIFIER_ENTRIES:
+        raise KeyedError(
+            "modems",
+            f"their classifiers take {entries} entries of {device.name}'s table, which has room "
+            f"for {CLASSIFIER_ENTRIES}; leave some out, or narrow their ToS ranges",
+        )
+    if before is not None and _barred(modems) == _barred(before.modems):
+        known = before.device(role)
+        return replace(known, service_flows=tuple(flows), tables=(*known.bridging, *selection))
+    rates = topology.channel
+    if role is Role.CABLE_MODEM:
+        near: tuple[Host, ...] = topology.hosts
+        bridge: ModemBridges | CmtsBridge = ModemBridges(topology, _barred(modems))
+        rate = rates.upstream if rates else 0
+    else:
+        near = topology.servers
+        bridge = CmtsBridge(topology)
+        rate = rates.downstream if rates else 0
+    hosts = list(enumerate(near, FIRST_HOST_PORT))
+    bridging = tuple(bridge.entries())
     return DevicePlan(
         name=device.name,
         role=role,
         device_id=device.device_id,
         address=f"127.0.0.1:{device.server_port}",
-        neighbours={port: host.name for port, host in zip(host_ports, near, strict=True)},
+        neighbours={port: host.name for port, host in hosts},
         ports=(
-            PortSettings(RF_PORT),
+            PortSettings(RF_PORT, rate=rate),
             *(
                 PortSettings(port, host.round_trip_time if isinstance(host, Server) else 0)
-                for port, host in zip(host_ports, near, strict=True)
+                for port, host in hosts
             ),
         ),
-        service_flows=(flow,),
-        groups=tuple(
-            MulticastGroup(port, tuple(other for other in ports if other != port)) for port in ports
-        ),
-        tables=(
-            *_service_flow_entries(flow),
-            *(_primary(modem, flow.index) for modem in sorted({MODEM, near_modem})),
-            *(_interface(port, NO_MODEM if port == RF_PORT else near_modem) for port in ports),
-            *(
-                _station(modem, host, port)
-                for modem in sorted({NO_MODEM, near_modem})
-                for port, host in zip(host_ports, near, strict=True)
-            ),
-            *(_station(near_modem, host, RF_PORT) for host in far),
-        ),
+        service_flows=tuple(flows),
+        groups=tuple(bridge.groups()),
+        bridging=bridging,
+        tables=(*bridging, *selection),
     )
 
 
-def _service_flow_entries(flow: ServiceFlow) -> tuple[TableEntry, ...]:
+def _barred(modems: tuple[ModemPlan, ...]) -> frozenset[int]:
+    """Numbers of the modems whose hosts may not use the network (TLV 3)."""
+    return frozenset(modem.number for modem in modems if not modem.service.network_access)
+
+
+def _entries(
+    flows: Sequence[ServiceFlow], classifiers: Sequence[TableEntry] = ()
+) -> Iterator[TableEntry]:
+    """The service flows of a part, and behind them what selects them."""
+    for flow in flows:
+        yield from _queue_entries(flow)
+    yield from classifiers
+    for flow in flows:
+        if flow.primary:
+            yield TableEntry(
+                "FrameIngress.classifier.primary",
+                {"modem": flow.modem},
+                "set_primary",
+                {"service_flow": flow.index},
+            )
+
+
+def _queue_entries(flow: ServiceFlow) -> Iterator[TableEntry]:
     key = {"service_flow": flow.index}
-    return (
-        TableEntry(
+    if flow.max_sustained_rate:
+        yield TableEntry(
             "FrameEgress.token_bucket.msr_bucket",
             key,
             "set_bucket",
             {"max_sustained_rate": flow.max_sustained_rate, "max_burst": flow.max_burst},
-        ),
-        TableEntry(
-            "FrameIngress.service_flow_queue.service_flow",
-            key,
-            "set_queue",
-            {
-                "port": flow.port,
-                "queue_id": flow.queue_id,
-                "traffic_priority": 0,
-                "buffer_size": flow.buffer_size,
-                "max_frame": flow.max_frame,
-                "aqm_enabled": int(flow.aqm_enabled),
-                "latency_target": flow.latency_target_us,
-                "controller_timeout": flow.controller_timeout_us,
-                "tos_and": 0xFF,
-                "tos_or": 0,
-            },
-        ),
-    )
-
-
-def _primary(modem: int, service_flow: int) -> TableEntry:
-    """What no classifier takes; a CMTS floods under modem 0."""
-    return TableEntry(
-        "FrameIngress.classifier.primary",
-        {"modem": modem},
-        "set_primary",
-        {"service_flow": service_flow},
-    )
-
-
-def _interface(port: int, modem: int) -> TableEntry:
-    """Floods to the group of all other ports, which has the RF port unless it is the RF port's."""
-    return TableEntry(
-        "FrameIngress.bridge.interface",
-        {"port": port},
-        "provision",
-        {"flood_group": port, "to_rf": int(port != RF_PORT), "modem": modem},
-    )
-
-
-def _station(modem: int, host: Host, port: int) -> TableEntry:
-    """Where a frame from the modem's ports goes; towards the RF port it is the modem's."""
-    to_rf = port == RF_PORT
-    return TableEntry(
-        "FrameIngress.bridge.station",
-        {"modem": modem, "address": int(host.mac.replace(":", ""), 16)},
-        "forward",
-        {"port": port, "to_rf": int(to_rf), "modem": MODEM if to_rf else modem},
+        )
+    yield TableEntry(
+        "FrameIngress.service_flow_queue.service_flow",
+        key,
+        "set_queue",
+        {
+            "port": flow.port,
+            "queue_id": flow.index,
+            "traffic_priority": flow.traffic_priority,
+            "buffer_size": flow.buffer_size,
+            "max_frame": flow.max_frame,
+            "aqm_enabled": int(flow.aqm_enabled),
+            "latency_target": flow.latency_target_us,
+            "controller_timeout": flow.controller_timeout_us,
+            "tos_and": flow.tos_and,
+            "tos_or": flow.tos_or,
+        },
     )

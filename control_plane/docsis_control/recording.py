@@ -13,12 +13,16 @@ import numpy.typing as npt
 
 from docsis_control.law.docsis_pie import Status
 from docsis_control.law.service_flows import Observation
+from docsis_control.numbers import SERVICE_FLOWS
 
 RECENT: Final = 3_750
 """Ticks of the last minute."""
 
 CAPACITY: Final = 225_000
 """Ticks kept: an hour of them. The oldest go first."""
+
+_FULL_FLOWS: Final = 8
+"""Service flows of which an hour of samples is kept; more share that room."""
 
 _TICK: Final = np.dtype(
     [("monotonic_ns", "i8"), ("lateness_ns", "i8"), ("cycle_ns", "i8"), ("missed", "i8")]
@@ -49,6 +53,14 @@ class _Ring:
     def append(self, record: tuple[float, ...]) -> None:
         self._records[self._count % len(self._records)] = record
         self._count += 1
+
+    def extend(self, records: Records) -> None:
+        """Adds at most as many records as are kept."""
+        start = self._count % len(self._records)
+        first = len(self._records) - start
+        self._records[start : start + len(records)] = records[:first]
+        self._records[: max(0, len(records) - first)] = records[first:]
+        self._count += len(records)
 
     def in_order(self) -> Records:
         """The records kept, oldest first."""
@@ -102,9 +114,10 @@ class DeviceRecord:
     """The record of one device's control loop."""
 
     def __init__(self, service_flows: Sequence[int], capacity: int = CAPACITY) -> None:
-        self._flows = tuple(service_flows)
         self._ticks = _Ring(_TICK, capacity)
-        self._samples = _Ring(_SAMPLE, capacity * max(1, len(self._flows)))
+        samples = capacity * min(max(1, len(service_flows)), _FULL_FLOWS)
+        self._samples = _Ring(_SAMPLE, max(samples, SERVICE_FLOWS))
+        self.follow(service_flows)
         self.updates = 0
         self.missed = 0
         self.reconnects = 0
@@ -117,23 +130,23 @@ class DeviceRecord:
         self.missed += missed
         self._ticks.append((deadline, start - deadline, done - start, missed))
 
+    def follow(self, service_flows: Sequence[int]) -> None:
+        """From now on samples are of these service flows, by index, in this order."""
+        self._sample = np.zeros(len(service_flows), _SAMPLE)
+        self._sample["service_flow"] = service_flows
+
     def sample(self, monotonic_ns: int, switch_us: int, seen: Observation) -> None:
         """Adds what an update saw and decided."""
-        state = seen.state
-        for column, flow in enumerate(self._flows):
-            self._samples.append(
-                (
-                    monotonic_ns,
-                    switch_us,
-                    flow,
-                    seen.backlog[column],
-                    seen.msr_tokens[column],
-                    seen.qdelay[column],
-                    state.drop_prob[column],
-                    state.burst_allowance[column],
-                    state.status[column],
-                )
-            )
+        sample, state = self._sample, seen.state
+        sample["monotonic_ns"] = monotonic_ns
+        sample["switch_us"] = switch_us
+        sample["backlog"] = seen.backlog
+        sample["msr_tokens"] = seen.msr_tokens
+        sample["qdelay"] = seen.qdelay
+        sample["drop_prob"] = state.drop_prob
+        sample["burst_allowance"] = state.burst_allowance
+        sample["status"] = state.status
+        self._samples.extend(sample)
 
     @property
     def ticks(self) -> Records:

@@ -13,12 +13,14 @@ import grpc.aio
 import pytest
 from finsy.proto import U128, p4r, rpc_code
 
-from docsis_control.config import Topology, load_topology
-from docsis_control.controller import Controller, Options
+from docsis_control.controller import Controller
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
+from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
-from docsis_control.provisioning import AqmChoice, deploy
+from docsis_control.plan import AqmChoice
+from docsis_control.provisioning import deploy
 from docsis_control.state.control_header import Operation
+from docsis_control.topology import Topology, load_topology
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 

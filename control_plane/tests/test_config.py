@@ -9,7 +9,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from docsis_control.app import main
-from docsis_control.config import ConfigError, json_schemas, load_tier, load_topology
+from docsis_control.config import ConfigError
+from docsis_control.topology import json_schemas, load_tier, load_topology
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 
@@ -63,6 +64,7 @@ def write(tmp_path: Path) -> Write:
 
 def test_reads_what_is_good(write: Write) -> None:
     topology = load_topology(write())
+    assert topology.tier is not None
     assert topology.tier.upstream.maximum_sustained_traffic_rate == 20_000_000
     assert topology.tier.upstream.buffer_bytes == 625_000
     assert topology.tier.downstream.buffer_bytes == 3_125_000
@@ -77,7 +79,8 @@ def test_reads_what_is_good(write: Write) -> None:
 @pytest.mark.parametrize("file", sorted(TOPOLOGIES.glob("*.yaml")), ids=lambda file: file.stem)
 @pytest.mark.parametrize("tier", [None, "cable-20", "cable-2018"])
 def test_the_repository_s_own(file: Path, tier: str | None) -> None:
-    assert load_topology(file, tier).tier.name == tier or tier is None
+    topology = load_topology(file, tier)
+    assert tier is None or (topology.tier is not None and topology.tier.name == tier)
 
 
 def test_a_record_s_topology_can_be_read_again(write: Write, tmp_path: Path) -> None:
@@ -143,9 +146,11 @@ def test_refuses_a_tier(write: Write, case: str) -> None:
 TOPOLOGY_ERRORS = {
     "unknown key": ("device_id: 1}", "device_id: 1, x: 1}", 3, "cable_modem.x",
                     "known here: name, device_id, grpc_port"),
-    "unknown key at the top": ("name: home", "name: home\nmodems: 3", 2, "modems", "unknown key"),
+    "unknown key at the top": ("name: home", "name: home\nmodem: 3", 2, "modem",
+                               'did you mean "modems"?'),
+    "hosts beside modems": ("name: home", "name: home\nmodems: 3", 6, "hosts", "beside modems"),
     "missing hosts": ('hosts:\n  - {name: cpe1, ip: 10.0.0.11/24, mac: "02:00:00:00:01:01"}\n', "",
-                      1, "hosts", "is missing: Hosts behind the modem"),
+                      1, "modems", "is missing: The modems"),
     "no host": ('\n  - {name: cpe1, ip: 10.0.0.11/24, mac: "02:00:00:00:01:01"}\n', " []\n", 5,
                 "hosts", "at least one"),
     "missing address": ("ip: 10.0.0.11/24, ", "", 6, "hosts.0.ip", "is missing"),
@@ -155,10 +160,11 @@ TOPOLOGY_ERRORS = {
     "the network's address": ("10.0.0.11/24", "10.0.0.0/24", 6, "hosts.0.ip", "of a network"),
     "another network": ("10.0.0.101/24", "10.0.1.101/24", 9, "servers.0.ip", "is not in"),
     "address twice": ("10.0.0.101/24", "10.0.0.11/24", 9, "servers.0.ip",
-                      "already taken by hosts.0"),
-    "name twice": ("name: server1", "name: cpe1", 8, "servers.0.name", "already taken by hosts.0"),
+                      "already taken by the host cpe1"),
+    "name twice": ("name: server1", "name: cpe1", 8, "servers.0.name",
+                   "already taken by the host cpe1"),
     "MAC twice": ("02:00:00:00:02:01", "02:00:00:00:01:01", 10, "servers.0.mac",
-                  "already taken by hosts.0"),
+                  "already taken by the host cpe1"),
     "multicast MAC": ("02:00:00:00:02:01", "03:00:00:00:02:01", 10, "servers.0.mac", "multicast"),
     "not a MAC": ("02:00:00:00:02:01", "02:00:00", 10, "servers.0.mac", "not a MAC"),
     "device id twice": ("device_id: 2", "device_id: 1", 4, "cmts.device_id", "already taken"),
@@ -172,7 +178,7 @@ TOPOLOGY_ERRORS = {
     "unknown tier": ("tier: gold", "tier: lead", 2, "tier",
                      'no service tier "lead": '),
     "tier as path": ("tier: gold", "tier: ../gold", 2, "tier", "no service tier"),
-    "missing tier": ("tier: gold\n", "", 1, "tier", "is missing: Service tier"),
+    "missing tier": ("tier: gold\n", "", 1, "tier", "is missing, and the modem cm1"),
     "a list of modems": ("{name: cm1, device_id: 1}", "[]", 3, "cable_modem", "mapping"),
 }  # fmt: skip
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from docsis_control.config import Topology
-from docsis_control.controller import Controller, Options
+from docsis_control.controller import Controller
+from docsis_control.options import Options
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline
-from docsis_control.provisioning import AqmChoice, deploy
+from docsis_control.plan import AqmChoice
+from docsis_control.provisioning import deploy
 from docsis_control.recording import save
+from docsis_control.topology import Topology
 
 
 async def test_provisions_everything(running: Any, pipelines: dict[str, Pipeline]) -> None:

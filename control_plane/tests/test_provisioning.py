@@ -5,11 +5,12 @@ import dataclasses
 
 import pytest
 
-from docsis_control.config import Topology
 from docsis_control.p4rt.entities import bitstring, group_updates, table_updates
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError, load_pipeline
-from docsis_control.provisioning import AqmChoice, Role, deploy
+from docsis_control.plan import AqmChoice, Role
+from docsis_control.provisioning import deploy
 from docsis_control.tables import TableEntry
+from docsis_control.topology import Topology
 
 STATION = "FrameIngress.bridge.station"
 
@@ -74,7 +75,9 @@ def test_stations_and_floods(topology: Topology) -> None:
 
 def test_plans_are_plain_data(topology: Topology) -> None:
     plan = deploy(topology, AqmChoice.DOCSIS_PIE).devices[0]
-    assert dataclasses.asdict(plan)["tables"][0]["params"]["max_burst"] == 500_000
+    tables = dataclasses.asdict(plan)["tables"]
+    bucket = next(entry for entry in tables if entry["action"] == "set_bucket")
+    assert bucket["params"]["max_burst"] == 500_000
 
 
 @pytest.mark.parametrize("role", list(Role))

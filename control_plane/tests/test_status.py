@@ -15,13 +15,13 @@ import jsonschema
 import pytest
 from finsy.proto import p4r
 
+from docsis_control.local_socket import prepare, socket_of
 from docsis_control.p4rt.errors import P4RuntimeError
-from docsis_control.provisioning import AqmChoice
+from docsis_control.plan import AqmChoice
 from docsis_control.recording import RECENT, DeviceRecord
 from docsis_control.status import Status, StatusError, fetch, find_controllers, json_schema
 from docsis_control.status.collect import Collector
 from docsis_control.status.model import SCHEMA_VERSION, decode, encode
-from docsis_control.status.place import prepare, socket_of
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
 
@@ -165,7 +165,7 @@ async def test_looking_leaves_the_law_alone(running: Any, until: Any) -> None:
         system.modem.registers["aqm_data_state", 1] = (9 << 2) | 2
         seen = await device.observe()
         assert seen is not None
-        assert seen[1].state.status[0] == 2
+        assert seen.queues.state.status[0] == 2
         # The loop finds the transition itself, and acknowledges it.
         await until(lambda: system.modem.registers.get(("aqm_control_state", 1), 0) >> 2 == 9)
 

@@ -17,8 +17,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from docsis_control.config.models import Topology
-from docsis_control.provisioning import PRIMARY_SERVICE_FLOW, AqmChoice
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, AqmChoice
+from docsis_control.topology.models import Topology
+from docsis_control.topology.services import primary_service_flow
 from docsis_testbed import experiment, preflight, versions
 from docsis_testbed.experiment import Measurement, Plan
 from docsis_testbed.paths import RESULTS
@@ -100,7 +101,7 @@ def run(
                 measurements,
                 target=target,
                 topology=topology.name,
-                tier=topology.tier.name,
+                tier=topology.services,
                 versions=versions.collect(target),
             )
             write_results(folder, topology, plan, measurements, figures, started)
@@ -171,13 +172,13 @@ def write_results(
         data = raw.series(measurement, topology.cable_modem.name, PRIMARY_SERVICE_FLOW)
         raw.write(data, measurement.folder)
         all_series[measurement.aqm] = data
-    profile = topology.tier.upstream
-    target_ms = profile.aqm.latency_target / 1e6
+    flow = primary_service_flow(topology)
+    target_ms = flow.latency_target / 1e6
     plots.latency_cdf(all_series, target_ms, folder / "plots" / report.LATENCY.file)
     plots.over_time(
         all_series,
         target_ms,
-        profile.maximum_sustained_traffic_rate / 1e6,
+        flow.max_sustained_rate / 1e6 if flow.max_sustained_rate else None,
         folder / "plots" / report.OVER_TIME.file,
     )
     report.write(folder)

@@ -21,8 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from docsis_control.config.models import ServiceFlowProfile, Topology
-from docsis_control.provisioning import PRIMARY_SERVICE_FLOW, AqmChoice, Role
+from docsis_control.config.models import MAX_RATE
+from docsis_control.modem_config.provisioned import ServiceFlow
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, AqmChoice, Role
+from docsis_control.topology.models import Topology
+from docsis_control.topology.services import primary_service_flow
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure.counters import CounterReader
 from docsis_testbed.measure.goodput import GoodputSampler, GoodputSeries, Watched
@@ -53,7 +56,7 @@ Progress = Callable[[str, float], None]
 
 
 def ramp_up_seconds(
-    profile: ServiceFlowProfile, uploads: int, round_trip_time_seconds: float
+    flow: ServiceFlow, channel: int, uploads: int, round_trip_time_seconds: float
 ) -> float:
     """How long after the start of the uploads their effect is steady.
 
@@ -62,14 +65,15 @@ def ramp_up_seconds(
     at 20 Mbit/s, 7 s at 200.
 
     Args:
-        profile: The upstream service flow.
+        flow: The upstream service flow.
+        channel: bit/s that it has where it has no rate of its own.
         uploads: Connections that share it.
         round_trip_time_seconds: Of the most distant server.
     """
-    rate = profile.maximum_sustained_traffic_rate
-    surplus = profile.peak_traffic_rate - rate
+    rate = flow.max_sustained_rate or channel
+    surplus = (flow.peak_rate or channel) - rate
     # The idle time before may have filled any bucket, whatever it held at first.
-    spent = 8 * profile.maximum_traffic_burst / surplus if surplus else 0.0
+    spent = 8 * flow.max_burst / surplus if surplus else 0.0
     window = rate / 8 * round_trip_time_seconds / uploads / SEGMENT_BYTES
     epoch = math.pow(0.3 * window / 0.4, 1 / 3)
     return math.ceil(spent + SLOW_START_SECONDS + CUBIC_ROUNDS * epoch)
@@ -102,18 +106,21 @@ class Plan:
 
 
 def plan_for(topology: Topology, measured_seconds: float = MEASURED_SECONDS) -> Plan:
-    """One upload from every host to every server; probes from the first to the first."""
-    pairs = [(host.name, server.name) for host in topology.hosts for server in topology.servers]
+    """One upload from every host of the first modem to every server; probes between the first."""
+    hosts = topology.modems[0].hosts
+    pairs = [(host.name, server.name) for host in hosts for server in topology.servers]
+    channel = topology.channel.upstream if topology.channel else MAX_RATE
+    flow = primary_service_flow(topology)
     distant = max(server.round_trip_time for server in topology.servers) / 1e9
     return Plan(
         idle_seconds=IDLE_SECONDS,
-        ramp_up_seconds=ramp_up_seconds(topology.tier.upstream, len(pairs), distant),
+        ramp_up_seconds=ramp_up_seconds(flow, channel, len(pairs), distant),
         measured_seconds=measured_seconds,
         uploads=tuple(
             iperf3.Upload(source, destination, iperf3.FIRST_PORT + number)
             for number, (source, destination) in enumerate(pairs)
         ),
-        prober=topology.hosts[0].name,
+        prober=hosts[0].name,
         probed=topology.servers[0].name,
     )
 

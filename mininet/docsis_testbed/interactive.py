@@ -9,8 +9,8 @@ from pathlib import Path
 from mininet.cli import CLI
 from rich.console import Console
 
-from docsis_control.config.models import Topology
-from docsis_control.provisioning import AqmChoice
+from docsis_control.plan import AqmChoice
+from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
 from docsis_testbed.experiment import start_controller
 from docsis_testbed.results.folder import write_topology

@@ -19,7 +19,7 @@ P4_MANIFEST = P4_BUILD / "manifest.json"
 TEST_PROGRAMS = ROOT / "switch" / "crates" / "v1model" / "tests" / "programs"
 TOPOLOGIES = ROOT / "topologies"
 RESULTS = ROOT / "results"
-# Where root's controllers are found, too (docsis_control.status.place, which takes too long to
+# Where root's controllers are found, too (docsis_control.local_socket, which takes too long to
 # import for a path); a test holds them together.
 RUN_STATE = Path("/run/docsis-p4")
 

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from docsis_control.config.models import Topology
+from docsis_control.topology.models import Topology
 from docsis_testbed import p4build
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.nodes import CONGESTION_CONTROL, SWITCHES

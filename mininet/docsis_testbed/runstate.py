@@ -414,7 +414,7 @@ def _state_files(folder: Path) -> list[Path]:
 
 def remove_folder(folder: Path = RUN_STATE) -> None:
     """Remove the folder of the state files, once no run is recorded in it."""
-    from docsis_control.status.place import remove_dead
+    from docsis_control.local_socket import remove_dead
 
     if folder.is_dir() and not _state_files(folder):
         remove_dead(folder)

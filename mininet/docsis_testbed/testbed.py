@@ -16,8 +16,8 @@ from typing import Any
 
 from mininet.net import Mininet
 
-from docsis_control.config.models import Device, Host, Topology
-from docsis_control.provisioning import FIRST_HOST_PORT, RF_PORT
+from docsis_control.plan import FIRST_HOST_PORT, RF_PORT
+from docsis_control.topology.models import Device, Host, Topology
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost
 from docsis_testbed.runstate import RunState, interrupts_deferred

@@ -21,8 +21,8 @@ import psutil
 import pytest
 from rich.console import Console
 
-from docsis_control.config.loader import load_topology
-from docsis_control.provisioning import AqmChoice
+from docsis_control.plan import AqmChoice
+from docsis_control.topology.loader import load_topology
 from docsis_testbed import demo
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
 from docsis_testbed.testbed import root_interfaces

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docsis_control.config.loader import load_topology
+from docsis_control.topology.loader import load_topology
 from docsis_testbed import preflight
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES

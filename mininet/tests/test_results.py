@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from docsis_control.config.loader import load_topology
-from docsis_control.provisioning import AqmChoice
+from docsis_control.plan import AqmChoice
+from docsis_control.topology.loader import load_topology
+from docsis_control.topology.services import primary_service_flow
 from docsis_testbed import demo, experiment, preflight
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.experiment import Measurement, Window
@@ -228,8 +229,8 @@ def test_table_fits_a_terminal(run: Path) -> None:
 def test_ramp_up_outlasts_the_burst_and_cubics_recovery(
     tier: str, at_least: float, at_most: float
 ) -> None:
-    profile = load_topology(TOPOLOGIES / "residential.yaml", tier).tier.upstream
-    assert at_least <= experiment.ramp_up_seconds(profile, 4, 0.1) <= at_most
+    flow = primary_service_flow(load_topology(TOPOLOGIES / "residential.yaml", tier))
+    assert at_least <= experiment.ramp_up_seconds(flow, 0, 4, 0.1) <= at_most
 
 
 def test_plan_is_two_uploads_to_each_server_within_the_time() -> None:

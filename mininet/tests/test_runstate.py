@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from docsis_control.status.place import default_folder
+from docsis_control.local_socket import default_folder
 from docsis_testbed import runstate
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RUN_STATE

@@ -3,33 +3,26 @@
 
 from __future__ import annotations
 
-import json
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from running_system import Running, running_system
 
-from docsis_control.config.loader import load_topology
-from docsis_control.provisioning import PRIMARY_SERVICE_FLOW, AqmChoice, Role
-from docsis_testbed.experiment import start_controller
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
+from docsis_control.topology.loader import load_topology
 from docsis_testbed.measure.counters import CounterReader
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
-from docsis_testbed.results.folder import write_topology
-from docsis_testbed.runstate import recorded_run
-from docsis_testbed.testbed import Testbed, device_address, running_testbed
+from docsis_testbed.testbed import device_address
 from docsis_testbed.traffic import iperf3
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 
 TOPOLOGY = load_topology(TOPOLOGIES / "residential.yaml")
-PROGRAM = Path(sys.executable).with_name("docsis-p4")
 UPLOAD_SECONDS = 3.0
 
 COUNTERS = {
@@ -46,62 +39,28 @@ COUNTERS = {
 }
 
 
-@dataclass(frozen=True)
-class Running:
-    """A system under way.
-
-    Attributes:
-        testbed: Its nodes.
-        controller: Its controller's process id.
-        metrics_port: Where that serves metrics.
-    """
-
-    testbed: Testbed
-    controller: int
-    metrics_port: int
-
-    def show(self) -> dict[str, Any]:
-        result = subprocess.run(
-            [str(PROGRAM), "show", "--json", "--pid", str(self.controller)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=30,
-        )
-        assert result.returncode == 0, result.stderr
-        status: dict[str, Any] = json.loads(result.stdout)
-        return status
+@pytest.fixture
+def metrics_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
 
 
 @pytest.fixture
-def system(tmp_path: Path) -> Iterator[Running]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    topology_file = tmp_path / "topology.yaml"
-    write_topology(TOPOLOGY, topology_file)
-    with (
-        recorded_run("test") as run,
-        running_testbed(TOPOLOGY, target="embedded", run=run, logs=tmp_path) as testbed,
-    ):
-        controller = start_controller(
-            testbed, topology_file, AqmChoice.DOCSIS_PIE, tmp_path / "controller", port
-        )
-        yield Running(testbed, controller.pid, port)
+def system(tmp_path: Path, metrics_port: int) -> Iterator[Running]:
+    with running_system(TOPOLOGY, tmp_path, metrics_port) as running:
+        yield running
 
 
-def upload(testbed: Testbed, folder: Path) -> Any:
+def upload(system: Running) -> Any:
     """Starts an upload that drops frames: TCP without a limit into the modem's queue."""
     job = iperf3.Upload("cpe1", "server1", iperf3.FIRST_PORT)
-    testbed.launch("server1", iperf3.server_command(job.port), folder / "server.json")
-    deadline = time.monotonic() + 10
-    while f":{job.port} " not in testbed.node("server1").pexec(["ss", "-ltnH"])[0]:
-        assert time.monotonic() < deadline, "iperf3 does not listen"
-        time.sleep(0.02)
-    address = str(TOPOLOGY.node("server1").ip.ip)
-    return testbed.launch(
-        "cpe1", iperf3.client_command(address, job.port, UPLOAD_SECONDS), folder / "client.json"
-    )
+    command = iperf3.server_command(job.port)
+    system.testbed.launch("server1", command, system.folder / "server.json")
+    system.wait_for_port("server1", job.port)
+    command = iperf3.client_command(system.address("server1"), job.port, UPLOAD_SECONDS)
+    return system.testbed.launch("cpe1", command, system.folder / "client.json")
 
 
 def counted(device: Any, role: Role) -> dict[str, int]:
@@ -113,8 +72,10 @@ def counted(device: Any, role: Role) -> dict[str, int]:
         reader.close()
 
 
-def test_show_equals_the_pipelines_counters(system: Running, tmp_path: Path) -> None:
-    client = upload(system.testbed, tmp_path)
+def test_show_equals_the_pipelines_counters(
+    system: Running, metrics_port: int, tmp_path: Path
+) -> None:
+    client = upload(system)
     busiest = 0
     while client.poll() is None:
         flow = system.show()["modems"][0]["service_flows"][0]
@@ -154,9 +115,7 @@ def test_show_equals_the_pipelines_counters(system: Running, tmp_path: Path) -> 
     assert flows[0]["counters"]["forwarded"]["packets"] > UPLOAD_SECONDS * 20e6 / 8 / 1514 / 2
     assert status["devices"][0]["loop"]["cycles"] > UPLOAD_SECONDS / 0.016 / 2
 
-    with urllib.request.urlopen(
-        f"http://127.0.0.1:{system.metrics_port}/metrics", timeout=10
-    ) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=10) as answer:
         lines = answer.read().decode().splitlines()
     labels = '{direction="upstream",modem="cm1",sfid="1"}'
     (value,) = [

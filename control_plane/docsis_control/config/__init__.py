@@ -1,18 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operator writes: topologies and service tiers in YAML, validated."""
+"""What the operator writes in YAML, validated: service tiers, and what every file has in common."""
 
 from docsis_control.config.errors import ConfigError
-from docsis_control.config.loader import load_tier, load_topology
-from docsis_control.config.models import (
-    Aqm,
-    Device,
-    Host,
-    Server,
-    ServiceFlowProfile,
-    ServiceTier,
-    Topology,
-)
-from docsis_control.config.schema import json_schemas
+from docsis_control.config.models import Aqm, ServiceFlowProfile, ServiceTier
 from docsis_control.config.units import (
     BufferLimit,
     parse_bytes,
@@ -24,15 +14,8 @@ __all__ = [
     "Aqm",
     "BufferLimit",
     "ConfigError",
-    "Device",
-    "Host",
-    "Server",
     "ServiceFlowProfile",
     "ServiceTier",
-    "Topology",
-    "json_schemas",
-    "load_tier",
-    "load_topology",
     "parse_bytes",
     "parse_duration",
     "parse_rate",

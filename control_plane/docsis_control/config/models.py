@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of the configuration files: strict, frozen, in the operator's terms.
+"""Models of service tiers, and what all models share: strict, frozen, in the operator's terms.
 
 An unknown key is an error everywhere, so that a misspelt parameter cannot
 silently keep its default. Rates are bit/s, durations nanoseconds, sizes bytes
@@ -50,9 +50,6 @@ DEFAULT_LATENCY_TARGET: Final = 10_000_000
 
 DEFAULT_BUFFER: Final = BufferLimit(time=250_000_000)
 """000, section 9: 250 ms at the Maximum Sustained Traffic Rate."""
-
-GRPC_BASE_PORT: Final = 50050
-"""A device without `grpc_port` listens on this plus its device_id."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*", re.ASCII)
 _MAC: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
@@ -231,133 +228,6 @@ class ServiceTier(Model):
     description: str = Field(default="", description="One line for people.")
     upstream: ServiceFlowProfile
     downstream: ServiceFlowProfile
-
-
-class Device(Model):
-    """A P4 switch of the topology."""
-
-    name: NodeName = Field(description="Name of the node.")
-    device_id: int = Field(ge=0, lt=2**64, description="P4Runtime device id.")
-    grpc_port: int | None = Field(
-        default=None, ge=1, le=65535, description="TCP port of its P4Runtime server."
-    )
-
-    @property
-    def server_port(self) -> int:
-        """The TCP port of the device's P4Runtime server."""
-        return GRPC_BASE_PORT + self.device_id if self.grpc_port is None else self.grpc_port
-
-    @model_validator(mode="after")
-    def _port_in_range(self) -> Self:
-        if self.server_port > 65535:
-            raise KeyedError(
-                "grpc_port", f"device_id {self.device_id} needs a grpc_port of its own"
-            )
-        return self
-
-
-class Host(Model):
-    """A host behind the cable modem (CPE)."""
-
-    name: NodeName = Field(description="Name of the node.")
-    ip: HostAddress = Field(description="IPv4 address with its prefix.")
-    mac: MacAddress = Field(description="MAC address of its interface.")
-
-
-class Server(Host):
-    """A host on the network side of the CMTS."""
-
-    round_trip_time: Duration = Field(
-        default=0,
-        description="Propagation delay added to the path back from it; none unless given.",
-    )
-
-    @field_validator("round_trip_time")
-    @classmethod
-    def _bearable(cls, value: int) -> int:
-        if value > 10_000_000_000:
-            raise ValueError("a round-trip time must be at most 10 s")
-        return value
-
-
-class Topology(Model):
-    """A cable modem, its CMTS, hosts behind the one and servers behind the other."""
-
-    name: str = Field(description="Name of the topology.")
-    description: str = Field(default="", description="One line for people.")
-    tier: ServiceTier = Field(
-        description=(
-            "Service tier: the name of a file, without .yaml, in tiers/ beside this file or "
-            "else in topologies/tiers/ of the project."
-        )
-    )
-    cable_modem: Device
-    cmts: Device
-    hosts: tuple[Host, ...] = Field(description="Hosts behind the modem; its ports 2, 3, ...")
-    servers: tuple[Server, ...] = Field(description="Hosts behind the CMTS; its ports 2, 3, ...")
-
-    @field_validator("hosts", "servers", mode="before")
-    @classmethod
-    def _as_tuple(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
-
-    @field_validator("hosts", "servers")
-    @classmethod
-    def _not_empty(cls, value: tuple[Host, ...]) -> tuple[Host, ...]:
-        if not value:
-            raise ValueError("is empty; name at least one host")
-        # Port numbers end below the CPU port, and the pipeline's table below 64.
-        if len(value) > 62:
-            raise ValueError(f"has {len(value)} entries; a device has ports for 62")
-        return value
-
-    @model_validator(mode="after")
-    def _unique(self) -> Self:
-        places: list[tuple[str, Device | Host]] = [
-            ("cable_modem", self.cable_modem),
-            ("cmts", self.cmts),
-        ]
-        places += [(f"hosts.{index}", host) for index, host in enumerate(self.hosts)]
-        places += [(f"servers.{index}", host) for index, host in enumerate(self.servers)]
-        for key in ("name", "mac", "ip", "device_id", "server_port"):
-            seen: dict[object, str] = {}
-            for place, node in places:
-                value = getattr(node, key, None)
-                if value is None:
-                    continue
-                identity = value.ip if isinstance(value, IPv4Interface) else value
-                if identity in seen:
-                    shown = "grpc_port" if key == "server_port" else key
-                    raise KeyedError(
-                        f"{place}.{shown}", f"{identity} is already taken by {seen[identity]}"
-                    )
-                seen[identity] = place
-        first = self.hosts[0].ip.network
-        for place, node in places:
-            if isinstance(node, Host) and node.ip.network != first:
-                raise KeyedError(
-                    f"{place}.ip",
-                    f"{node.ip} is not in the network {first} of the first host; modem and CMTS "
-                    "are bridges, so all hosts share one network",
-                )
-        return self
-
-    @property
-    def nodes(self) -> tuple[Host, ...]:
-        """All hosts and servers, hosts first."""
-        return (*self.hosts, *self.servers)
-
-    def node(self, name: str) -> Host:
-        """The host or server of that name.
-
-        Raises:
-            KeyError: There is none; the message names those that exist.
-        """
-        for node in self.nodes:
-            if node.name == name:
-                return node
-        known = ", ".join(node.name for node in self.nodes)
-        raise KeyError(f'the topology "{self.name}" has no host "{name}"; it has {known}')
 
 
 class KeyedError(ValueError):

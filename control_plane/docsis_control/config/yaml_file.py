@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML files that still know their lines, and errors that name file, line and key."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -201,8 +201,20 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[bool, 
     return found
 
 
-def validate(document: Document, model: type[_M], data: object) -> _M:
+def _as_is(location: Location) -> Location:
+    return location
+
+
+def validate(
+    document: Document,
+    model: type[_M],
+    data: object,
+    where: Callable[[Location], Location] = _as_is,
+) -> _M:
     """The model of a document's data.
+
+    Args:
+        where: From a location in `data` to the one in the document.
 
     Raises:
         ConfigError: With the file, the line and the key.
@@ -211,7 +223,7 @@ def validate(document: Document, model: type[_M], data: object) -> _M:
         return model.model_validate(data)
     except ValidationError as error:
         ranked = [
-            (follows, document.problem(location, sentence))
+            (follows, document.problem(where(location), sentence))
             for follows, location, sentence in explain(model, error)
         ]
         ranked.sort(key=lambda entry: (entry[0], entry[1].line))

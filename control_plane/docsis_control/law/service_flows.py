@@ -6,7 +6,7 @@ service flow, in the order of the flows it was made for.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from docsis_control.law.docsis_pie import (
 )
 from docsis_control.law.fixed_point import to_delay_us, to_prob
 from docsis_control.law.handshake import adopt, control_state
-from docsis_control.provisioning import TOKENS_PER_BYTE, ServiceFlow
+from docsis_control.plan import TOKENS_PER_BYTE, ServiceFlow
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,34 @@ class DeviceLaw:
     """
 
     def __init__(self, flows: Sequence[ServiceFlow]) -> None:
+        self._sfids = [flow.sfid for flow in flows]
         self._rate: Floats = np.array([flow.max_sustained_rate for flow in flows], np.float64)
-        self._depth: Floats = np.array([flow.max_burst for flow in flows], np.float64)
+        # Without a sustained rate there is no bucket: a backlog drains as the channel does.
+        self._depth: Floats = np.array(
+            [flow.max_burst if flow.max_sustained_rate else 0 for flow in flows], np.float64
+        )
         self._unmanaged: Bools = np.array([not flow.aqm_enabled for flow in flows], np.bool_)
         self._parameters = Parameters(
-            msr=self._rate / 8,
-            peak_rate=np.array([flow.peak_rate / 8 for flow in flows], np.float64),
+            msr=np.array([flow.drain_rate / 8 for flow in flows], np.float64),
+            peak_rate=np.array([flow.burst_rate / 8 for flow in flows], np.float64),
             latency_target=np.array([flow.latency_target_us / 1e6 for flow in flows], np.float64),
         )
         self._state = State.initial(len(flows))
         self._acknowledged: Ints = np.zeros(len(flows), np.int64)
+
+    def follow(self, before: "DeviceLaw") -> None:
+        """Goes on where `before` was with the service flows that both have; others start afresh.
+
+        A service flow is known by its SFID.
+        """
+        columns = {sfid: column for column, sfid in enumerate(before._sfids)}
+        kept = [(new, columns[i]) for new, i in enumerate(self._sfids) if i in columns]
+        if not kept:
+            return
+        here, there = (np.array(side, np.intp) for side in zip(*kept, strict=True))
+        self._acknowledged[here] = before._acknowledged[there]
+        for name in (field.name for field in fields(State)):
+            getattr(self._state, name)[here] = getattr(before._state, name)[there]
 
     def restart(self) -> None:
         """Starts afresh, as the pipeline's registers do when they are provisioned."""

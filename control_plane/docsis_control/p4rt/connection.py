@@ -52,6 +52,8 @@ class Connection:
         # The stubs of grpc.aio know neither raw bytes nor open-ended streams.
         self.channel = _any(grpc.aio.insecure_channel(address, options=_OPTIONS))
         self._stream: Any = None
+        # A stream of grpc.aio takes one message at a time.
+        self._sending = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
         self._arbitrated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._arbitrated.add_done_callback(lambda future: future.cancelled() or future.exception())
@@ -132,7 +134,8 @@ class Connection:
         """Sends a p4.v1.StreamMessageRequest."""
         self.check()
         try:
-            await self._stream.write(request)
+            async with self._sending:
+                await self._stream.write(request)
         except (grpc.RpcError, asyncio.InvalidStateError, grpc.aio.UsageError) as error:
             await self._stream_ended(error)
 
@@ -218,16 +221,22 @@ class Connection:
         )
         return int(response.config.cookie.cookie) if response.config.HasField("cookie") else None
 
-    async def write(self, updates: Iterable[Any], what: Sequence[str] = ()) -> None:
+    async def write(
+        self, updates: Iterable[Any], what: Sequence[str] = (), *, atomic: bool = False
+    ) -> None:
         """Writes a batch.
 
         Args:
             updates: p4.v1.Updates.
             what: A name for each, for messages.
+            atomic: Whether packets see all of it or nothing, and a failure leaves nothing
+                (DATAPLANE_ATOMIC); not every target can.
         """
         request = p4r.WriteRequest(
             device_id=self.device_id, election_id=self.election_id, updates=updates
         )
+        if atomic:
+            request.atomicity = p4r.WriteRequest.DATAPLANE_ATOMIC
         await self.call("Write", self._write(request, timeout=RPC_TIMEOUT), what)
 
     async def read(self, entities: Iterable[Any]) -> list[Any]:

@@ -30,6 +30,9 @@ class StateAccess(Protocol):
     name: str
     """"registers" or "packets", for the record."""
 
+    def of(self, service_flows: Sequence[int]) -> "StateAccess":
+        """Access to other service flows of the same device."""
+
     async def provision(self, buckets: Sequence[BucketState]) -> None:
         """Starts every service flow afresh; they must carry no traffic yet."""
 

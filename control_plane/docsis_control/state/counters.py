@@ -2,7 +2,7 @@
 """The pipeline's counters by service flow, and its classifiers, in one Read."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final, NamedTuple
@@ -110,6 +110,23 @@ class CounterAccess:
             entry.table_id = table.id
             entry.counter_data.SetInParent()
         return bytes(request.SerializeToString())
+
+    async def reset(self, service_flows: Iterable[int]) -> None:
+        """Sets the counters of service flows to 0, for others that take their indexes.
+
+        Raises:
+            ConnectionLost: The device went away.
+            P4RuntimeError: It refused.
+        """
+        updates = []
+        for flow in service_flows:
+            for counter_id in self._names:
+                update = p4r.Update(type=p4r.Update.MODIFY)
+                update.entity.counter_entry.counter_id = counter_id
+                update.entity.counter_entry.index.index = flow
+                update.entity.counter_entry.data.SetInParent()
+                updates.append(update)
+        await self._connection.write(updates)
 
     async def read(self) -> CounterReadings:
         """Reads them.

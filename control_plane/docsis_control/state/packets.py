@@ -34,6 +34,10 @@ class PacketAccess:
         self._clock = clock
         self._flows = tuple(service_flows)
 
+    def of(self, service_flows: Sequence[int]) -> "PacketAccess":
+        """See `StateAccess`."""
+        return PacketAccess(self._control, self._clock, service_flows)
+
     async def provision(self, buckets: Sequence[BucketState]) -> None:
         """See `StateAccess`; the switch itself puts the time."""
         for flow, bucket in zip(self._flows, buckets, strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from finsy.proto import p4r
 
 from docsis_control.law.service_flows import Readings, Settings
@@ -26,6 +27,8 @@ _READ: Final = (
 # The pipeline counts on burst_allowance being written before control_state, on
 # a target whose batches are not atomic, too.
 _WRITTEN: Final = ("aqm_drop_prob", "aqm_qdelay_old", "aqm_burst_allowance", "aqm_control_state")
+# The data path's: of a service flow that has an index which another had before it.
+_DATA_PATH: Final = ("sf_enqueued_bytes", "sf_dequeued_bytes", "aqm_accu_prob", "aqm_data_state")
 _HEARTBEAT: Final = "controller_heartbeat"
 
 _TIMEOUT: Final = 1.0
@@ -35,8 +38,8 @@ _TIMEOUT: Final = 1.0
 class RegisterAccess:
     """The state of some service flows in P4Runtime registers.
 
-    The requests are built once. A Read is the same bytes every time; a Write is
-    one message whose values are filled in.
+    A Read is the same bytes every time. A Write has the registers whose values
+    changed, so that service flows without traffic cost nothing, and the heartbeat.
     """
 
     name = "registers"
@@ -59,7 +62,17 @@ class RegisterAccess:
             for row, name in enumerate(_READ)
             for column, flow in enumerate(self._flows)
         }
-        self._write_request, self._cells, self._heartbeat = self._build_write()
+        self._cells = [[self._update(name, flow) for flow in self._flows] for name in _WRITTEN]
+        self._heartbeat = self._update(_HEARTBEAT, 0)
+        self._head = p4r.WriteRequest(
+            device_id=self._connection.device_id, election_id=self._connection.election_id
+        )
+        # What the device has of them, as far as this controller knows.
+        self._written: npt.NDArray[np.int64] | None = None
+
+    def of(self, service_flows: Sequence[int]) -> "RegisterAccess":
+        """See `StateAccess`."""
+        return RegisterAccess(self._connection, self._pipeline, self._clock, service_flows)
 
     def _build_read(self) -> bytes:
         request = p4r.ReadRequest(device_id=self._connection.device_id)
@@ -69,19 +82,9 @@ class RegisterAccess:
             )
         return bytes(request.SerializeToString())
 
-    def _build_write(self) -> tuple[Any, list[list[Any]], Any]:
-        """The request, its P4Data by register and service flow, and the heartbeat's."""
-        request = p4r.WriteRequest(
-            device_id=self._connection.device_id, election_id=self._connection.election_id
-        )
-
-        def add(name: str, index: int) -> Any:
-            entity = register_entity(self._pipeline, name, index, 0)
-            request.updates.add(type=p4r.Update.MODIFY, entity=entity)
-            return request.updates[-1].entity.register_entry.data
-
-        cells = [[add(name, flow) for flow in self._flows] for name in _WRITTEN]
-        return request, cells, add(_HEARTBEAT, 0)
+    def _update(self, name: str, index: int) -> Any:
+        entity = register_entity(self._pipeline, name, index, 0)
+        return p4r.Update(type=p4r.Update.MODIFY, entity=entity)
 
     async def provision(self, buckets: Sequence[BucketState]) -> None:
         """See `StateAccess`."""
@@ -93,7 +96,7 @@ class RegisterAccess:
             names.append(f"{name}[{index}]")
 
         for flow, bucket in zip(self._flows, buckets, strict=True):
-            for name in (*_WRITTEN, "aqm_accu_prob", "aqm_data_state"):
+            for name in (*_WRITTEN, *_DATA_PATH):
                 add(name, flow, 0)
             updated = self._clock.now() if bucket.updated_us is None else bucket.updated_us
             add("msr_tokens", flow, bucket.tokens)
@@ -121,15 +124,27 @@ class RegisterAccess:
         return Readings(self._clock.at((before + after) // 2), *values)
 
     async def write(self, settings: Settings) -> None:
-        """See `StateAccess`."""
-        columns = (
-            settings.drop_prob,
-            settings.qdelay_old,
-            settings.burst_allowance,
-            settings.control_state,
+        """See `StateAccess`. Registers that keep their value are left out."""
+        values = np.stack(
+            (
+                settings.drop_prob,
+                settings.qdelay_old,
+                settings.burst_allowance,
+                settings.control_state,
+            )
         )
-        for cells, column in zip(self._cells, columns, strict=True):
-            for cell, value in zip(cells, column.tolist(), strict=True):
-                cell.bitstring = bitstring(value)
-        self._heartbeat.bitstring = bitstring(self._clock.now())
-        await self._connection.write_raw(self._write_request.SerializeToString(), _TIMEOUT)
+        changed = (
+            np.ones(values.shape, np.bool_) if self._written is None else values != self._written
+        )
+        # Unknown until the device says that it has them.
+        self._written = None
+        request = p4r.WriteRequest()
+        request.CopyFrom(self._head)
+        for row, column in np.argwhere(changed).tolist():
+            update = self._cells[row][column]
+            update.entity.register_entry.data.bitstring = bitstring(int(values[row, column]))
+            request.updates.append(update)
+        self._heartbeat.entity.register_entry.data.bitstring = bitstring(self._clock.now())
+        request.updates.append(self._heartbeat)
+        await self._connection.write_raw(request.SerializeToString(), _TIMEOUT)
+        self._written = values

@@ -7,12 +7,12 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from docsis_control.controller import Controller, DeviceController
+from docsis_control.controller import Controller
+from docsis_control.device_controller import DeviceController, Observed
 from docsis_control.law.docsis_pie import Status as AqmStatus
-from docsis_control.law.service_flows import Observation
-from docsis_control.provisioning import ServiceFlow
+from docsis_control.plan import Deployment, ServiceFlow
 from docsis_control.recording import Distribution
-from docsis_control.state.counters import ClassifierEntry, Count, CounterReadings
+from docsis_control.state.counters import ClassifierEntry, Count
 from docsis_control.status import model
 from docsis_control.status.directory import FlowPlace, modems
 
@@ -22,7 +22,7 @@ _STATES: Final[Mapping[int, model.AqmState]] = {
     AqmStatus.ACTIVE: "ACTIVE",
 }
 
-_Seen = tuple[CounterReadings, Observation] | None
+_Seen = Observed | None
 
 
 class Collector:
@@ -39,28 +39,28 @@ class Collector:
             P4RuntimeError: A device refused to tell its counters.
         """
         devices = self._controller.devices
+        # Before the readings: a flow of a change in between is shown the next time.
+        deployment = self._controller.deployment
         answers = await asyncio.gather(*(device.observe() for device in devices.values()))
         seen: dict[str, _Seen] = dict(zip(devices, answers, strict=True))
         # Beside the control loop, which cannot wait for hundreds of service flows.
-        return await asyncio.to_thread(self._status, seen)
+        return await asyncio.to_thread(self._status, deployment, seen)
 
-    def _status(self, seen: Mapping[str, _Seen]) -> model.Status:
+    def _status(self, deployment: Deployment, seen: Mapping[str, _Seen]) -> model.Status:
         devices = self._controller.devices
-        deployment = self._controller.deployment
         return model.Status(
             schema_version=model.SCHEMA_VERSION,
             time_unix_s=time.time(),
             pid=os.getpid(),
             uptime_s=time.monotonic() - self._started,
             topology=deployment.topology.name,
-            tier=deployment.topology.tier.name,
+            tier=deployment.topology.services,
             aqm=deployment.aqm.value,
             modems=tuple(
                 model.Modem(
                     name=modem.name,
                     service_flows=tuple(
-                        _service_flow(place, devices[place.device], seen[place.device])
-                        for place in modem.service_flows
+                        _service_flow(place, seen[place.device]) for place in modem.service_flows
                     ),
                 )
                 for modem in modems(deployment)
@@ -69,12 +69,13 @@ class Collector:
         )
 
 
-def _service_flow(place: FlowPlace, device: DeviceController, seen: _Seen) -> model.ServiceFlow:
+def _service_flow(place: FlowPlace, seen: _Seen) -> model.ServiceFlow:
     flow = place.flow
     counters = queue = aqm = classifiers = None
-    if seen is not None:
-        counted, observed = seen
-        column = device.plan.service_flows.index(flow)
+    # One that a change has just added, set or deleted has no readings of its own yet.
+    if seen is not None and flow in seen.flows:
+        counted, observed = seen.counters, seen.queues
+        column = seen.flows.index(flow)
         counters = _counters(counted.flows[flow.index])
         queue = model.Queue(
             backlog_bytes=int(observed.backlog[column]),
@@ -91,10 +92,10 @@ def _service_flow(place: FlowPlace, device: DeviceController, seen: _Seen) -> mo
             _classifier(entry) for entry in counted.classifiers if entry.service_flow == flow.index
         )
     return model.ServiceFlow(
-        sfid=place.sfid,
+        sfid=flow.sfid,
         name=place.name,
         direction=flow.direction,
-        primary=place.primary,
+        primary=flow.primary,
         device=place.device,
         index=flow.index,
         provisioned=_provisioned(flow),
@@ -156,7 +157,7 @@ def _device(device: DeviceController, seen: _Seen) -> model.Device:
         state_access=record.access,
         traffic_manager=record.traffic_manager,
         loop=_loop(device) if device.looped else None,
-        without_service_flow=None if seen is None else _counters(seen[0].flows[0]),
+        without_service_flow=None if seen is None else _counters(seen.counters.flows[0]),
     )
 
 

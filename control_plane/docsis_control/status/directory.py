@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which service flows there are, whose, and where: what the views go by.
-
-The views ask for modems and their service flows, and never how they came to be:
-a deployment of one modem with a flow in each direction is one source of them.
-"""
+"""Which service flows there are, whose, and where: what the views go by."""
 
 from dataclasses import dataclass
 
-from docsis_control.provisioning import PRIMARY_SERVICE_FLOW, Deployment, Role, ServiceFlow
+from docsis_control.plan import Deployment, ServiceFlow
 
 
 @dataclass(frozen=True)
@@ -15,21 +11,19 @@ class FlowPlace:
     """A service flow and the device that queues it.
 
     Attributes:
-        sfid: Unique in the deployment, over both directions, as a CMTS gives them.
-        name: For people.
         device: Name of the device.
         flow: As that device is provisioned with it.
     """
 
-    sfid: int
-    name: str
     device: str
     flow: ServiceFlow
 
     @property
-    def primary(self) -> bool:
-        """Whether it takes what no classifier takes."""
-        return self.flow.index == PRIMARY_SERVICE_FLOW
+    def name(self) -> str:
+        """For people."""
+        flow = self.flow
+        label = flow.class_name or ("primary" if flow.primary else str(flow.reference))
+        return f"{label} {flow.direction}"
 
 
 @dataclass(frozen=True)
@@ -41,11 +35,17 @@ class ModemPlace:
 
 
 def modems(deployment: Deployment) -> tuple[ModemPlace, ...]:
-    """The modems of a deployment: its one, with the CMTS's flows downstream as its own."""
-    plans = (deployment.device(Role.CABLE_MODEM), deployment.device(Role.CMTS))
-    flows = [(plan.name, flow) for plan in plans for flow in plan.service_flows]
-    places = (
-        FlowPlace(sfid, f"primary {flow.direction}", device, flow)
-        for sfid, (device, flow) in enumerate(flows, 1)
+    """The modems of a deployment, with the CMTS's flows for each as its own."""
+    by_modem: dict[int, list[FlowPlace]] = {modem.number: [] for modem in deployment.modems}
+    for plan in deployment.devices:
+        for flow in plan.service_flows:
+            # What is flooded to all modems belongs to none.
+            if flow.modem in by_modem:
+                by_modem[flow.modem].append(FlowPlace(plan.name, flow))
+    return tuple(
+        ModemPlace(
+            modem.name,
+            tuple(sorted(by_modem[modem.number], key=lambda place: place.flow.sfid)),
+        )
+        for modem in deployment.modems
     )
-    return (ModemPlace(plans[0].name, tuple(places)),)

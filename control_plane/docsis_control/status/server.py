@@ -9,20 +9,17 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
+from docsis_control.local_socket import listening
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.status.model import Status, encode
-from docsis_control.status.place import prepare, remove_dead, socket_of
 
 _SEND_SECONDS: Final = 5.0
 """How long a reader may take."""
 
-_BACKLOG: Final = 16
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -65,23 +62,6 @@ async def serving(get: Callable[[], Awaitable[Status]], folder: Path) -> AsyncIt
     Raises:
         OSError: There can be no socket there.
     """
-    prepare(folder)
-    remove_dead(folder)
-    path = socket_of(folder, os.getpid())
-    # Of an earlier process with this id.
-    path.unlink(missing_ok=True)
-    server = StatusServer(get)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        try:
-            listener.bind(str(path))
-        except OSError as error:
-            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
-        # Nobody can connect before it listens, so there is no moment with other permissions.
-        path.chmod(0o600)
-        async with await asyncio.start_unix_server(server.answer, sock=listener, backlog=_BACKLOG):
-            _LOG.info("status at %s", path)
-            yield path
-    finally:
-        listener.close()
-        path.unlink(missing_ok=True)
+    async with listening(StatusServer(get).answer, folder) as path:
+        _LOG.info("status at %s", path)
+        yield path

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configures a device's traffic manager."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
 
 from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
 from docsis_control.p4rt.errors import P4RuntimeError
-from docsis_control.provisioning import DevicePlan, ServiceFlow
+from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.state.access import BucketState
 
 
@@ -19,6 +21,21 @@ def _messages() -> Any:
             f"the messages of docsis.tm.v1 are not there ({error}); run make setup"
         ) from None
     return traffic_manager_pb2
+
+
+@dataclass(frozen=True)
+class QueueSetting:
+    """A service flow's queue.
+
+    Attributes:
+        flow: What is provisioned.
+        afresh: Whether the bucket starts with the flow's initial tokens; else it keeps its own.
+        queue_limit: Bytes, instead of the flow's.
+    """
+
+    flow: ServiceFlow
+    afresh: bool = True
+    queue_limit: int | None = None
 
 
 class TrafficManager:
@@ -50,25 +67,57 @@ class TrafficManager:
         """
         request = self._pb.ConfigureRequest(device_id=plan.device_id)
         for port in plan.ports:
-            request.ports.add(port=port.port, receive_delay_ns=port.receive_delay_ns)
-        for flow in plan.service_flows:
-            request.service_flows.add(
-                queue={"port": flow.port, "queue_id": flow.queue_id},
-                max_sustained_rate=flow.max_sustained_rate,
-                max_burst=flow.max_burst,
-                peak_rate=flow.peak_rate,
-                initial_tokens=flow.initial_tokens,
-                queue_limit=flow.queue_limit,
+            request.ports.add(
+                port=port.port, receive_delay_ns=port.receive_delay_ns, rate=port.rate
             )
+        self._add_queues(request, [QueueSetting(flow) for flow in plan.service_flows])
         try:
-            await self._connection.call(
-                "configuring the traffic manager", self._configure(request, timeout=RPC_TIMEOUT)
-            )
+            await self._send(request)
         except P4RuntimeError as error:
             if error.code is grpc.StatusCode.UNIMPLEMENTED:
                 return False
             raise
         return True
+
+    async def change(
+        self, settings: Sequence[QueueSetting], removed: Iterable[ServiceFlow] = ()
+    ) -> None:
+        """Sets some queues, and removes others with what is in them, all or nothing.
+
+        Raises:
+            ConnectionLost: The device went away.
+            P4RuntimeError: It refused; the message says what.
+        """
+        request = self._pb.ConfigureRequest(device_id=self._connection.device_id)
+        self._add_queues(request, settings)
+        for flow in removed:
+            request.removed.add(port=flow.port, queue_id=flow.index)
+        if request.service_flows or request.removed:
+            await self._send(request)
+
+    @staticmethod
+    def _add_queues(request: Any, settings: Iterable[QueueSetting]) -> None:
+        for setting in settings:
+            flow = setting.flow
+            message = request.service_flows.add(
+                queue={"port": flow.port, "queue_id": flow.index},
+                max_sustained_rate=flow.max_sustained_rate,
+                max_burst=flow.max_burst,
+                peak_rate=flow.peak_rate,
+                queue_limit=(
+                    flow.queue_limit if setting.queue_limit is None else setting.queue_limit
+                ),
+                traffic_priority=flow.traffic_priority,
+                min_reserved_rate=flow.min_reserved_rate,
+                assumed_packet_size=flow.assumed_packet_size,
+            )
+            if setting.afresh:
+                message.initial_tokens = flow.initial_tokens
+
+    async def _send(self, request: Any) -> None:
+        await self._connection.call(
+            "configuring the traffic manager", self._configure(request, timeout=RPC_TIMEOUT)
+        )
 
     async def state(self) -> Any:
         """The docsis.tm.v1.GetResponse of the device.
@@ -84,14 +133,20 @@ class TrafficManager:
             ),
         )
 
-    async def buckets(self, flows: tuple[ServiceFlow, ...]) -> list[BucketState]:
-        """The sustained rate's buckets, for the pipeline's registers to follow."""
+    async def buckets(self, flows: Sequence[ServiceFlow]) -> list[BucketState]:
+        """The sustained rate's buckets, for the pipeline's registers to follow.
+
+        One that does not exist, where there is no sustained rate, has no tokens.
+        """
         response = await self.state()
         by_queue = {
             (flow.config.queue.port, flow.config.queue.queue_id): flow.sustained_tokens
             for flow in response.service_flows
         }
         return [
-            BucketState(by_queue[flow.port, flow.queue_id], response.now_ns // 1000)
+            BucketState(
+                by_queue[flow.port, flow.index] if flow.max_sustained_rate else 0,
+                response.now_ns // 1000,
+            )
             for flow in flows
         ]

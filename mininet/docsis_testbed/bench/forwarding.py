@@ -25,10 +25,12 @@ from typing import Any, Final
 import numpy as np
 from mininet.net import Mininet
 
-from docsis_control.config.models import Host, Topology
-from docsis_control.controller import DeviceController, Options
+from docsis_control.device_controller import DeviceController
+from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import load_pipeline
-from docsis_control.provisioning import FIRST_HOST_PORT, RF_PORT, AqmChoice, Role, deploy
+from docsis_control.plan import FIRST_HOST_PORT, RF_PORT, AqmChoice, Role
+from docsis_control.provisioning import deploy
+from docsis_control.topology.models import Host, Topology
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import Bmv2Switch, DocsisSwitch, P4Switch, QuietHost
@@ -142,7 +144,12 @@ def topology() -> Topology:
             "tier": {"name": "bench", "upstream": profile, "downstream": profile},
             "cable_modem": {"name": _SWITCH, "device_id": 9},
             "cmts": {"name": "bench2", "device_id": 10},
-            "hosts": [{"name": "source", "ip": "10.0.0.11/24", "mac": "02:00:00:00:01:01"}],
+            "modems": [
+                {
+                    "name": "modem",
+                    "hosts": [{"name": "source", "ip": "10.0.0.11/24", "mac": "02:00:00:00:01:01"}],
+                }
+            ],
             "servers": [{"name": "sink", "ip": "10.0.0.101/24", "mac": "02:00:00:00:02:01"}],
         }
     )

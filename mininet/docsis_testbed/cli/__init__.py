@@ -12,7 +12,7 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_testbed.cli import config, measure, p4, show, snmp, testbed
+from docsis_testbed.cli import config, measure, p4, sf, show, snmp, testbed
 from docsis_testbed.errors import TestbedError
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ app.command(
 )(testbed.controller)
 app.add_typer(p4.app, name="p4")
 app.add_typer(config.app, name="config")
+app.add_typer(sf.app, name="sf")
 
 
 def main() -> None:

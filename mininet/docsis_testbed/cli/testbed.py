@@ -37,8 +37,8 @@ def demo(
 ) -> None:
     """The main job: queue managers under load one after the other, and a report."""
     from docsis_control.config.errors import ConfigError
-    from docsis_control.config.loader import load_topology
-    from docsis_control.provisioning import AqmChoice
+    from docsis_control.plan import AqmChoice
+    from docsis_control.topology.loader import load_topology
     from docsis_testbed import demo as job
     from docsis_testbed.experiment import MEASURED_SECONDS
 
@@ -65,8 +65,8 @@ def run(
 ) -> None:
     """The system running, with you in the Mininet command line."""
     from docsis_control.config.errors import ConfigError
-    from docsis_control.config.loader import load_topology
-    from docsis_control.provisioning import AqmChoice
+    from docsis_control.plan import AqmChoice
+    from docsis_control.topology.loader import load_topology
     from docsis_testbed import interactive
 
     try:
@@ -119,9 +119,9 @@ def schema(
     """JSON Schemas of topologies, tiers, modem configurations, service classes, summary, status."""
     import json
 
-    from docsis_control.config import schema as config
     from docsis_control.modem_config import schema as modem_config
     from docsis_control.status import model as status
+    from docsis_control.topology import schema as config
     from docsis_testbed.results import summary
 
     schemas = {

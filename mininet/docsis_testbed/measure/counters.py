@@ -13,7 +13,7 @@ import grpc
 from finsy.proto import p4r
 
 from docsis_control.p4rt.pipeline import load_pipeline
-from docsis_control.provisioning import Role
+from docsis_control.plan import Role
 from docsis_control.state.counters import SERVICE_FLOW_COUNTERS
 from docsis_testbed.errors import TestbedError
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from docsis_control.config.models import Topology
+from docsis_control.topology.models import Topology
 from ruamel.yaml import YAML
 
 from docsis_testbed.errors import TestbedError

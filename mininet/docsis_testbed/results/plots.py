@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
-from docsis_control.provisioning import AqmChoice
+from docsis_control.plan import AqmChoice
 from matplotlib.figure import Figure
 
 from docsis_testbed.results.raw import Series
@@ -108,14 +108,14 @@ def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) 
 
 
 def over_time(
-    runs: Mapping[AqmChoice, Series], target_ms: float, sustained_mbps: float, path: Path
+    runs: Mapping[AqmChoice, Series], target_ms: float, sustained_mbps: float | None, path: Path
 ) -> None:
     """Goodput, latency and drop probability over time, each queue manager over the others.
 
     Args:
         runs: Series by queue manager.
         target_ms: Latency target of DOCSIS-PIE, milliseconds.
-        sustained_mbps: Maximum Sustained Traffic Rate, Mbit/s.
+        sustained_mbps: Maximum Sustained Traffic Rate, Mbit/s, where there is one.
         path: PNG file to write.
     """
     with mpl.rc_context(RC):
@@ -141,7 +141,8 @@ def over_time(
                 pie.control_s, 100 * pie.drop_prob,
                 color=STYLES[AqmChoice.DOCSIS_PIE].colour, lw=1.2,
             )  # fmt: skip
-        _reference(goodput, sustained_mbps, f"sustained rate {sustained_mbps:g} Mbit/s")
+        if sustained_mbps is not None:
+            _reference(goodput, sustained_mbps, f"sustained rate {sustained_mbps:g} Mbit/s")
         _reference(delay, target_ms, f"target {target_ms:g} ms")
         goodput.set_ylabel("Goodput (Mbit/s)")
         goodput.set_ylim(bottom=0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from docsis_control.provisioning import AqmChoice
+from docsis_control.plan import AqmChoice
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from docsis_testbed.errors import TestbedError

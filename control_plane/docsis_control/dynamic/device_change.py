@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From one plan of a running device to another, without a moment that has neither.
+
+The order, each step one call:
+
+1. the traffic manager gets queues for new service flows and the rates of changed ones;
+2. indexes that new service flows take are cleared: registers, then counters;
+3. one batch of table entries, seen by packets as a whole where the target can do that;
+4. the traffic manager removes the queues that nothing names any more.
+
+Until step 3 no packet goes another way than before, so a failure is undone by
+giving the traffic manager back what it had.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Final
+
+from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.entities import updates_between
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
+from docsis_control.p4rt.pipeline import Pipeline, PipelineError
+from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan, ServiceFlow
+from docsis_control.state.access import BucketState, StateAccess
+from docsis_control.state.counters import CounterAccess
+from docsis_control.tm.client import QueueSetting, TrafficManager
+
+_UNIMPLEMENTED: Final = "UNIMPLEMENTED"
+
+
+class NotApplied(Exception):
+    """A change was not made; everything is as it was, unless the message says otherwise."""
+
+
+class DeviceChange:
+    """The way from one plan to another on one device."""
+
+    def __init__(
+        self,
+        before: DevicePlan,
+        after: DevicePlan,
+        connection: Connection,
+        pipeline: Pipeline,
+        access: StateAccess,
+        *,
+        traffic_manager: bool,
+    ) -> None:
+        """Args: the plans, the device's connection, program and state, and what it has.
+
+        Raises:
+            NotApplied: The program does not take an entry.
+        """
+        self._name = before.name
+        self._connection = connection
+        self._access = access
+        self._manager = TrafficManager(connection) if traffic_manager else None
+        old = {flow.sfid: flow for flow in before.service_flows}
+        new = {flow.sfid: flow for flow in after.service_flows}
+        self._new = [flow for sfid, flow in new.items() if sfid not in old]
+        self._gone = [flow for sfid, flow in old.items() if sfid not in new]
+        self._changed = [
+            (old[sfid], flow) for sfid, flow in new.items() if sfid in old and old[sfid] != flow
+        ]
+        # What does not change is mostly the same object: nothing to compare a thousand times.
+        kept = {id(entry) for entry in before.tables} & {id(entry) for entry in after.tables}
+        was = [entry for entry in before.tables if id(entry) not in kept]
+        will_be = [entry for entry in after.tables if id(entry) not in kept]
+        try:
+            self._updates = updates_between(pipeline, was, will_be)
+            self._back = updates_between(pipeline, will_be, was)
+        except PipelineError as error:
+            raise NotApplied(f"{self._name}: {error}") from None
+
+    async def apply(self, counters: CounterAccess) -> None:
+        """Makes the change.
+
+        Args:
+            counters: Those of the new plan.
+
+        Raises:
+            NotApplied: A step failed; what was done of it has been undone.
+        """
+        try:
+            try:
+                await self._prepare_queues()
+                await self._clear(counters)
+                await self._write()
+            except BaseException:
+                # A cancelled change is undone, too.
+                await asyncio.shield(self._undo_queues())
+                raise
+        except (ConnectionLost, P4RuntimeError) as error:
+            raise NotApplied(f"{self._name}: {error}; it has what it had before") from None
+        try:
+            await self._finish_queues()
+        except (ConnectionLost, P4RuntimeError) as error:
+            # Nothing names them, so nothing depends on it.
+            raise NotApplied(
+                f"{self._name}: the change is made, but queues that nothing uses are left: {error}"
+            ) from None
+
+    async def _prepare_queues(self) -> None:
+        if self._manager is not None:
+            await self._manager.change(
+                [
+                    *(QueueSetting(flow) for flow in self._new),
+                    # The pipeline's limit changes later: never above the queue's.
+                    *(
+                        QueueSetting(
+                            after,
+                            afresh=False,
+                            queue_limit=max(before.queue_limit, after.queue_limit),
+                        )
+                        for before, after in self._changed
+                    ),
+                ]
+            )
+
+    async def _undo_queues(self) -> None:
+        if self._manager is None:
+            return
+        # A device that went away forgets everything, and is provisioned with the old plan.
+        with contextlib.suppress(ConnectionLost, P4RuntimeError):
+            await self._manager.change(
+                [QueueSetting(before, afresh=False) for before, _ in self._changed]
+            )
+        for flow in self._new:
+            # One by one: that it is not there is no reason to keep the others.
+            with contextlib.suppress(ConnectionLost, P4RuntimeError):
+                await self._manager.change([], [flow])
+
+    async def _finish_queues(self) -> None:
+        if self._manager is not None:
+            shrunk = [
+                QueueSetting(after, afresh=False)
+                for before, after in self._changed
+                if after.queue_limit < before.queue_limit
+            ]
+            await self._manager.change(shrunk, self._gone)
+
+    async def _clear(self, counters: CounterAccess) -> None:
+        if not self._new:
+            return
+        indexes = [flow.index for flow in self._new]
+        await self._access.of(indexes).provision(await self._buckets(self._new))
+        await counters.reset(indexes)
+
+    async def _buckets(self, flows: Sequence[ServiceFlow]) -> list[BucketState]:
+        if self._manager is not None:
+            return await self._manager.buckets(flows)
+        return [BucketState(flow.initial_tokens * TOKENS_PER_BYTE) for flow in flows]
+
+    async def _write(self) -> None:
+        if not self._updates:
+            return
+        updates, names = zip(*self._updates, strict=True)
+        try:
+            await self._connection.write(updates, names, atomic=True)
+        except P4RuntimeError as error:
+            if _UNIMPLEMENTED not in str(error):
+                raise
+            await self._write_one_by_one()
+
+    async def _write_one_by_one(self) -> None:
+        """For targets without atomic batches: what was done before a failure is undone.
+
+        The order of the updates is such that packets find a rule at every moment.
+        """
+        done = []
+        try:
+            for update, name in self._updates:
+                await self._connection.write([update], [name])
+                done.append(name)
+        except P4RuntimeError:
+            # Of the way back those steps that undo what was done.
+            for update, name in self._back:
+                if name in done:
+                    with contextlib.suppress(P4RuntimeError):
+                        await self._connection.write([update], [name])
+            raise

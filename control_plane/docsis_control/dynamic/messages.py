@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What client and controller say to each other: one JSON document each way."""
+
+from typing import Any, Final, Literal
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from docsis_control.dynamic.change import Action, Change, Kind
+
+LARGEST: Final = 1 << 20
+"""Bytes of a request."""
+
+_STRICT: Final = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, config=_STRICT)
+class ChangeMessage:
+    """A `Change`."""
+
+    action: Action
+    kind: Kind
+    reference: int | None
+    values: dict[str, Any]
+
+    def change(self) -> Change:
+        """What it says."""
+        return Change(self.action, self.kind, self.reference, self.values)
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Request:
+    """Changes to one modem, all of them or none; without any, what there is."""
+
+    version: Literal[1]
+    modem: str
+    changes: list[ChangeMessage]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="ignore"))
+class FlowNumbers:
+    """Which service flow has which numbers."""
+
+    direction: Literal["upstream", "downstream"]
+    service_flow_reference: int
+    sfid: int
+    index: int
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="ignore"))
+class Response:
+    """What the modem runs now.
+
+    Attributes:
+        error: Why nothing was changed, and nothing else is told; "" if it was.
+        key: The key of the configuration that is at fault, or "".
+        configuration: As in the YAML of a configuration file.
+        service_flows: The numbers of those that are active.
+        milliseconds: From the request's arrival until the devices had the change.
+    """
+
+    error: str
+    key: str
+    configuration: dict[str, Any]
+    service_flows: list[FlowNumbers]
+    milliseconds: float
+
+
+REQUEST: Final = TypeAdapter(Request)
+RESPONSE: Final = TypeAdapter(Response)

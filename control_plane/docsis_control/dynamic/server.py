@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes changes from processes of the same user, over a Unix socket: one request a connection.
+
+A socket of its own, beside the status's: whoever only looks cannot change anything
+by a slip.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from docsis_control.config.models import KeyedError
+from docsis_control.config.yaml_file import plain
+from docsis_control.controller import Controller
+from docsis_control.dynamic.device_change import NotApplied
+from docsis_control.dynamic.messages import (
+    LARGEST,
+    REQUEST,
+    RESPONSE,
+    FlowNumbers,
+    Request,
+    Response,
+)
+from docsis_control.local_socket import Service, listening
+from docsis_control.modem_config.file import to_plain
+from docsis_control.plan import Deployment
+
+_SECONDS: Final = 5.0
+"""How long a client may take to say what it wants, and to take the answer."""
+
+
+class ChangeServer:
+    """Answers each connection."""
+
+    def __init__(self, controller: Controller) -> None:
+        """Args: what changes."""
+        self._controller = controller
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serves one connection: the request ends where the client ends its sending."""
+        try:
+            data = await asyncio.wait_for(_read(reader), _SECONDS)
+            response = await self._respond(data, time.monotonic())
+            writer.write(RESPONSE.dump_json(response))
+            await asyncio.wait_for(writer.drain(), _SECONDS)
+        except (OSError, TimeoutError):
+            # The client went away or sleeps: its loss.
+            writer.transport.abort()
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _respond(self, data: bytes, received: float) -> Response:
+        try:
+            request = REQUEST.validate_json(data)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            return _refused(f"the request is not one: {place}: {first['msg']}")
+        try:
+            deployment = await self._change(request)
+        except KeyedError as error:
+            return _refused(str(error), error.key)
+        except NotApplied as error:
+            return _refused(str(error))
+        return _done(deployment, request.modem, (time.monotonic() - received) * 1e3)
+
+    async def _change(self, request: Request) -> Deployment:
+        return await self._controller.change(
+            request.modem, [message.change() for message in request.changes]
+        )
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    data = bytearray()
+    while chunk := await reader.read(1 << 16):
+        data += chunk
+        if len(data) > LARGEST:
+            raise OSError("the request is too long")
+    return bytes(data)
+
+
+def _refused(error: str, key: str = "") -> Response:
+    return Response(error, key, {}, [], 0.0)
+
+
+def _done(deployment: Deployment, modem: str, milliseconds: float) -> Response:
+    plan = next(plan for plan in deployment.modems if plan.name == modem)
+    configuration = plain(to_plain(plan.configuration))
+    assert isinstance(configuration, dict)
+    flows = [
+        FlowNumbers(flow.direction, flow.reference, flow.sfid, flow.index)
+        for device in deployment.devices
+        for flow in device.service_flows
+        if flow.modem == plan.number
+    ]
+    return Response("", "", configuration, flows, milliseconds)
+
+
+@contextlib.asynccontextmanager
+async def serving_changes(controller: Controller, folder: Path) -> AsyncIterator[Path]:
+    """Serves in the block, at a socket named by this process.
+
+    Args:
+        controller: What changes.
+        folder: Where controllers are looked for.
+
+    Raises:
+        OSError: There can be no socket there.
+    """
+    async with listening(ChangeServer(controller).answer, folder, Service.CHANGES) as path:
+        yield path

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a controller runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from docsis_control.p4rt.pipeline import BUILD_FOLDER
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a controller runs.
+
+    Attributes:
+        election_id: For arbitration; the highest that a device ever saw wins.
+        connect_timeout: Seconds to wait for a device that never answered yet.
+        pipelines: Folder of the compiled programs.
+        addresses: host:port by device name, where they differ from the plan's.
+    """
+
+    election_id: int = 1
+    connect_timeout: float = 10.0
+    pipelines: Path = BUILD_FOLDER
+    addresses: Mapping[str, str] = field(default_factory=dict)

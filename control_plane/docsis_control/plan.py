@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each device of a deployment gets: service flows, tables, multicast groups, ports.
+
+Frozen descriptions with the names of the P4 programs; a value is an int or bytes that
+fits its field. `provisioning` makes them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from docsis_control.modem_config.document import ModemConfiguration
+from docsis_control.modem_config.provisioned import Direction, Modem
+from docsis_control.numbers import Numbers
+from docsis_control.tables import MulticastGroup, TableEntry
+from docsis_control.topology.models import Topology
+
+RF_PORT: Final = 1
+"""Port towards the cable, of the switch that runs the modems and of the CMTS."""
+
+FIRST_HOST_PORT: Final = 2
+"""Port of the first CPE, and of the first server of a CMTS."""
+
+PRIMARY_SERVICE_FLOW: Final = 1
+"""Index of the first modem's primary service flow; 0 is "no service flow"."""
+
+GROUP_MODEM: Final = 0
+"""Number in the place of a modem's for what goes to all of them."""
+
+TOKENS_PER_BYTE: Final = 8_000_000
+"""Unit of the register msr_tokens: one bit/s earns one token a microsecond."""
+
+CONTROL_INTERVAL_US: Final = 16_000
+"""INTERVAL of RFC 8034 A.1, microseconds."""
+
+CONTROLLER_TIMEOUT_US: Final = 6 * CONTROL_INTERVAL_US
+"""Silence of the controller after which the pipeline stops early drops, microseconds."""
+
+
+class AqmChoice(StrEnum):
+    """Queue managers of the upstream service flows; downstream keeps what is configured."""
+
+    DROP_TAIL_250MS = "drop-tail-250ms"
+    BUFFER_CONTROL_50MS = "buffer-control-50ms"
+    DOCSIS_PIE = "docsis-pie"
+
+
+class Role(StrEnum):
+    """What a device is; also the name of its P4 program."""
+
+    CABLE_MODEM = "cm"
+    CMTS = "cmts"
+
+
+@dataclass(frozen=True)
+class ServiceFlow:
+    """A service flow as a device is provisioned with it.
+
+    Attributes:
+        index: Its index in the pipeline's registers, and the traffic manager's queue at `port`.
+        port: The egress port it is queued at.
+        direction: Upstream on the modems' switch, downstream on the CMTS.
+        modem: Number of its modem; GROUP_MODEM for what is flooded downstream.
+        modem_name: Name of its modem; "" for the group's.
+        reference: Its Service Flow Reference; 0 for the group's.
+        sfid: Service Flow Identifier, unique in the deployment.
+        class_name: Service Class Name, or "".
+        primary: Whether it takes what no classifier takes.
+        traffic_priority: 0 to 7, 7 first.
+        max_sustained_rate: bit/s; 0 is no limit.
+        peak_rate: bit/s; 0 is no limit.
+        max_burst: Bytes.
+        min_reserved_rate: bit/s; 0 is none.
+        assumed_packet_size: Bytes that a shorter frame counts for in the minimum rate.
+        channel_rate: bit/s of the channel it shares.
+        initial_tokens: Bytes in the sustained rate's bucket at the start.
+        buffer_size: Bytes.
+        max_frame: Bytes; longer frames are policed.
+        aqm_enabled: Whether DOCSIS-PIE runs on it.
+        latency_target_us: Microseconds.
+        tos_and, tos_or: New ToS byte: (byte AND first) OR second.
+        controller_timeout_us: Microseconds.
+    """
+
+    index: int
+    port: int
+    direction: Direction
+    modem: int
+    modem_name: str
+    reference: int
+    sfid: int
+    class_name: str
+    primary: bool
+    traffic_priority: int
+    max_sustained_rate: int
+    peak_rate: int
+    max_burst: int
+    min_reserved_rate: int
+    assumed_packet_size: int
+    channel_rate: int
+    initial_tokens: int
+    buffer_size: int
+    max_frame: int
+    aqm_enabled: bool
+    latency_target_us: int
+    tos_and: int
+    tos_or: int
+    controller_timeout_us: int = CONTROLLER_TIMEOUT_US
+
+    @property
+    def queue_limit(self) -> int:
+        """Bytes the traffic manager may hold: a safety net above the pipeline's limit."""
+        return 2 * self.buffer_size + 65536
+
+    @property
+    def drain_rate(self) -> int:
+        """bit/s at which a backlog drains when the burst is spent."""
+        return self.max_sustained_rate or self.burst_rate
+
+    @property
+    def burst_rate(self) -> int:
+        """bit/s at which a backlog drains while there are tokens."""
+        return self.peak_rate or self.channel_rate
+
+
+@dataclass(frozen=True)
+class PortSettings:
+    """What the traffic manager is told of a port.
+
+    Attributes:
+        port: Number of the port.
+        receive_delay_ns: Added to frames that arrive from it, nanoseconds.
+        rate: bit/s that it sends at the most; 0 is no limit.
+    """
+
+    port: int
+    receive_delay_ns: int = 0
+    rate: int = 0
+
+
+@dataclass(frozen=True)
+class DevicePlan:
+    """Everything that one device is provisioned with.
+
+    Attributes:
+        name: Its node's name.
+        role: Modems or CMTS.
+        device_id: P4Runtime device id.
+        address: host:port of its P4Runtime server.
+        neighbours: Name of the node at each port above the RF port.
+        ports: For the traffic manager.
+        service_flows: By ascending index.
+        groups: Multicast groups, by ascending id.
+        bridging: The bridge's entries, which are the first of `tables`.
+        tables: Entries in the order in which they are written.
+    """
+
+    name: str
+    role: Role
+    device_id: int
+    address: str
+    neighbours: Mapping[int, str]
+    ports: tuple[PortSettings, ...]
+    service_flows: tuple[ServiceFlow, ...]
+    groups: tuple[MulticastGroup, ...]
+    bridging: tuple[TableEntry, ...]
+    tables: tuple[TableEntry, ...]
+
+    @property
+    def managed_service_flows(self) -> tuple[ServiceFlow, ...]:
+        """The service flows on which the control law runs."""
+        return tuple(flow for flow in self.service_flows if flow.aqm_enabled)
+
+
+@dataclass(frozen=True)
+class ModemPlan:
+    """A modem of a deployment.
+
+    Attributes:
+        name: Its name in the topology.
+        number: Its number in the pipelines, from 1.
+        configuration: What it was configured with, dynamic changes included.
+        service: What that means.
+    """
+
+    name: str
+    number: int
+    configuration: ModemConfiguration
+    service: Modem
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one modem, or the group, has of a device.
+
+    Attributes:
+        flows: Its service flows there.
+        tables: What provisions and selects them; a service flow before what names it.
+    """
+
+    flows: tuple[ServiceFlow, ...]
+    tables: tuple[TableEntry, ...]
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A topology made ready to be pushed to its devices.
+
+    Attributes:
+        topology: What was deployed.
+        aqm: Queue manager of the upstream service flows.
+        modems: By number.
+        devices: The switch of the modems, and the CMTS.
+        numbers: Which service flow has which index and SFID.
+        parts: By modem and direction, for the next deployment to keep what does not change.
+    """
+
+    topology: Topology
+    aqm: AqmChoice
+    modems: tuple[ModemPlan, ...]
+    devices: tuple[DevicePlan, ...]
+    numbers: Numbers
+    parts: Mapping[tuple[int, Direction], Part]
+
+    def device(self, role: Role) -> DevicePlan:
+        """The device of that role."""
+        return next(device for device in self.devices if device.role is role)

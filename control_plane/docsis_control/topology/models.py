@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of a topology: the two switches, the modems, what is behind them and behind the CMTS."""
+
+from collections.abc import Mapping
+from ipaddress import IPv4Interface
+from typing import Annotated, Any, Final, Self
+
+from pydantic import Field, PlainSerializer, field_validator, model_validator
+
+from docsis_control.config.models import (
+    MAX_RATE,
+    HostAddress,
+    KeyedError,
+    MacAddress,
+    Model,
+    NodeName,
+    ServiceTier,
+)
+from docsis_control.config.units import DataRate, Duration, format_rate
+from docsis_control.config.yaml_file import plain
+from docsis_control.modem_config.document import ModemConfiguration
+from docsis_control.modem_config.file import to_plain
+from docsis_control.modem_config.rules import Limits
+from docsis_control.modem_config.service_classes import ServiceClasses
+
+GRPC_BASE_PORT: Final = 50050
+"""A device without `grpc_port` listens on this plus its device_id."""
+
+MOST_MODEMS: Final = 255
+"""Of a topology; the pipeline has numbers for as many."""
+
+MOST_PORTS: Final = 250
+"""Hosts or servers of a device; port numbers end below the CPU port, 255."""
+
+
+class Device(Model):
+    """A P4 switch of the topology."""
+
+    name: NodeName = Field(description="Name of the node.")
+    device_id: int = Field(ge=0, lt=2**64, description="P4Runtime device id.")
+    grpc_port: int | None = Field(
+        default=None, ge=1, le=65535, description="TCP port of its P4Runtime server."
+    )
+
+    @property
+    def server_port(self) -> int:
+        """The TCP port of the device's P4Runtime server."""
+        return GRPC_BASE_PORT + self.device_id if self.grpc_port is None else self.grpc_port
+
+    @model_validator(mode="after")
+    def _port_in_range(self) -> Self:
+        if self.server_port > 65535:
+            raise KeyedError(
+                "grpc_port", f"device_id {self.device_id} needs a grpc_port of its own"
+            )
+        return self
+
+
+class Host(Model):
+    """A host behind a cable modem (CPE)."""
+
+    name: NodeName = Field(description="Name of the node.")
+    ip: HostAddress = Field(description="IPv4 address with its prefix.")
+    mac: MacAddress = Field(description="MAC address of its interface.")
+
+
+class Server(Host):
+    """A host on the network side of the CMTS."""
+
+    round_trip_time: Duration = Field(
+        default=0,
+        description="Propagation delay added to the path back from it; none unless given.",
+    )
+
+    @field_validator("round_trip_time")
+    @classmethod
+    def _bearable(cls, value: int) -> int:
+        if value > 10_000_000_000:
+            raise ValueError("a round-trip time must be at most 10 s")
+        return value
+
+
+class ChannelRates(Model):
+    """What the modems share, in bit/s of Ethernet frames."""
+
+    upstream: DataRate = Field(description="Capacity from all modems to the CMTS.")
+    downstream: DataRate = Field(description="Capacity from the CMTS to all modems.")
+
+    @field_validator("upstream", "downstream")
+    @classmethod
+    def _rate(cls, value: int) -> int:
+        if not 0 < value <= MAX_RATE:
+            raise ValueError(
+                f"a channel's rate must be above 0 and at most {MAX_RATE} bps, "
+                f"not {format_rate(value)}"
+            )
+        return value
+
+
+ConfigurationFile = Annotated[
+    ModemConfiguration,
+    PlainSerializer(lambda value: plain(to_plain(value)), return_type=dict[str, Any]),
+]
+
+
+class CableModem(Model):
+    """A cable modem: its configuration and the hosts behind it."""
+
+    name: NodeName = Field(description="Name of the modem.")
+    configuration: ConfigurationFile | None = Field(
+        default=None,
+        description=(
+            "Its configuration file: the name of a binary file (.cfg) or a YAML file (.yaml), "
+            "relative to this file."
+        ),
+    )
+    tier: ServiceTier | None = Field(
+        default=None,
+        description="Its service tier where it has no configuration file; the topology's if none.",
+    )
+    service_flows: int = Field(
+        default=Limits.service_flows,
+        ge=2,
+        le=63,
+        description="Service flows that it has room for in each direction.",
+    )
+    classifiers: int = Field(
+        default=Limits.classifiers,
+        ge=1,
+        le=64,
+        description="Classifiers that it has room for in each direction.",
+    )
+    hosts: tuple[Host, ...] = Field(description="Hosts behind it, in the order of its ports.")
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("hosts")
+    @classmethod
+    def _not_empty(cls, value: tuple[Host, ...]) -> tuple[Host, ...]:
+        if not value:
+            raise ValueError("is empty; name at least one host")
+        return value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.configuration is not None and self.tier is not None:
+            raise KeyedError("tier", "stands beside a configuration; keep one of them")
+        return self
+
+    @property
+    def limits(self) -> Limits:
+        """What it has room for."""
+        return Limits(self.service_flows, self.classifiers)
+
+
+class Topology(Model):
+    """Cable modems, their CMTS, hosts behind the ones and servers behind the other."""
+
+    name: str = Field(description="Name of the topology.")
+    description: str = Field(default="", description="One line for people.")
+    tier: ServiceTier | None = Field(
+        default=None,
+        description=(
+            "Service tier of the modems that have nothing of their own: the name of a file, "
+            "without .yaml, in tiers/ beside this file or else in topologies/tiers/ of the project."
+        ),
+    )
+    channel: ChannelRates | None = Field(
+        default=None,
+        description="What the modems share; each direction is as fast as the link unless given.",
+    )
+    service_classes: ServiceClasses | None = Field(
+        default=None,
+        description="Service classes of the CMTS: a YAML file, relative to this file.",
+    )
+    cable_modem: Device = Field(description="The switch that runs the modems.")
+    cmts: Device = Field(description="The switch that runs the CMTS.")
+    modems: tuple[CableModem, ...] = Field(
+        description="The modems; their hosts have the switch's ports 2, 3, ... in this order."
+    )
+    servers: tuple[Server, ...] = Field(description="Hosts behind the CMTS; its ports 2, 3, ...")
+
+    @field_validator("modems", "servers", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("servers")
+    @classmethod
+    def _some_servers(cls, value: tuple[Server, ...]) -> tuple[Server, ...]:
+        if not value:
+            raise ValueError("is empty; name at least one host")
+        if len(value) > MOST_PORTS:
+            raise ValueError(f"has {len(value)} entries; a device has ports for {MOST_PORTS}")
+        return value
+
+    @field_validator("modems")
+    @classmethod
+    def _some_modems(cls, value: tuple[CableModem, ...]) -> tuple[CableModem, ...]:
+        if not value:
+            raise ValueError("is empty; name at least one modem")
+        if len(value) > MOST_MODEMS:
+            raise ValueError(f"has {len(value)} entries; there is room for {MOST_MODEMS}")
+        hosts = sum(len(modem.hosts) for modem in value)
+        if hosts > MOST_PORTS:
+            raise ValueError(f"has {hosts} hosts; a device has ports for {MOST_PORTS}")
+        names: set[str] = set()
+        for index, modem in enumerate(value):
+            if modem.name in names:
+                raise KeyedError(f"{index}.name", f"{modem.name}: another modem has that name")
+            names.add(modem.name)
+        return value
+
+    @model_validator(mode="after")
+    def _each_has_a_service(self) -> Self:
+        for modem in self.modems:
+            if modem.configuration is None and modem.tier is None and self.tier is None:
+                raise KeyedError(
+                    "tier",
+                    f"is missing, and the modem {modem.name} has neither a tier nor a "
+                    "configuration of its own",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _unique(self) -> Self:
+        places = self._places()
+        for key in ("name", "mac", "ip", "device_id", "server_port"):
+            seen: dict[object, str] = {}
+            for place, node in places:
+                value = getattr(node, key, None)
+                if value is None:
+                    continue
+                identity = value.ip if isinstance(value, IPv4Interface) else value
+                if identity in seen:
+                    shown = "grpc_port" if key == "server_port" else key
+                    raise KeyedError(
+                        f"{place}.{shown}", f"{identity} is already taken by {seen[identity]}"
+                    )
+                seen[identity] = f"the {type(node).__name__.lower()} {node.name}"
+        first = self.hosts[0].ip.network
+        for place, node in places:
+            if isinstance(node, Host) and node.ip.network != first:
+                raise KeyedError(
+                    f"{place}.ip",
+                    f"{node.ip} is not in the network {first} of the first host; modems and CMTS "
+                    "are bridges, so all hosts share one network",
+                )
+        return self
+
+    def _places(self) -> list[tuple[str, Device | Host]]:
+        """Every node with its key."""
+        places: list[tuple[str, Device | Host]] = [
+            ("cable_modem", self.cable_modem),
+            ("cmts", self.cmts),
+        ]
+        for number, modem in enumerate(self.modems):
+            places += [
+                (f"modems.{number}.hosts.{index}", host) for index, host in enumerate(modem.hosts)
+            ]
+        places += [(f"servers.{index}", host) for index, host in enumerate(self.servers)]
+        return places
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The hosts behind all modems, in the order of the switch's ports."""
+        return tuple(host for modem in self.modems for host in modem.hosts)
+
+    @property
+    def nodes(self) -> tuple[Host, ...]:
+        """All hosts and servers, hosts first."""
+        return (*self.hosts, *self.servers)
+
+    @property
+    def services(self) -> str:
+        """The name of the tier, or "own" where the modems have services of their own."""
+        return self.tier.name if self.tier else "own"
+
+    def tier_of(self, modem: CableModem) -> ServiceTier | None:
+        """The tier of a modem; None where it has a configuration."""
+        return None if modem.configuration is not None else modem.tier or self.tier
+
+    def modem(self, name: str) -> CableModem:
+        """The modem of that name.
+
+        Raises:
+            KeyError: There is none; the message names those that exist.
+        """
+        by_name: Mapping[str, CableModem] = {modem.name: modem for modem in self.modems}
+        if name not in by_name:
+            raise KeyError(
+                f'the topology "{self.name}" has no modem "{name}"; it has {", ".join(by_name)}'
+            )
+        return by_name[name]
+
+    def node(self, name: str) -> Host:
+        """The host or server of that name.
+
+        Raises:
+            KeyError: There is none; the message names those that exist.
+        """
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        known = ", ".join(node.name for node in self.nodes)
+        raise KeyError(f'the topology "{self.name}" has no host "{name}"; it has {known}')

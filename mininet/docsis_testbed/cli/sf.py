@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 sf`: service flows and classifiers of a running system, added, set, deleted, shown."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_control.dynamic.change import Change, Kind
+    from docsis_control.dynamic.messages import Response
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Service flows and classifiers of a running system.",
+)
+
+
+class What(StrEnum):
+    """Service flows and classifiers, as on the command line."""
+
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+    UPSTREAM_CLASSIFIER = "upstream-classifier"
+    DOWNSTREAM_CLASSIFIER = "downstream-classifier"
+
+
+Modem = Annotated[str, typer.Argument(help="Name of the modem.")]
+KindArgument = Annotated[What, typer.Argument(help="A service flow's direction, or a classifier.")]
+Reference = Annotated[
+    int, typer.Argument(help="Service Flow Reference, or Classifier Reference.", min=1)
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KEY=VALUE]...",
+        help='As in a configuration file: traffic_priority=5, "peak_traffic_rate=25 Mbps", '
+        "ip.protocol=udp; an empty value takes a key away.",
+    ),
+]
+Pid = Annotated[int | None, typer.Option("--pid", help="The controller, where several run.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--status-folder", metavar="FOLDER", help="Where controllers are looked for."),
+]
+
+
+@app.command()
+def add(
+    modem: Modem,
+    kind: Annotated[
+        What | None, typer.Argument(help="A service flow's direction, or a classifier.")
+    ] = None,
+    values: Values = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            help="Instead: everything that this YAML file has of upstream_service_flows, "
+            "upstream_classifiers and the same downstream; all of it or nothing.",
+        ),
+    ] = None,
+    pid: Pid = None,
+    folder: Folder = None,
+) -> None:
+    """Add a service flow or a classifier; its reference is the lowest free unless given."""
+    from docsis_control.dynamic.change import Action, Change
+
+    if (kind is None) == (file is None):
+        raise TestbedError("name either upstream, downstream or a classifier, or a --file")
+    if file is not None:
+        changes = _from_file(file)
+    else:
+        assert kind is not None
+        changes = [Change(Action.ADD, _kind(kind), values=_values(values))]
+    _report(changes, modem, pid, folder)
+
+
+@app.command("set")
+def set_(
+    modem: Modem,
+    kind: KindArgument,
+    reference: Reference,
+    values: Values = None,
+    pid: Pid = None,
+    folder: Folder = None,
+) -> None:
+    """Change parameters of a service flow or a classifier; the others stay."""
+    from docsis_control.dynamic.change import Action, Change
+
+    if not values:
+        raise TestbedError('nothing to set; give KEY=VALUE, as in "traffic_priority=5"')
+    change = Change(Action.SET, _kind(kind), reference, _values(values))
+    _report([change], modem, pid, folder)
+
+
+@app.command()
+def delete(
+    modem: Modem,
+    kind: KindArgument,
+    reference: Reference,
+    pid: Pid = None,
+    folder: Folder = None,
+) -> None:
+    """Delete a service flow with its classifiers, or a classifier."""
+    from docsis_control.dynamic.change import Action, Change
+
+    _report([Change(Action.DELETE, _kind(kind), reference)], modem, pid, folder)
+
+
+@app.command()
+def show(
+    modem: Modem,
+    json: Annotated[bool, typer.Option("--json", help="JSON instead of YAML.")] = False,
+    pid: Pid = None,
+    folder: Folder = None,
+) -> None:
+    """What a modem is configured with now, in the form of a configuration file."""
+    from json import dumps
+
+    from docsis_control.modem_config import ModemConfiguration, to_yaml
+
+    response = _apply([], modem, pid, folder)
+    if json:
+        content = {
+            "configuration": response.configuration,
+            "service_flows": [vars(flow) for flow in response.service_flows],
+        }
+        typer.echo(dumps(content, indent=2))
+        return
+    typer.echo(to_yaml(ModemConfiguration.model_validate(response.configuration)), nl=False)
+    for flow in response.service_flows:
+        typer.echo(
+            f"# {flow.direction} {flow.service_flow_reference}: SFID {flow.sfid}, "
+            f"index {flow.index}"
+        )
+
+
+def _kind(kind: What) -> Kind:
+    from docsis_control.dynamic.change import Kind
+
+    return Kind[kind.name if "CLASSIFIER" in kind.name else f"{kind.name}_SERVICE_FLOW"]
+
+
+def _values(given: list[str] | None) -> dict[str, Any]:
+    """KEY=VALUE by key; dots in a key lead into it."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    from docsis_control.config.yaml_file import plain
+
+    values: dict[str, Any] = {}
+    for word in given or ():
+        key, equals, text = word.partition("=")
+        if not equals or not all(key.split(".")):
+            raise TestbedError(f'"{word}" is not KEY=VALUE, as in "traffic_priority=5"')
+        try:
+            value = plain(YAML(typ="safe", pure=True).load(text))
+        except YAMLError:
+            raise TestbedError(f'"{word}": what stands behind = is no YAML value') from None
+        inner = values
+        *path, last = key.split(".")
+        for part in path:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise TestbedError(f'"{word}": {part} has a value already')
+        inner[last] = value
+    return values
+
+
+def _from_file(file: Path) -> list[Change]:
+    from docsis_control.config.errors import ConfigError
+    from docsis_control.config.yaml_file import plain, read
+    from docsis_control.dynamic.change import Action, Change, Kind
+
+    try:
+        document = read(file)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    data = plain(document.root)
+    assert isinstance(data, dict)
+    known = [kind.value for kind in Kind]
+    changes = []
+    for key, entries in data.items():
+        if key not in known:
+            raise TestbedError(
+                str(document.problem((key,), f"cannot be added; known here: {', '.join(known)}"))
+            )
+        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+            raise TestbedError(str(document.problem((key,), "must be a list of mappings")))
+        changes += [Change(Action.ADD, Kind(key), values=entry) for entry in entries]
+    if not changes:
+        raise TestbedError(f"{file}: has nothing to add")
+    return changes
+
+
+def _apply(changes: list[Change], modem: str, pid: int | None, folder: Path | None) -> Response:
+    from docsis_control.dynamic.client import ChangeError, apply
+
+    try:
+        return apply(modem, changes, pid, folder)
+    except ChangeError as error:
+        raise TestbedError(f"{modem}: {error}") from None
+
+
+def _report(changes: list[Change], modem: str, pid: int | None, folder: Path | None) -> None:
+    response = _apply(changes, modem, pid, folder)
+    for change in changes:
+        typer.echo(f"{modem}: {change}")
+    numbers = ", ".join(
+        f"{flow.service_flow_reference} {flow.direction} (SFID {flow.sfid})"
+        for flow in response.service_flows
+    )
+    typer.echo(f"in force after {response.milliseconds:.1f} ms; service flows: {numbers}")
