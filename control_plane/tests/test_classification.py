@@ -18,6 +18,8 @@ from docsis_control.classification import (
     rule_priority_of,
 )
 from docsis_control.modem_config.provisioned import PacketClassifier
+from docsis_control.p4rt.entities import table_updates
+from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.tables import MatchValue, Range, TableEntry, Ternary
 from docsis_ptf.classifier_reference import Frame, decide
 from docsis_ptf.classifier_sets import classifier_set, frame_near
@@ -268,3 +270,10 @@ CONDITIONS = (
 
 def _reference(classifier: PacketClassifier | None) -> int:
     return classifier.reference if classifier else 0
+
+
+def test_both_programs_take_generated_entries(pipelines: dict[str, Pipeline]) -> None:
+    classifiers = classifier_set(Random(2), 64, range(1, 5))
+    entries = classifier_entries(64, classifiers, {number: number for number in range(1, 5)})
+    for pipeline in pipelines.values():
+        assert len(list(table_updates(pipeline, entries))) == len(entries) > 64

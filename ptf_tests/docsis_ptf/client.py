@@ -20,10 +20,11 @@ from finsy.p4schema import P4MatchType
 from finsy.proto import p4r
 
 from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
-from docsis_control.p4rt.entities import bitstring, register_entity
+from docsis_control.p4rt.entities import bitstring, register_entity, updates_between
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.state.control_header import ControlHeader, Operation, Reply
+from docsis_control.tables import TableEntry
 from docsis_ptf.entities import Control, Counts, Entry, Group, State
 from docsis_ptf.params import TestParams
 
@@ -46,6 +47,14 @@ def _pipeline(program: str, folder: str) -> Pipeline:
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Runs the loop until the coroutine is done."""
     return _loop().run_until_complete(coroutine)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """A table's entries as p4.v1.TableEntries with counter_data, and counters as asked for."""
+
+    entries: list[Any]
+    counts: list[Counts]
 
 
 @dataclass(frozen=True)
@@ -158,6 +167,20 @@ class Client:
         """Deletes a table entry or a multicast group."""
         self._write(p4r.Update.DELETE, entity)
 
+    def change(self, old: Sequence[TableEntry], new: Sequence[TableEntry]) -> None:
+        """Makes the controller's entries `old` the entries `new`, in one batch."""
+        updates = updates_between(self.pipeline, old, new)
+        run(self._connection.write([u for u, _ in updates], [name for _, name in updates]))
+
+    def read_with_counts(self, table: str, cells: Sequence[tuple[str, int]]) -> Readings:
+        """All entries of a table with their direct counters, and counters, all in one request."""
+        asked = p4r.TableEntry(table_id=self.pipeline.schema.tables[table].id)
+        asked.counter_data.SetInParent()
+        request = [p4r.Entity(table_entry=asked), *self._counter_entities(cells)]
+        answer = run(self._connection.read(request))
+        entries = [e.table_entry for e in answer if e.HasField("table_entry")]
+        return Readings(entries, self._counts(cells, answer))
+
     def read(self, entry: Entry) -> Entry:
         """The action that an entry of this key has now."""
         found = run(self._connection.read([self._table_entry(entry, with_action=False)]))
@@ -205,16 +228,23 @@ class Client:
 
     def counters(self, cells: Sequence[tuple[str, int]]) -> list[Counts]:
         """The values of counters (name, index), in the order asked for."""
+        return self._counts(cells, run(self._connection.read(self._counter_entities(cells))))
+
+    def _counter_entities(self, cells: Sequence[tuple[str, int]]) -> list[Any]:
         request = []
         for name, index in cells:
             counter = p4r.CounterEntry(counter_id=self.pipeline.schema.counters[name].id)
             counter.index.index = index
             request.append(p4r.Entity(counter_entry=counter))
+        return request
+
+    def _counts(self, cells: Sequence[tuple[str, int]], answer: Sequence[Any]) -> list[Counts]:
         found = {
             (e.counter_entry.counter_id, e.counter_entry.index.index): e.counter_entry.data
-            for e in run(self._connection.read(request))
+            for e in answer
+            if e.HasField("counter_entry")
         }
-        keys = [(e.counter_entry.counter_id, e.counter_entry.index.index) for e in request]
+        keys = [(self.pipeline.schema.counters[name].id, index) for name, index in cells]
         return [Counts(found[key].packet_count, found[key].byte_count) for key in keys]
 
     def register(self, name: str, index: int) -> int:

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generated sets of classifiers on the target, against the standard's text as a plain function."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from docsis_control.classification import CLASSIFIER_TABLE, classifier_entries, reference_of
+from docsis_control.modem_config.provisioned import PacketClassifier
+from docsis_control.tables import TableEntry
+from docsis_ptf import docsis_test
+from docsis_ptf.classifier_reference import Frame, decide
+from docsis_ptf.classifier_sets import build, classifier_set, frame_near
+from docsis_ptf.docsis_test import FAR_MAC, MODEM, NEAR_MAC, NO_SERVICE_FLOW
+from docsis_ptf.entities import Group
+
+OTHER_MODEM: Final = 2
+FRAMES: Final = 150  # for each modem and set
+TO_RF: Final = 90  # a multicast group
+REFERENCES: Final = range(1, 6)
+ABSENT: Final = 5
+"""The service flow of REFERENCES that is not there."""
+
+
+@dataclass(frozen=True)
+class Modem:
+    """A modem at a port: the indexes of its service flows by reference, and of the primary one."""
+
+    number: int
+    port: int
+    service_flows: dict[int, int]
+    primary: int
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Frames by service flow, frames and bytes by modem and classifier."""
+
+    flows: Counter[int]
+    frames: Counter[tuple[int, int]]
+    octets: Counter[tuple[int, int]]
+
+    def __sub__(self, other: Readings) -> Readings:
+        return Readings(
+            self.flows - other.flows, self.frames - other.frames, self.octets - other.octets
+        )
+
+
+class GeneratedClassifiers(docsis_test.DocsisTest):
+    """Each frame is counted by the service flow and the classifier that the standard names.
+
+    Two modems, each with as many classifiers as the case says; then some of these are replaced,
+    as by dynamic service, and the frames go again.
+    """
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"size": size, "seed": seed} for size in (1, 4, 16, 64) for seed in (1, 2)]
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Whatever their address, frames go to the RF port, and once.
+        self.insert_group(Group(TO_RF, (self.rf,)))
+        for address, port in ((NEAR_MAC, self.near), (FAR_MAC, self.far)):
+            self.remove(self.station(address, port, MODEM))
+        for number, port in ((MODEM, self.near), (OTHER_MODEM, self.far)):
+            self.modify(self.interface(port, TO_RF, to_rf=True, modem=number))
+        self.modems = [
+            self._modem(MODEM, self.near, self.primary),
+            self._modem(OTHER_MODEM, self.far, self.service_flow()),
+        ]
+        self.insert(self.primary_entry(self.modems[1].primary, OTHER_MODEM))
+
+    def _modem(self, number: int, port: int, primary: int) -> Modem:
+        flows = {reference: self.service_flow() for reference in REFERENCES if reference != ABSENT}
+        return Modem(number, port, flows, primary)
+
+    def doRunTest(self, size: int, seed: int) -> None:
+        draw = Random(f"{size} {seed}")
+        sets = {modem.number: classifier_set(draw, size, REFERENCES) for modem in self.modems}
+        entries = self._install((), sets)
+        self._check(draw, sets)
+        for number, classifiers in sets.items():
+            sets[number] = _changed(draw, classifiers)
+        self._install(entries, sets)
+        self._check(draw, sets)
+
+    def _install(
+        self, old: Sequence[TableEntry], sets: dict[int, tuple[PacketClassifier, ...]]
+    ) -> tuple[TableEntry, ...]:
+        new = tuple(
+            entry
+            for modem in self.modems
+            for entry in classifier_entries(modem.number, sets[modem.number], modem.service_flows)
+        )
+        self.client.change(old, new)
+        self._undo.append(("generated classifiers", lambda: self.client.change(new, old)))
+        return new
+
+    def _check(self, draw: Random, sets: dict[int, tuple[PacketClassifier, ...]]) -> None:
+        before = self._read()
+        for _ in range(FRAMES):
+            for modem in self.modems:
+                frame = frame_near(draw, sets[modem.number])
+                before = self._send(modem, sets[modem.number], frame, before)
+        self.dataplane.flush()
+
+    def _send(
+        self,
+        modem: Modem,
+        classifiers: tuple[PacketClassifier, ...],
+        frame: Frame,
+        before: Readings,
+    ) -> Readings:
+        """One frame; returns what was counted when it had come.
+
+        All of a reading is compared, so what another modem or flow counts is seen as well.
+        """
+        expected = decide(classifiers, modem.service_flows, frame)
+        flow = modem.service_flows[expected.service_flow] if expected else modem.primary
+        packet = build(frame)
+        wanted = Readings(
+            Counter([flow]),
+            Counter([(modem.number, expected.reference)] if expected else []),
+            Counter({(modem.number, expected.reference): len(packet)} if expected else {}),
+        )
+        after = seen = before
+        self.send(modem.port, packet)
+
+        def counted() -> bool:
+            nonlocal after, seen
+            after = self._read()
+            seen = after - before
+            return seen == wanted
+
+        with suppress(AssertionError):  # the comparison says it better
+            self.poll("the frame's counters", counted)
+        rules = "\n".join(map(str, sorted(classifiers, key=PacketClassifier.order)))
+        if seen != wanted:
+            self.fail(
+                f"counted {seen}, not {wanted}, of a frame of modem {modem.number}:\n"
+                f"{frame}\n{packet.hex()}\n{rules}"
+            )
+        return after
+
+    def _read(self) -> Readings:
+        flows = [NO_SERVICE_FLOW]
+        for modem in self.modems:
+            flows += [modem.primary, *modem.service_flows.values()]
+        found = self.client.read_with_counts(
+            CLASSIFIER_TABLE, [("sf_received", index) for index in flows]
+        )
+        frames: Counter[tuple[int, int]] = Counter()
+        octets: Counter[tuple[int, int]] = Counter()
+        for entry in found.entries:
+            # The first field of the key is the modem.
+            number = int.from_bytes(min(entry.match, key=lambda m: m.field_id).exact.value)
+            who = number, reference_of(entry.priority)
+            frames[who] += entry.counter_data.packet_count
+            octets[who] += entry.counter_data.byte_count
+        received = (counts.packets for counts in found.counts)
+        return Readings(Counter(dict(zip(flows, received, strict=True))), frames, octets)
+
+
+def _changed(
+    draw: Random, classifiers: tuple[PacketClassifier, ...]
+) -> tuple[PacketClassifier, ...]:
+    """Most of them, and others for the rest, some under the references of those."""
+    kept = tuple(each for each in classifiers if draw.random() < 0.7)
+    taken = {each.reference for each in kept}
+    others = classifier_set(draw, len(classifiers), REFERENCES)
+    fresh = [each for each in others if each.reference not in taken]
+    return (*kept, *fresh[: len(classifiers) - len(kept)]) or classifiers
