@@ -1,66 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How flows share a port: against a plain model, frame for frame; the minimum
-//! reserved rate as an inequality; work conservation; and the shares of greedy
-//! flows.
+//! reserved rate as an inequality; and work conservation.
 
 mod plain;
+mod wishes;
 
 use plain::{BYTE, Flow, Tokens};
 use proptest::prelude::*;
-use traffic_manager::{
-    Commit, Configuration, PEAK_BURST, PortConfig, QueueId, ServiceFlowConfig, TrafficManager,
-};
-
-const PORT: u16 = 1;
-
-fn id(n: usize) -> QueueId {
-    QueueId {
-        port: PORT,
-        queue_id: n as u32 + 1,
-    }
-}
-
-fn manager(rate: u64, service_flows: Vec<ServiceFlowConfig>) -> TrafficManager<u64> {
-    let mut tm = TrafficManager::default();
-    tm.add_port(PORT);
-    let port = PortConfig {
-        port: PORT,
-        rate,
-        ..Default::default()
-    };
-    let request = Configuration {
-        ports: vec![port],
-        service_flows,
-        ..Default::default()
-    };
-    tm.configure(0, &request, &mut |_| ()).unwrap();
-    tm
-}
-
-fn enqueue(tm: &mut TrafficManager<u64>, now: u64, n: usize, len: u64) {
-    let slot = tm.lookup(id(n)).unwrap();
-    assert!(tm.enqueue(now, slot, len as usize, len).is_ok());
-}
-
-/// Lets one frame leave: its flow and length.
-fn depart(tm: &mut TrafficManager<u64>, now: u64) -> Option<(usize, u64)> {
-    let offer = tm.offer(now)?;
-    let len = *tm.offered_mut().unwrap();
-    assert!(matches!(tm.commit(len as usize), Some(Commit::Sent(_))));
-    Some((offer.queue.queue_id as usize - 1, len))
-}
-
-/// Parts of the port's rate: what is reserved (of all, in 1/1000), what the
-/// flow's own rates leave of it, the assumed packet size.
-#[derive(Debug, Clone)]
-struct Wish {
-    reserved: u64,
-    sustained: Option<u64>,
-    peak: Option<u64>,
-    burst: u64,
-    assumed: u32,
-    priority: u8,
-}
+use traffic_manager::{Configuration, PEAK_BURST, PortConfig, ServiceFlowConfig, TrafficManager};
+use wishes::{PORT, Wish, configs, depart, enqueue, manager};
 
 fn wish() -> impl Strategy<Value = Wish> {
     (
@@ -83,33 +31,6 @@ fn wish() -> impl Strategy<Value = Wish> {
         )
 }
 
-/// Wishes as configurations; the sum of what is reserved is `load` / 1000 of the port.
-fn configs(wishes: &[Wish], port_rate: u64, load: u64) -> Vec<ServiceFlowConfig> {
-    let sum = wishes.iter().map(|wish| wish.reserved).sum::<u64>().max(1);
-    let part = |of: u64, n: u64, all: u64| {
-        u64::try_from(u128::from(of) * u128::from(n) / u128::from(all)).unwrap()
-    };
-    let config = |(n, wish): (usize, &Wish)| {
-        let min = part(part(port_rate, load, 1000), wish.reserved, sum);
-        // Not below the minimum: a rate of 0 would be none.
-        let beside = |parts: Option<u64>| match parts {
-            Some(parts) => (min + part(port_rate, parts, 3000)).max(1000),
-            None => 0,
-        };
-        ServiceFlowConfig {
-            queue: id(n),
-            max_sustained_rate: beside(wish.sustained),
-            max_burst: wish.burst,
-            peak_rate: beside(wish.peak),
-            traffic_priority: wish.priority,
-            min_reserved_rate: min,
-            assumed_packet_size: wish.assumed,
-            ..Default::default()
-        }
-    };
-    wishes.iter().enumerate().map(config).collect()
-}
-
 /// What a flow has sent of what it was to send in its present backlog, in
 /// tokens: least of "earned before - sent before" over all beginnings.
 #[derive(Debug, Clone, Copy, Default)]
@@ -117,6 +38,13 @@ struct Service {
     since: u64,
     sent: i128,
     least: i128,
+}
+
+fn one(flow: ServiceFlowConfig) -> Configuration {
+    Configuration {
+        service_flows: vec![flow],
+        ..Default::default()
+    }
 }
 
 /// The manager and the plain model side by side.
@@ -152,6 +80,81 @@ impl Bench {
         }
     }
 
+    /// The plain model has changed: so does the manager, and no bound holds from before.
+    fn configure(&mut self, now: u64, request: &Configuration) -> usize {
+        let mut flushed = 0;
+        let sink = &mut |_| flushed += 1;
+        self.tm.configure(now, request, sink).unwrap();
+        self.bounds = None;
+        flushed
+    }
+
+    fn change(&mut self, now: u64, change: &Change) -> Result<(), TestCaseError> {
+        match *change {
+            Change::Discard => {
+                if let Some(offer) = self.tm.offer(now) {
+                    let n = offer.queue.queue_id as usize - 1;
+                    self.check_choice(now, n)?;
+                    let flow = &mut self.flows[n];
+                    prop_assert_eq!(self.tm.discard(), flow.queued.front().copied());
+                    flow.discard(now);
+                }
+            }
+            Change::Reserve(n, min, assumed_packet_size, traffic_priority) => {
+                let n = n % self.flows.len();
+                let flow = &mut self.flows[n];
+                let most = match flow.config.max_sustained_rate {
+                    0 => u64::MAX,
+                    rate => rate,
+                };
+                let config = ServiceFlowConfig {
+                    min_reserved_rate: min.min(most),
+                    assumed_packet_size,
+                    traffic_priority,
+                    ..flow.config
+                };
+                flow.reserve(now, config);
+                self.configure(now, &one(config));
+            }
+            Change::Port(rate) => {
+                self.port.pass(now);
+                self.port.rate = rate;
+                let port = PortConfig {
+                    port: PORT,
+                    rate,
+                    ..Default::default()
+                };
+                let ports = Configuration {
+                    ports: vec![port],
+                    ..Default::default()
+                };
+                self.configure(now, &ports);
+            }
+            Change::Renew(n) => {
+                let n = n % self.flows.len();
+                let config = self.flows[n].config;
+                let removed = Configuration {
+                    removed: vec![config.queue],
+                    ..Default::default()
+                };
+                let flushed = self.configure(now, &removed);
+                prop_assert_eq!(flushed, self.flows[n].queued.len());
+                self.configure(now, &one(config));
+                self.flows[n] = Flow::new(config);
+                self.flows[n].pass(now);
+                self.flows[n].make_idle();
+            }
+            Change::Flush => {
+                let mut flushed = 0;
+                self.tm.flush(now, &mut |_| flushed += 1);
+                let queued = self.flows.iter().map(|flow| flow.queued.len());
+                prop_assert_eq!(flushed, queued.sum::<usize>());
+                self.flows.iter_mut().for_each(Flow::flush);
+            }
+        }
+        Ok(())
+    }
+
     fn arrive(&mut self, now: u64, n: usize, len: u64) {
         self.flows[n].arrive(now, len);
         enqueue(&mut self.tm, now, n, len);
@@ -161,7 +164,11 @@ impl Bench {
     fn drain(&mut self, now: u64) -> Result<(), TestCaseError> {
         self.watch(now)?;
         while let Some((n, len)) = depart(&mut self.tm, now) {
-            self.check_choice(now, n, len)?;
+            prop_assert_eq!(self.flows[n].queued.front(), Some(&len));
+            let entitled = self.check_choice(now, n)?;
+            let flow = &mut self.flows[n];
+            self.services[n].sent += i128::from(flow.price(len)) * BYTE;
+            flow.leave(now, entitled);
             self.port.pass(now);
             self.port.spend(len);
             prop_assert!(self.port.held >= 0, "the port sends faster than it may");
@@ -178,10 +185,9 @@ impl Bench {
         Ok(())
     }
 
-    /// Whether what left was the next, and the model without it.
-    fn check_choice(&mut self, now: u64, n: usize, len: u64) -> Result<(), TestCaseError> {
+    /// Whether flow `n` was the next, and whether within its minimum.
+    fn check_choice(&self, now: u64, n: usize) -> Result<bool, TestCaseError> {
         prop_assert!(self.flows[n].ready, "its own rates hold flow {n} back");
-        prop_assert_eq!(self.flows[n].queued[0], len);
         let entitled = (0..self.flows.len())
             .filter_map(|m| Some((self.flows[m].entitled(now)?, m)))
             .min();
@@ -193,10 +199,7 @@ impl Bench {
             let priority = self.flows[n].config.traffic_priority;
             prop_assert_eq!(Some(priority), priorities.max());
         }
-        let flow = &mut self.flows[n];
-        self.services[n].sent += i128::from(flow.price(len)) * BYTE;
-        flow.leave(now, entitled.is_some());
-        Ok(())
+        Ok(entitled.is_some())
     }
 
     /// The minimum reserved rates, over every time that ends now.
@@ -233,6 +236,90 @@ impl Bench {
     }
 }
 
+#[derive(Debug, Clone)]
+enum Change {
+    /// The egress pipeline drops what is on offer.
+    Discard,
+    /// Another minimum reserved rate, assumed packet size and priority of a flow.
+    Reserve(usize, u64, u32, u8),
+    /// Another rate of the port.
+    Port(u64),
+    /// A flow is removed and made anew.
+    Renew(usize),
+    Flush,
+}
+
+fn change(port_rate: u64) -> impl Strategy<Value = Change> {
+    let min = prop_oneof![1 => Just(0), 3 => 1..port_rate / 2];
+    prop_oneof![
+        4 => Just(Change::Discard),
+        4 => (0usize..8, min, prop_oneof![Just(0u32), 0u32..4000], 0u8..8)
+            .prop_map(|(n, min, assumed, priority)| Change::Reserve(n, min, assumed, priority)),
+        1 => (port_rate / 4..port_rate * 2).prop_map(Change::Port),
+        1 => (0usize..8).prop_map(Change::Renew),
+        1 => Just(Change::Flush),
+    ]
+}
+
+/// Frames of one flow, so long after those before; the time in frames' on the port.
+#[derive(Debug, Clone)]
+struct Arrival {
+    flow: usize,
+    wait: u64,
+    frames: usize,
+    len: u64,
+}
+
+fn arrival() -> impl Strategy<Value = Arrival> {
+    let wait = prop_oneof![1 => Just(0), 2 => 0u64..2000];
+    let arrival = (0usize..8, wait, 1usize..12, 60u64..1523);
+    arrival.prop_map(|(flow, wait, frames, len)| Arrival {
+        flow,
+        wait,
+        frames,
+        len,
+    })
+}
+
+fn port_rate() -> impl Strategy<Value = u64> {
+    prop_oneof![100_000u64..10_000_000, 10_000_000u64..10_000_000_000]
+}
+
+impl Bench {
+    /// To `at`, deadline by deadline; the present time.
+    fn run(&mut self, mut now: u64, at: u64) -> Result<u64, TestCaseError> {
+        while let Some(due) = self.tm.next_deadline().filter(|&due| due <= at) {
+            now = now.max(due);
+            // Not a nanosecond late: until just now the port was short of tokens.
+            let mut before = self.port.clone();
+            before.pass(now.max(1) - 1);
+            let may_go = self.flows.iter().filter(|flow| flow.ready);
+            if let Some(longest) = may_go.map(|flow| flow.queued[0]).max() {
+                prop_assert!(before.held < i128::from(longest) * BYTE);
+            }
+            self.drain(now)?;
+        }
+        self.drain(at)?;
+        Ok(at)
+    }
+
+    fn arrive_all(
+        &mut self,
+        now: u64,
+        port_rate: u64,
+        arrival: &Arrival,
+    ) -> Result<u64, TestCaseError> {
+        let unit = 1000 * BYTE as u64 / port_rate + 1;
+        let now = self.run(now, now + unit * arrival.wait / 500)?;
+        let n = arrival.flow % self.flows.len();
+        (0..arrival.frames).for_each(|_| self.arrive(now, n, arrival.len));
+        Ok(now)
+    }
+}
+
+/// Long enough for whatever is queued.
+const LONG: u64 = 100_000_000_000_000;
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
@@ -242,175 +329,41 @@ proptest! {
     #[test]
     fn every_frame_is_the_next_and_every_minimum_holds(
         wishes in prop::collection::vec(wish(), 1..9),
-        port_rate in prop_oneof![100_000u64..10_000_000, 10_000_000u64..10_000_000_000],
+        port_rate in port_rate(),
         load in prop_oneof![2 => Just(1000u64), 2 => 1u64..1000, 1 => 1001u64..3000],
-        arrivals in prop::collection::vec((any::<u16>(), 0u64..3000, 1usize..12, 60u64..1523), 20..300),
+        arrivals in prop::collection::vec(arrival(), 20..300),
     ) {
-        let configs = configs(&wishes, port_rate, load);
-        let mut bench = Bench::new(port_rate, &configs);
+        let mut bench = Bench::new(port_rate, &configs(&wishes, port_rate, load));
         let mut now = 0;
-        // A frame's time on the port, by which times between arrivals are measured.
-        let unit = 1000 * BYTE as u64 / port_rate + 1;
-        for (n, wait, frames, len) in arrivals {
-            let wait = if wait < 1000 { 0 } else { unit * (wait - 1000) / 500 };
-            let at = now + wait;
-            while let Some(due) = bench.tm.next_deadline().filter(|&due| due <= at) {
-                now = now.max(due);
-                // Not a nanosecond late: until just now the port was short of tokens.
-                let mut before = bench.port.clone();
-                before.pass(now.max(1) - 1);
-                let may_go = bench.flows.iter().filter(|flow| flow.ready);
-                if let Some(longest) = may_go.map(|flow| flow.queued[0]).max() {
-                    prop_assert!(before.held < i128::from(longest) * BYTE);
-                }
-                bench.drain(now)?;
-            }
-            now = at;
-            bench.drain(now)?;
-            for _ in 0..frames {
-                bench.arrive(now, usize::from(n) % wishes.len(), len);
-            }
+        for arrival in arrivals {
+            now = bench.arrive_all(now, port_rate, &arrival)?;
             bench.drain(now)?;
         }
-        let empty_at = now + 100_000_000_000_000;
-        while let Some(due) = bench.tm.next_deadline().filter(|&due| due <= empty_at) {
-            now = now.max(due);
-            bench.drain(now)?;
-        }
+        bench.run(now, now + LONG)?;
         prop_assert!(bench.departures > 0);
     }
-}
 
-/// A flow that always has frames of one length.
-#[derive(Debug, Clone)]
-struct Greedy {
-    len: u64,
-    config: ServiceFlowConfig,
-}
-
-impl Greedy {
-    /// Its minimum reserved rate in bytes that leave.
-    fn minimum(&self) -> f64 {
-        let price = self.len.max(self.config.assumed_packet_size.into());
-        self.config.min_reserved_rate as f64 * self.len as f64 / price as f64
-    }
-
-    /// What it may send, bit/s.
-    fn most(&self) -> f64 {
-        match self.config.max_sustained_rate {
-            0 => f64::INFINITY,
-            rate => rate as f64,
-        }
-    }
-}
-
-/// Minimum first, then strict priority, then equal shares, each flow at most at
-/// its sustained rate: bit/s.
-fn water_filling(flows: &[Greedy], port_rate: u64) -> Vec<f64> {
-    let mut shares: Vec<f64> = flows.iter().map(Greedy::minimum).collect();
-    let mut left = port_rate as f64 - shares.iter().sum::<f64>();
-    for priority in (0..8).rev() {
-        let of = |n: &usize| flows[*n].config.traffic_priority == priority;
-        let mut level: Vec<usize> = (0..flows.len()).filter(of).collect();
-        let room = |n: usize| flows[n].most() - flows[n].minimum();
-        level.sort_by(|&a, &b| room(a).total_cmp(&room(b)));
-        for (served, &n) in level.iter().enumerate() {
-            let extra = room(n).min(left / (level.len() - served) as f64);
-            shares[n] += extra;
-            left -= extra;
-        }
-    }
-    shares
-}
-
-#[test]
-fn the_reference_fills_as_said() {
-    let flow = |min: u64, most: u64, priority| Greedy {
-        len: 1000,
-        config: ServiceFlowConfig {
-            min_reserved_rate: min,
-            max_sustained_rate: most,
-            traffic_priority: priority,
-            ..Default::default()
-        },
-    };
-    // 100: 40 + 10 reserved, 50 left.
-    let equals = [flow(40, 0, 0), flow(10, 0, 0)];
-    assert_eq!(water_filling(&equals, 100), [65.0, 35.0]);
-    let limited = [flow(40, 45, 0), flow(10, 0, 0), flow(0, 0, 0)];
-    assert_eq!(water_filling(&limited, 100), [45.0, 32.5, 22.5]);
-    let ranked = [flow(40, 0, 0), flow(10, 30, 5), flow(0, 0, 1)];
-    assert_eq!(water_filling(&ranked, 100), [40.0, 30.0, 30.0]);
-}
-
-fn greedy() -> impl Strategy<Value = Vec<Greedy>> {
-    let sustained = prop::option::weighted(0.4, 1u64..1000);
-    let wish = (
-        prop_oneof![1 => Just(0u64), 2 => 10u64..1000],
-        sustained,
-        prop_oneof![3 => Just(0u32), 1 => 0u32..2000],
-        0u8..4,
-    );
-    let flows = prop::collection::vec((wish, 200u64..1523), 1..9);
-    (flows, 1u64..1000).prop_map(|(flows, load)| {
-        let wishes: Vec<Wish> = flows
-            .iter()
-            .map(|&((reserved, sustained, assumed, priority), _)| Wish {
-                reserved,
-                sustained,
-                peak: None,
-                burst: 40_000,
-                assumed,
-                priority,
-            })
-            .collect();
-        let configs = configs(&wishes, GREEDY_RATE, load);
-        let flows = flows.iter().zip(configs);
-        flows
-            .map(|(&(_, len), config)| Greedy {
-                len,
-                config: ServiceFlowConfig {
-                    initial_tokens: Some(0),
-                    ..config
-                },
-            })
-            .collect()
-    })
-}
-
-/// The port of greedy flows, bit/s.
-const GREEDY_RATE: u64 = 100_000_000;
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
-
-    /// All flows always have frames: over four seconds each sends its share to
-    /// within 1 % and three frames.
+    /// And so it is while everything but the flows' own rates changes.
     #[test]
-    fn greedy_flows_have_the_shares_of_the_reference(flows in greedy()) {
-        let configs = flows.iter().map(|flow| flow.config).collect();
-        let mut tm = manager(GREEDY_RATE, configs);
-        for (n, flow) in flows.iter().enumerate() {
-            (0..100).for_each(|_| enqueue(&mut tm, 0, n, flow.len));
-        }
-        let (warm, end) = (1_000_000_000, 5_000_000_000);
+    fn every_frame_is_the_next_while_things_change(
+        (port_rate, steps) in port_rate().prop_flat_map(|rate| {
+            let step = (arrival(), prop::option::weighted(0.4, change(rate)));
+            (Just(rate), prop::collection::vec(step, 20..200))
+        }),
+        wishes in prop::collection::vec(wish(), 1..9),
+        load in 1u64..2000,
+    ) {
+        let mut bench = Bench::new(port_rate, &configs(&wishes, port_rate, load));
         let mut now = 0;
-        let mut sent = vec![0; flows.len()];
-        while now < end {
-            now = tm.next_deadline().unwrap().max(now);
-            while let Some((n, len)) = depart(&mut tm, now) {
-                enqueue(&mut tm, now, n, len);
-                sent[n] += if now < warm { 0 } else { len };
+        for (arrival, change) in steps {
+            now = bench.arrive_all(now, port_rate, &arrival)?;
+            if let Some(change) = change {
+                bench.change(now, &change)?;
             }
+            bench.drain(now)?;
         }
-        let seconds = (end - warm) as f64 / 1e9;
-        for (n, share) in water_filling(&flows, GREEDY_RATE).iter().enumerate() {
-            let due = share * seconds / 8.0;
-            let off = (sent[n] as f64 - due).abs();
-            prop_assert!(
-                off <= due / 100.0 + 3.0 * 1522.0,
-                "flow {}: {} of {} bytes, {:?}", n, sent[n], due, flows
-            );
-        }
+        bench.run(now, now + LONG)?;
+        let nothing = bench.flows.iter().all(|flow| flow.queued.is_empty());
+        prop_assert_eq!(bench.tm.is_empty(), nothing);
     }
 }

@@ -102,6 +102,8 @@ impl<T> TrafficManager<T> {
             self.stand_down(slot);
             self.queue_mut(slot).reconfigure(now, config);
             self.stand(slot);
+            // Which may have waited for its head.
+            self.activate(self.queue(slot).port);
             return;
         }
         let Some(index) = self.port(config.queue.port) else {
@@ -121,8 +123,9 @@ impl<T> TrafficManager<T> {
             return;
         };
         self.stand_down(slot);
-        let index = self.queue(slot).port as usize;
-        self.ports[index].slots[id.queue_id as usize] = NONE;
+        let index = self.queue(slot).port;
+        self.activate(index);
+        self.ports[index as usize].slots[id.queue_id as usize] = NONE;
         if let Some(mut queue) = self.queues[slot as usize].take() {
             queue.flush(sink);
         }

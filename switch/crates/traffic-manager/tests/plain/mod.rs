@@ -11,7 +11,7 @@ pub const BYTE: i128 = 8_000_000_000;
 /// Tokens that come at a rate up to a depth; 0 is no limit.
 #[derive(Debug, Clone)]
 pub struct Tokens {
-    rate: u64,
+    pub rate: u64,
     depth: i128,
     pub held: i128,
     at: u64,
@@ -86,7 +86,13 @@ impl Flow {
         };
         let second = config.min_reserved_rate / 8;
         new.reservation = Tokens::full(config.min_reserved_rate, second.max(2 * new.frame()));
+        new.make_idle();
         new
+    }
+
+    /// It has saved up one frame.
+    pub fn make_idle(&mut self) {
+        self.reservation.cap(self.frame());
     }
 
     /// The longest frame.
@@ -99,7 +105,7 @@ impl Flow {
         len.max(self.config.assumed_packet_size.into())
     }
 
-    fn pass(&mut self, now: u64) {
+    pub fn pass(&mut self, now: u64) {
         self.sustained.pass(now);
         self.peak.pass(now);
         self.reservation.pass(now);
@@ -114,7 +120,7 @@ impl Flow {
         self.queued.push_back(len);
         if self.queued.len() == 1 {
             self.pass(now);
-            self.reservation.cap(self.frame());
+            self.make_idle();
             self.stand(now);
         }
     }
@@ -148,6 +154,43 @@ impl Flow {
         }
         let since = self.reservation.since(self.price(self.queued[0]));
         (since <= i128::from(now)).then_some(since.max(0))
+    }
+
+    /// Its head goes, for nothing.
+    pub fn discard(&mut self, now: u64) {
+        self.pass(now);
+        let since = self.since;
+        self.queued.pop_front();
+        self.stand(now);
+        if self.ready {
+            self.since = since;
+        }
+    }
+
+    pub fn flush(&mut self) {
+        self.queued.clear();
+        self.ready = false;
+    }
+
+    /// Takes another reservation and priority.
+    pub fn reserve(&mut self, now: u64, config: ServiceFlowConfig) {
+        self.pass(now);
+        if !self.ready && !self.queued.is_empty() {
+            self.reservation.cap(2 * self.frame());
+        }
+        let new = config.min_reserved_rate > 0 && self.config.min_reserved_rate == 0;
+        self.config = config;
+        let depth = (config.min_reserved_rate / 8).max(2 * self.frame());
+        self.reservation = Tokens {
+            rate: config.min_reserved_rate,
+            depth: i128::from(depth) * BYTE,
+            ..self.reservation
+        };
+        self.reservation.cap(depth);
+        if new {
+            self.reservation.held = i128::from(self.frame()) * BYTE;
+        }
+        self.stand(now);
     }
 
     pub fn leave(&mut self, now: u64, entitled: bool) {
