@@ -96,7 +96,8 @@ class CounterAccess:
             self._primary = pipeline.schema.tables[PRIMARY_TABLE]
         except KeyError as error:
             raise PipelineError(f'the program "{pipeline.name}" has no {error.args[0]}') from None
-        self._request = self._build()
+        # Built when it is first needed: a change of one service flow does not wait for it.
+        self._request: bytes | None = None
 
     def _build(self) -> bytes:
         request: Any = p4r.ReadRequest(device_id=self._connection.device_id)
@@ -135,6 +136,8 @@ class CounterAccess:
             ConnectionLost: The device went away.
             P4RuntimeError: It refused.
         """
+        if self._request is None:
+            self._request = await asyncio.to_thread(self._build)
         answers = await self._connection.read_raw(self._request, _TIMEOUT)
         # Thousands of counters take longer to look through than the control loop can wait.
         return await asyncio.to_thread(self._parse, answers)

@@ -35,6 +35,36 @@ _TIMEOUT: Final = 1.0
 """Seconds that a Read or Write of the control loop may take before the switch counts as gone."""
 
 
+class _Messages:
+    """Pieces of the requests by register and service flow, made once for all that follow.
+
+    A request of thousands of cells is put together of their bytes; to make each again
+    would take longer than a change of one service flow may.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._reads: dict[tuple[str, int], bytes] = {}
+        self._updates: dict[tuple[str, int], Any] = {}
+
+    def read(self, name: str, flow: int) -> bytes:
+        """The entity of a p4.v1.ReadRequest, as bytes of the request."""
+        found = self._reads.get((name, flow))
+        if found is None:
+            request = p4r.ReadRequest(entities=[register_entity(self._pipeline, name, flow)])
+            found = self._reads[name, flow] = bytes(request.SerializeToString())
+        return found
+
+    def update(self, name: str, flow: int) -> Any:
+        """The p4.v1.Update, whose value is filled in."""
+        found = self._updates.get((name, flow))
+        if found is None:
+            entity = register_entity(self._pipeline, name, flow, 0)
+            found = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
+            self._updates[name, flow] = found
+        return found
+
+
 class RegisterAccess:
     """The state of some service flows in P4Runtime registers.
 
@@ -50,41 +80,35 @@ class RegisterAccess:
         pipeline: Pipeline,
         clock: SwitchClock,
         service_flows: Sequence[int],
+        messages: _Messages | None = None,
     ) -> None:
         """Args: the device, and the indexes of its service flows in order."""
         self._connection = connection
         self._pipeline = pipeline
         self._clock = clock
         self._flows = tuple(service_flows)
-        self._read_request = self._build_read()
-        self._slots: dict[tuple[int, int], tuple[int, int]] = {
-            (register_id(pipeline, name), flow): (row, column)
-            for row, name in enumerate(_READ)
-            for column, flow in enumerate(self._flows)
-        }
-        self._cells = [[self._update(name, flow) for flow in self._flows] for name in _WRITTEN]
-        self._heartbeat = self._update(_HEARTBEAT, 0)
-        self._head = p4r.WriteRequest(
-            device_id=self._connection.device_id, election_id=self._connection.election_id
+        self._messages = messages or _Messages(pipeline)
+        head = p4r.ReadRequest(device_id=connection.device_id).SerializeToString()
+        self._read_request = head + b"".join(
+            self._messages.read(name, flow) for name in _READ for flow in self._flows
         )
-        # What the device has of them, as far as this controller knows.
-        self._written: npt.NDArray[np.int64] | None = None
+        self._rows = {register_id(pipeline, name): row for row, name in enumerate(_READ)}
+        self._columns = {flow: column for column, flow in enumerate(self._flows)}
+        self._head = p4r.WriteRequest(
+            device_id=connection.device_id, election_id=connection.election_id
+        )
+        # What the device has, as far as this controller knows; nothing is -1.
+        self._written: npt.NDArray[np.int64] = np.full((len(_WRITTEN), len(self._flows)), -1)
 
     def of(self, service_flows: Sequence[int]) -> "RegisterAccess":
         """See `StateAccess`."""
-        return RegisterAccess(self._connection, self._pipeline, self._clock, service_flows)
-
-    def _build_read(self) -> bytes:
-        request = p4r.ReadRequest(device_id=self._connection.device_id)
-        for name in _READ:
-            request.entities.extend(
-                register_entity(self._pipeline, name, flow) for flow in self._flows
-            )
-        return bytes(request.SerializeToString())
-
-    def _update(self, name: str, index: int) -> Any:
-        entity = register_entity(self._pipeline, name, index, 0)
-        return p4r.Update(type=p4r.Update.MODIFY, entity=entity)
+        other = RegisterAccess(
+            self._connection, self._pipeline, self._clock, service_flows, self._messages
+        )
+        both = [flow for flow in other._flows if flow in self._columns]
+        here = [self._columns[flow] for flow in both]
+        other._written[:, [other._columns[flow] for flow in both]] = self._written[:, here]
+        return other
 
     async def provision(self, buckets: Sequence[BucketState]) -> None:
         """See `StateAccess`."""
@@ -109,17 +133,18 @@ class RegisterAccess:
         responses = await self._connection.read_raw(self._read_request, _TIMEOUT)
         after = time.monotonic_ns()
         values = np.zeros((len(_READ), len(self._flows)), np.int64)
-        missing = len(self._slots)
+        missing = values.size
         for raw in responses:
             for entity in p4r.ReadResponse.FromString(raw).entities:
                 entry = entity.register_entry
-                slot = self._slots.get((entry.register_id, entry.index.index))
-                if slot is not None:
-                    values[slot] = int.from_bytes(entry.data.bitstring, "big")
+                row = self._rows.get(entry.register_id)
+                column = self._columns.get(entry.index.index)
+                if row is not None and column is not None:
+                    values[row, column] = int.from_bytes(entry.data.bitstring, "big")
                     missing -= 1
         if missing:
             raise ConnectionLost(
-                f"{self._connection.place} left out {missing} of {len(self._slots)} registers"
+                f"{self._connection.place} left out {missing} of {values.size} registers"
             )
         return Readings(self._clock.at((before + after) // 2), *values)
 
@@ -133,18 +158,17 @@ class RegisterAccess:
                 settings.control_state,
             )
         )
-        changed = (
-            np.ones(values.shape, np.bool_) if self._written is None else values != self._written
-        )
+        changed = np.argwhere(values != self._written).tolist()
         # Unknown until the device says that it has them.
-        self._written = None
+        self._written.fill(-1)
         request = p4r.WriteRequest()
         request.CopyFrom(self._head)
-        for row, column in np.argwhere(changed).tolist():
-            update = self._cells[row][column]
+        for row, column in changed:
+            update = self._messages.update(_WRITTEN[row], self._flows[column])
             update.entity.register_entry.data.bitstring = bitstring(int(values[row, column]))
             request.updates.append(update)
-        self._heartbeat.entity.register_entry.data.bitstring = bitstring(self._clock.now())
-        request.updates.append(self._heartbeat)
+        heartbeat = self._messages.update(_HEARTBEAT, 0)
+        heartbeat.entity.register_entry.data.bitstring = bitstring(self._clock.now())
+        request.updates.append(heartbeat)
         await self._connection.write_raw(request.SerializeToString(), _TIMEOUT)
         self._written = values
