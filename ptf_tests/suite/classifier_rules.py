@@ -53,7 +53,7 @@ class Priority(classifier_test.ClassifierTest):
 class FirstMatch(classifier_test.ClassifierTest):
     """32 rules that contain each other: the highest of those that match, whichever are taken away.
 
-    Rule priorities 0 to 255 (TLV 22/23.5) are P4Runtime's 1 to 256.
+    How a Rule Priority (TLV 22/23.5) becomes P4Runtime's: docs/modem-configuration.md.
     """
 
     def doRunTest(self) -> None:

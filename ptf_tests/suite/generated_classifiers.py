@@ -6,21 +6,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from docsis_control.classification import CLASSIFIER_TABLE, classifier_entries, reference_of
-from docsis_control.modem_config.provisioned import PacketClassifier
+from docsis_control.modem_config.provisioned import Direction, PacketClassifier
 from docsis_control.tables import TableEntry
 from docsis_ptf import docsis_test
 from docsis_ptf.classifier_reference import Frame, decide
 from docsis_ptf.classifier_sets import build, classifier_set, frame_near
-from docsis_ptf.docsis_test import FAR_MAC, MODEM, NEAR_MAC, NO_SERVICE_FLOW
+from docsis_ptf.docsis_test import (
+    FAR_MAC,
+    MODEM,
+    NEAR_MAC,
+    NETWORK_MAC,
+    NO_MODEM,
+    NO_SERVICE_FLOW,
+    UNKNOWN_MAC,
+    mac_value,
+)
 from docsis_ptf.entities import Group
 
 OTHER_MODEM: Final = 2
-FRAMES: Final = 150  # for each modem and set
+FRAMES: Final = 100  # for each modem and set
 TO_RF: Final = 90  # a multicast group
 REFERENCES: Final = range(1, 6)
 ABSENT: Final = 5
@@ -29,12 +38,19 @@ ABSENT: Final = 5
 
 @dataclass(frozen=True)
 class Modem:
-    """A modem at a port: the indexes of its service flows by reference, and of the primary one."""
+    """A modem, and at which port its frames come in.
+
+    Attributes:
+        service_flows: Their indexes by reference.
+        primary: Index of its primary service flow.
+        station: The address of what is behind it, where that is how a CMTS finds it.
+    """
 
     number: int
     port: int
     service_flows: dict[int, int]
     primary: int
+    station: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,37 +67,47 @@ class Readings:
         )
 
 
-class GeneratedClassifiers(docsis_test.DocsisTest):
+class Upstream(docsis_test.DocsisTest):
     """Each frame is counted by the service flow and the classifier that the standard names.
 
     Two modems, each with as many classifiers as the case says; then some of these are replaced,
     as by dynamic service, and the frames go again.
     """
 
+    direction: ClassVar[Direction] = "upstream"
+
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"size": size, "seed": seed} for size in (1, 4, 16, 64) for seed in (1, 2)]
 
     def setUp(self) -> None:
         super().setUp()
+        self.modems = self.two_modems()
+
+    def two_modems(self) -> list[Modem]:
+        """The modem at the near port and another one at the far port."""
         # Whatever their address, frames go to the RF port, and once.
         self.insert_group(Group(TO_RF, (self.rf,)))
         for address, port in ((NEAR_MAC, self.near), (FAR_MAC, self.far)):
             self.remove(self.station(address, port, MODEM))
         for number, port in ((MODEM, self.near), (OTHER_MODEM, self.far)):
             self.modify(self.interface(port, TO_RF, to_rf=True, modem=number))
-        self.modems = [
-            self._modem(MODEM, self.near, self.primary),
-            self._modem(OTHER_MODEM, self.far, self.service_flow()),
+        other = self.service_flow()
+        self.insert(self.primary_entry(other, OTHER_MODEM))
+        return [
+            Modem(MODEM, self.near, self.service_flows(), self.primary),
+            Modem(OTHER_MODEM, self.far, self.service_flows(), other),
         ]
-        self.insert(self.primary_entry(self.modems[1].primary, OTHER_MODEM))
 
-    def _modem(self, number: int, port: int, primary: int) -> Modem:
-        flows = {reference: self.service_flow() for reference in REFERENCES if reference != ABSENT}
-        return Modem(number, port, flows, primary)
+    def service_flows(self) -> dict[int, int]:
+        """The index of each that a modem has, by reference."""
+        return {reference: self.service_flow() for reference in REFERENCES if reference != ABSENT}
 
     def doRunTest(self, size: int, seed: int) -> None:
         draw = Random(f"{size} {seed}")
-        sets = {modem.number: classifier_set(draw, size, REFERENCES) for modem in self.modems}
+        sets = {
+            modem.number: classifier_set(draw, size, REFERENCES, self.direction)
+            for modem in self.modems
+        }
         entries = self._install((), sets)
         self._check(draw, sets)
         for number, classifiers in sets.items():
@@ -106,6 +132,8 @@ class GeneratedClassifiers(docsis_test.DocsisTest):
         for _ in range(FRAMES):
             for modem in self.modems:
                 frame = frame_near(draw, sets[modem.number])
+                if modem.station is not None:
+                    frame = replace(frame, destination=modem.station)
                 before = self._send(modem, sets[modem.number], frame, before)
         self.dataplane.flush()
 
@@ -166,12 +194,29 @@ class GeneratedClassifiers(docsis_test.DocsisTest):
         return Readings(Counter(dict(zip(flows, received, strict=True))), frames, octets)
 
 
+class Downstream(Upstream):
+    """The same on a CMTS, which knows the modem by the frame's destination."""
+
+    program = "cmts"
+    direction = "downstream"
+
+    def two_modems(self) -> list[Modem]:
+        """The modem of the station behind the cable, and another one."""
+        other = self.service_flow()
+        self.insert(self.station(UNKNOWN_MAC, self.rf, NO_MODEM, OTHER_MODEM))
+        self.insert(self.primary_entry(other, OTHER_MODEM))
+        return [
+            Modem(MODEM, self.near, self.service_flows(), self.primary, mac_value(NETWORK_MAC)),
+            Modem(OTHER_MODEM, self.near, self.service_flows(), other, mac_value(UNKNOWN_MAC)),
+        ]
+
+
 def _changed(
     draw: Random, classifiers: tuple[PacketClassifier, ...]
 ) -> tuple[PacketClassifier, ...]:
     """Most of them, and others for the rest, some under the references of those."""
     kept = tuple(each for each in classifiers if draw.random() < 0.7)
     taken = {each.reference for each in kept}
-    others = classifier_set(draw, len(classifiers), REFERENCES)
+    others = classifier_set(draw, len(classifiers), REFERENCES, classifiers[0].direction)
     fresh = [each for each in others if each.reference not in taken]
     return (*kept, *fresh[: len(classifiers) - len(kept)]) or classifiers
