@@ -61,6 +61,10 @@ class FakeSwitch:
         self.splits_reads = True
         # Seconds that every Write waits, to make the controller late.
         self.write_delay = 0.0
+        # Name of the table whose entries it refuses from now on.
+        self.refuses: str | None = None
+        # Whether it has atomic batches.
+        self.is_atomic = True
         self.writes = 0
         self.reads = 0
         self.pushes = 0
@@ -146,7 +150,27 @@ class FakeSwitch:
             self._server = None
 
     async def _tm_configure(self, request: Any, context: Any) -> Any:
-        self.traffic_manager = request
+        if self.traffic_manager is None:
+            self.traffic_manager = tm.ConfigureRequest()
+        queues = {
+            (flow.queue.port, flow.queue.queue_id): flow
+            for flow in self.traffic_manager.service_flows
+        }
+        for removed in request.removed:
+            if (removed.port, removed.queue_id) not in queues:
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "no such service flow")
+        for flow in request.service_flows:
+            key = (flow.queue.port, flow.queue.queue_id)
+            if not flow.HasField("initial_tokens"):
+                flow.initial_tokens = queues[key].initial_tokens if key in queues else 0
+            queues[key] = flow
+        for removed in request.removed:
+            del queues[removed.port, removed.queue_id]
+        self.traffic_manager = tm.ConfigureRequest(
+            device_id=request.device_id,
+            ports=request.ports or self.traffic_manager.ports,
+            service_flows=queues.values(),
+        )
         return tm.ConfigureResponse()
 
     async def _tm_get(self, request: Any, context: Any) -> Any:
@@ -184,6 +208,16 @@ class FakeSwitch:
         if self.write_delay:
             await asyncio.sleep(self.write_delay)
         self.writes += 1
+        atomic = request.atomicity == p4r.WriteRequest.DATAPLANE_ATOMIC
+        if atomic and not self.is_atomic:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no atomic batches")
+        tables = {table.name: table.id for table in self.pipeline.schema.tables}
+        for update in request.updates:
+            table_id = update.entity.table_entry.table_id
+            if table_id and self.refuses and table_id == tables[self.refuses]:
+                # An atomic batch is refused before anything of it is done.
+                assert atomic or len(request.updates) == 1
+                await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "the table is full")
         for update in request.updates:
             entity = update.entity
             kind = entity.WhichOneof("entity")
@@ -199,10 +233,18 @@ class FakeSwitch:
                     assert update.type == p4r.Update.MODIFY
                     self.defaults[entry.table_id] = entry
                     continue
-                key = p4r.TableEntry(table_id=entry.table_id, match=entry.match)
-                if key.SerializeToString() in self.tables:
-                    await context.abort(grpc.StatusCode.ALREADY_EXISTS, "entry exists")
-                self.tables[key.SerializeToString()] = entry
+                key = p4r.TableEntry(
+                    table_id=entry.table_id, match=entry.match, priority=entry.priority
+                ).SerializeToString()
+                if (key in self.tables) is (update.type == p4r.Update.INSERT):
+                    await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "there or not there")
+                if update.type == p4r.Update.DELETE:
+                    del self.tables[key]
+                else:
+                    self.tables[key] = entry
+            elif kind == "counter_entry":
+                entry = entity.counter_entry
+                self.counters.pop((self._counters[entry.counter_id], entry.index.index), None)
             else:
                 group = entity.packet_replication_engine_entry.multicast_group_entry
                 self.groups[group.multicast_group_id] = tuple(

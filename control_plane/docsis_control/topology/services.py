@@ -12,6 +12,7 @@ from docsis_control.config.models import (
     ServiceTier,
 )
 from docsis_control.config.units import format_bytes, format_duration, format_rate
+from docsis_control.modem_config.aggregate import tlv_path
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provision import provision
 from docsis_control.modem_config.provisioned import Direction, Modem, ServiceFlow
@@ -127,8 +128,12 @@ def check_services(topology: Topology) -> None:
         try:
             services[modem.name] = service_of(topology, modem, configuration_of(topology, modem))
         except KeyedError as error:
-            inside = f"{error.key}: " if error.key else ""
-            raise KeyedError(f"modems.{index}.configuration", f"{inside}{error}") from None
+            location = tuple(int(p) if p.isdigit() else p for p in error.key.split("."))
+            path = tlv_path(ModemConfiguration, location)
+            tlv = f" (TLV {path})" if path else ""
+            raise KeyedError(
+                f"modems.{index}.configuration", f"{error.key}: {error}{tlv}"
+            ) from None
     check_reservations(topology, services)
 
 

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of a running deployment, on switches that refuse, go away or come back."""
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docsis_control.config.models import KeyedError
+from docsis_control.dynamic.change import Action, Change, Kind
+from docsis_control.dynamic.client import ChangeError, apply, service
+from docsis_control.dynamic.device_change import NotApplied
+from docsis_control.dynamic.messages import LARGEST
+from docsis_control.dynamic.server import serving_changes
+from docsis_control.local_socket import Service, socket_of
+from docsis_control.plan import Role
+
+UP, DOWN = Kind.UPSTREAM_SERVICE_FLOW, Kind.DOWNSTREAM_SERVICE_FLOW
+RULE = Kind.UPSTREAM_CLASSIFIER
+QUEUE = "FrameIngress.service_flow_queue.service_flow"
+CLASSIFIER = "FrameIngress.classifier.classifier"
+
+ADD = Change(
+    Action.ADD,
+    UP,
+    values={"service_flow_reference": 9, "maximum_sustained_traffic_rate": "5 Mbps"},
+)
+SELECT = Change(Action.ADD, RULE, values={"service_flow_reference": 9, "rule_priority": 7})
+MODEM = "cm1"
+
+
+def queues(switch: Any) -> dict[int, Any]:
+    """The traffic manager's service flows, by queue."""
+    return {flow.queue.queue_id: flow for flow in switch.traffic_manager.service_flows}
+
+
+def entries(switch: Any, table: str) -> list[Any]:
+    ids = {t.name: t.id for t in switch.pipeline.schema.tables}
+    return [entry for entry in switch.tables.values() if entry.table_id == ids[table]]
+
+
+def everything(system: Any) -> tuple[object, ...]:
+    """What both devices were told, and the deployment."""
+    return (
+        [dict(switch.tables) for switch in (system.modem, system.cmts)],
+        [
+            {key: flow.SerializeToString() for key, flow in queues(switch).items()}
+            for switch in (system.modem, system.cmts)
+        ],
+        system.controller.deployment,
+    )
+
+
+async def test_a_flow_and_its_rule_are_added(running: Any) -> None:
+    async with running() as system:
+        # Of another that had the index.
+        for name in ("sf_enqueued_bytes", "aqm_data_state", "aqm_drop_prob"):
+            system.modem.registers[name, 2] = 77
+        system.modem.counters["sf_received", 2] = (5, 500)
+        after = await system.controller.change(MODEM, [ADD, SELECT])
+        plan = after.device(Role.CABLE_MODEM)
+        assert [(flow.index, flow.sfid, flow.reference) for flow in plan.service_flows] == [
+            (1, 1, 1),
+            (2, 4, 9),
+        ]
+        assert queues(system.modem)[2].max_sustained_rate == 5_000_000
+        assert len(entries(system.modem, QUEUE)) == 2
+        (rule,) = entries(system.modem, CLASSIFIER)
+        assert rule.action.action.params[0].value == b"\2"
+        registers = system.modem.registers
+        assert registers["sf_enqueued_bytes", 2] == registers["aqm_data_state", 2] == 0
+        assert ("sf_received", 2) not in system.modem.counters
+        # 3,044 bytes, as the traffic manager said.
+        assert registers["msr_tokens", 2] == 3044 * 8_000_000 - 5
+
+
+async def test_the_law_goes_on_with_what_stays(running: Any, until: Any) -> None:
+    async with running() as system:
+        device = system.controller.devices[MODEM]
+        # 200 ms of backlog, and past the burst allowance.
+        system.modem.registers["sf_enqueued_bytes", 1] = 500_000
+        system.modem.registers["aqm_data_state", 1] = (1 << 2) | 2
+        await until(lambda: system.modem.registers["aqm_drop_prob", 1] > 0)
+        before = (await device.observe()).queues.state
+        await system.controller.change(MODEM, [ADD])
+        after = (await device.observe()).queues.state
+        assert after.drop_prob[0] >= before.drop_prob[0] > 0
+        assert after.status.tolist() == [2, 0]
+        updates = system.record.updates
+        await until(lambda: system.record.updates >= updates + 3)
+        samples = system.record.samples
+        assert samples["service_flow"][-2:].tolist() == [1, 2]
+
+
+async def test_what_is_set_keeps_its_tokens(running: Any) -> None:
+    async with running() as system:
+        before = queues(system.modem)[1].initial_tokens
+        rate = {"maximum_sustained_traffic_rate": "10 Mbps", "traffic_priority": 4}
+        await system.controller.change(MODEM, [Change(Action.SET, UP, 1, rate)])
+        flow = queues(system.modem)[1]
+        assert (flow.max_sustained_rate, flow.traffic_priority) == (10_000_000, 4)
+        # Unset in the request: the traffic manager keeps what it has.
+        assert flow.initial_tokens == before
+        (bucket,) = entries(system.modem, "FrameEgress.token_bucket.msr_bucket")
+        assert int.from_bytes(bucket.action.action.params[0].value, "big") == 10_000_000
+
+
+async def test_an_index_waits_until_its_queue_is_gone(running: Any) -> None:
+    async with running() as system:
+        await system.controller.change(MODEM, [ADD])
+        # In one change the new flow takes another index.
+        other = Change(Action.ADD, UP, values={"service_flow_reference": 10})
+        limited = {"maximum_sustained_traffic_rate": "1 Mbps"}
+        both = [Change(Action.DELETE, UP, 9), other, Change(Action.SET, UP, 10, limited)]
+        after = await system.controller.change(MODEM, both)
+        assert [f.index for f in after.device(Role.CABLE_MODEM).service_flows] == [1, 3]
+        assert sorted(queues(system.modem)) == [1, 3]
+        after = await system.controller.change(MODEM, [ADD])
+        flows = after.device(Role.CABLE_MODEM).service_flows
+        assert [(flow.index, flow.sfid) for flow in flows] == [(1, 1), (2, 6), (3, 5)]
+
+
+@pytest.mark.parametrize("is_atomic", [True, False])
+@pytest.mark.parametrize("refuses", [QUEUE, CLASSIFIER])
+async def test_a_refusal_leaves_everything(running: Any, refuses: str, is_atomic: bool) -> None:
+    async with running() as system:
+        system.modem.is_atomic = is_atomic
+        slower = Change(Action.SET, UP, 1, {"maximum_sustained_traffic_rate": "10 Mbps"})
+        before = everything(system)
+        system.modem.refuses = refuses
+        with pytest.raises(NotApplied, match="the table is full; it has what it had before"):
+            await system.controller.change(MODEM, [slower, ADD, SELECT])
+        assert everything(system) == before
+        # And without the refusal it goes.
+        system.modem.refuses = None
+        await system.controller.change(MODEM, [slower, ADD, SELECT])
+        assert queues(system.modem)[1].max_sustained_rate == 10_000_000
+
+
+async def test_the_other_device_s_refusal_leaves_everything(running: Any) -> None:
+    async with running() as system:
+        before = everything(system)
+        system.cmts.refuses = QUEUE
+        down = Change(Action.ADD, DOWN, values={"maximum_sustained_traffic_rate": "9 Mbps"})
+        with pytest.raises(NotApplied, match="cmts1"):
+            await system.controller.change(MODEM, [ADD, SELECT, down])
+        assert everything(system) == before
+
+
+async def test_a_device_that_went_away_is_not_changed(running: Any, until: Any) -> None:
+    async with running() as system:
+        before = system.controller.deployment
+        await system.modem.stop()
+        await until(lambda: system.controller.devices[MODEM]._session is None)
+        with pytest.raises(NotApplied, match="cm1 does not answer"):
+            await system.controller.change(MODEM, [ADD])
+        assert system.controller.deployment is before
+
+
+async def test_a_device_that_comes_back_gets_the_changes(running: Any, until: Any) -> None:
+    async with running() as system:
+        await system.controller.change(MODEM, [ADD, SELECT])
+        await system.modem.stop()
+        system.modem.forget()
+        await system.modem.start()
+        await until(lambda: system.record.reconnects == 1)
+        assert sorted(queues(system.modem)) == [1, 2]
+        assert len(entries(system.modem, CLASSIFIER)) == 1
+
+
+async def test_a_loop_starts_when_there_is_something_to_manage(running: Any, until: Any) -> None:
+    async with running() as system:
+        cmts = system.controller.records["cmts1"]
+        managed = {"maximum_sustained_traffic_rate": "9 Mbps"}
+        assert cmts.updates == 0
+        await system.controller.change(MODEM, [Change(Action.ADD, DOWN, values=managed)])
+        await until(lambda: cmts.updates > 2)
+
+
+async def test_changes_over_the_socket(running: Any, tmp_path: Path) -> None:
+    async with running() as system, serving_changes(system.controller, tmp_path):
+
+        async def do(*changes: Change) -> Any:
+            return await asyncio.to_thread(apply, MODEM, changes, None, tmp_path)
+
+        response = await do(ADD, SELECT)
+        assert [(f.service_flow_reference, f.index) for f in response.service_flows] == [
+            (1, 1),
+            (9, 2),
+            (2, 1),
+        ]
+        assert response.configuration["upstream_classifiers"][0]["rule_priority"] == 7
+        looked = await asyncio.to_thread(service, MODEM, None, tmp_path)
+        assert looked.configuration == response.configuration
+        with pytest.raises(
+            ChangeError, match=r"upstream_service_flows\.2\.service_flow_reference: 9 is already"
+        ):
+            await do(ADD)
+        with pytest.raises(ChangeError, match='no modem "x"; there are cm1'):
+            await asyncio.to_thread(apply, "x", (ADD,), None, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "request_", [b"", b"{", b"[]", b'{"version":2,"modem":"cm1","changes":[]}', b"\xff" * 10]
+)
+async def test_other_requests_are_refused(running: Any, tmp_path: Path, request_: bytes) -> None:
+    async with running() as system, serving_changes(system.controller, tmp_path) as path:
+        reader, writer = await asyncio.open_unix_connection(str(path))
+        writer.write(request_)
+        writer.write_eof()
+        assert b"the request is not one" in await reader.read()
+        writer.close()
+
+
+async def test_a_request_without_end_is_cut_off(running: Any, tmp_path: Path) -> None:
+    async with running() as system, serving_changes(system.controller, tmp_path) as path:
+        _, writer = await asyncio.open_unix_connection(str(path))
+
+        async def send() -> None:
+            while True:
+                writer.write(b" " * (LARGEST // 10))
+                await writer.drain()
+
+        with pytest.raises((ConnectionError, BrokenPipeError)):
+            await asyncio.wait_for(send(), 10)
+
+
+async def test_a_slip_is_no_change(running: Any) -> None:
+    async with running() as system:
+        before = everything(system)
+        slip = Change(Action.SET, UP, 1, {"peak_traffic_rate": "1 Mbps"})
+        with pytest.raises(KeyedError, match="is below the Maximum Sustained"):
+            await system.controller.change(MODEM, [slip])
+        assert everything(system) == before
+
+
+def test_without_a_controller(tmp_path: Path) -> None:
+    with pytest.raises(ChangeError, match="no controller runs"):
+        service(MODEM, folder=tmp_path)
+    # A socket that a killed one left.
+    left = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    left.bind(str(socket_of(tmp_path, 1, Service.CHANGES)))
+    left.close()
+    with pytest.raises(ChangeError, match="no controller runs"):
+        service(MODEM, folder=tmp_path)
