@@ -92,6 +92,12 @@ def snap(protocol: int, organization: int = 0, tag: Any = None) -> Any:
     return llc(header, tag)
 
 
+def snap4() -> Any:
+    """UDP over IPv4 behind LLC and SNAP."""
+    data = b"\xaa\xaa\x03\x00\x00\x00\x08\x00" + bytes(udp4())[14:]
+    return ethernet(type=len(data)) / Raw(data)
+
+
 def tagged(pcp: int, vid: int) -> Any:
     """UDP over IPv4 behind a VLAN tag."""
     return ethernet() / Dot1Q(prio=pcp, vlan=vid) / ip4() / UDP(sport=4000, dport=5000) / PAYLOAD

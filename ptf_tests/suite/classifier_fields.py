@@ -29,6 +29,7 @@ from docsis_ptf.packets import (
     llc,
     plain,
     snap,
+    snap4,
     tagged,
     tcp4,
     tcp6,
@@ -327,9 +328,7 @@ class IpInLlc(classifier_test.ClassifierTest):
     """IP behind LLC or SNAP is not looked at: its EtherType is all that a rule sees."""
 
     def doRunTest(self) -> None:
-        inner = bytes(udp4())[14:]
-        head = b"\xaa\xaa\x03\x00\x00\x00\x08\x00"
-        frame = ethernet(type=len(head) + len(inner)) / Raw(head + inner)
+        frame = snap4()
         self.expect_split({"ether_type": 0x0800}, [frame, udp4()], [])
         for match in ({"is_ipv4": 1}, {"ip_protocol": 17}, {"has_ports": 1}):
             self.expect_split(match, [udp4()], [frame])
