@@ -68,6 +68,9 @@ class QueueConfig:
     peak_rate: int
     initial_tokens: int | None = None
     queue_limit: int = 0
+    traffic_priority: int = 0
+    min_reserved_rate: int = 0
+    assumed_packet_size: int = 0
 
 
 class Client:
@@ -312,17 +315,19 @@ class Client:
                 return int(response.now_ns), flow
         raise LookupError(f"port {queue[0]} has no queue {queue[1]}")
 
-    def configure_queue(self, queue: QueueConfig) -> None:
-        """Creates or changes a queue."""
+    def configure_queue(self, *queues: QueueConfig) -> None:
+        """Creates or changes queues, all at one moment."""
         request = _messages().ConfigureRequest(device_id=self._params.device_id)
-        request.service_flows.add(
-            queue={"port": queue.port, "queue_id": queue.queue_id},
-            max_sustained_rate=queue.max_sustained_rate,
-            max_burst=queue.max_burst,
-            peak_rate=queue.peak_rate,
-            initial_tokens=queue.initial_tokens,
-            queue_limit=queue.queue_limit,
-        )
+        for queue in queues:
+            config = asdict(queue)
+            key = {"port": config.pop("port"), "queue_id": config.pop("queue_id")}
+            request.service_flows.add(queue=key, **config)
+        self._configure(request)
+
+    def configure_port(self, port: int, rate: int) -> None:
+        """Sets what a port carries, in bit/s; 0 is no limit."""
+        request = _messages().ConfigureRequest(device_id=self._params.device_id)
+        request.ports.add(port=port, rate=rate)
         self._configure(request)
 
     def remove_queue(self, queue: QueueConfig) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from docsis_ptf.client import QueueConfig
+from docsis_ptf.docsis_test import MAX_FRAME
 from docsis_ptf.entities import Entry
 from docsis_ptf.stream_test import StreamTest
 
@@ -54,7 +55,13 @@ class ShapingTest(StreamTest):
         """Lets nothing leave the queue of `shape` from now on; its frames stay."""
         # A byte a second, and none to begin with.
         self.client.configure_queue(
-            replace(self.shape, max_sustained_rate=8, peak_rate=0, initial_tokens=0)
+            replace(
+                self.shape,
+                max_sustained_rate=8,
+                max_burst=max(self.shape.max_burst, MAX_FRAME),
+                peak_rate=0,
+                initial_tokens=0,
+            )
         )
 
     def release(self) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 from scapy.layers.l2 import Ether
@@ -10,6 +11,7 @@ from scapy.packet import Raw
 
 from docsis_ptf import aqm_test, cmts_test
 from docsis_ptf.aqm_test import HELD
+from docsis_ptf.client import QueueConfig
 from docsis_ptf.cmts_test import cpe
 from docsis_ptf.docsis_test import (
     BROADCAST_MAC,
@@ -145,6 +147,50 @@ class ManyModems(cmts_test.CmtsTest):
             for n, flow in enumerate(own):
                 self.expect_fates(flow, before[flow], forwarded=n + 1)
         self.expect_fates(self.primary, before[self.primary])
+
+
+class ManyQueues(cmts_test.CmtsTest):
+    """64 modems of 4 service flows have 256 queues of their own in the traffic manager."""
+
+    needs: ClassVar[tuple[str, ...]] = ("shaping",)
+
+    def doRunTest(self) -> None:
+        rate, burst = 4_000_000, 4_000
+        flows = {}
+        for modem in range(2, MODEMS + 2):
+            self.insert(self.station(cpe(modem), self.rf, NO_MODEM, modem))
+            flows[modem] = [self.new_index() for _ in range(FLOWS_PER_MODEM)]
+            self.insert(self.primary_entry(flows[modem][0], modem))
+            for n, index in enumerate(flows[modem]):
+                self.insert(self.queue(index, queue_id=index, traffic_priority=n))
+                if n:
+                    self.rule(index, {"ip_tos": n << 2}, modem=modem)
+        queues = [
+            QueueConfig(self.rf, index, rate, burst, 2 * rate, burst, traffic_priority=n)
+            for own in flows.values()
+            for n, index in enumerate(own)
+        ]
+        self.client.configure_queue(*queues)
+        for queue in queues:
+            self._undo.append((f"queue {queue.queue_id}", partial(self.client.remove_queue, queue)))
+        for modem in flows:
+            for n in range(FLOWS_PER_MODEM):
+                frame = self.to(modem, tos=n << 2)
+                for _ in range(n + 1):
+                    self.send(self.near, frame)
+                    self.expect_frame(self.rf, frame)
+        configured = {
+            flow.config.queue.queue_id: flow for flow in self.client.traffic_manager().service_flows
+        }
+        self.assertEqual(set(configured), {queue.queue_id for queue in queues})
+        length = len(self.to(2))
+        for own in flows.values():
+            for n, index in enumerate(own):
+                flow = configured[index]
+                self.assertEqual(flow.config.max_sustained_rate, rate)
+                self.assertEqual(flow.config.traffic_priority, n)
+                sent = (flow.dequeued.frames, flow.dequeued.bytes)
+                self.assertEqual(sent, (n + 1, (n + 1) * length))
 
 
 class LastServiceFlow(cmts_test.CmtsTest):

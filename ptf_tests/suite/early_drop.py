@@ -129,6 +129,22 @@ class SuppressedByDelay(aqm_test.AqmTest):
         self.drop_frame(index)
 
 
+class LatencyTarget(aqm_test.AqmTest):
+    """TLV 24/25.40.2: half of the service flow's own latency target is where suppression ends."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"target_ms": target} for target in (1, 5, 10, 40, 255)]
+
+    def doRunTest(self, target_ms: int) -> None:
+        target = target_ms * 1000
+        index = self.aqm_flow(latency_target=target)
+        self.charge(index)
+        self.control(index, ACTIVE, drop_prob=SUPPRESSIBLE, qdelay_old=target // 2 - 1)
+        self.pass_frames(index, 3)
+        self.control(index, ACTIVE, drop_prob=SUPPRESSIBLE, qdelay_old=target // 2)
+        self.drop_frame(index)
+
+
 class SuppressedByShortQueue(aqm_test.AqmTest):
     """No drop while the queue has no more than 2 * MEAN_PKTSIZE = 2048 bytes."""
 

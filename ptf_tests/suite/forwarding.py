@@ -185,6 +185,10 @@ class Malformed(docsis_test.DocsisTest):
             "IPv6 but for a byte": udp_six[:53],
             "IPv6 and half UDP": udp_six[:58],
             "IPv6 and TCP but for a byte": tcp_six[:73],
+            "LLC but for a byte": bytes(ethernet(type=2)) + b"\x42\x42",
+            "a length and nothing": bytes(ethernet(type=0)),
+            "a tag and LLC but for a byte": bytes(ethernet() / Dot1Q(vlan=5, type=2)) + b"\x42\x42",
+            "SNAP but for a byte": bytes(ethernet(type=7)) + b"\xaa\xaa\x03\0\0\0\x08",
         }
 
     def doRunTest(self, frame: str) -> None:

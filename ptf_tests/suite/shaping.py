@@ -8,12 +8,16 @@ TxBytes <= (t2-t1) R/8 + B and TxBytes <= (t2-t1) P/8 + 1522.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from docsis_ptf import load_test, shaping_test
 from docsis_ptf.buckets import rate_between
-from docsis_ptf.docsis_test import MAX_FRAME
-from docsis_ptf.wire import Capture
+from docsis_ptf.classifier_test import CLASSIFIER
+from docsis_ptf.docsis_test import MAX_FRAME, MODEM
+from docsis_ptf.entities import Entry
+from docsis_ptf.sharing_test import FIRST_PORT, NUMBERS
+from docsis_ptf.wire import Arrivals, Capture
 
 TOKENS_PER_BYTE = 8_000_000
 
@@ -50,6 +54,95 @@ class Inequalities(load_test.LoadTest):
         seconds = max((total - tokens) / rate, (total - MAX_FRAME) / peak_rate) * 8
         took = float(arrivals.time_ns[-1] - arrivals.time_ns[0]) / 1e9
         self.assertLess(took, seconds * 1.01 + 0.005, "slower than the rates provisioned")
+
+
+class OneRate(load_test.LoadTest):
+    """With one of the two rates the other is no limit: a burst at once, or no burst at all."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"sustained": 10_000_000, "peak": 0, "burst": 60_000},
+            {"sustained": 10_000_000, "peak": 0, "burst": MAX_FRAME},
+            {"sustained": 0, "peak": 10_000_000, "burst": 0},
+        ]
+
+    def attempt(self, sustained: int, peak: int, burst: int) -> None:
+        index = self.shaped_flow(
+            max_sustained_rate=sustained,
+            max_burst=burst,
+            peak_rate=peak,
+            initial_tokens=burst,
+            buffer_size=100_000_000,
+        )
+        length, rate = 1000, sustained or peak
+        depth = burst or MAX_FRAME
+        arrivals = self.work_off(index, 500, length)
+        self.assert_conforms(arrivals, rate, depth, "the one rate")
+        # All tokens there are leave at once, and then the rate is used.
+        at_once = int((arrivals.time_ns - arrivals.time_ns[0] < 5_000_000).sum())
+        self.assertGreaterEqual(at_once, depth // length)
+        took = float(arrivals.time_ns[-1] - arrivals.time_ns[0]) / 1e9
+        needed = (int(arrivals.length.sum()) - depth) * 8 / rate
+        self.assertLess(took, needed * 1.01 + 0.005, "slower than the rate provisioned")
+
+
+class Unlimited(load_test.LoadTest):
+    """Without a rate (TLV 24/25.8 and .27 left out or 0) nothing is held back."""
+
+    def attempt(self) -> None:
+        index = self.shaped_flow(
+            max_sustained_rate=0,
+            max_burst=0,
+            peak_rate=0,
+            initial_tokens=0,
+            buffer_size=100_000_000,
+        )
+        arrivals = self.work_off(index, 1000, 1500)
+        took = float(arrivals.time_ns[-1] - arrivals.time_ns[0]) / 1e9
+        self.assertLess(took, 0.06, "seconds for 1.5 MB: some rate was in force")
+
+
+class Independent(load_test.LoadTest):
+    """Two service flows at one port have their rates each, at the same time."""
+
+    def attempt(self) -> None:
+        rates = (2_000_000, 6_000_000)
+        length = 1000
+        flows = []
+        for rate in rates:
+            index = self.shaped_flow(
+                max_sustained_rate=rate,
+                max_burst=3044,
+                peak_rate=rate,
+                initial_tokens=0,
+                buffer_size=100_000_000,
+            )
+            flows.append((rate, index))
+        for port, (_, index) in enumerate(flows, start=FIRST_PORT):
+            match: dict[str, Any] = {"modem": MODEM, "l4_dst_port": (port, port)}
+            action = {"service_flow": index}
+            self.insert(Entry(CLASSIFIER, "set_service_flow", action, match, 10))
+        stream = self.upstream(length)
+        counts = [rate // 8 // length for rate in rates]  # a second of each
+        with self.recording(stream, sum(counts)) as (capture, injector):
+            for n, count in enumerate(counts):
+                own = replace(stream, dst_port=FIRST_PORT + n)
+                for first in range(0, count, self.params.batch):
+                    size = min(self.params.batch, count - first)
+                    injector.send(own.frames(size, n * NUMBERS + first))
+                    self.await_received(flows[n][1], first + size)
+            self.poll("both flows' frames", lambda: capture.count() == sum(counts), seconds=10)
+            arrivals = capture.arrivals()
+        for n, rate in enumerate(rates):
+            own_frames = arrivals.sequence // NUMBERS == n
+            own_arrivals = Arrivals(
+                arrivals.sequence[own_frames],
+                arrivals.length[own_frames],
+                arrivals.time_ns[own_frames],
+            )
+            self.assert_conforms(own_arrivals, rate, 3044, f"the flow of {rate} bit/s")
+            measured = rate_between(own_arrivals.time_ns, own_arrivals.length)
+            self.assertAlmostEqual(measured / rate, 1, delta=0.02)
 
 
 class SustainedRate(load_test.LoadTest):
