@@ -241,20 +241,21 @@ fn counters(state: &State) -> switch::DeviceCounters {
     let flows = state.service_flows.iter().map(|flow| {
         (
             flow.config.queue,
-            [
+            vec![
                 flow.enqueued,
                 flow.dequeued,
                 flow.overflow,
                 flow.egress_dropped,
                 flow.flushed,
                 flow.queued,
+                flow.reserved,
             ],
         )
     });
     let packets = state.packet_queues.iter().map(|queue| {
         (
             queue.config.queue,
-            [
+            vec![
                 queue.enqueued,
                 queue.dequeued,
                 queue.overflow,
@@ -290,7 +291,7 @@ fn counters(state: &State) -> switch::DeviceCounters {
 }
 
 /// The counters of a queue, in the order of [`counters`].
-const QUEUE: [(&str, &str); 6] = [
+const QUEUE: [(&str, &str); 7] = [
     ("enqueued", "Accepted into the queue."),
     ("dequeued", "Left the queue to the port."),
     (
@@ -303,6 +304,11 @@ const QUEUE: [(&str, &str); 6] = [
     ),
     ("flushed", "Removed with the queue, or by a new pipeline."),
     ("queued", "In the queue now."),
+    // Of service flows only.
+    (
+        "reserved",
+        "Not a drop: of dequeued, what was within the Minimum Reserved Traffic Rate.",
+    ),
 ];
 
 fn port_counters(state: &PortState, link: Link) -> switch::PortCounters {

@@ -26,8 +26,9 @@
 //! if the sum of all r is at most C, then over all t1 < t2 between which a flow
 //! has frames that its R and P do not hold back,
 //!
-//! * bytes sent >= (t2 - t1) * r / 8 - F - r * D / 8, where D is the time in which
-//!   the port sends two F of every flow with a reservation.
+//! * bytes sent >= (t2 - t1) * r / 8 - F - r * D / 8, where D, less than a second,
+//!   is the time in which the port sends two F of every flow with a reservation;
+//!   a frame shorter than the assumed packet size counts for that.
 //!
 //! For, what is entitled by a time t and was not when all that was entitled had
 //! last been sent, at s, is at most 2 F + (t - s) * r / 8 of each flow, and is sent
