@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures the in-process pipeline: `cargo run --release --example pipeline
-//! -- cm.json`. Upstream UDP and TCP frames through ingress and egress of a
-//! modem with 32 service flows and 5 classifiers. Prints ns per packet.
+//! -- cm.json [MODEMS RULES]`. Upstream UDP and TCP frames through ingress and
+//! egress of a modem with 32 service flows and 5 classifiers, beside so many
+//! other modems of so many classifiers. Prints ns per packet.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -23,11 +24,13 @@ fn insert(
 fn main() {
     let path = std::env::args()
         .nth(1)
-        .expect("usage: pipeline PROGRAM.json");
+        .expect("usage: pipeline PROGRAM.json [MODEMS RULES]");
+    let number = |n| std::env::args().nth(n).map(|words| words.parse());
+    let [modems, rules] = [2, 3].map(|n| number(n).unwrap_or(Ok(0)).expect("a number"));
     let json = std::fs::read(&path).expect("the program cannot be read");
     let program = Arc::new(Program::load(&json).unwrap_or_else(|e| panic!("{path}: {e}")));
     let mut pipeline = Pipeline::new(program, 1);
-    provision(&mut pipeline);
+    provision(&mut pipeline, modems, rules);
 
     let mut packet = Packet::new();
     let mut out = Vec::new();
@@ -83,7 +86,7 @@ fn call(p: &Pipeline, table: TableId, action: &str, args: &[u128]) -> ActionCall
     }
 }
 
-fn provision(p: &mut Pipeline) {
+fn provision(p: &mut Pipeline, modems: u128, rules: u128) {
     let program = p.program().clone();
     let find = |suffix: &str| {
         let at = program
@@ -155,6 +158,29 @@ fn provision(p: &mut Pipeline) {
         );
         insert(p, classifier, &key, &action).unwrap();
     }
+    let set = call(p, classifier, &format!("{scope}.set_service_flow"), &[1]);
+    for modem in 2..2 + modems {
+        for rule in 0..rules {
+            let matches = keys
+                .iter()
+                .map(|k| match (k.kind, k.name.as_str()) {
+                    (MatchKind::Exact, _) => Match::Exact(modem),
+                    (MatchKind::Range, "l4_dst_port") => Match::Range {
+                        low: 5000 + rule,
+                        high: 6000 + rule,
+                    },
+                    (MatchKind::Range, _) => Match::Range {
+                        low: 0,
+                        high: (1 << k.width) - 1,
+                    },
+                    _ => Match::Ternary { value: 0, mask: 0 },
+                })
+                .collect();
+            let priority = 100 + rule as i32;
+            insert(p, classifier, &EntryKey { matches, priority }, &set).unwrap();
+        }
+    }
+
     let (primary, scope) = find(".primary");
     let action = call(p, primary, &format!("{scope}.set_primary"), &[1]);
     insert(p, primary, &exact(&[1]), &action).unwrap();

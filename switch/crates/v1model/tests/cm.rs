@@ -142,6 +142,42 @@ fn an_impossible_ipv4_header_length_is_malformed() {
     assert_eq!(count(&p, "sf_drop_malformed", 0), 1);
 }
 
+/// What the traffic manager is told of a frame: BMv2's by priority, ours by queue.
+#[test]
+fn a_service_flow_has_a_queue_and_a_traffic_priority() {
+    for (queue, priority) in [(7, 5), (300, 0), (8, 7)] {
+        let mut p = modem();
+        let mut provision = |name, key: &[u128], action: &str, args: &[u128]| {
+            let id = table(&p, name);
+            let action = call(&p, id, action, args);
+            let matches = key.iter().copied().map(Match::Exact).collect();
+            let key = EntryKey {
+                matches,
+                priority: 0,
+            };
+            insert(&mut p, id, &key, &action).unwrap();
+        };
+        let rf = u128::from(RF_PORT);
+        provision(
+            "interface",
+            &[u128::from(CPE_PORT)],
+            "provision",
+            &[0, 1, 9],
+        );
+        provision("station", &[9, 1], "forward", &[rf, 1, 9]);
+        provision("primary", &[9], "set_primary", &[4]);
+        let args = [rf, queue, priority, 10_000, 1522, 0, 10_000, 0, 0xff, 0];
+        provision("service_flow", &[4], "set_queue", &args);
+        let mut frame = vec![0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0xb5];
+        frame.resize(60, 0);
+        let mut packet = Packet::new();
+        let fate = p.ingress(5, CPE_PORT, &frame, &mut packet).fate;
+        assert_eq!(fate, Fate::Unicast { port: RF_PORT });
+        assert_eq!(u128::from(p.queue_id(&packet)), queue);
+        assert_eq!(u128::from(p.priority(&packet)), priority);
+    }
+}
+
 /// A packet-out: op, port, request id, service flow and the rest of its header.
 fn packet_out(op: u8, port: u16, request_id: u32, service_flow: u16, rest: &[u8]) -> Vec<u8> {
     let mut f = vec![op];

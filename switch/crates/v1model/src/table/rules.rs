@@ -67,6 +67,9 @@ const BLOCK: usize = 64 * WORDS;
 
 type Set = [u64; WORDS];
 
+/// After so many columns a block whose rules are all out is left.
+const COLUMNS_A_LOOK: usize = 4;
+
 #[derive(Clone, Debug)]
 struct Rule {
     /// Lowest first: the inverted priority, then the order of insertion, since
@@ -238,11 +241,16 @@ impl Rules {
         for (block, rules) in self.blocks.iter().zip(self.rules.chunks(BLOCK)) {
             let mut found = [0; N];
             found.copy_from_slice(&block.live[..N]);
-            for (column, sets) in self.columns.iter().zip(block.sets.chunks_exact(16)) {
+            let columns = self.columns.iter().zip(block.sets.chunks_exact(16));
+            for (n, (column, sets)) in columns.enumerate() {
                 let value = key[usize::from(column.word)] >> column.shift & 0xf;
                 let set = &sets[value as usize];
                 for (found, set) in found.iter_mut().zip(set) {
                     *found &= set;
+                }
+                // Rules of many modems: an exact key leaves most blocks without any.
+                if N > 1 && n % COLUMNS_A_LOOK == COLUMNS_A_LOOK - 1 && found == [0; N] {
+                    break;
                 }
             }
             for (at, mut bits) in found.into_iter().enumerate() {
@@ -293,6 +301,48 @@ mod tests {
             all.dedup_by_key(|c| c.word);
             (priority, all)
         })
+    }
+
+    /// 60 modems of 20 classifiers, in three blocks.
+    #[test]
+    fn blocks_without_a_rule_are_left() {
+        let mut index = Rules::default();
+        for entry in 0..1200u32 {
+            let (modem, rule) = (u64::from(entry / 20), u64::from(entry % 20));
+            let exact = Condition {
+                word: 0,
+                mask: 0xffff,
+                low: modem,
+                span: 0,
+            };
+            // Ports from the rule's number on.
+            let ports = Condition {
+                word: 1,
+                mask: 0xffff,
+                low: rule,
+                span: 0xffff - rule,
+            };
+            let demands = Demands {
+                conditions: vec![exact, ports],
+                ..Demands::default()
+            };
+            index.insert(rule as i32, u64::from(entry), entry, demands);
+        }
+        for modem in 0..62u64 {
+            for port in 0..25u64 {
+                let best = (modem < 60).then_some((modem * 20 + port.min(19)) as u32);
+                assert_eq!(
+                    index.find(&[modem, port]),
+                    best,
+                    "modem {modem} port {port}"
+                );
+            }
+        }
+        for entry in 0..20 {
+            index.remove(entry);
+        }
+        assert_eq!(index.find(&[0, 5]), None);
+        assert_eq!(index.find(&[59, 5]), Some(59 * 20 + 5));
     }
 
     proptest! {
