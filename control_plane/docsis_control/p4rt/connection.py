@@ -188,6 +188,12 @@ class Connection:
         """Awaits an RPC and puts its failure into words."""
         try:
             return await call
+        except asyncio.CancelledError:
+            # Closing the channel cancels the calls on it, not those who wait for them.
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise ConnectionLost(f"{doing} on {self.place}: the connection was closed") from None
         except grpc.RpcError as error:
             # Where the stream has ended, too, that is why.
             self.check()
