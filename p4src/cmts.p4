@@ -16,6 +16,7 @@
 #include "include/classifier.p4"
 #include "include/service_flow.p4"
 #include "include/docsis_pie.p4"
+#include "include/codel.p4"
 #include "include/token_bucket.p4"
 #include "include/tos_overwrite.p4"
 #include "include/controller_io.p4"

@@ -7,12 +7,12 @@ fits its field. `provisioning` makes them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Final
 
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction, Modem
-from docsis_control.numbers import Numbers
+from docsis_control.numbers import FlowKey, Numbers
 from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Topology
 
@@ -44,6 +44,27 @@ class AqmChoice(StrEnum):
     DROP_TAIL_250MS = "drop-tail-250ms"
     BUFFER_CONTROL_50MS = "buffer-control-50ms"
     DOCSIS_PIE = "docsis-pie"
+    CODEL = "codel"
+
+
+class QueueManager(IntEnum):
+    """Who decides early drops of a service flow, as p4src/include/types.p4 numbers them."""
+
+    DROP_TAIL = 0
+    DOCSIS_PIE = 1
+    CODEL = 2
+
+
+@dataclass(frozen=True)
+class CodelParameters:
+    """CoDel's two (RFC 8289, section 4), microseconds."""
+
+    target_us: int
+    interval_us: int
+
+
+CODEL: Final = CodelParameters(target_us=20_000, interval_us=150_000)
+"""For an upstream cable link: 000, section 4.3."""
 
 
 class Role(StrEnum):
@@ -77,8 +98,8 @@ class ServiceFlow:
         initial_tokens: Bytes in the sustained rate's bucket at the start.
         buffer_size: Bytes.
         max_frame: Bytes; longer frames are policed.
-        aqm_enabled: Whether DOCSIS-PIE runs on it.
-        latency_target_us: Microseconds.
+        queue_manager: Who decides early drops.
+        latency_target_us: Of DOCSIS-PIE, microseconds.
         tos_and, tos_or: New ToS byte: (byte AND first) OR second.
         controller_timeout_us: Microseconds.
     """
@@ -102,11 +123,22 @@ class ServiceFlow:
     initial_tokens: int
     buffer_size: int
     max_frame: int
-    aqm_enabled: bool
+    queue_manager: QueueManager
     latency_target_us: int
     tos_and: int
     tos_or: int
     controller_timeout_us: int = CONTROLLER_TIMEOUT_US
+    codel: CodelParameters = CODEL
+
+    @property
+    def aqm_enabled(self) -> bool:
+        """Whether frames are dropped early at all."""
+        return self.queue_manager is not QueueManager.DROP_TAIL
+
+    @property
+    def controlled(self) -> bool:
+        """Whether the controller runs a law for it; others decide in the pipeline alone."""
+        return self.queue_manager is QueueManager.DOCSIS_PIE
 
     @property
     def queue_limit(self) -> int:
@@ -152,7 +184,7 @@ class DevicePlan:
         ports: For the traffic manager.
         service_flows: By ascending index.
         groups: Multicast groups, by ascending id.
-        bridging: The bridge's entries, which are the first of `tables`.
+        lasting: Entries that stay as long as it runs, which are the first of `tables`.
         tables: Entries in the order in which they are written.
     """
 
@@ -164,13 +196,13 @@ class DevicePlan:
     ports: tuple[PortSettings, ...]
     service_flows: tuple[ServiceFlow, ...]
     groups: tuple[MulticastGroup, ...]
-    bridging: tuple[TableEntry, ...]
+    lasting: tuple[TableEntry, ...]
     tables: tuple[TableEntry, ...]
 
     @property
     def managed_service_flows(self) -> tuple[ServiceFlow, ...]:
         """The service flows on which the control law runs."""
-        return tuple(flow for flow in self.service_flows if flow.aqm_enabled)
+        return tuple(flow for flow in self.service_flows if flow.controlled)
 
 
 @dataclass(frozen=True)
@@ -214,6 +246,7 @@ class Deployment:
         devices: The switch of the modems, and the CMTS.
         numbers: Which service flow has which index and SFID.
         parts: By modem and direction, for the next deployment to keep what does not change.
+        managers: Service flows whose queue manager was chosen while they ran.
     """
 
     topology: Topology
@@ -222,6 +255,7 @@ class Deployment:
     devices: tuple[DevicePlan, ...]
     numbers: Numbers
     parts: Mapping[tuple[int, Direction], Part]
+    managers: Mapping[FlowKey, QueueManager]
 
     def device(self, role: Role) -> DevicePlan:
         """The device of that role."""

@@ -9,6 +9,7 @@ from docsis_control.bridging import CmtsBridge, ModemBridges
 from docsis_control.classification import CLASSIFIER_TABLE, classifier_entries
 from docsis_control.config.models import DEFAULT_LATENCY_TARGET, MAX_FRAME, MAX_RATE, KeyedError
 from docsis_control.config.units import BufferLimit
+from docsis_control.law.inverse_square_root import entries as inverse_square_roots
 from docsis_control.modem_config import provisioned
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction
@@ -23,6 +24,7 @@ from docsis_control.plan import (
     ModemPlan,
     Part,
     PortSettings,
+    QueueManager,
     Role,
     ServiceFlow,
 )
@@ -51,6 +53,7 @@ def deploy(
     aqm: AqmChoice,
     *,
     changed: Mapping[str, ModemConfiguration] | None = None,
+    managers: Mapping[FlowKey, QueueManager] | None = None,
     before: Deployment | None = None,
 ) -> Deployment:
     """Derives what every device of the topology gets.
@@ -59,7 +62,9 @@ def deploy(
         topology: Validated.
         aqm: The upstream queue manager.
         changed: Configurations of modems that no longer run what the topology says, by name.
-        before: The deployment that this one follows; its service flows keep their numbers.
+        managers: Queue managers of some service flows, instead of what follows from `aqm`.
+        before: The deployment that this one follows; its service flows keep their numbers,
+            and their queue managers where `managers` has no other.
 
     Raises:
         KeyedError: A modem's configuration breaks a rule, or there is too much of something;
@@ -77,7 +82,9 @@ def deploy(
         numbers = (before.numbers if before else Numbers()).assigned([*keys, GROUP_FLOW])
     except NoRoomError as error:
         raise KeyedError("modems", str(error)) from None
-    parts = _parts(modems, _Flows(topology, aqm, numbers), before)
+    chosen = {**(before.managers if before else {}), **(managers or {})}
+    chosen = {key: manager for key, manager in chosen.items() if key in numbers.indexes}
+    parts = _parts(modems, _Flows(topology, aqm, numbers, chosen), before)
     devices = tuple(
         _device(
             topology,
@@ -88,7 +95,7 @@ def deploy(
         )
         for role, direction in _DIRECTIONS.items()
     )
-    return Deployment(topology, aqm, modems, devices, numbers, parts)
+    return Deployment(topology, aqm, modems, devices, numbers, parts, chosen)
 
 
 def _modems(
@@ -105,16 +112,27 @@ def _modems(
             yield ModemPlan(modem.name, number, configuration, service)
 
 
+def _of(
+    managers: Mapping[FlowKey, QueueManager], modem: int, direction: Direction
+) -> dict[FlowKey, QueueManager]:
+    """Those of a modem's service flows."""
+    return {key: manager for key, manager in managers.items() if key[:2] == (modem, direction)}
+
+
 def _parts(
     modems: tuple[ModemPlan, ...], flows: "_Flows", before: Deployment | None
 ) -> dict[tuple[int, Direction], Part]:
     """Parts of modems that run what they ran are those of before, the same objects."""
     parts: dict[tuple[int, Direction], Part] = {}
     for modem in modems:
-        same = before is not None and before.modems[modem.number - 1] is modem
         for direction in _DIRECTIONS.values():
             key = (modem.number, direction)
-            if same and before is not None:
+            unchanged = (
+                before is not None
+                and before.modems[modem.number - 1] is modem
+                and _of(flows.chosen, *key) == _of(before.managers, *key)
+            )
+            if before is not None and unchanged:
                 parts[key] = before.parts[key]
                 continue
             found = tuple(flows.of(modem, direction))
@@ -133,10 +151,17 @@ def _parts(
 class _Flows:
     """Service flows of a deployment as the devices get them."""
 
-    def __init__(self, topology: Topology, aqm: AqmChoice, numbers: Numbers) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        aqm: AqmChoice,
+        numbers: Numbers,
+        chosen: Mapping[FlowKey, QueueManager],
+    ) -> None:
         self._topology = topology
         self._aqm = aqm
         self._numbers = numbers
+        self.chosen = chosen
 
     def of(self, modem: ModemPlan, direction: Direction) -> Iterator[ServiceFlow]:
         """The active service flows of a modem."""
@@ -172,7 +197,9 @@ class _Flows:
                 initial_tokens=flow.max_burst if tokens is None else min(tokens, flow.max_burst),
                 buffer_size=flow.buffer_size,
                 max_frame=MAX_FRAME,
-                aqm_enabled=flow.aqm_enabled,
+                queue_manager=self.chosen.get(
+                    key, _manager(flow.aqm_enabled, direction, self._aqm)
+                ),
                 latency_target_us=flow.latency_target // 1000,
                 tos_and=flow.tos_and_mask,
                 tos_or=flow.tos_or_mask,
@@ -200,7 +227,7 @@ class _Flows:
             initial_tokens=MAX_FRAME,
             buffer_size=GROUP_BUFFER,
             max_frame=MAX_FRAME,
-            aqm_enabled=False,
+            queue_manager=QueueManager.DROP_TAIL,
             latency_target_us=DEFAULT_LATENCY_TARGET // 1000,
             tos_and=0xFF,
             tos_or=0,
@@ -218,15 +245,23 @@ def _managed(
     """000, section 4.1: drop tail with two sizes of buffer beside DOCSIS-PIE.
 
     Args:
-        forced: Whether DOCSIS-PIE runs where the service flow's own choice is none, too.
+        forced: Whether an AQM runs where the service flow's own choice is none, too.
     """
-    if aqm is AqmChoice.DOCSIS_PIE:
+    if aqm in (AqmChoice.DOCSIS_PIE, AqmChoice.CODEL):
         return replace(flow, aqm_enabled=True) if forced else flow
     time = 250_000_000 if aqm is AqmChoice.DROP_TAIL_250MS else 50_000_000
     rate = flow.max_sustained_rate
     # A time of 50 ms at a low rate may be less than one frame.
     size = max(BufferLimit(time=time).bytes_at(rate), MAX_FRAME) if rate else flow.buffer_size
     return replace(flow, buffer_size=size, aqm_enabled=False)
+
+
+def _manager(enabled: bool, direction: Direction, aqm: AqmChoice) -> QueueManager:
+    if not enabled:
+        return QueueManager.DROP_TAIL
+    if direction == "upstream" and aqm is AqmChoice.CODEL:
+        return QueueManager.CODEL
+    return QueueManager.DOCSIS_PIE
 
 
 def _device(
@@ -248,7 +283,7 @@ def _device(
         )
     if before is not None and _barred(modems) == _barred(before.modems):
         known = before.device(role)
-        return replace(known, service_flows=tuple(flows), tables=(*known.bridging, *selection))
+        return replace(known, service_flows=tuple(flows), tables=(*known.lasting, *selection))
     rates = topology.channel
     if role is Role.CABLE_MODEM:
         near: tuple[Host, ...] = topology.hosts
@@ -259,7 +294,7 @@ def _device(
         bridge = CmtsBridge(topology)
         rate = rates.downstream if rates else 0
     hosts = list(enumerate(near, FIRST_HOST_PORT))
-    bridging = tuple(bridge.entries())
+    lasting = (*inverse_square_roots(), *bridge.entries())
     return DevicePlan(
         name=device.name,
         role=role,
@@ -275,8 +310,8 @@ def _device(
         ),
         service_flows=tuple(flows),
         groups=tuple(bridge.groups()),
-        bridging=bridging,
-        tables=(*bridging, *selection),
+        lasting=lasting,
+        tables=(*lasting, *selection),
     )
 
 
@@ -311,6 +346,16 @@ def _queue_entries(flow: ServiceFlow) -> Iterator[TableEntry]:
             "set_bucket",
             {"max_sustained_rate": flow.max_sustained_rate, "max_burst": flow.max_burst},
         )
+    if flow.queue_manager is QueueManager.CODEL:
+        yield TableEntry(
+            "FrameEgress.codel.parameters",
+            key,
+            "set_codel",
+            {
+                "latency_target": flow.codel.target_us,
+                "control_interval": flow.codel.interval_us,
+            },
+        )
     yield TableEntry(
         "FrameIngress.service_flow_queue.service_flow",
         key,
@@ -321,7 +366,7 @@ def _queue_entries(flow: ServiceFlow) -> Iterator[TableEntry]:
             "traffic_priority": flow.traffic_priority,
             "buffer_size": flow.buffer_size,
             "max_frame": flow.max_frame,
-            "aqm_enabled": int(flow.aqm_enabled),
+            "queue_manager": flow.queue_manager,
             "latency_target": flow.latency_target_us,
             "controller_timeout": flow.controller_timeout_us,
             "tos_and": flow.tos_and,

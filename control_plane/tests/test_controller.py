@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from docsis_control.controller import Controller
+from docsis_control.law.inverse_square_root import entries as inverse_square_roots
 from docsis_control.options import Options
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
@@ -25,7 +26,7 @@ async def test_provisions_everything(running: Any, pipelines: dict[str, Pipeline
         assert modem.groups == {1: (2, 3), 2: (1, 3), 3: (1, 2)}
         # One queue, one bucket, one primary service flow, three interfaces; stations: two
         # servers and two hosts for the modem, two hosts for the cable.
-        assert len(modem.tables) == 12
+        assert len(modem.tables) == 12 + len(inverse_square_roots())
         primary_table = pipelines["cm"].schema.tables["FrameIngress.classifier.primary"].id
         (primary,) = (e for e in modem.tables.values() if e.table_id == primary_table)
         assert [field.exact.value for field in primary.match] == [b"\x01"]
@@ -111,7 +112,7 @@ async def test_survives_a_restart(running: Any, until: Any) -> None:
             before = system.record.updates
             await until(lambda: system.record.updates > before + 5)  # noqa: B023
             assert modem.pushes == restart + 1
-            assert len(modem.tables) == 12
+            assert len(modem.tables) == 12 + len(inverse_square_roots())
             # The law started afresh, too.
             assert modem.registers["aqm_control_state", 1] == 0
         assert not system.task.done()

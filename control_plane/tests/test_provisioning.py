@@ -29,7 +29,7 @@ def test_queue_managers(topology: Topology, aqm: AqmChoice, buffer: int, enabled
     assert (flow.buffer_size, flow.aqm_enabled) == (buffer, enabled)
     assert modem.managed_service_flows == ((flow,) if enabled else ())
     entry = next(e for e in modem.tables if e.action == "set_queue")
-    assert (entry.params["buffer_size"], entry.params["aqm_enabled"]) == (buffer, int(enabled))
+    assert (entry.params["buffer_size"], entry.params["queue_manager"]) == (buffer, int(enabled))
     assert entry.params["controller_timeout"] == 96_000
     # Downstream is what the tier says, whatever runs upstream.
     cmts = deploy(topology, aqm).device(Role.CMTS)

@@ -24,6 +24,11 @@ control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
             aqm_qdelay_old.write(sf, 0);
             aqm_burst_allowance.write(sf, 0);
             aqm_control_state.write(sf, 0);
+            codel_first_above_time.write(sf, 0);
+            codel_drop_next.write(sf, 0);
+            codel_count.write(sf, 0);
+            codel_lastcount.write(sf, 0);
+            codel_phase.write(sf, 0);
             msr_tokens.write(sf, hdr.packet_out.msr_tokens);
             msr_updated.write(sf, standard_metadata.ingress_global_timestamp);
         }

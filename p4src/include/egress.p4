@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The way of a frame after the traffic manager let it go: account for what
-// left the service flow's queue and its token bucket, and mark it.
+// left the service flow's queue, drop it where its queue manager does so at the
+// head, and account for its token bucket and mark it where it goes on.
 
 control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
+    Codel() codel;
     TokenBucket() token_bucket;
     TosOverwrite() tos_overwrite;
 
@@ -14,7 +16,6 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
             exit;
         }
 
-        port_sent.count((bit<32>)standard_metadata.egress_port);
         if (meta.service_flow == NO_SERVICE_FLOW) {
             if (meta.flooded == 0) {
                 sf_forwarded.count((bit<32>)NO_SERVICE_FLOW);
@@ -24,10 +25,28 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
             bytes_t dequeued;
             bytes_t length = standard_metadata.packet_length;
             sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
-            sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued + length);
+            dequeued = dequeued + length;
+            sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued);
+
+            if (meta.queue_manager == CODEL) {
+                bytes_t enqueued;
+                bool drop_head;
+                sf_enqueued_bytes.read(enqueued, (bit<32>)meta.service_flow);
+                codel.apply(meta.service_flow, enqueued - dequeued,
+                            standard_metadata.deq_timedelta,
+                            standard_metadata.egress_global_timestamp, drop_head);
+                if (drop_head) {
+                    // It costs no tokens: the traffic manager sends the next instead.
+                    sf_drop_aqm.count((bit<32>)meta.service_flow);
+                    mark_to_drop(standard_metadata);
+                    exit;
+                }
+            }
+
             sf_forwarded.count((bit<32>)meta.service_flow);
             token_bucket.apply(meta, length, standard_metadata.egress_global_timestamp);
             tos_overwrite.apply(hdr, meta);
         }
+        port_sent.count((bit<32>)standard_metadata.egress_port);
     }
 }

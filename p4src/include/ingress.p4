@@ -84,7 +84,7 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
             exit;
         }
 
-        if (queue.aqm_enabled == 1) {
+        if (meta.queue_manager == DOCSIS_PIE) {
             bool drop_early;
             bool controller_silent;
             docsis_pie.apply(meta.service_flow, length, backlog, queue,

@@ -12,7 +12,7 @@ register<bytes_t>(SERVICE_FLOWS) sf_dequeued_bytes;
 control ServiceFlowQueue(inout metadata_t meta, inout standard_metadata_t standard_metadata,
                          out queue_config_t queue, out bool provisioned) {
     action set_queue(port_t port, bit<16> queue_id, bit<3> traffic_priority,
-                     bytes_t buffer_size, bytes_t max_frame, bit<1> aqm_enabled,
+                     bytes_t buffer_size, bytes_t max_frame, queue_manager_t queue_manager,
                      delay_us_t latency_target, delay_us_t controller_timeout,
                      bit<8> tos_and, bit<8> tos_or) {
         meta.rf_port = port;
@@ -23,7 +23,7 @@ control ServiceFlowQueue(inout metadata_t meta, inout standard_metadata_t standa
         standard_metadata.priority = traffic_priority;
         queue.buffer_size = buffer_size;
         queue.max_frame = max_frame;
-        queue.aqm_enabled = aqm_enabled;
+        meta.queue_manager = queue_manager;
         queue.latency_target = latency_target;
         queue.controller_timeout = controller_timeout;
     }
@@ -36,7 +36,7 @@ control ServiceFlowQueue(inout metadata_t meta, inout standard_metadata_t standa
     }
 
     apply {
-        queue = { 0, 0, 0, 0, 0 };
+        queue = { 0, 0, 0, 0 };
         provisioned = service_flow.apply().hit;
         if (provisioned && meta.flooded == 0) {
             // The service flow knows its channel; a station only says "to RF".

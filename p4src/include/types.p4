@@ -11,6 +11,12 @@ typedef bit<32> delay_us_t;      // a duration in microseconds
 typedef bit<32> prob_t;          // probability, unsigned fixed point Q4.28
 typedef bit<64> tokens_t;        // 1/8,000,000 byte: one bit/s earns one a microsecond
 
+typedef bit<8>  queue_manager_t; // who decides early drops of a service flow
+
+const queue_manager_t DROP_TAIL  = 0;   // nobody: the buffer's limit alone
+const queue_manager_t DOCSIS_PIE = 1;   // docsis_pie.p4
+const queue_manager_t CODEL      = 2;   // codel.p4
+
 const modem_t NO_MODEM = 0;
 const service_flow_t NO_SERVICE_FLOW = 0;
 
@@ -38,6 +44,7 @@ struct metadata_t {
     bit<16>        l4_dst_port;
     bit<8>         ip_protocol;
     bit<8>         ip_tos;
+    queue_manager_t queue_manager;  // of the service flow
     // At the RF port the TOS byte becomes (byte & tos_and) | tos_or.
     bit<8>         tos_and;
     bit<8>         tos_or;
@@ -47,7 +54,6 @@ struct metadata_t {
 struct queue_config_t {
     bytes_t    buffer_size;
     bytes_t    max_frame;
-    bit<1>     aqm_enabled;
     delay_us_t latency_target;
     delay_us_t controller_timeout;
 }

@@ -144,6 +144,7 @@ class DocsisTest(P4RuntimeTest):
         buffer_size: int = 1_000_000,
         max_frame: int = MAX_FRAME,
         aqm: bool = False,
+        queue_manager: int | None = None,
         latency_target: int = 10_000,
         controller_timeout: int = NEVER_US,
         queue_id: int = 0,
@@ -152,6 +153,7 @@ class DocsisTest(P4RuntimeTest):
     ) -> Entry:
         """An entry of table service_flow; bytes and microseconds, `tos` as and-mask, or-mask.
 
+        `aqm` is DOCSIS-PIE; `queue_manager`, the table's number, says more than it.
         Queue 0 is the port's own: nothing waits in it that the wire could carry.
         """
         params = {
@@ -160,7 +162,7 @@ class DocsisTest(P4RuntimeTest):
             "traffic_priority": traffic_priority,
             "buffer_size": buffer_size,
             "max_frame": max_frame,
-            "aqm_enabled": int(aqm),
+            "queue_manager": int(aqm) if queue_manager is None else queue_manager,
             "latency_target": latency_target,
             "controller_timeout": controller_timeout,
             "tos_and": tos[0],

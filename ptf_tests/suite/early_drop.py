@@ -199,7 +199,7 @@ class NoProbability(aqm_test.AqmTest):
 
 
 class Disabled(aqm_test.AqmTest):
-    """Without aqm_enabled the probability means nothing."""
+    """Where DOCSIS-PIE is not the queue manager its probability means nothing."""
 
     def doRunTest(self) -> None:
         index = self.aqm_flow()

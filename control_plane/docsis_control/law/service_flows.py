@@ -93,7 +93,7 @@ class DeviceLaw:
         self._depth: Floats = np.array(
             [flow.max_burst if flow.max_sustained_rate else 0 for flow in flows], np.float64
         )
-        self._unmanaged: Bools = np.array([not flow.aqm_enabled for flow in flows], np.bool_)
+        self._unmanaged: Bools = np.array([not flow.controlled for flow in flows], np.bool_)
         self._parameters = Parameters(
             msr=np.array([flow.drain_rate / 8 for flow in flows], np.float64),
             peak_rate=np.array([flow.burst_rate / 8 for flow in flows], np.float64),

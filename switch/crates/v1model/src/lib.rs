@@ -8,6 +8,7 @@
 //! from [`Pipeline::ingress`] through a traffic manager to [`Pipeline::egress`].
 
 mod bits;
+pub mod by_name;
 mod calculation;
 mod code;
 mod control;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fills cm.p4's tables and registers through the core's own API, as the
-//! controller does over P4Runtime. For benchmarks.
+//! Fills cm.p4's tables and registers as the controller does over P4Runtime. For
+//! benchmarks.
 
 use device::{Configuration, Device, QueueId, ServiceFlowConfig};
-use v1model::{ActionCall, EntryKey, EntryOptions, Match, MatchKind, Pipeline, TableId};
+use v1model::by_name::{action, insert_exact, set_register, table};
+use v1model::{EntryKey, EntryOptions, Match, MatchKind, Pipeline};
 
 /// Port of the RF side.
 pub const RF_PORT: u16 = 1;
@@ -25,68 +26,6 @@ const AQM_ACTIVE: u128 = 2;
 const MODEM: u128 = 1;
 /// 1e-4 in Q4.28.
 const DROP_PROB: u128 = 26_844;
-
-/// A table by the end of its name, so that renaming a control does not matter.
-///
-/// # Errors
-/// There is none.
-pub fn table(pipeline: &Pipeline, name: &str) -> Result<TableId, String> {
-    let tables = pipeline.program().tables();
-    tables
-        .iter()
-        .position(|table| table.name == name || table.name.ends_with(&format!(".{name}")))
-        .map(|n| TableId(n as u32))
-        .ok_or_else(|| format!("the program has no table {name}; give the JSON that it is for"))
-}
-
-/// An action of a table by the end of its name, with its parameters by name.
-///
-/// # Errors
-/// There is none.
-pub fn action(
-    pipeline: &Pipeline,
-    table: TableId,
-    name: &str,
-    values: &[(&str, u128)],
-) -> Result<ActionCall, String> {
-    let program = pipeline.program();
-    let id = program.tables()[table.0 as usize]
-        .actions
-        .iter()
-        .copied()
-        .find(|id| program.actions()[id.0 as usize].name.ends_with(name))
-        .ok_or_else(|| format!("the program has no action {name}; give the JSON that it is for"))?;
-    let args = program.actions()[id.0 as usize]
-        .params
-        .iter()
-        .map(|param| {
-            values
-                .iter()
-                .find(|(name, _)| *name == param.name)
-                .map(|&(_, value)| value)
-                .ok_or_else(|| format!("action {name} has a parameter {}", param.name))
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(ActionCall { action: id, args })
-}
-
-fn insert_exact(
-    pipeline: &mut Pipeline,
-    table_name: &str,
-    key: &[u128],
-    action_name: &str,
-    values: &[(&str, u128)],
-) -> Result<(), String> {
-    let table = table(pipeline, table_name)?;
-    let call = action(pipeline, table, action_name, values)?;
-    let key = EntryKey {
-        matches: key.iter().copied().map(Match::Exact).collect(),
-        priority: 0,
-    };
-    pipeline
-        .insert(0, table, &key, &call.into(), &EntryOptions::default())
-        .map_err(|error| format!("table {table_name}: {error}"))
-}
 
 /// UDP to one destination port is one service flow.
 fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<(), String> {
@@ -120,21 +59,6 @@ fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<()
     pipeline
         .insert(0, table, &key, &call.into(), &EntryOptions::default())
         .map_err(|error| format!("classifier: {error}"))
-}
-
-fn write_register(
-    pipeline: &mut Pipeline,
-    name: &str,
-    index: usize,
-    value: u128,
-) -> Result<(), String> {
-    let register = pipeline
-        .program()
-        .register(name)
-        .ok_or_else(|| format!("the program has no register {name}; give cm.p4's JSON"))?;
-    pipeline
-        .set_register(register, Some(index), value)
-        .map_err(|error| format!("register {name}: {error}"))
 }
 
 /// Provisions the modem with `flows` upstream service flows under DOCSIS-PIE.
@@ -193,7 +117,7 @@ pub fn cable_modem(device: &mut Device, now: u64, flows: u32) -> Result<(), Stri
             ("traffic_priority", 0),
             ("buffer_size", BUFFER),
             ("max_frame", MAX_FRAME),
-            ("aqm_enabled", 1),
+            ("queue_manager", 1),
             ("latency_target", LATENCY_TARGET_US),
             ("controller_timeout", 100_000),
             ("tos_and", 0xff),
@@ -208,10 +132,10 @@ pub fn cable_modem(device: &mut Device, now: u64, flows: u32) -> Result<(), Stri
         let table = "token_bucket.msr_bucket";
         insert_exact(pipeline, table, &key, "set_bucket", &bucket)?;
         let index = flow as usize;
-        write_register(pipeline, "aqm_control_state", index, AQM_ACTIVE)?;
-        write_register(pipeline, "aqm_drop_prob", index, DROP_PROB)?;
-        write_register(pipeline, "aqm_qdelay_old", index, LATENCY_TARGET_US)?;
+        set_register(pipeline, "aqm_control_state", index, AQM_ACTIVE)?;
+        set_register(pipeline, "aqm_drop_prob", index, DROP_PROB)?;
+        set_register(pipeline, "aqm_qdelay_old", index, LATENCY_TARGET_US)?;
     }
     // Ahead of the clock is fresh: the controller never falls silent here.
-    write_register(pipeline, "controller_heartbeat", 0, 1 << 47)
+    set_register(pipeline, "controller_heartbeat", 0, 1 << 47)
 }

@@ -3,7 +3,7 @@
 //! up from fixed seeds, so that every run does the same.
 
 use super::pipeline::{self, STANDING};
-use super::provision::{self, CPE_PORT, RF_PORT, cable_modem};
+use super::provision::{CPE_PORT, RF_PORT, cable_modem};
 use crate::switch::load_program;
 use device::{Device, DeviceConfig};
 use std::path::Path;
@@ -76,8 +76,8 @@ fn insert(
     values: &[(&str, u128)],
 ) -> Result<(), String> {
     let pipeline = device.pipeline_mut().ok_or("no program is loaded")?;
-    let id = provision::table(pipeline, table)?;
-    let call = EntryAction::from(provision::action(pipeline, id, action, values)?);
+    let id = by_name::table(pipeline, table)?;
+    let call = EntryAction::from(by_name::action(pipeline, id, action, values)?);
     pipeline
         .insert(START, id, key, &call, &EntryOptions::default())
         .map_err(|error| format!("table {table}: {error}"))

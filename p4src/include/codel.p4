@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CoDel at the head of the queue: RFC 8289, section 5, in its order and with
+// its names, one packet a pass. deque() of the RFC takes packets until it has
+// one to send; here each packet that leaves the queue comes by itself, and a
+// dropped one is followed by the next at the same time, because the traffic
+// manager sends nothing in its place. What deque() knows from one packet to the
+// next is the phase:
+//
+//   FREE      dropping_ is false
+//   DROPPING  dropping_ is true
+//   FIRST     dropping_ has just become true: the packet behind the first drop
+//             is sent, whatever its sojourn time
+//   NEXT      a packet was dropped while dropping_: the one behind it says
+//             whether to go on, and only then is drop_next_ set
+//
+// The RFC's dodequeue() without a packet cannot follow a drop: no packet is ok to
+// drop that leaves no more than the largest packet behind it.
+//
+// interval / sqrt(count) comes from the table inv_sqrt, which the controller
+// fills (docsis_control/law/inverse_square_root.py tells its error).
+
+// Owner of all: egress. Microseconds; 0 is "not above".
+register<time_us_t>(SERVICE_FLOWS) codel_first_above_time;
+register<time_us_t>(SERVICE_FLOWS) codel_drop_next;
+register<bit<32>>(SERVICE_FLOWS) codel_count;
+register<bit<32>>(SERVICE_FLOWS) codel_lastcount;
+register<bit<8>>(SERVICE_FLOWS) codel_phase;
+
+const bit<8> CODEL_FREE     = 0;
+const bit<8> CODEL_DROPPING = 1;
+const bit<8> CODEL_FIRST    = 2;
+const bit<8> CODEL_NEXT     = 3;
+
+// The largest packet; a queue of no more is left alone (maxpacket_).
+const bytes_t MAX_PACKET = 1522;
+// What the table inv_sqrt covers: at 1/256 of the interval a packet is dropped.
+const bit<32> CODEL_LARGEST_COUNT = 65535;
+
+control Codel(in service_flow_t service_flow, in bytes_t backlog, in bit<32> sojourn_time,
+              in time_us_t now, out bool drop) {
+    delay_us_t target;
+    delay_us_t interval;
+    bit<32> inverse;   // 1 / sqrt(count), unsigned fixed point Q1.31
+
+    action set_codel(delay_us_t latency_target, delay_us_t control_interval) {
+        target = latency_target;
+        interval = control_interval;
+    }
+
+    table parameters {
+        key = { service_flow: exact @name("service_flow"); }
+        actions = { set_codel; @defaultonly NoAction; }
+        default_action = NoAction();
+        size = SERVICE_FLOWS;
+    }
+
+    action set_inverse(bit<32> inverse_square_root) {
+        inverse = inverse_square_root;
+    }
+
+    bit<32> count;
+    table inv_sqrt {
+        key = { count: range @name("count"); }
+        actions = { set_inverse; @defaultonly NoAction; }
+        default_action = NoAction();
+        size = 512;
+    }
+
+    apply {
+        drop = false;
+        target = 0;
+        interval = 0;
+        if (parameters.apply().hit) {
+            time_us_t first_above_time;
+            time_us_t drop_next;
+            bit<8> phase;
+            codel_first_above_time.read(first_above_time, (bit<32>)service_flow);
+            codel_drop_next.read(drop_next, (bit<32>)service_flow);
+            codel_count.read(count, (bit<32>)service_flow);
+            codel_phase.read(phase, (bit<32>)service_flow);
+
+            // dodequeue(now)
+            bool ok_to_drop = false;
+            if (sojourn_time < target || backlog <= MAX_PACKET) {
+                first_above_time = 0;
+            } else if (first_above_time == 0) {
+                first_above_time = now + (time_us_t)interval;
+            } else if (now >= first_above_time) {
+                ok_to_drop = true;
+            }
+
+            // deque(); from where control_law() counts, 0 for not at all
+            time_us_t law_from = 0;
+            bool sent = false;
+            if (phase == CODEL_FIRST) {
+                phase = CODEL_DROPPING;
+                sent = true;
+            } else if (phase == CODEL_FREE) {
+                if (ok_to_drop) {
+                    drop = true;
+                    phase = CODEL_FIRST;
+                    bit<32> lastcount;
+                    codel_lastcount.read(lastcount, (bit<32>)service_flow);
+                    bit<32> delta = count - lastcount;
+                    count = 1;
+                    // drop_next may lie ahead: then it is not long ago at all.
+                    if (delta > 1 && delta <= CODEL_LARGEST_COUNT
+                        && (drop_next > now || now - drop_next < (time_us_t)interval << 4)) {
+                        count = delta;
+                    }
+                    codel_lastcount.write((bit<32>)service_flow, count);
+                    law_from = now;
+                }
+            } else if (!ok_to_drop) {
+                phase = CODEL_FREE;
+            } else {
+                if (phase == CODEL_NEXT) {
+                    law_from = drop_next;
+                }
+                phase = CODEL_DROPPING;
+            }
+
+            if (law_from != 0) {
+                inverse = 0;
+                inv_sqrt.apply();
+                drop_next = law_from + (time_us_t)(((bit<64>)interval * (bit<64>)inverse) >> 31);
+            }
+
+            // while (now >= drop_next_ && dropping_)
+            if (phase == CODEL_DROPPING && !sent && now >= drop_next) {
+                drop = true;
+                phase = CODEL_NEXT;
+                if (count < CODEL_LARGEST_COUNT) {
+                    count = count + 1;
+                }
+            }
+
+            codel_first_above_time.write((bit<32>)service_flow, first_above_time);
+            codel_drop_next.write((bit<32>)service_flow, drop_next);
+            codel_count.write((bit<32>)service_flow, count);
+            codel_phase.write((bit<32>)service_flow, phase);
+        }
+    }
+}
