@@ -9,7 +9,7 @@ from typing import Final
 
 from docsis_control.config.models import KeyedError
 from docsis_control.device_controller import DeviceController
-from docsis_control.dynamic.change import Change, changed
+from docsis_control.dynamic.change import Change, Managed, changed
 from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import load_pipeline
@@ -72,12 +72,15 @@ class Controller:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def change(self, modem: str, changes: Sequence[Change]) -> Deployment:
+    async def change(
+        self, modem: str, changes: Sequence[Change], managed: Sequence[Managed] = ()
+    ) -> Deployment:
         """Adds, sets or deletes service flows and classifiers of a modem: all of it or nothing.
 
         Args:
             modem: Name of the modem.
             changes: In the order in which they are made.
+            managed: Service flows that get another queue manager, after the changes.
 
         Returns:
             The deployment with the change made.
@@ -92,16 +95,29 @@ class Controller:
             if plan is None:
                 names = ", ".join(plan.name for plan in before.modems)
                 raise KeyedError("modem", f'there is no modem "{modem}"; there are {names}')
-            if not changes:
+            if not changes and not managed:
                 return before
             configurations = {plan.name: plan.configuration for plan in before.modems}
             configurations[modem] = changed(plan.configuration, changes)
+            managers = {
+                (plan.number, choice.direction, choice.reference): choice.manager
+                for choice in managed
+            }
             after = await asyncio.to_thread(
-                deploy, before.topology, before.aqm, changed=configurations, before=before
+                deploy,
+                before.topology,
+                before.aqm,
+                changed=configurations,
+                managers=managers,
+                before=before,
             )
+            for key in managers.keys() - after.managers.keys():
+                raise KeyedError(
+                    f"{key[1]}_service_flows", f"there is no active {key[1]} service flow {key[2]}"
+                )
             await self._apply(before, after)
             self.deployment = after
-            _LOG.info("%s: %s", modem, "; ".join(str(change) for change in changes))
+            _LOG.info("%s: %s", modem, "; ".join(map(str, (*changes, *managed))))
             return after
 
     async def _apply(self, before: Deployment, after: Deployment) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from docsis_control.config.models import KeyedError
-from docsis_control.dynamic.change import Action, Change, Kind
+from docsis_control.dynamic.change import Action, Change, Kind, Managed
 from docsis_control.dynamic.client import ChangeError, apply, service
 from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.dynamic.messages import LARGEST
 from docsis_control.dynamic.server import serving_changes
 from docsis_control.local_socket import Service, socket_of
-from docsis_control.plan import Role
+from docsis_control.plan import QueueManager, Role
 
 UP, DOWN = Kind.UPSTREAM_SERVICE_FLOW, Kind.DOWNSTREAM_SERVICE_FLOW
 RULE = Kind.UPSTREAM_CLASSIFIER
@@ -245,3 +245,42 @@ def test_without_a_controller(tmp_path: Path) -> None:
     left.close()
     with pytest.raises(ChangeError, match="no controller runs"):
         service(MODEM, folder=tmp_path)
+
+
+async def test_a_queue_manager_is_switched(running: Any, until: Any) -> None:
+    async with running() as system:
+        # PIE has a probability by now.
+        system.modem.registers["sf_enqueued_bytes", 1] = 500_000
+        system.modem.registers["aqm_data_state", 1] = (1 << 2) | 2
+        await until(lambda: system.modem.registers["aqm_drop_prob", 1] > 0)
+        system.modem.counters["sf_received", 1] = (5, 500)
+        # Of a time before.
+        system.modem.registers["codel_phase", 1] = 1
+        codel = Managed("upstream", 1, QueueManager.CODEL)
+        after = await system.controller.change(MODEM, [], [codel])
+        (queue,) = entries(system.modem, QUEUE)
+        assert int.from_bytes(queue.action.action.params[5].value, "big") == QueueManager.CODEL
+        (parameters,) = entries(system.modem, "FrameEgress.codel.parameters")
+        assert [int.from_bytes(p.value, "big") for p in parameters.action.action.params] == [
+            20_000,
+            150_000,
+        ]
+        assert system.modem.registers["codel_phase", 1] == 0
+        # The law goes back to nothing, and what was counted stays.
+        await until(lambda: system.modem.registers["aqm_drop_prob", 1] == 0)
+        assert system.modem.counters["sf_received", 1] == (5, 500)
+        # It outlives other changes, and goes back.
+        after = await system.controller.change(MODEM, [ADD])
+        managers = [f.queue_manager for f in after.device(Role.CABLE_MODEM).service_flows]
+        assert managers == [QueueManager.CODEL, QueueManager.DOCSIS_PIE]
+        pie = Managed("upstream", 1, QueueManager.DOCSIS_PIE)
+        await system.controller.change(MODEM, [], [pie])
+        assert entries(system.modem, "FrameEgress.codel.parameters") == []
+
+
+async def test_only_flows_that_are_there_have_managers(running: Any) -> None:
+    async with running() as system:
+        before = everything(system)
+        with pytest.raises(KeyedError, match="no active upstream service flow 8"):
+            await system.controller.change(MODEM, [], [Managed("upstream", 8, QueueManager.CODEL)])
+        assert everything(system) == before

@@ -12,6 +12,8 @@ from docsis_control.config.models import KeyedError
 from docsis_control.config.yaml_file import explain, plain
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import to_plain
+from docsis_control.modem_config.provisioned import Direction
+from docsis_control.plan import QueueManager
 
 
 class Action(StrEnum):
@@ -73,6 +75,25 @@ class Change:
     def __str__(self) -> str:
         number = self.reference if self.reference is not None else self.values.get("reference", "")
         return f"{self.action} {self.kind.words} {number}".rstrip()
+
+
+@dataclass(frozen=True)
+class Managed:
+    """A service flow's queue manager, chosen while it runs.
+
+    Attributes:
+        direction: Of the service flow.
+        reference: Its Service Flow Reference.
+        manager: Who decides early drops from now on.
+    """
+
+    direction: Direction
+    reference: int
+    manager: QueueManager
+
+    def __str__(self) -> str:
+        name = self.manager.name.lower().replace("_", "-")
+        return f"manage {self.direction} service flow {self.reference} by {name}"
 
 
 def changed(configuration: ModemConfiguration, changes: Sequence[Change]) -> ModemConfiguration:

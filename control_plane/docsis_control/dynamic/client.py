@@ -14,11 +14,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from docsis_control.dynamic.change import Change
+from docsis_control.dynamic.change import Change, Managed
 from docsis_control.dynamic.messages import (
     REQUEST,
     RESPONSE,
     ChangeMessage,
+    ManagedMessage,
     Request,
     Response,
 )
@@ -30,7 +31,11 @@ class ChangeError(Exception):
 
 
 def apply(
-    modem: str, changes: Sequence[Change], pid: int | None = None, folder: Path | None = None
+    modem: str,
+    changes: Sequence[Change],
+    pid: int | None = None,
+    folder: Path | None = None,
+    managed: Sequence[Managed] = (),
 ) -> Response:
     """Makes changes to a modem's service on the system that runs: all of them or none.
 
@@ -39,6 +44,7 @@ def apply(
         changes: In the order in which they are made.
         pid: Which controller, where there are several.
         folder: Where controllers are looked for.
+        managed: Service flows that get another queue manager, after the changes.
 
     Raises:
         ChangeError: Nothing was changed.
@@ -47,7 +53,8 @@ def apply(
         ChangeMessage(change.action, change.kind, change.reference, dict(change.values))
         for change in changes
     ]
-    request = REQUEST.dump_json(Request(1, modem, messages))
+    choices = [ManagedMessage(one.direction, one.reference, one.manager) for one in managed]
+    request = REQUEST.dump_json(Request(1, modem, messages, choices))
     try:
         answer, path = ask(request, Service.CHANGES, pid, folder)
     except ControllerError as error:

@@ -21,7 +21,7 @@ from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import updates_between
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
-from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan, ServiceFlow
+from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan, QueueManager, ServiceFlow
 from docsis_control.state.access import BucketState, StateAccess
 from docsis_control.state.counters import CounterAccess
 from docsis_control.tm.client import QueueSetting, TrafficManager
@@ -140,6 +140,14 @@ class DeviceChange:
             await self._manager.change(shrunk, self._gone)
 
     async def _clear(self, counters: CounterAccess) -> None:
+        # What it left when it last managed them would be taken for a queue that stood since.
+        restarted = [
+            after.index
+            for before, after in self._changed
+            if after.queue_manager is QueueManager.CODEL is not before.queue_manager
+        ]
+        if restarted:
+            await self._access.of(restarted).restart_codel()
         if not self._new:
             return
         indexes = [flow.index for flow in self._new]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What client and controller say to each other: one JSON document each way."""
 
+from dataclasses import field
 from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from docsis_control.dynamic.change import Action, Change, Kind
+from docsis_control.dynamic.change import Action, Change, Kind, Managed
+from docsis_control.plan import QueueManager
 
 LARGEST: Final = 1 << 20
 """Bytes of a request."""
@@ -29,12 +31,26 @@ class ChangeMessage:
 
 
 @dataclass(frozen=True, config=_STRICT)
+class ManagedMessage:
+    """A `Managed`."""
+
+    direction: Literal["upstream", "downstream"]
+    reference: int
+    manager: QueueManager
+
+    def managed(self) -> Managed:
+        """What it says."""
+        return Managed(self.direction, self.reference, self.manager)
+
+
+@dataclass(frozen=True, config=_STRICT)
 class Request:
     """Changes to one modem, all of them or none; without any, what there is."""
 
     version: Literal[1]
     modem: str
     changes: list[ChangeMessage]
+    managed: list[ManagedMessage] = field(default_factory=list)
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore"))
@@ -45,6 +61,7 @@ class FlowNumbers:
     service_flow_reference: int
     sfid: int
     index: int
+    queue_manager: QueueManager
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore"))

@@ -73,7 +73,9 @@ class ChangeServer:
 
     async def _change(self, request: Request) -> Deployment:
         return await self._controller.change(
-            request.modem, [message.change() for message in request.changes]
+            request.modem,
+            [message.change() for message in request.changes],
+            [message.managed() for message in request.managed],
         )
 
 
@@ -95,7 +97,7 @@ def _done(deployment: Deployment, modem: str, milliseconds: float) -> Response:
     configuration = plain(to_plain(plan.configuration))
     assert isinstance(configuration, dict)
     flows = [
-        FlowNumbers(flow.direction, flow.reference, flow.sfid, flow.index)
+        FlowNumbers(flow.direction, flow.reference, flow.sfid, flow.index, flow.queue_manager)
         for device in deployment.devices
         for flow in device.service_flows
         if flow.modem == plan.number

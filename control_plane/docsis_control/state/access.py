@@ -36,6 +36,9 @@ class StateAccess(Protocol):
     async def provision(self, buckets: Sequence[BucketState]) -> None:
         """Starts every service flow afresh; they must carry no traffic yet."""
 
+    async def restart_codel(self) -> None:
+        """Starts CoDel afresh on service flows that it does not manage yet."""
+
     async def read(self) -> Readings:
         """Reads all service flows."""
 

@@ -43,6 +43,9 @@ class PacketAccess:
         for flow, bucket in zip(self._flows, buckets, strict=True):
             await self._control.request(Operation.PROVISION, flow, {"msr_tokens": bucket.tokens})
 
+    async def restart_codel(self) -> None:
+        """See `StateAccess`. The control header can only start everything afresh, tokens too."""
+
     async def read(self) -> Readings:
         """See `StateAccess`."""
         replies = await asyncio.gather(

@@ -27,6 +27,13 @@ _READ: Final = (
 # The pipeline counts on burst_allowance being written before control_state, on
 # a target whose batches are not atomic, too.
 _WRITTEN: Final = ("aqm_drop_prob", "aqm_qdelay_old", "aqm_burst_allowance", "aqm_control_state")
+_CODEL: Final = (
+    "codel_first_above_time",
+    "codel_drop_next",
+    "codel_count",
+    "codel_lastcount",
+    "codel_phase",
+)
 # The data path's: of a service flow that has an index which another had before it.
 _DATA_PATH: Final = ("sf_enqueued_bytes", "sf_dequeued_bytes", "aqm_accu_prob", "aqm_data_state")
 _HEARTBEAT: Final = "controller_heartbeat"
@@ -120,12 +127,23 @@ class RegisterAccess:
             names.append(f"{name}[{index}]")
 
         for flow, bucket in zip(self._flows, buckets, strict=True):
-            for name in (*_WRITTEN, *_DATA_PATH):
+            for name in (*_WRITTEN, *_DATA_PATH, *_CODEL):
                 add(name, flow, 0)
             updated = self._clock.now() if bucket.updated_us is None else bucket.updated_us
             add("msr_tokens", flow, bucket.tokens)
             add("msr_updated", flow, updated)
         await self._connection.write(updates, names)
+
+    async def restart_codel(self) -> None:
+        """See `StateAccess`."""
+        updates = [
+            p4r.Update(
+                type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, name, flow, 0)
+            )
+            for name in _CODEL
+            for flow in self._flows
+        ]
+        await self._connection.write(updates)
 
     async def read(self) -> Readings:
         """See `StateAccess`."""

@@ -82,7 +82,7 @@ def _service_flow(place: FlowPlace, seen: _Seen) -> model.ServiceFlow:
             delay_ms=float(observed.qdelay[column]) * 1e3,
             msr_tokens_bytes=float(observed.msr_tokens[column]),
         )
-        if flow.aqm_enabled:
+        if flow.controlled:
             aqm = model.Aqm(
                 state=_STATES[int(observed.state.status[column])],
                 drop_prob=float(observed.state.drop_prob[column]),

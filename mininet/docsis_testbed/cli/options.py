@@ -25,7 +25,11 @@ class Aqm(StrEnum):
     DROP_TAIL_250MS = "drop-tail-250ms"
     BUFFER_CONTROL_50MS = "buffer-control-50ms"
     DOCSIS_PIE = "docsis-pie"
+    CODEL = "codel"
 
+
+DEMONSTRATED = (Aqm.DROP_TAIL_250MS, Aqm.BUFFER_CONTROL_50MS, Aqm.DOCSIS_PIE)
+"""What the demo compares unless told otherwise."""
 
 DEFAULT_TOPOLOGY = TOPOLOGIES / "residential.yaml"
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ import typer
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
-    from docsis_control.dynamic.change import Change, Kind
+    from docsis_control.dynamic.change import Change, Kind, Managed
     from docsis_control.dynamic.messages import Response
 
 app = typer.Typer(
@@ -28,6 +29,21 @@ class What(StrEnum):
     DOWNSTREAM = "downstream"
     UPSTREAM_CLASSIFIER = "upstream-classifier"
     DOWNSTREAM_CLASSIFIER = "downstream-classifier"
+
+
+class Direction(StrEnum):
+    """Of a service flow."""
+
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+
+
+class Manager(StrEnum):
+    """Queue managers; docsis_control's QueueManager, which is too heavy to import for --help."""
+
+    DROP_TAIL = "drop-tail"
+    DOCSIS_PIE = "docsis-pie"
+    CODEL = "codel"
 
 
 Modem = Annotated[str, typer.Argument(help="Name of the modem.")]
@@ -141,6 +157,23 @@ def show(
         )
 
 
+@app.command()
+def manage(
+    modem: Modem,
+    direction: Annotated[Direction, typer.Argument(help="Of the service flow.")],
+    reference: Reference,
+    manager: Annotated[Manager, typer.Argument(help="Who decides early drops from now on.")],
+    pid: Pid = None,
+    folder: Folder = None,
+) -> None:
+    """Give a service flow another queue manager; no packet is lost, and counters stay."""
+    from docsis_control.dynamic.change import Managed
+    from docsis_control.plan import QueueManager
+
+    choice = QueueManager[manager.name]
+    _report([], modem, pid, folder, [Managed(direction.value, reference, choice)])
+
+
 def _kind(kind: What) -> Kind:
     from docsis_control.dynamic.change import Kind
 
@@ -199,18 +232,30 @@ def _from_file(file: Path) -> list[Change]:
     return changes
 
 
-def _apply(changes: list[Change], modem: str, pid: int | None, folder: Path | None) -> Response:
+def _apply(
+    changes: list[Change],
+    modem: str,
+    pid: int | None,
+    folder: Path | None,
+    managed: Sequence[Managed] = (),
+) -> Response:
     from docsis_control.dynamic.client import ChangeError, apply
 
     try:
-        return apply(modem, changes, pid, folder)
+        return apply(modem, changes, pid, folder, managed)
     except ChangeError as error:
         raise TestbedError(f"{modem}: {error}") from None
 
 
-def _report(changes: list[Change], modem: str, pid: int | None, folder: Path | None) -> None:
-    response = _apply(changes, modem, pid, folder)
-    for change in changes:
+def _report(
+    changes: list[Change],
+    modem: str,
+    pid: int | None,
+    folder: Path | None,
+    managed: Sequence[Managed] = (),
+) -> None:
+    response = _apply(changes, modem, pid, folder, managed)
+    for change in (*changes, *managed):
         typer.echo(f"{modem}: {change}")
     numbers = ", ".join(
         f"{flow.service_flow_reference} {flow.direction} (SFID {flow.sfid})"

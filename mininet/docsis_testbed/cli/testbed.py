@@ -11,6 +11,7 @@ from rich.console import Console
 
 from docsis_testbed.cli.options import (
     DEFAULT_TOPOLOGY,
+    DEMONSTRATED,
     Aqm,
     MetricsPortOption,
     Target,
@@ -49,7 +50,7 @@ def demo(
     job.run(
         loaded,
         target=target.value,
-        aqms=[AqmChoice(choice.value) for choice in aqm or Aqm],
+        aqms=[AqmChoice(choice.value) for choice in aqm or DEMONSTRATED],
         measured_seconds=seconds or MEASURED_SECONDS,
         console=_CONSOLE,
         metrics_port=metrics_port,

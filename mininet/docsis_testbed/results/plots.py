@@ -35,6 +35,7 @@ STYLES: Final[Mapping[AqmChoice, Style]] = {
     AqmChoice.DROP_TAIL_250MS: Style("Drop tail, 250 ms", "#D55E00", "-"),
     AqmChoice.BUFFER_CONTROL_50MS: Style("Buffer Control, 50 ms", "#0072B2", "--"),
     AqmChoice.DOCSIS_PIE: Style("DOCSIS-PIE", "#009E73", "-"),
+    AqmChoice.CODEL: Style("CoDel, 20/150 ms", "#CC79A7", "-."),
 }
 
 RAMP_UP_SHOWN_SECONDS: Final = 10.0
