@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
+from docsis_control.config.models import MAX_FRAME
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.numbers import FlowKey, Numbers
@@ -169,6 +170,11 @@ class PortSettings:
     port: int
     receive_delay_ns: int = 0
     rate: int = 0
+
+    @property
+    def burst(self) -> int:
+        """Bytes that it saves up: what comes in a millisecond, as late as a switch is woken."""
+        return max(MAX_FRAME, self.rate // 8000) if self.rate else 0
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,10 @@ class TrafficManager:
         request = self._pb.ConfigureRequest(device_id=plan.device_id)
         for port in plan.ports:
             request.ports.add(
-                port=port.port, receive_delay_ns=port.receive_delay_ns, rate=port.rate
+                port=port.port,
+                receive_delay_ns=port.receive_delay_ns,
+                rate=port.rate,
+                burst=port.burst,
             )
         self._add_queues(request, [QueueSetting(flow) for flow in plan.service_flows])
         try:

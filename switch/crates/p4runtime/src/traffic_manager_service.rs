@@ -89,6 +89,7 @@ fn port_config(config: &tm::PortConfig) -> Result<PortConfig, Failure> {
         transmit_delay_ns: config.transmit_delay_ns,
         delay_limit: config.delay_limit,
         queue_limit: config.queue_limit,
+        burst: config.burst,
     })
 }
 
@@ -150,6 +151,7 @@ fn port_state(state: &PortState) -> tm::PortState {
             transmit_delay_ns: config.transmit_delay_ns,
             delay_limit: config.delay_limit,
             queue_limit: config.queue_limit,
+            burst: config.burst,
         }),
         received: traffic(state.received),
         sent: traffic(state.sent),

@@ -97,41 +97,44 @@ impl Bucket {
     }
 }
 
-/// The rate of a port: a bucket of 1522 bytes that a longer frame overdraws,
-/// so that every frame passes.
+/// The rate of a port: a bucket that a frame longer than it is deep overdraws, so
+/// that every frame passes.
 ///
-/// For all t1 < t2: bytes sent <= (t2 - t1) * rate / 8 + max(1522, longest frame).
+/// For all t1 < t2: bytes sent <= (t2 - t1) * rate / 8 + max(depth, longest frame).
 #[derive(Debug, Clone, Copy)]
 pub struct PortBucket {
     rate: u64,
+    depth: i128,
     tokens: i128,
     updated: u64,
 }
 
-const PORT_DEPTH: i128 = crate::config::PEAK_BURST as i128 * TOKENS_PER_BYTE as i128;
-
 impl PortBucket {
-    /// A full bucket; `rate` in bit/s, 0 is no limit.
+    /// A full bucket of `depth` bytes; `rate` in bit/s, 0 is no limit.
     #[must_use]
-    pub fn new(now: u64, rate: u64) -> Self {
+    pub fn new(now: u64, rate: u64, depth: u64) -> Self {
+        let depth = cost(depth) as i128;
         Self {
             rate,
-            tokens: PORT_DEPTH,
+            depth,
+            tokens: depth,
             updated: now,
         }
     }
 
     fn tokens(&self, now: u64) -> i128 {
         let earned = i128::from(now - self.updated) * i128::from(self.rate);
-        (self.tokens + earned).min(PORT_DEPTH)
+        (self.tokens + earned).min(self.depth)
     }
 
-    /// The same bucket at another rate.
+    /// The same bucket with another rate and depth; it keeps what fits of its tokens.
     #[must_use]
-    pub fn reconfigured(&self, now: u64, rate: u64) -> Self {
+    pub fn reconfigured(&self, now: u64, rate: u64, depth: u64) -> Self {
+        let depth = cost(depth) as i128;
         Self {
             rate,
-            tokens: self.tokens(now),
+            depth,
+            tokens: self.tokens(now).min(depth),
             updated: now,
         }
     }
@@ -142,7 +145,7 @@ impl PortBucket {
         if self.rate == 0 {
             return 0;
         }
-        let missing = (cost(bytes) as i128).min(PORT_DEPTH) - self.tokens;
+        let missing = (cost(bytes) as i128).min(self.depth) - self.tokens;
         match u128::try_from(missing) {
             Ok(missing) => self
                 .updated
@@ -209,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_port_lets_a_jumbo_frame_pass_and_makes_the_next_wait() {
-        let mut port = PortBucket::new(0, 8_000_000_000); // a byte a nanosecond
+        let mut port = PortBucket::new(0, 8_000_000_000, 1522); // a byte a nanosecond
         assert_eq!(port.ready_at(9000), 0);
         port.spend(0, 9000);
         assert_eq!(port.ready_at(1000), 9000 - 1522 + 1000);

@@ -86,6 +86,8 @@ pub struct PortConfig {
     pub delay_limit: u64,
     /// Bytes in queue 0; 0 is [`DEFAULT_PORT_QUEUE_LIMIT`].
     pub queue_limit: u64,
+    /// Bytes saved up at `rate` while nothing is sent; 0 is [`PEAK_BURST`].
+    pub burst: u64,
 }
 
 /// A service flow's configuration.
@@ -220,6 +222,15 @@ impl PortConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         let place = format!("port {}", self.port);
         check_rate(&place, "rate", self.rate)?;
+        if self.burst != 0 && !(PEAK_BURST..=MAX_BURST).contains(&self.burst) {
+            return Err(ConfigError::invalid(
+                place,
+                format!(
+                    "burst is {} bytes, not within {PEAK_BURST} to {MAX_BURST}",
+                    self.burst
+                ),
+            ));
+        }
         for (field, delay) in [
             ("receive_delay_ns", self.receive_delay_ns),
             ("transmit_delay_ns", self.transmit_delay_ns),
@@ -236,6 +247,10 @@ impl PortConfig {
 
     pub(crate) fn effective_queue_limit(&self) -> u64 {
         or_default(self.queue_limit, DEFAULT_PORT_QUEUE_LIMIT)
+    }
+
+    pub(crate) fn effective_burst(&self) -> u64 {
+        or_default(self.burst, PEAK_BURST)
     }
 
     /// Bytes that each of the port's delay lines may hold.

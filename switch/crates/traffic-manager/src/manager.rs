@@ -129,7 +129,7 @@ impl<T> TrafficManager<T> {
         };
         self.ports.push(Port {
             config,
-            bucket: PortBucket::new(self.now, 0),
+            bucket: PortBucket::new(self.now, 0, config.effective_burst()),
             round: Round::default(),
             entitled: Entitled::default(),
             active: false,

@@ -364,6 +364,9 @@ impl<T> PacketQueues<T> {
             if config.rate != 0 {
                 return Err(ConfigError::other_model(place, "port rates in bit/s"));
             }
+            if config.burst != 0 {
+                return Err(ConfigError::other_model(place, "bursts in bytes"));
+            }
             if config.queue_limit != 0 {
                 return Err(ConfigError::other_model(place, "queue limits in bytes"));
             }

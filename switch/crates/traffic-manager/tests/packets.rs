@@ -342,6 +342,10 @@ fn what_the_other_model_has_is_refused_and_changes_nothing() {
         flow,
         ports(PortConfig { rate: 1, ..port }),
         ports(PortConfig {
+            burst: 9000,
+            ..port
+        }),
+        ports(PortConfig {
             queue_limit: 1,
             ..port
         }),

@@ -122,6 +122,7 @@ proptest! {
     fn both_inequalities_hold(
         flows in prop::collection::vec(flow(), 3),
         port_rate in prop_oneof![Just(0u64), 1_000u64..1_000_000_000],
+        burst in prop_oneof![Just(0u64), 1522u64..50_000],
         steps in prop::collection::vec(step(), 1..200),
     ) {
         let configs: Vec<_> = flows
@@ -129,7 +130,7 @@ proptest! {
             .enumerate()
             .map(|(n, flow)| ServiceFlowConfig { queue: id(n as u32 + 1), ..*flow })
             .collect();
-        let port = PortConfig { port: PORT, rate: port_rate, ..Default::default() };
+        let port = PortConfig { port: PORT, rate: port_rate, burst, ..Default::default() };
         let mut tm = manager(vec![port], configs.clone());
         let mut now = 0;
         let mut departures = vec![Vec::new(); 4];
@@ -182,7 +183,7 @@ proptest! {
         }
         let mut all: Vec<_> = departures.concat();
         all.sort_by_key(|&(at, _)| at);
-        assert_bounded(&all, port_rate, 1522);
+        assert_bounded(&all, port_rate, burst.max(1522));
         for (config, state) in configs.iter().zip(tm.service_flows(now)) {
             let sent = &departures[config.queue.queue_id as usize];
             assert_bounded(sent, config.max_sustained_rate, config.max_burst);
@@ -614,4 +615,50 @@ fn a_new_pipeline_flushes_all_queues() {
     assert!(enqueue(&mut tm, 0, 1, 100));
     assert_eq!(depart(&mut tm, 0), Some((1, 100)));
     assert_eq!(tm.service_flows(0)[0].flushed.frames, 1);
+}
+
+/// A port whose polls are late carries its rate if it saves up what comes meanwhile.
+#[test]
+fn late_polls_cost_no_rate_within_the_burst() {
+    let rate = 100_000_000;
+    for burst in [0, 12_500] {
+        let port = PortConfig {
+            port: PORT,
+            rate,
+            burst,
+            ..Default::default()
+        };
+        let flow = ServiceFlowConfig {
+            queue: id(1),
+            ..Default::default()
+        };
+        let mut tm = manager(vec![port], vec![flow]);
+        for _ in 0..10_000 {
+            enqueue(&mut tm, 0, 1, 1514);
+        }
+        let (mut now, mut sent) = (0, 0u64);
+        while now < 1_000_000_000 {
+            // 20 us after it was asked for.
+            now = tm.next_deadline().unwrap().max(now) + 20_000;
+            while let Some((_, len)) = depart(&mut tm, now) {
+                sent += len;
+            }
+        }
+        let carried = sent as f64 * 8e9 / (now as f64 * rate as f64);
+        assert_eq!(carried > 0.999, burst != 0, "{carried} with {burst}");
+        assert!(carried < 1.002, "{carried} with {burst}");
+    }
+}
+
+#[test]
+fn a_port_s_burst_is_checked() {
+    for burst in [1, 1521, 1 << 32] {
+        let port = PortConfig {
+            port: PORT,
+            burst,
+            ..Default::default()
+        };
+        let words = port.check().unwrap_err().to_string();
+        assert!(words.contains("burst"), "{words}");
+    }
 }

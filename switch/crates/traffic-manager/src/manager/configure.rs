@@ -83,7 +83,9 @@ impl<T> TrafficManager<T> {
         let now = self.now;
         let port = &mut self.ports[index as usize];
         port.config = config;
-        port.bucket = port.bucket.reconfigured(now, config.rate);
+        port.bucket = port
+            .bucket
+            .reconfigured(now, config.rate, config.effective_burst());
         let own = port.slots[0];
         self.queue_mut(own)
             .set_limit(config.effective_queue_limit());
