@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from docsis_ptf.buckets import rate_between
 from docsis_ptf.classifier_test import CLASSIFIER
 from docsis_ptf.client import QueueConfig
 from docsis_ptf.docsis_test import MODEM
@@ -98,6 +99,12 @@ class SharingTest(LoadTest):
             own = arrivals.sequence[flows == position]
             self.assertTrue((np.diff(own) == 1).all(), f"frames of flow {position} were reordered")
         return np.asarray(flows, dtype=np.int64)
+
+    def assert_channel(self, arrivals: Arrivals, rate: int, frames: int | None = None) -> None:
+        """The port's rate is not exceeded, and used: of the first `frames` that came, or of all."""
+        measured = rate_between(arrivals.time_ns[:frames], arrivals.length[:frames])
+        # A switch that a busy machine makes late loses time that no scheduler gives back.
+        self.assertTrue(0.98 <= measured / rate <= 1.005, f"{measured:.0f} of {rate} bit/s")
 
     def while_all_wait(self, arrivals: Arrivals) -> npt.NDArray[np.int64]:
         """Bytes of each flow after each frame, until one has no more; shape (frames, flows)."""
