@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, AqmChoice
@@ -23,8 +19,9 @@ from docsis_control.topology.services import primary_service_flow
 from docsis_testbed import experiment, preflight, versions
 from docsis_testbed.experiment import Measurement, Plan
 from docsis_testbed.paths import RESULTS
+from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import folder as run_folder
-from docsis_testbed.results import plots, raw, report, summary
+from docsis_testbed.results import latency_page, plots, raw, report, summary
 from docsis_testbed.results.plots import STYLES
 from docsis_testbed.runstate import recorded_run
 
@@ -69,7 +66,7 @@ def run(
         topology_file = folder / "inputs" / "topology.yaml"
         run_folder.write_topology(topology, topology_file)
         measurements: list[Measurement] = []
-        with _told_if_unfinished(folder, console), _progress(console) as bar:
+        with run_folder.told_if_unfinished(folder, console), progress_bar(console) as bar:
             total = bar.add_task("starting", total=len(aqms) * (plan.seconds + _BUILD_SECONDS))
             for number, aqm in enumerate(aqms):
                 raw_folder = folder / "runs" / aqm.value
@@ -111,33 +108,6 @@ def run(
     return folder
 
 
-@contextmanager
-def _told_if_unfinished(folder: Path, console: Console) -> Iterator[None]:
-    """Ctrl-C and failures leave the folder, with the logs that say why; its name says so."""
-    try:
-        yield
-    except BaseException:
-        console.print(
-            f"The run is not complete; what there is of it: {folder}",
-            soft_wrap=True,
-            highlight=False,
-        )
-        raise
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description:<36}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("of about"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        console=console,
-        refresh_per_second=4,
-    )
-
-
 def write_results(
     folder: Path,
     topology: Topology,
@@ -156,13 +126,9 @@ def write_results(
         figures: Content of summary.json.
         started: When the run began; now unless given.
     """
-    started = started or datetime.now()
     (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
     details = {
-        "started": started.isoformat(sep=" ", timespec="seconds"),
-        "seconds": round((datetime.now() - started).total_seconds(), 1),
-        "machine": {"cpus": os.cpu_count(), "load_average": os.getloadavg()[0]},
-        "time_zone": time.tzname[0],
+        **run_folder.circumstances(started or datetime.now()),
         "plan": asdict(plan),
         "runs": {m.aqm.value: _details(m) for m in measurements},
     }
@@ -174,12 +140,12 @@ def write_results(
         all_series[measurement.aqm] = data
     flow = primary_service_flow(topology)
     target_ms = flow.latency_target / 1e6
-    plots.latency_cdf(all_series, target_ms, folder / "plots" / report.LATENCY.file)
+    plots.latency_cdf(all_series, target_ms, folder / "plots" / latency_page.LATENCY.file)
     plots.over_time(
         all_series,
         target_ms,
         flow.max_sustained_rate / 1e6 if flow.max_sustained_rate else None,
-        folder / "plots" / report.OVER_TIME.file,
+        folder / "plots" / latency_page.OVER_TIME.file,
     )
     report.write(folder)
 

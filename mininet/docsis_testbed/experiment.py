@@ -12,12 +12,8 @@ Probes run through all of it. What is compared is what happened in `measured`.
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -26,12 +22,11 @@ from docsis_control.modem_config.provisioned import ServiceFlow
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, AqmChoice, Role
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import primary_service_flow
-from docsis_testbed.errors import TestbedError
-from docsis_testbed.measure.counters import CounterReader
+from docsis_testbed.measure.counters import CounterReader, counters
 from docsis_testbed.measure.goodput import GoodputSampler, GoodputSeries, Watched
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.runstate import RunState
-from docsis_testbed.testbed import Testbed, device_address, running_testbed
+from docsis_testbed.session import Progress, Session, Window, running_session
 from docsis_testbed.traffic import iperf3, irtt
 
 IDLE_SECONDS: Final = 5.0
@@ -47,12 +42,6 @@ CUBIC_ROUNDS: Final = 2
 
 SEGMENT_BYTES: Final = 1448
 """Payload of a full TCP segment with timestamps."""
-
-_READY_SECONDS: Final = 30.0
-_POLL_SECONDS: Final = 0.1
-
-Progress = Callable[[str, float], None]
-"""Called with what is happening and the seconds of the run that have passed."""
 
 
 def ramp_up_seconds(
@@ -126,14 +115,6 @@ def plan_for(topology: Topology, measured_seconds: float = MEASURED_SECONDS) -> 
 
 
 @dataclass(frozen=True)
-class Window:
-    """A time of a run, wall clock in nanoseconds."""
-
-    start_ns: int
-    end_ns: int
-
-
-@dataclass(frozen=True)
 class Measurement:
     """Raw results of one queue manager.
 
@@ -159,88 +140,6 @@ class Measurement:
     counters: dict[str, int]
     folder: Path
     monotonic_offset_ns: int
-
-
-def start_controller(
-    testbed: Testbed,
-    topology_file: Path,
-    aqm: AqmChoice,
-    record: Path,
-    metrics_port: int | None = None,
-) -> subprocess.Popen[bytes]:
-    """Start the controller and wait until it has provisioned both devices.
-
-    Args:
-        testbed: Running switches.
-        topology_file: The topology as resolved, tier included.
-        aqm: The upstream queue manager.
-        record: Folder that gets its statistics and samples at its end.
-        metrics_port: TCP port on the loopback interface for Prometheus, or None.
-
-    Raises:
-        TestbedError: it ended, or took too long.
-    """
-    log = testbed.logs / "controller.log"
-    process = testbed.launch_here(
-        [
-            *(sys.executable, "-m", "docsis_control"),
-            *("--topology", str(topology_file)),
-            *("--aqm", aqm.value),
-            *("--record", str(record)),
-            *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
-        ],
-        log,
-    )
-    deadline = time.monotonic() + _READY_SECONDS
-    while time.monotonic() < deadline:
-        text = log.read_text(errors="replace")
-        if any(line.startswith("ready") for line in text.splitlines()):
-            return process
-        if process.poll() is not None:
-            raise TestbedError(f"the controller ended at its start: {_last_words(log)}")
-        time.sleep(0.02)
-    raise TestbedError(
-        f"the controller did not provision the switches within {_READY_SECONDS:.0f} s; see {log}"
-    )
-
-
-def _last_words(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"it said nothing; see {log.parent}"
-
-
-@dataclass
-class _Run:
-    """One queue manager's run while it goes on."""
-
-    testbed: Testbed
-    plan: Plan
-    folder: Path
-    progress: Progress
-    started: float = field(default_factory=time.monotonic)
-    watched: list[tuple[str, subprocess.Popen[bytes], Path]] = field(default_factory=list)
-
-    def address(self, name: str) -> str:
-        return str(self.testbed.topology.node(name).ip.ip)
-
-    def launch(self, node: str, command: Sequence[str], name: str) -> subprocess.Popen[bytes]:
-        return self.testbed.launch(node, command, self.folder / name)
-
-    def watch(self, what: str, process: subprocess.Popen[bytes], log: Path) -> None:
-        """From now on the run fails when this process ends."""
-        self.watched.append((what, process, log))
-
-    def wait(self, phase: str, seconds: float) -> Window:
-        """Let time pass while watching what must go on; its first and last nanosecond."""
-        start_ns = time.time_ns()
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.progress(phase, time.monotonic() - self.started)
-            for what, process, log in self.watched:
-                if process.poll() is not None:
-                    raise TestbedError(f"{what} ended while {phase}: {_last_words(log)}")
-            time.sleep(min(left, _POLL_SECONDS))
-        return Window(start_ns, time.time_ns())
 
 
 def measure(
@@ -271,47 +170,32 @@ def measure(
     Raises:
         TestbedError: something did not work; nothing is left behind.
     """
-    with ExitStack() as stack:
-        progress("building", 0.0)
-        testbed = stack.enter_context(
-            running_testbed(topology, target=target, run=run, logs=folder)
-        )
-        record = folder / "controller"
-        controller = start_controller(testbed, topology_file, aqm, record, metrics_port)
-        reader = CounterReader(
-            device_address(topology.cable_modem), topology.cable_modem.device_id, Role.CABLE_MODEM
-        )
-        stack.callback(reader.close)
-        going = _Run(testbed, plan, folder, progress)
-        going.watch("the controller", controller, testbed.logs / "controller.log")
-        for name in (topology.cable_modem.name, topology.cmts.name):
-            switch = testbed.node(name)
-            going.watch(f"switch {name}", switch.process, switch.log)
-        result = _measure(going, reader, aqm)
-        # The samples are written when the controller ends.
-        controller.terminate()
-        try:
-            status = controller.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            raise TestbedError("the controller did not end within 10 s of SIGTERM") from None
-        if status != 0:
-            raise TestbedError(
-                f"the controller failed at its end: {_last_words(testbed.logs / 'controller.log')}"
-            )
-    return result
+    with (
+        running_session(
+            topology,
+            topology_file,
+            aqm,
+            target=target,
+            run=run,
+            folder=folder,
+            progress=progress,
+            metrics_port=metrics_port,
+        ) as session,
+        counters(topology.cable_modem, Role.CABLE_MODEM) as reader,
+    ):
+        return _measure(session, plan, reader, aqm)
 
 
-def _measure(going: _Run, reader: CounterReader, aqm: AqmChoice) -> Measurement:
-    plan, testbed = going.plan, going.testbed
+def _measure(session: Session, plan: Plan, reader: CounterReader, aqm: AqmChoice) -> Measurement:
+    testbed = session.testbed
     servers = testbed.topology.servers
-    infrastructure = len(going.watched)
-    going.launch(
+    session.launch(
         plan.probed,
-        real_time(irtt.server_command(going.address(plan.probed)), PROBE_PRIORITY),
+        real_time(irtt.server_command(session.address(plan.probed)), PROBE_PRIORITY),
         "irtt-server.log",
     )
     for upload in plan.uploads:
-        going.launch(
+        session.launch(
             upload.destination,
             iperf3.server_command(upload.port),
             f"iperf3-server-{upload.name}.json",
@@ -326,35 +210,35 @@ def _measure(going: _Run, reader: CounterReader, aqm: AqmChoice) -> Measurement:
         ]
     )
     sampler.start()
-    probes_file = going.folder / "irtt.json"
-    prober = going.launch(
+    probes_file = session.folder / "irtt.json"
+    prober = session.launch(
         plan.prober,
         real_time(
-            irtt.client_command(going.address(plan.probed), plan.seconds, probes_file),
+            irtt.client_command(session.address(plan.probed), plan.seconds, probes_file),
             PROBE_PRIORITY,
         ),
         "irtt-client.log",
     )
-    going.watch("irtt", prober, going.folder / "irtt-client.log")
-    idle = going.wait("idle baseline", plan.idle_seconds)
+    session.watch("irtt", prober, session.folder / "irtt-client.log")
+    idle = session.wait("idle baseline", plan.idle_seconds)
     clients = []
     for upload in plan.uploads:
         name = f"iperf3-client-{upload.name}.json"
         seconds = plan.ramp_up_seconds + plan.measured_seconds + TAIL_SECONDS
-        command = iperf3.client_command(going.address(upload.destination), upload.port, seconds)
-        client = going.launch(upload.source, command, name)
-        going.watch(f"the upload {upload.name}", client, going.folder / name)
-        clients.append((upload, client, going.folder / name))
-    going.wait("ramp-up", plan.ramp_up_seconds)
+        command = iperf3.client_command(session.address(upload.destination), upload.port, seconds)
+        client = session.launch(upload.source, command, name)
+        session.watch(f"the upload {upload.name}", client, session.folder / name)
+        clients.append((upload, client, session.folder / name))
+    session.wait("ramp-up", plan.ramp_up_seconds)
     before = reader.packets(PRIMARY_SERVICE_FLOW)
-    loaded = going.wait("measuring", plan.measured_seconds)
+    loaded = session.wait("measuring", plan.measured_seconds)
     after = reader.packets(PRIMARY_SERVICE_FLOW)
     # From here on traffic may end.
-    del going.watched[infrastructure:]
-    going.wait("ending", TAIL_SECONDS)
-    _wait_for(prober, "irtt", going)
+    session.let_end(prober, *(client for _, client, _ in clients))
+    session.wait("ending", TAIL_SECONDS)
+    session.wait_for(prober, "irtt")
     for upload, client, _ in clients:
-        _wait_for(client, f"the upload {upload.name}", going)
+        session.wait_for(client, f"the upload {upload.name}")
     goodput = sampler.stop()
     return Measurement(
         aqm=aqm,
@@ -364,15 +248,6 @@ def _measure(going: _Run, reader: CounterReader, aqm: AqmChoice) -> Measurement:
         goodput=goodput,
         uploads={upload.name: iperf3.load(path) for upload, _, path in clients},
         counters={name: after[name] - before[name] for name in after},
-        folder=going.folder,
+        folder=session.folder,
         monotonic_offset_ns=time.time_ns() - time.monotonic_ns(),
     )
-
-
-def _wait_for(process: subprocess.Popen[bytes], what: str, going: _Run) -> None:
-    deadline = time.monotonic() + 15
-    while process.poll() is None:
-        going.progress("ending", time.monotonic() - going.started)
-        if time.monotonic() > deadline:
-            raise TestbedError(f"{what} does not end; see {going.folder}")
-        time.sleep(_POLL_SECONDS)

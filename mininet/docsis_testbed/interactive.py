@@ -12,9 +12,9 @@ from rich.console import Console
 from docsis_control.plan import AqmChoice
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
-from docsis_testbed.experiment import start_controller
 from docsis_testbed.results.folder import write_topology
 from docsis_testbed.runstate import recorded_run
+from docsis_testbed.session import start_controller
 from docsis_testbed.testbed import running_testbed
 
 

@@ -23,10 +23,6 @@ from docsis_testbed.realtime import SWITCH_PRIORITY, real_time
 CPU_PORT = 255
 """Port number of the controller in the P4 programs (p4src/include/types.p4)."""
 
-CONGESTION_CONTROL = "cubic"
-"""Named at every connection: a system's default may be another one, and a kernel
-may refuse to change the default of a namespace."""
-
 READY_SECONDS = 20.0
 """How long a switch may take until its P4Runtime server answers."""
 

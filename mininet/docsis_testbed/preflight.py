@@ -13,9 +13,10 @@ from pathlib import Path
 from docsis_control.topology.models import Topology
 from docsis_testbed import p4build
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.nodes import CONGESTION_CONTROL, SWITCHES
+from docsis_testbed.nodes import SWITCHES
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.testbed import device_address, root_interfaces
+from docsis_testbed.traffic import CONGESTION_CONTROL
 
 TOOLS = {
     "ip": "iproute2",

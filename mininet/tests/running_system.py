@@ -15,9 +15,9 @@ from typing import Any
 
 from docsis_control.plan import AqmChoice
 from docsis_control.topology import Topology
-from docsis_testbed.experiment import start_controller
 from docsis_testbed.results.folder import write_topology
 from docsis_testbed.runstate import recorded_run
+from docsis_testbed.session import start_controller
 from docsis_testbed.testbed import Testbed, running_testbed
 
 PROGRAM = Path(sys.executable).with_name("docsis-p4")

@@ -21,11 +21,12 @@ from docsis_control.topology.loader import load_topology
 from docsis_control.topology.services import primary_service_flow
 from docsis_testbed import demo, experiment, preflight
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.experiment import Measurement, Window
+from docsis_testbed.experiment import Measurement
 from docsis_testbed.measure.goodput import GoodputSeries
 from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.results import document, raw, report, summary
 from docsis_testbed.results import folder as run_folder
-from docsis_testbed.results import raw, report, summary
+from docsis_testbed.session import Window
 from docsis_testbed.traffic.iperf3 import UploadResult
 from docsis_testbed.traffic.irtt import Probes
 
@@ -157,7 +158,7 @@ def test_summary_has_the_figures_of_the_measured_time(run: Path) -> None:
 
 def test_schema_allows_exactly_the_documented_keys(run: Path) -> None:
     figures: dict[str, Any] = json.loads((run / "summary.json").read_text())
-    summary.validate(figures)
+    document.validate(figures)
     changes: tuple[Callable[[dict[str, Any]], object], ...] = (
         lambda f: f.update(extra=1),
         lambda f: f.pop("tier"),
@@ -172,7 +173,7 @@ def test_schema_allows_exactly_the_documented_keys(run: Path) -> None:
         broken = copy.deepcopy(figures)
         change(broken)
         with pytest.raises(TestbedError, match=r"summary\.json: "):
-            summary.validate(broken)
+            document.validate(broken)
 
 
 def test_raw_samples_are_on_one_time_axis(run: Path) -> None:

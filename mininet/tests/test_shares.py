@@ -21,7 +21,9 @@ TWO_TIERS = deploy(load_topology(TOPOLOGIES / "two-tiers.yaml"), AqmChoice.DOCSI
 ANY = TWO_TIERS.device(Role.CABLE_MODEM).service_flows[0]
 
 
-def flow(priority: int = 0, maximum: float = 0, minimum: float = 0, assumed: int = 0) -> ServiceFlow:
+def flow(
+    priority: int = 0, maximum: float = 0, minimum: float = 0, assumed: int = 0
+) -> ServiceFlow:
     return replace(
         ANY, traffic_priority=priority, max_sustained_rate=int(maximum), peak_rate=0,
         min_reserved_rate=int(minimum), assumed_packet_size=assumed, channel_rate=10**9,

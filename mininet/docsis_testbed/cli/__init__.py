@@ -28,6 +28,7 @@ for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.
 app.command()(show.show)
 app.command()(snmp.snmp)
 app.command()(testbed.schema)
+app.command()(measure.shares)
 app.command()(measure.bench)
 app.command()(measure.ptf)
 # The controller has a command line of its own.

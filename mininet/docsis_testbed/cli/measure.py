@@ -1,13 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 bench|ptf`."""
+"""`docsis-p4 shares|bench|ptf`."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+
+from docsis_testbed.cli.options import Target, TargetOption, TierOption
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import TOPOLOGIES
+
+
+class Ways(StrEnum):
+    """Directions of the channel, as on the command line."""
+
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+    BOTH = "both"
+
+
+def shares(
+    topology: Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")] = TOPOLOGIES
+    / "two-tiers.yaml",
+    tier: TierOption = None,
+    target: TargetOption = Target.EMBEDDED,
+    direction: Annotated[Ways, typer.Option("--direction", help="What to load.")] = Ways.BOTH,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, help="Measured time of each direction.")
+    ] = 10.0,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", min=0, metavar="PERCENT", help="How far off is too far.")
+    ] = 2.0,
+    tcp: Annotated[
+        bool, typer.Option("--tcp", help="TCP (CUBIC) wherever the classifiers allow it.")
+    ] = False,
+) -> None:
+    """Every service flow loaded at once: configured and measured shares; fails when they differ."""
+    from docsis_control.config.errors import ConfigError
+    from docsis_control.modem_config.provisioned import Direction
+    from docsis_control.topology.loader import load_topology
+    from docsis_testbed import shares as job
+
+    both: tuple[Direction, Direction] = ("upstream", "downstream")
+    try:
+        loaded = load_topology(topology, tier)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    job.run(
+        loaded,
+        target=target.value,
+        directions=[way for way in both if direction in (Ways.BOTH, way)],
+        seconds=seconds,
+        tolerance_percent=tolerance,
+        tcp=tcp,
+        console=Console(),
+    )
 
 
 def bench(

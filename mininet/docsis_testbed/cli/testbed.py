@@ -117,18 +117,19 @@ def schema(
         Path | None, typer.Argument(help="Write the schemas there instead of printing them.")
     ] = None,
 ) -> None:
-    """JSON Schemas of topologies, tiers, modem configurations, service classes, summary, status."""
+    """JSON Schemas of topologies, tiers, modem configurations, service classes, results, status."""
     import json
 
     from docsis_control.modem_config import schema as modem_config
     from docsis_control.status import model as status
     from docsis_control.topology import schema as config
-    from docsis_testbed.results import summary
+    from docsis_testbed.results import document
 
     schemas = {
         **config.json_schemas(),
         **modem_config.json_schemas(),
-        "summary": summary.schema(),
+        "summary": document.schema("latency"),
+        "shares": document.schema("shares"),
         "status": status.json_schema(),
     }
     if folder is None:

@@ -6,7 +6,8 @@ Reading needs no election id, so it takes nothing from the controller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import grpc
@@ -14,8 +15,10 @@ from finsy.proto import p4r
 
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import Role
-from docsis_control.state.counters import SERVICE_FLOW_COUNTERS
+from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count
+from docsis_control.topology.models import Device
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.testbed import device_address
 
 _TIMEOUT_SECONDS: Final = 5.0
 
@@ -53,21 +56,46 @@ class CounterReader:
         Raises:
             TestbedError: the switch does not answer.
         """
+        counts = self.counts([service_flow], names)[service_flow]
+        return {name: count.packets for name, count in counts.items()}
+
+    def counts(
+        self, service_flows: Sequence[int], names: Sequence[str] = SERVICE_FLOW_COUNTERS
+    ) -> dict[int, dict[str, Count]]:
+        """What each counter has at each service flow, all read at one moment.
+
+        Raises:
+            TestbedError: the switch does not answer.
+        """
         request: Any = p4r.ReadRequest(device_id=self._device_id)
-        for name in names:
-            entry = request.entities.add().counter_entry
-            entry.counter_id = self._ids[name]
-            entry.index.index = service_flow
-        by_id: dict[int, int] = {}
+        by_id = {self._ids[name]: name for name in names}
+        for counter_id in by_id:
+            for service_flow in service_flows:
+                entry = request.entities.add().counter_entry
+                entry.counter_id = counter_id
+                entry.index.index = service_flow
+        found: dict[int, dict[str, Count]] = {flow: {} for flow in service_flows}
         try:
             for response in self._read(request, timeout=_TIMEOUT_SECONDS):
                 for entity in response.entities:
                     counter = entity.counter_entry
-                    by_id[counter.counter_id] = counter.data.packet_count
+                    found[counter.index.index][by_id[counter.counter_id]] = Count(
+                        counter.data.packet_count, counter.data.byte_count
+                    )
         except grpc.RpcError as error:
             code = getattr(error, "code", lambda: "no code")()
             raise TestbedError(
                 f"the switch at {self._address} does not tell its counters ({code}); "
                 "its log in the results' folder may say why"
             ) from None
-        return {name: by_id[self._ids[name]] for name in names}
+        return found
+
+
+@contextmanager
+def counters(device: Device, role: Role) -> Iterator[CounterReader]:
+    """A reader of a device's counters, closed at the end of the block."""
+    reader = CounterReader(device_address(device), device.device_id, role)
+    try:
+        yield reader
+    finally:
+        reader.close()

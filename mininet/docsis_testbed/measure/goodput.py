@@ -9,8 +9,6 @@ made in the server's namespace.
 
 from __future__ import annotations
 
-import ctypes
-import os
 import socket
 import struct
 import threading
@@ -23,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.namespaces import made_in
 
 SAMPLE_SECONDS: Final = 0.1
 """Time between two samples."""
@@ -40,7 +39,6 @@ _DIAG_MESSAGE_BYTES: Final = 72
 """sizeof(struct inet_diag_msg)."""
 _BYTES_RECEIVED_OFFSET: Final = 128
 """offsetof(struct tcp_info, tcpi_bytes_received), fixed by the kernel's interface."""
-_CLONE_NEWNET: Final = 0x40000000
 
 
 def netlink_socket_in(pid: int) -> socket.socket:
@@ -49,33 +47,17 @@ def netlink_socket_in(pid: int) -> socket.socket:
     Raises:
         TestbedError: the namespace cannot be entered, or the kernel has no sock_diag.
     """
-    made: list[socket.socket] = []
-    failed: list[OSError] = []
-
-    def make() -> None:
-        # A namespace is a property of the thread; this one ends at once.
-        try:
-            descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
-            try:
-                libc = ctypes.CDLL(None, use_errno=True)
-                if libc.setns(descriptor, _CLONE_NEWNET) != 0:
-                    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-                made.append(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG))
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=make)
-    thread.start()
-    thread.join()
-    if failed:
-        raise TestbedError(
-            f"the namespace of process {pid} cannot be watched ({failed[0]}); "
-            "it needs root and a kernel with CONFIG_INET_DIAG"
+    try:
+        diag = made_in(
+            pid, lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG)
         )
-    made[0].settimeout(2.0)
-    return made[0]
+    except OSError as error:
+        raise TestbedError(
+            f"the namespace of process {pid} cannot be watched ({error}); "
+            "it needs root and a kernel with CONFIG_INET_DIAG"
+        ) from None
+    diag.settimeout(2.0)
+    return diag
 
 
 def received_bytes(diag: socket.socket, ports: Sequence[int]) -> dict[tuple[int, int], int]:

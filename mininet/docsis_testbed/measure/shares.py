@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each service flow is configured to get of a channel that all of them want more of.
 
-As the traffic manager's port scheduler shares it (docs/switch.md): first what is reserved, then what
-is left by strict traffic priority, and in equal parts among equals. A flow never gets more than its
-Maximum Sustained Traffic Rate or than it is offered, and what it leaves the others share.
+As the traffic manager's port scheduler shares it (docs/switch.md): first what is reserved, then
+what is left by strict traffic priority, and in equal parts among equals. A flow never gets more
+than its Maximum Sustained Traffic Rate or than it is offered, and what it leaves the others share.
 Rates are bit/s of Ethernet frames without FCS. Pure.
 """
 

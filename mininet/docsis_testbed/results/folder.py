@@ -3,20 +3,26 @@
 
     summary.json           the figures, in the shape of summary.schema.json
     report.html            the same for people; opens offline
-    details.json           times, traffic, every upload and every counter
+    details.json           times, traffic, and what the summary leaves out
     inputs/topology.yaml   topology and tier as resolved: the run can be repeated from it
     plots/                 the report's figures
-    runs/<queue manager>/  raw samples as CSV, what every program said, the controller's record
+    runs/                  by queue manager or direction: raw samples as CSV, what every program
+                           said, the controller's record
 """
 
 from __future__ import annotations
 
 import io
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from docsis_control.topology.models import Topology
+from rich.console import Console
 from ruamel.yaml import YAML
 
 from docsis_testbed.errors import TestbedError
@@ -62,6 +68,30 @@ def finish(folder: Path) -> Path:
         return folder.rename(_whole(folder))
     except OSError as error:
         raise TestbedError(f"{folder}: cannot be renamed ({error.strerror})") from None
+
+
+@contextmanager
+def told_if_unfinished(folder: Path, console: Console) -> Iterator[None]:
+    """Ctrl-C and failures leave the folder, with the logs that say why; its name says so."""
+    try:
+        yield
+    except BaseException:
+        console.print(
+            f"The run is not complete; what there is of it: {folder}",
+            soft_wrap=True,
+            highlight=False,
+        )
+        raise
+
+
+def circumstances(started: datetime) -> dict[str, Any]:
+    """When and where a run was, for details.json."""
+    return {
+        "started": started.isoformat(sep=" ", timespec="seconds"),
+        "seconds": round((datetime.now() - started).total_seconds(), 1),
+        "machine": {"cpus": os.cpu_count(), "load_average": os.getloadavg()[0]},
+        "time_zone": time.tzname[0],
+    }
 
 
 def write_topology(topology: Topology, path: Path) -> None:

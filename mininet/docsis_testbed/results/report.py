@@ -5,49 +5,18 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from docsis_control.plan import AqmChoice
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.measure import voice
-from docsis_testbed.results import summary as summary_file
-from docsis_testbed.results.plots import STYLES
+from docsis_testbed.results import document, latency_page, shares_page
+from docsis_testbed.results.page import Figure, Page
 
-
-@dataclass(frozen=True)
-class Figure:
-    """A picture of the report.
-
-    Attributes:
-        file: Name in plots/.
-        title: Heading.
-        alt: What it shows, for those who do not see it.
-        caption: How to read it.
-    """
-
-    file: str
-    title: str
-    alt: str
-    caption: str
-
-
-LATENCY: Final = Figure(
-    "latency-cdf.png",
-    "Latency",
-    "Cumulative distributions of one-way upstream latency, one line for each queue manager.",
-    "Probes are frames of 218 bytes every 20 ms, from the first host to the first server. "
-    "The path's propagation delay is on the way back, so this is what the upstream queue adds.",
-)
-OVER_TIME: Final = Figure(
-    "over-time.png",
-    "Over time",
-    "Goodput, queue delay and drop probability over time.",
-    "All runs laid over each other; zero is the start of the measured time, grey is ramp-up.",
-)
+PAGES: Final[Mapping[str, Page]] = {"latency": latency_page.PAGE, "shares": shares_page.PAGE}
+"""By experiment."""
 
 
 def write(folder: Path) -> Path:
@@ -63,40 +32,30 @@ def write(folder: Path) -> Path:
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
         details: dict[str, Any] = json.loads((folder / "details.json").read_text())
         topology = (folder / "inputs" / "topology.yaml").read_text()
-        figures = [_embedded(folder, figure) for figure in (LATENCY, OVER_TIME)]
+        page = PAGES[document.experiment_of(summary)]
+        figures = [_embedded(folder, figure) for figure in page.figures]
     except FileNotFoundError as error:
         raise TestbedError(
             f"{error.filename}: is missing; give the folder of a finished run under results/"
         ) from None
     except json.JSONDecodeError as error:
         raise TestbedError(f"{folder}: summary.json or details.json is broken: {error}") from None
-    summary_file.validate(summary)
+    document.validate(summary)
     environment = Environment(
         loader=PackageLoader("docsis_testbed.results", "."),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    rows = [
-        {
-            "run": run,
-            "label": STYLES[AqmChoice(run["aqm"])].label,
-            "colour": STYLES[AqmChoice(run["aqm"])].colour,
-        }
-        for run in summary["runs"]
-    ]
-    page = environment.get_template("report.html.j2").render(
-        title=f"Upstream latency under load: {summary['topology']}, {summary['tier']}",
-        subtitle=f"{details['started']}, {summary['target']} switch",
+    text = environment.get_template(page.template).render(
         summary=summary,
         details=details,
-        rows=rows,
         figures=figures,
         topology=topology,
-        jitter_buffer_ms=voice.JITTER_BUFFER_MS,
+        **page.values(summary, details),
     )
     path = folder / "report.html"
-    path.write_text(page)
+    path.write_text(text)
     return path
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.nodes import CONGESTION_CONTROL
+from docsis_testbed.traffic import CONGESTION_CONTROL
 
 FIRST_PORT: Final = 5201
 """iperf3's default port; each upload has a server of its own on the next one."""

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an experiment brings to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture of the report.
+
+    Attributes:
+        file: Name in plots/.
+        title: Heading.
+        alt: What it shows, for those who do not see it.
+        caption: How to read it.
+    """
+
+    file: str
+    title: str
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """The report of an experiment.
+
+    Attributes:
+        template: File of the package, which extends page.html.j2.
+        figures: In their order.
+        values: From summary.json and details.json to what the template needs: title and subtitle
+            at least.
+    """
+
+    template: str
+    figures: tuple[Figure, ...]
+    values: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]

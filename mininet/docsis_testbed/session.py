@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A testbed with its controller under way: what every experiment does with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from docsis_control.plan import AqmChoice
+from docsis_control.topology.models import Topology
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.runstate import RunState
+from docsis_testbed.testbed import Testbed, running_testbed
+
+_READY_SECONDS: Final = 30.0
+_END_SECONDS: Final = 15.0
+_POLL_SECONDS: Final = 0.1
+
+Progress = Callable[[str, float], None]
+"""Called with what is happening and the seconds of the run that have passed."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A time of a run, wall clock in nanoseconds."""
+
+    start_ns: int
+    end_ns: int
+
+
+def start_controller(
+    testbed: Testbed,
+    topology_file: Path,
+    aqm: AqmChoice,
+    record: Path,
+    metrics_port: int | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start the controller and wait until it has provisioned both devices.
+
+    Args:
+        testbed: Running switches.
+        topology_file: The topology as resolved, tier included.
+        aqm: The upstream queue manager.
+        record: Folder that gets its statistics and samples at its end.
+        metrics_port: TCP port on the loopback interface for Prometheus, or None.
+
+    Raises:
+        TestbedError: it ended, or took too long.
+    """
+    log = testbed.logs / "controller.log"
+    process = testbed.launch_here(
+        [
+            *(sys.executable, "-m", "docsis_control"),
+            *("--topology", str(topology_file)),
+            *("--aqm", aqm.value),
+            *("--record", str(record)),
+            *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
+        ],
+        log,
+    )
+    wait_until_ready(process, "the controller", log)
+    return process
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], what: str, log: Path) -> None:
+    """Until a program has printed a line that starts with "ready".
+
+    Args:
+        process: The program.
+        what: What it is, for messages.
+        log: Where it prints.
+
+    Raises:
+        TestbedError: it ended, or took too long.
+    """
+    deadline = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < deadline:
+        text = log.read_text(errors="replace")
+        if any(line.startswith("ready") for line in text.splitlines()):
+            return
+        if process.poll() is not None:
+            raise TestbedError(f"{what} ended at its start: {last_words(log)}")
+        time.sleep(0.02)
+    raise TestbedError(f"{what} was not ready within {_READY_SECONDS:.0f} s; see {log}")
+
+
+def last_words(log: Path) -> str:
+    """The last line of a log."""
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"it said nothing; see {log.parent}"
+
+
+@dataclass
+class Session:
+    """Switches and controller while an experiment goes on.
+
+    Attributes:
+        testbed: Its nodes.
+        folder: Gets the raw files.
+        progress: Told how far the run is.
+        controller: The controller's process.
+        started: When the run began, by CLOCK_MONOTONIC in seconds.
+    """
+
+    testbed: Testbed
+    folder: Path
+    progress: Progress
+    controller: subprocess.Popen[bytes]
+    started: float
+    _watched: list[tuple[str, subprocess.Popen[bytes], Path]] = field(default_factory=list)
+
+    def address(self, name: str) -> str:
+        """A host's IPv4 address."""
+        return str(self.testbed.topology.node(name).ip.ip)
+
+    def launch(self, node: str, command: Sequence[str], name: str) -> subprocess.Popen[bytes]:
+        """Start a program in a host; what it prints goes into the folder under that name."""
+        return self.testbed.launch(node, command, self.folder / name)
+
+    def watch(self, what: str, process: subprocess.Popen[bytes], log: Path) -> None:
+        """From now on the run fails when this process ends."""
+        self._watched.append((what, process, log))
+
+    def let_end(self, *processes: subprocess.Popen[bytes]) -> None:
+        """From now on these processes may end."""
+        self._watched = [w for w in self._watched if w[1] not in processes]
+
+    def wait(self, phase: str, seconds: float) -> Window:
+        """Let time pass while watching what must go on; its first and last nanosecond."""
+        start_ns = time.time_ns()
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.progress(phase, time.monotonic() - self.started)
+            for what, process, log in self._watched:
+                if process.poll() is not None:
+                    raise TestbedError(f"{what} ended while {phase}: {last_words(log)}")
+            time.sleep(min(left, _POLL_SECONDS))
+        return Window(start_ns, time.time_ns())
+
+    def wait_for(self, process: subprocess.Popen[bytes], what: str) -> None:
+        """Until a process has ended.
+
+        Raises:
+            TestbedError: it does not.
+        """
+        deadline = time.monotonic() + _END_SECONDS
+        while process.poll() is None:
+            self.progress("ending", time.monotonic() - self.started)
+            if time.monotonic() > deadline:
+                raise TestbedError(f"{what} does not end; see {self.folder}")
+            time.sleep(_POLL_SECONDS)
+
+    def end_controller(self) -> None:
+        """End the controller, which writes its record then.
+
+        Raises:
+            TestbedError: it does not end, or failed.
+        """
+        self.let_end(self.controller)
+        self.controller.terminate()
+        try:
+            status = self.controller.wait(timeout=_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise TestbedError(
+                f"the controller did not end within {_END_SECONDS:.0f} s of SIGTERM"
+            ) from None
+        if status != 0:
+            words = last_words(self.testbed.logs / "controller.log")
+            raise TestbedError(f"the controller failed at its end: {words}")
+
+
+@contextmanager
+def running_session(
+    topology: Topology,
+    topology_file: Path,
+    aqm: AqmChoice,
+    *,
+    target: str,
+    run: RunState,
+    folder: Path,
+    progress: Progress,
+    metrics_port: int | None = None,
+    static_arp: bool = False,
+) -> Iterator[Session]:
+    """From an empty machine to a provisioned system, and back at the end of the block.
+
+    Args:
+        topology: What to build.
+        topology_file: The same as a file, for the controller.
+        aqm: The upstream queue manager.
+        target: Name of the switch target.
+        run: Records what is made.
+        folder: Gets the raw files, and controller/ with its record; exists.
+        progress: Told how far the run is.
+        metrics_port: TCP port on the loopback interface for Prometheus, or None.
+        static_arp: Fill the hosts' ARP tables instead of letting them ask.
+
+    Raises:
+        TestbedError: something did not work; nothing is left behind.
+    """
+    with ExitStack() as stack:
+        progress("building", 0.0)
+        testbed = stack.enter_context(
+            running_testbed(topology, target=target, run=run, logs=folder, static_arp=static_arp)
+        )
+        controller = start_controller(
+            testbed, topology_file, aqm, folder / "controller", metrics_port
+        )
+        session = Session(testbed, folder, progress, controller, time.monotonic())
+        session.watch("the controller", controller, testbed.logs / "controller.log")
+        for name in (topology.cable_modem.name, topology.cmts.name):
+            switch = testbed.node(name)
+            session.watch(f"switch {name}", switch.process, switch.log)
+        yield session
+        session.end_controller()

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steady UDP, and TCP that takes what it gets, between many hosts: one sender and one receiver.
+
+    python -m docsis_testbed.traffic.load receive STREAMS.json SAMPLES.csv
+    python -m docsis_testbed.traffic.load send STREAMS.json
+
+Each is one process with sockets in the namespaces of the hosts, because a program for each of
+hundreds of streams would need more of a machine than their packets do. Both say "ready" when
+their sockets are there, and go on until they are ended. The receiver writes ten times a second
+what has arrived of each stream, in bytes of Ethernet frames without FCS.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import selectors
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Final, Literal
+
+from docsis_testbed.namespaces import made_in
+from docsis_testbed.traffic import CONGESTION_CONTROL
+
+FRAME_BYTES: Final = 1514
+"""Of UDP, and of full TCP segments: an Ethernet frame without FCS at an MTU of 1500."""
+
+UDP_HEADERS: Final = 14 + 20 + 8
+TCP_HEADERS: Final = 14 + 20 + 32
+"""With timestamps."""
+
+SAMPLE_SECONDS: Final = 0.1
+
+_BUFFER: Final = 8 << 20
+"""Bytes that a receiving socket may hold while the program waits for a processor."""
+
+_SO_RCVBUFFORCE: Final = 33
+_SO_SNDBUFFORCE: Final = 32
+_INFO: Final = struct.Struct("=128xQ16xI")
+"""struct tcp_info: tcpi_bytes_received and tcpi_data_segs_in."""
+
+_CHUNK: Final = 1 << 16
+_BEHIND_SECONDS: Final = 0.05
+"""A sender that could not run for longer does not make up for what is before."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Packets from one host to another.
+
+    Attributes:
+        name: Column of the samples.
+        transport: "udp" at a rate, or "tcp".
+        source, destination: IPv4 address and port.
+        source_pid, destination_pid: A process in the namespace of each.
+        tos: ToS byte.
+        rate: bit/s of frames, of UDP.
+    """
+
+    name: str
+    transport: Literal["udp", "tcp"]
+    source: tuple[str, int]
+    destination: tuple[str, int]
+    source_pid: int
+    destination_pid: int
+    tos: int
+    rate: float
+
+    def endpoint(self, kind: socket.SocketKind) -> socket.socket:
+        """The sender's socket, connected in the source's namespace."""
+        made = made_in(self.source_pid, lambda: socket.socket(socket.AF_INET, kind))
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, self.tos)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if kind is socket.SOCK_STREAM:
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION_CONTROL.encode())
+        made.bind(self.source)
+        made.connect(self.destination)
+        return made
+
+
+def send_command(streams: Path) -> list[str]:
+    """The sender of the streams in a file."""
+    return [sys.executable, "-m", "docsis_testbed.traffic.load", "send", str(streams)]
+
+
+def receive_command(streams: Path, samples: Path) -> list[str]:
+    """The receiver of the streams in a file, and where it writes its samples."""
+    return [
+        *(sys.executable, "-m", "docsis_testbed.traffic.load"),
+        *("receive", str(streams), str(samples)),
+    ]
+
+
+def write(streams: Sequence[Stream], path: Path) -> None:
+    """Write streams for the sender and the receiver."""
+    path.write_text(json.dumps([asdict(stream) for stream in streams], indent=1) + "\n")
+
+
+def read(path: Path) -> list[Stream]:
+    """What `write` wrote."""
+    return [
+        Stream(**{**s, "source": tuple(s["source"]), "destination": tuple(s["destination"])})
+        for s in json.loads(path.read_text())
+    ]
+
+
+def send(streams: Sequence[Stream]) -> None:
+    """Send until the process is ended."""
+    for stream in streams:
+        if stream.transport == "tcp":
+            connection = stream.endpoint(socket.SOCK_STREAM)
+            threading.Thread(target=_pour, args=(connection,), daemon=True).start()
+    paced = [s for s in streams if s.transport == "udp"]
+    sockets = [stream.endpoint(socket.SOCK_DGRAM) for stream in paced]
+    for made in sockets:
+        made.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER)
+    print("ready", flush=True)
+    _pace(sockets, [FRAME_BYTES * 8 / stream.rate for stream in paced])
+
+
+def _pour(connection: socket.socket) -> None:
+    data = bytes(_CHUNK)
+    while True:
+        connection.sendall(data)
+
+
+def _pace(sockets: Sequence[socket.socket], intervals: Sequence[float]) -> None:
+    payload = bytes(FRAME_BYTES - UDP_HEADERS)
+    now = time.monotonic()
+    # Streams of one rate do not send all at the same moment.
+    due = [(now + t * i / len(intervals), i) for i, t in enumerate(intervals)]
+    heapq.heapify(due)
+    while due:
+        when, i = due[0]
+        now = time.monotonic()
+        if when > now:
+            time.sleep(when - now)
+        # What cannot be sent is lost, as a packet may be.
+        with suppress(BlockingIOError, ConnectionRefusedError):
+            sockets[i].send(payload)
+        heapq.heapreplace(due, (max(when, now - _BEHIND_SECONDS) + intervals[i], i))
+    threading.Event().wait()
+
+
+class Receiver:
+    """Counts what arrives of each stream.
+
+    Attributes:
+        names: Of the streams, in the order of the counts.
+    """
+
+    def __init__(self, streams: Sequence[Stream]) -> None:
+        """Opens the sockets.
+
+        Raises:
+            OSError: one cannot be had.
+        """
+        self.names = [stream.name for stream in streams]
+        self._bytes = [0] * len(streams)
+        self._connections: dict[int, socket.socket] = {}
+        self._scratch = bytearray(_CHUNK)
+        self._selector = selectors.DefaultSelector()
+        listeners: dict[tuple[str, int], socket.socket] = {}
+        self._expected: dict[tuple[tuple[str, int], tuple[str, int]], int] = {}
+        for i, stream in enumerate(streams):
+            if stream.transport == "udp":
+                self._register(self._datagrams(stream), self._count(i))
+            else:
+                self._expected[stream.destination, stream.source] = i
+                if stream.destination not in listeners:
+                    listener = self._listener(stream)
+                    listeners[stream.destination] = listener
+                    self._register(listener, self._accept)
+
+    def run(self, output: IO[str]) -> None:
+        """Write samples until the process is ended."""
+        output.write(",".join(["time_ns", *self.names]) + "\n")
+        due = time.monotonic()
+        while True:
+            for key, _ in self._selector.select(max(0.0, due - time.monotonic())):
+                key.data(key.fileobj)
+            if time.monotonic() >= due:
+                counts = [self._frames(i) for i in range(len(self.names))]
+                output.write(",".join(map(str, (time.time_ns(), *counts))) + "\n")
+                output.flush()
+                due += SAMPLE_SECONDS
+
+    def _register(self, made: socket.socket, handle: Callable[[socket.socket], None]) -> None:
+        made.setblocking(False)
+        self._selector.register(made, selectors.EVENT_READ, handle)
+
+    @staticmethod
+    def _datagrams(stream: Stream) -> socket.socket:
+        """Connected, so that of the streams to one port each has its own."""
+        made = made_in(
+            stream.destination_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        )
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
+        made.bind(stream.destination)
+        made.connect(stream.source)
+        return made
+
+    @staticmethod
+    def _listener(stream: Stream) -> socket.socket:
+        made = made_in(
+            stream.destination_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        )
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(stream.destination)
+        made.listen(256)
+        return made
+
+    def _accept(self, listener: socket.socket) -> None:
+        connection, source = listener.accept()
+        stream = self._expected.get((listener.getsockname(), source))
+        if stream is None:
+            connection.close()
+            return
+        self._connections[stream] = connection
+        self._register(connection, self._discard)
+
+    def _discard(self, connection: socket.socket) -> None:
+        if not connection.recv_into(self._scratch):
+            self._selector.unregister(connection)
+
+    def _count(self, stream: int) -> Callable[[socket.socket], None]:
+        def count(made: socket.socket) -> None:
+            # Not until it is empty: the others have their turn.
+            for _ in range(64):
+                try:
+                    self._bytes[stream] += UDP_HEADERS + made.recv_into(self._scratch)
+                except (BlockingIOError, ConnectionRefusedError):
+                    return
+
+        return count
+
+    def _frames(self, stream: int) -> int:
+        connection = self._connections.get(stream)
+        if connection is None:
+            return self._bytes[stream]
+        payload, segments = _INFO.unpack(
+            connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
+        )
+        total: int = payload + TCP_HEADERS * segments
+        return total
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Ended by a signal, or because what it sends to went away: nobody needs a traceback."""
+    try:
+        yield
+    except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
+        sys.exit(1)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Send or receive the streams of a file."""
+    streams = read(Path(arguments[1]))
+    with _quietly():
+        if arguments[0] == "send":
+            send(streams)
+        else:
+            receiver = Receiver(streams)
+            with Path(arguments[2]).open("w") as output:
+                print("ready", flush=True)
+                receiver.run(output)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
