@@ -29,7 +29,6 @@ from docsis_testbed.results.shares_page import SHARES
 from docsis_testbed.runstate import recorded_run
 from docsis_testbed.session import running_session
 from docsis_testbed.sharing import LoadPlan, Share
-from docsis_testbed.traffic import load
 
 SECONDS: Final = 10.0
 TOLERANCE_PERCENT: Final = 2.0
@@ -46,6 +45,7 @@ def run(
     seconds: float = SECONDS,
     tolerance_percent: float = TOLERANCE_PERCENT,
     tcp: bool = False,
+    frame_bytes: int = sharing.FRAME_BYTES,
     console: Console,
     results: Path = RESULTS,
 ) -> Path:
@@ -58,6 +58,7 @@ def run(
         seconds: Length of the measured time of each.
         tolerance_percent: How far a share may be off.
         tcp: TCP wherever the classifiers allow it, instead of UDP.
+        frame_bytes: Length of the frames, without FCS.
         console: Where progress and tables go.
         results: Folder that gets the run's folder.
 
@@ -71,7 +72,10 @@ def run(
     preflight.check_root()
     started = datetime.now()
     deployment = deploy(topology, AqmChoice.DOCSIS_PIE)
-    plans = [sharing.plan_load(deployment, direction, tcp=tcp) for direction in directions]
+    plans = [
+        sharing.plan_load(deployment, direction, tcp=tcp, frame_bytes=frame_bytes)
+        for direction in directions
+    ]
     with recorded_run("shares") as state:
         preflight.check_all(topology, target)
         folder = run_folder.create(topology, results)
@@ -138,7 +142,7 @@ def summarise(
     versions: dict[str, str],
 ) -> dict[str, Any]:
     """The whole of summary.json, validated."""
-    panels = [
+    panels: list[dict[str, Any]] = [
         {
             "direction": plan.direction,
             "channel_mbps": plan.channel / 1e6,
@@ -152,7 +156,7 @@ def summarise(
             "target": target,
             "topology": topology,
             "transport": "tcp" if tcp else "udp",
-            "frame_bytes": load.FRAME_BYTES,
+            "frame_bytes": measured[0][0].frame_bytes,
             "seconds": float(seconds),
             "tolerance_percent": tolerance_percent,
             "passed": not any(

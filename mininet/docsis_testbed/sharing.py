@@ -31,8 +31,13 @@ from docsis_testbed.traffic.headers import TCP, UDP, Header, header_for
 OVERLOAD: Final = 1.25
 """Times its configured share is what UDP offers to a service flow."""
 
-LEAST_OFFERED: Final = 0.01
-"""Of the channel: offered to a service flow whose share is less, or nothing."""
+FRAME_BYTES: Final = 800
+"""Of the traffic. The buckets of a channel and of peak rates are one frame of 1522 bytes deep: with
+the longest frames all that a switch is late at waking up is lost, with shorter ones the bucket has
+room for what it earns meanwhile."""
+
+LEAST_OFFERED: Final = 0.1
+"""Of an equal part of the channel: offered to a service flow whose share is less, or nothing."""
 
 SETTLE_SECONDS: Final = 2.0
 """Until every queue is full and TCP has found its rate, beside the bursts."""
@@ -88,12 +93,14 @@ class LoadPlan:
     Attributes:
         direction: The direction.
         channel: bit/s that it carries.
+        frame_bytes: Length of its frames.
         loads: By service flow.
         left_out: Service flows that no packet between the hosts reaches, in words.
     """
 
     direction: Direction
     channel: float
+    frame_bytes: int
     loads: tuple[Load, ...]
     left_out: tuple[str, ...]
 
@@ -125,13 +132,20 @@ class Share:
     forwarded: float
 
 
-def plan_load(deployment: Deployment, direction: Direction, *, tcp: bool = False) -> LoadPlan:
+def plan_load(
+    deployment: Deployment,
+    direction: Direction,
+    *,
+    tcp: bool = False,
+    frame_bytes: int = FRAME_BYTES,
+) -> LoadPlan:
     """Traffic into every service flow of a direction, between first hosts and the first server.
 
     Args:
         deployment: What runs.
         direction: Which way.
         tcp: TCP wherever the classifiers allow it, instead of UDP.
+        frame_bytes: Length of the frames, without FCS.
 
     Raises:
         TestbedError: no service flow can be reached.
@@ -158,20 +172,20 @@ def plan_load(deployment: Deployment, direction: Direction, *, tcp: bool = False
     channel = float(found[0][0].channel_rate)
     reached = [flow for flow, _ in found]
     # What is offered is more than the share, so the share is that of unlimited offers.
-    shares = configured_shares(reached, channel, [math.inf] * len(reached), load.FRAME_BYTES)
+    shares = configured_shares(reached, channel, [math.inf] * len(reached), frame_bytes)
     server = deployment.topology.servers[0].name
     loads = []
     for (flow, header), share in zip(found, shares, strict=True):
         host = deployment.topology.modems[flow.modem - 1].hosts[0].name
         source, destination = (host, server) if direction == "upstream" else (server, host)
-        offered = OVERLOAD * max(share, LEAST_OFFERED * channel)
+        offered = OVERLOAD * max(share, LEAST_OFFERED * channel / len(found))
         loads.append(
             Load(
                 flow, header, source, destination, share,
                 math.inf if header.protocol == TCP else offered,
             )
         )  # fmt: skip
-    return LoadPlan(direction, channel, tuple(loads), tuple(left_out))
+    return LoadPlan(direction, channel, frame_bytes, tuple(loads), tuple(left_out))
 
 
 def _header(
@@ -254,6 +268,7 @@ def streams_of(session: Session, plan: LoadPlan) -> list[load.Stream]:
             destination_pid=session.testbed.node(item.destination).pid,
             tos=item.header.tos,
             rate=0.0 if math.isinf(item.offered) else item.offered,
+            frame_bytes=plan.frame_bytes,
         )
         for item in plan.loads
     ]

@@ -82,7 +82,7 @@ def test_help_lists_every_command() -> None:
     result = docsis_p4("--help")
     for command in (
         *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
-        *("config", "show"),
+        *("config", "show", "shares", "sf"),
     ):
         assert f"  {command} " in result.stdout
 
@@ -93,6 +93,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "modem.schema.json",
         "service-classes.schema.json",
+        "shares.schema.json",
         "status.schema.json",
         "summary.schema.json",
         "tier.schema.json",

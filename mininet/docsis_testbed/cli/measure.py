@@ -35,6 +35,9 @@ def shares(
     tolerance: Annotated[
         float, typer.Option("--tolerance", min=0, metavar="PERCENT", help="How far off is too far.")
     ] = 2.0,
+    frame_bytes: Annotated[
+        int, typer.Option("--frame-bytes", min=100, max=1514, help="Length without FCS.")
+    ] = 800,
     tcp: Annotated[
         bool, typer.Option("--tcp", help="TCP (CUBIC) wherever the classifiers allow it.")
     ] = False,
@@ -57,6 +60,7 @@ def shares(
         seconds=seconds,
         tolerance_percent=tolerance,
         tcp=tcp,
+        frame_bytes=frame_bytes,
         console=Console(),
     )
 

@@ -29,9 +29,6 @@ from typing import IO, Final, Literal
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.traffic import CONGESTION_CONTROL
 
-FRAME_BYTES: Final = 1514
-"""Of UDP, and of full TCP segments: an Ethernet frame without FCS at an MTU of 1500."""
-
 UDP_HEADERS: Final = 14 + 20 + 8
 TCP_HEADERS: Final = 14 + 20 + 32
 """With timestamps."""
@@ -46,6 +43,7 @@ _SO_SNDBUFFORCE: Final = 32
 _INFO: Final = struct.Struct("=128xQ16xI")
 """struct tcp_info: tcpi_bytes_received and tcpi_data_segs_in."""
 
+_TIMESTAMPS: Final = 12
 _CHUNK: Final = 1 << 16
 _BEHIND_SECONDS: Final = 0.05
 """A sender that could not run for longer does not make up for what is before."""
@@ -62,6 +60,7 @@ class Stream:
         source_pid, destination_pid: A process in the namespace of each.
         tos: ToS byte.
         rate: bit/s of frames, of UDP.
+        frame_bytes: Length of its frames; of TCP, of full segments.
     """
 
     name: str
@@ -72,6 +71,7 @@ class Stream:
     destination_pid: int
     tos: int
     rate: float
+    frame_bytes: int
 
     def endpoint(self, kind: socket.SocketKind) -> socket.socket:
         """The sender's socket, connected in the source's namespace."""
@@ -80,6 +80,9 @@ class Stream:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if kind is socket.SOCK_STREAM:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION_CONTROL.encode())
+            # The segment size counts no options.
+            most = self.frame_bytes - TCP_HEADERS + _TIMESTAMPS
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, most)
         made.bind(self.source)
         made.connect(self.destination)
         return made
@@ -122,7 +125,11 @@ def send(streams: Sequence[Stream]) -> None:
     for made in sockets:
         made.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER)
     print("ready", flush=True)
-    _pace(sockets, [FRAME_BYTES * 8 / stream.rate for stream in paced])
+    _pace(
+        sockets,
+        [stream.frame_bytes * 8 / stream.rate for stream in paced],
+        [bytes(stream.frame_bytes - UDP_HEADERS) for stream in paced],
+    )
 
 
 def _pour(connection: socket.socket) -> None:
@@ -131,8 +138,9 @@ def _pour(connection: socket.socket) -> None:
         connection.sendall(data)
 
 
-def _pace(sockets: Sequence[socket.socket], intervals: Sequence[float]) -> None:
-    payload = bytes(FRAME_BYTES - UDP_HEADERS)
+def _pace(
+    sockets: Sequence[socket.socket], intervals: Sequence[float], payloads: Sequence[bytes]
+) -> None:
     now = time.monotonic()
     # Streams of one rate do not send all at the same moment.
     due = [(now + t * i / len(intervals), i) for i, t in enumerate(intervals)]
@@ -144,7 +152,7 @@ def _pace(sockets: Sequence[socket.socket], intervals: Sequence[float]) -> None:
             time.sleep(when - now)
         # What cannot be sent is lost, as a packet may be.
         with suppress(BlockingIOError, ConnectionRefusedError):
-            sockets[i].send(payload)
+            sockets[i].send(payloads[i])
         heapq.heapreplace(due, (max(when, now - _BEHIND_SECONDS) + intervals[i], i))
     threading.Event().wait()
 

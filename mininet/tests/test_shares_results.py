@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Summary, table and report of measured shares, of made-up measurements."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from docsis_control.plan import AqmChoice
+from docsis_control.provisioning import deploy
+from docsis_control.topology.loader import load_topology
+from docsis_testbed import shares
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.results import document, report
+from docsis_testbed.results import folder as run_folder
+from docsis_testbed.sharing import Share, plan_load, rate_between, read_samples
+
+TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
+
+
+def figures(factor: float, forwarded: float = 1.0, *, tcp: bool = False) -> dict[str, Any]:
+    """Both directions; the first flow of each is off by these factors."""
+    deployment = deploy(TOPOLOGY, AqmChoice.DOCSIS_PIE)
+    measured = []
+    for direction in ("upstream", "downstream"):
+        plan = plan_load(deployment, direction, tcp=tcp)
+        got = [Share(item, item.configured, item.configured) for item in plan.loads]
+        first = plan.loads[0]
+        got[0] = Share(first, first.configured * factor, first.configured * forwarded)
+        measured.append((plan, got))
+    return shares.summarise(
+        measured,
+        target="embedded",
+        topology="two-tiers",
+        tcp=tcp,
+        seconds=10,
+        tolerance_percent=2.0,
+        controller={"updates": 9, "missed": 0, "lateness_ms": {"p50": 0, "p99": 0, "max": 0}},
+        versions={"python": "3"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("received", "forwarded", "passed"),
+    [(1, 1, True), (0.981, 1, True), (1.021, 1, False), (0.979, 1, False), (1, 0.97, False)],
+)
+def test_either_count_must_be_within_the_tolerance(
+    received: float, forwarded: float, passed: bool
+) -> None:
+    summary = figures(received, forwarded)
+    assert summary["passed"] is passed
+    first = summary["directions"][0]["flows"][0]
+    assert first["received_off_percent"] == pytest.approx(100 * (received - 1))
+    assert first["forwarded_off_percent"] == pytest.approx(100 * (forwarded - 1))
+
+
+def test_schema_knows_every_key() -> None:
+    summary = figures(1, tcp=True)
+    document.validate(summary)
+    assert summary["directions"][0]["flows"][0]["offered_mbps"] is None
+    summary["directions"][0]["flows"][0]["more"] = 1
+    with pytest.raises(TestbedError, match=r"summary\.json: directions\.0\.flows\.0"):
+        document.validate(summary)
+    with pytest.raises(TestbedError, match=r'there is no "speed"; there are latency, shares'):
+        document.validate({"experiment": "speed"})
+
+
+def test_report_opens_offline_and_can_be_written_again(tmp_path: Path) -> None:
+    folder = run_folder.create(TOPOLOGY, tmp_path)
+    run_folder.write_topology(TOPOLOGY, folder / "inputs" / "topology.yaml")
+    stream = {"name": "gold upstream 1", "transport": "udp", "source": ["10.0.0.11", 1],
+              "destination": ["10.0.0.101", 2], "tos": 0}  # fmt: skip
+    details = {"started": "2026-11-21 19:00:00", "left_out": ["one"], "streams": [stream]}
+    shares.write_results(folder, figures(0.9), details)
+    folder = run_folder.finish(folder)
+    (folder / "report.html").unlink()
+    page = report.write(folder).read_text()
+    assert page.count("data:image/png;base64,") == 1
+    for words in ("gold, 1 (primary)", "-10.00", "Not all are within 2%", "Without traffic: one"):
+        assert words in page
+    for reference in ("http://", "https://", 'src="plots', "<script", "@import"):
+        assert reference not in page
+
+
+def test_table_fits_a_terminal() -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(shares.table(figures(1)["directions"][1], 2.0))
+    text = console.export_text()
+    assert "…" not in text
+    assert "14.000" in text
+
+
+def test_rate_is_that_of_the_measured_time(tmp_path: Path) -> None:
+    samples = tmp_path / "samples.csv"
+    # The receiver was ended while it wrote its last line.
+    samples.write_text("time_ns,a b,c\n0,0,5\n1000000000,1000,5\n2000000000,3000,5\n30000,3")
+    times, received = read_samples(samples)
+    assert list(received) == ["a b", "c"]
+    assert rate_between(times, received["a b"], 500_000_000, 1_500_000_000) == 8 * 1500
+    assert rate_between(times, received["c"], 500_000_000, 1_500_000_000) == 0
+    np.testing.assert_array_equal(times, [0, 10**9, 2 * 10**9])
+    samples.write_text("time_ns,a\n")
+    with pytest.raises(TestbedError, match="no sample"):
+        read_samples(samples)
