@@ -27,18 +27,16 @@ class PlainInterface(Intf):  # type: ignore[misc]  # Mininet has no types
 
     def config(self, **params: Any) -> dict[str, Any]:
         """Offloads go off before the interface comes up."""
-        up = params.pop("up", True)
-        result: dict[str, Any] = super().config(up=False, **params)
-        options = [word for option in OFFLOADS for word in (option, "off")]
-        _, errors, status = self.node.pexec(["ethtool", "-K", self.name, *options])
+        up = "up" if params.get("up", True) else "down"
+        options = " ".join(f"{option} off" for option in OFFLOADS)
+        # Both in one shell: of programs that are started, each takes milliseconds.
+        script = f"ethtool -K {self.name} {options} && ip link set dev {self.name} mtu {MTU} {up}"
+        _, errors, status = self.node.pexec(["sh", "-c", script])
         if status != 0:
-            raise TestbedError(f"interface {self.name} keeps its offloads: {errors.strip()}")
-        _, errors, status = self.node.pexec(
-            ["ip", "link", "set", "dev", self.name, "mtu", str(MTU), "up" if up else "down"]
-        )
-        if status != 0:
-            raise TestbedError(f"interface {self.name} cannot be set up: {errors.strip()}")
-        return result
+            raise TestbedError(
+                f"interface {self.name} keeps its offloads, or cannot be set up: {errors.strip()}"
+            )
+        return {}
 
 
 class PlainLink(Link):  # type: ignore[misc]  # Mininet has no types

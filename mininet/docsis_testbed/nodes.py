@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from mininet.node import Host, Switch
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.namespaces import made_in
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.realtime import SWITCH_PRIORITY, real_time
 
@@ -39,6 +40,11 @@ _HOST_SETTINGS = {
 }
 
 
+def _set_kernel() -> None:
+    for key, value in _HOST_SETTINGS.items():
+        Path("/proc/sys", *key.split(".")).write_text(value)
+
+
 class Process(Protocol):
     """What is used of a subprocess.Popen."""
 
@@ -52,17 +58,30 @@ class Process(Protocol):
 class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
     """A host that sends nothing by itself, and whose sockets never limit TCP."""
 
-    def config(self, **params: Any) -> dict[str, Any]:
+    def __init__(self, name: str, **params: Any) -> None:
         """Settings come first, so that its interface comes up without IPv6."""
-        settings = [f"{key}={value}" for key, value in _HOST_SETTINGS.items()]
-        _, errors, status = self.pexec(["sysctl", "-q", "-w", *settings])
-        if status != 0:
+        super().__init__(name, **params)
+        try:
+            # Files and no program: there may be hundreds of hosts.
+            made_in(self.pid, _set_kernel)
+        except OSError as error:
             raise TestbedError(
-                f"host {self.name}: the kernel refused a setting ({errors.strip()}); "
+                f"host {self.name}: the kernel refused a setting ({error}); "
                 "it needs IPv4 and IPv6's switch to turn it off"
-            )
-        result: dict[str, Any] = super().config(**params)
-        return result
+            ) from None
+
+    def config(self, *, ip: str, **params: Any) -> dict[str, Any]:
+        """Its address; the MAC address is there since the link was made."""
+        del params
+        interface = self.defaultIntf()
+        _, errors, status = self.pexec(
+            # In a shell of dash's size: of programs that are started, each takes milliseconds.
+            ["sh", "-c", f"ip address add {ip} dev {interface.name} && ip link set dev lo up"]
+        )
+        if status != 0:
+            raise TestbedError(f"host {self.name} gets no address {ip}: {errors.strip()}")
+        interface.ip, interface.prefixLen = ip.split("/")
+        return {}
 
 
 class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types

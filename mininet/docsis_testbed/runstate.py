@@ -19,7 +19,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
@@ -142,7 +142,8 @@ class RunState:
 
     def _write(self) -> None:
         scratch = self.path.with_suffix(".tmp")
-        scratch.write_text(json.dumps(asdict(self._state), indent=2))
+        # Without deep copies: it is written again for everything that is made.
+        scratch.write_text(json.dumps(vars(self._state), default=vars))
         scratch.replace(self.path)
 
 
