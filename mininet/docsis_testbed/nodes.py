@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -82,6 +83,20 @@ class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
             raise TestbedError(f"host {self.name} gets no address {ip}: {errors.strip()}")
         interface.ip, interface.prefixLen = ip.split("/")
         return {}
+
+    def set_neighbours(self, addresses: Mapping[str, str]) -> None:
+        """Fill the ARP table: MAC addresses by IPv4 address, all in one program."""
+        device = self.defaultIntf().name
+        lines = [
+            f"neighbour replace {ip} lladdr {mac} dev {device} nud permanent\n"
+            for ip, mac in addresses.items()
+        ]
+        process = self.popen(["ip", "-batch", "-"], stdin=subprocess.PIPE)
+        _, errors = process.communicate("".join(lines).encode())
+        if process.returncode != 0:
+            raise TestbedError(
+                f"host {self.name} gets no ARP table: {errors.decode(errors='replace').strip()}"
+            )
 
 
 class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types

@@ -77,7 +77,11 @@ class Testbed:
                 self._attach_host(switch, host, port)
         self.net.configHosts()
         if static_arp:
-            self.net.staticArp()
+            # Not Mininet's staticArp, which starts a program for each pair of hosts.
+            nodes = self.topology.nodes
+            for host in nodes:
+                others = {str(n.ip.ip): n.mac for n in nodes if n is not host}
+                self.node(host.name).set_neighbours(others)
         for switch in (modem, cmts):
             with interrupts_deferred():
                 switch.start()
