@@ -5,6 +5,7 @@ import asyncio
 import logging
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,7 +29,7 @@ from docsis_control.state.access import BucketState, StateAccess
 from docsis_control.state.control_header import ControlHeader, SwitchClock
 from docsis_control.state.counters import CounterAccess, CounterReadings
 from docsis_control.state.probe import probe_state_access
-from docsis_control.tm.client import TrafficManager
+from docsis_control.tm.client import Traffic, TrafficManager
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 _BACK_OFF_FIRST: Final = 0.05
@@ -57,11 +58,14 @@ class Observed:
         flows: The service flows, in the order of `queues`.
         counters: By index of the service flow.
         queues: As the control law sees them.
+        delayed: Frames that their service flow's rates made wait, by port and queue, as far as the
+            target tells.
     """
 
     flows: tuple[ServiceFlow, ...]
     counters: CounterReadings
     queues: Observation
+    delayed: Mapping[tuple[int, int], Traffic]
 
 
 class DeviceController:
@@ -142,7 +146,10 @@ class DeviceController:
             async with self._turn:
                 flows, counters = self.plan.service_flows, session.counters
                 seen = self._law.observe(await session.access.read())
-            return Observed(flows, await counters.read(), seen)
+            delayed: Mapping[tuple[int, int], Traffic] = {}
+            if self.record.traffic_manager:
+                delayed = await TrafficManager(session.connection).delayed()
+            return Observed(flows, await counters.read(), seen, delayed)
         except ConnectionLost:
             return None
         except P4RuntimeError:

@@ -85,6 +85,8 @@ class FakeSwitch:
         self.defaults: dict[int, Any] = {}
         self.groups: dict[int, tuple[int, ...]] = {}
         self.traffic_manager: Any = None
+        # Frames and bytes that rates made wait, by queue; of the others it does not tell.
+        self.delayed: dict[int, tuple[int, int]] = {}
         self.primary = 0
 
     @property
@@ -176,9 +178,12 @@ class FakeSwitch:
     async def _tm_get(self, request: Any, context: Any) -> Any:
         response = tm.GetResponse(now_ns=self.now_us * 1000 + 7)
         for flow in self.traffic_manager.service_flows:
-            response.service_flows.add(
+            state = response.service_flows.add(
                 config=flow, sustained_tokens=flow.initial_tokens * 8_000_000 - 5
             )
+            if flow.queue.queue_id in self.delayed:
+                frames, octets = self.delayed[flow.queue.queue_id]
+                state.delayed.frames, state.delayed.bytes = frames, octets
         return response
 
     async def _set_config(self, request: Any, context: Any) -> Any:
@@ -403,11 +408,13 @@ def running(
     make_switch: Callable[..., Any],
 ) -> Callable[..., Any]:
     @asynccontextmanager
-    async def run(aqm: AqmChoice = AqmChoice.DOCSIS_PIE, **options: bool) -> AsyncIterator[Running]:
+    async def run(
+        aqm: AqmChoice = AqmChoice.DOCSIS_PIE, of: Topology = topology, **options: bool
+    ) -> AsyncIterator[Running]:
         modem = await make_switch(pipelines["cm"], 1, **options)
         cmts = await make_switch(pipelines["cmts"], 2, **options)
         controller = Controller(
-            deploy(topology, aqm),
+            deploy(of, aqm),
             Options(addresses={"cm1": modem.address, "cmts1": cmts.address}),
         )
         task = asyncio.create_task(controller.run())

@@ -13,7 +13,9 @@ from docsis_control.status.model import Modem, Status, decode
 STATUS = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
 QOS = "1.3.6.1.4.1.4491.2.1.21.1"
 
-_LINE = re.compile(r"\.(?P<oid>[0-9.]+) = (?P<type>[A-Za-z0-9]+): (?P<value>.*)")
+# An empty string has no type.
+_LINE = re.compile(r"\.(?P<oid>[0-9.]+) = (?:(?P<type>[A-Za-z0-9-]+): )?(?P<value>.*)")
+_ENDS = "No more variables"
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ async def run(program: str, port: int, *arguments: str, community: str = "public
     values: dict[str, tuple[str, str]] = {}
     for line in text.splitlines():
         found = _LINE.fullmatch(line)
-        if found:
+        if found and not found["value"].startswith(_ENDS):
             assert found["oid"] not in values, "an object twice"
-            values[found["oid"]] = (found["type"], found["value"])
+            values[found["oid"]] = (found["type"] or "STRING", found["value"])
     assert process.returncode is not None
     return Seen(process.returncode, values, text)
 
@@ -68,6 +70,7 @@ def many(modems: int) -> Status:
         modems=tuple(
             Modem(
                 name=f"cm{number}",
+                number=number,
                 service_flows=(dataclasses.replace(flow, sfid=number),),
             )
             for number in range(1, modems + 1)

@@ -28,8 +28,11 @@ from docsis_control.status.model import Status, decode
 
 STATUS = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
 DASHBOARD = Path(__file__).parents[1] / "dashboards" / "docsis-p4.json"
-UP = {"modem": "cm1", "sfid": "1", "direction": "upstream"}
-DOWN = {"modem": "cm1", "sfid": "2", "direction": "downstream"}
+UP = {"modem": "cm1", "sfid": "1", "reference": "1", "direction": "upstream"}
+DOWN = {"modem": "cm1", "sfid": "2", "reference": "11", "direction": "downstream"}
+GROUP = {"modem": "", "sfid": "3", "reference": "0", "direction": "downstream"}
+REST = {"classifier": "", "priority": "", "match": ""}
+RULE = {"classifier": "3", "priority": "20"}
 
 
 class Exported:
@@ -87,9 +90,24 @@ def exported() -> Exported:
         ("docsis_service_flow_aqm_state", {**UP, "state": "ACTIVE"}, 1),
         ("docsis_service_flow_aqm_state", {**UP, "state": "INACTIVE"}, 0),
         ("docsis_service_flow_max_sustained_rate_bytes_per_second", UP, 2_500_000),
-        ("docsis_service_flow_peak_rate_bytes_per_second", DOWN, 18_750_000),
+        ("docsis_service_flow_peak_rate_bytes_per_second", UP, 3_125_000),
+        ("docsis_service_flow_min_reserved_rate_bytes_per_second", UP, 250_000),
+        ("docsis_service_flow_traffic_priority", DOWN, 3),
+        ("docsis_service_flow_delayed_packets_total", UP, 900),
+        ("docsis_service_flow_buffer_bytes", GROUP, 256_000),
+        ("docsis_channel_rate_bytes_per_second", {"direction": "upstream"}, 12_500_000),
         ("docsis_service_flow_aqm_latency_target_seconds", UP, 0.01),
-        ("docsis_classifier_matched_packets_total", {**UP, "priority": "", "match": ""}, 1000),
+        ("docsis_classifier_matched_packets_total", {**UP, **REST}, 1000),
+        (
+            "docsis_classifier_matched_bytes_total",
+            {
+                **UP,
+                **RULE,
+                "match": "ip.protocol=udp ip.destination_address=10.0.0.101 "
+                "ip.destination_port_start=5000 ip.destination_port_end=5010",
+            },
+            21_800,
+        ),
         ("docsis_device_connected", {"device": "cmts1"}, 0),
         ("docsis_device_reconnects_total", {"device": "cmts1"}, 1),
         (
@@ -115,6 +133,11 @@ def test_values(exported: Exported, name: str, labels: dict[str, str], value: fl
 def test_what_is_not_known_is_not_there(exported: Exported) -> None:
     assert exported.value("docsis_service_flow_received_packets_total", **DOWN) is None
     assert exported.value("docsis_service_flow_queue_bytes", **DOWN) is None
+    assert exported.value("docsis_service_flow_delayed_packets_total", **DOWN) is None
+    # Nor is a limit that there is not, nor what an inactive classifier took.
+    assert exported.value("docsis_service_flow_peak_rate_bytes_per_second", **DOWN) is None
+    rules = [dict(labels) for name, labels in exported.samples if name.startswith("docsis_class")]
+    assert {rule["classifier"] for rule in rules} == {"3", ""}
     assert exported.value("docsis_service_flow_aqm_latency_target_seconds", **DOWN) is None
     assert exported.value("docsis_control_loop_cycles_total", device="cmts1") is None
 

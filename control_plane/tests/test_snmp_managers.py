@@ -23,12 +23,37 @@ WALK = {
     "1.3.6.1.2.1.2.2.1.1.2": ("INTEGER", "2"),
     "1.3.6.1.2.1.2.2.1.2.2": ("STRING", '"cm1"'),
     "1.3.6.1.2.1.2.2.1.3.2": ("INTEGER", "127"),
+    f"{QOS}.1.1.2.2.1.3": ("INTEGER", "2"),
+    f"{QOS}.1.1.2.2.1.4": ("INTEGER", "2"),
+    f"{QOS}.1.1.3.2.1.3": ("Gauge32", "20"),
+    f"{QOS}.1.1.3.2.1.4": ("Gauge32", "10"),
+    f"{QOS}.1.1.25.2.1.3": ("INTEGER", "1"),
+    f"{QOS}.1.1.25.2.1.4": ("INTEGER", "2"),
+    f"{QOS}.1.1.26.2.1.3": ("Counter64", "100"),
+    f"{QOS}.2.1.4.2.1.1": ("STRING", '""'),
+    f"{QOS}.2.1.4.2.1.2": ("STRING", '"home-down"'),
+    f"{QOS}.2.1.5.2.1.1": ("Gauge32", "0"),
+    f"{QOS}.2.1.5.2.1.2": ("Gauge32", "3"),
     f"{QOS}.2.1.6.2.1.1": ("Gauge32", "20000000"),
     f"{QOS}.2.1.6.2.1.2": ("Gauge32", "100000000"),
     f"{QOS}.2.1.7.2.1.1": ("Gauge32", "500000"),
     f"{QOS}.2.1.7.2.1.2": ("Gauge32", "33000000"),
+    f"{QOS}.2.1.8.2.1.1": ("Gauge32", "2000000"),
+    f"{QOS}.2.1.8.2.1.2": ("Gauge32", "0"),
+    f"{QOS}.2.1.9.2.1.1": ("Gauge32", "128"),
+    f"{QOS}.2.1.9.2.1.2": ("Gauge32", "0"),
+    f"{QOS}.2.1.20.2.1.1": ("Hex-STRING", "03 "),
+    f"{QOS}.2.1.20.2.1.2": ("Hex-STRING", "FF "),
+    f"{QOS}.2.1.21.2.1.1": ("STRING", '" "'),
+    f"{QOS}.2.1.21.2.1.2": ("Hex-STRING", "00 "),
     f"{QOS}.2.1.37.2.1.1": ("Gauge32", "25000000"),
-    f"{QOS}.2.1.37.2.1.2": ("Gauge32", "150000000"),
+    f"{QOS}.2.1.37.2.1.2": ("Gauge32", "0"),
+    f"{QOS}.2.1.39.2.1.1": ("Gauge32", "0"),
+    f"{QOS}.2.1.39.2.1.2": ("Gauge32", "100000"),
+    f"{QOS}.2.1.40.2.1.1": ("Gauge32", "0"),
+    f"{QOS}.2.1.40.2.1.2": ("Gauge32", "250000"),
+    f"{QOS}.2.1.41.2.1.1": ("Gauge32", "4294967295"),
+    f"{QOS}.2.1.41.2.1.2": ("Gauge32", "500000"),
     f"{QOS}.2.1.42.2.1.1": ("INTEGER", "2"),
     f"{QOS}.2.1.42.2.1.2": ("INTEGER", "1"),
     f"{QOS}.2.1.43.2.1.1": ("Gauge32", "10"),
@@ -42,6 +67,7 @@ WALK = {
     f"{QOS}.4.1.1.2.1": ("Counter64", "1000"),
     f"{QOS}.4.1.2.2.1": ("Counter64", "1500000"),
     f"{QOS}.4.1.6.2.1": ("Counter32", "5"),
+    f"{QOS}.4.1.7.2.1": ("Counter32", "900"),
     f"{QOS}.4.1.8.2.1": ("Counter64", "70"),
 }
 
@@ -74,8 +100,8 @@ async def test_a_manager_walks_many_modems() -> None:
     assert walked.values == bulked.values
     order = [numbers(oid) for oid in walked.values]
     assert order == sorted(order)
-    # 13 columns.
-    assert len(order) == 64 * 13
+    # 23 columns, and four of each of two classifiers, of which one has no counter.
+    assert len(order) == 64 * (23 + 7)
 
 
 async def test_a_manager_may_not_write() -> None:

@@ -7,13 +7,13 @@ import os
 import socket
 import stat
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import grpc
 import jsonschema
 import pytest
-from finsy.proto import p4r
 
 from docsis_control.local_socket import prepare, socket_of
 from docsis_control.p4rt.errors import P4RuntimeError
@@ -21,34 +21,66 @@ from docsis_control.plan import AqmChoice
 from docsis_control.recording import RECENT, DeviceRecord
 from docsis_control.status import Status, StatusError, fetch, find_controllers, json_schema
 from docsis_control.status.collect import Collector
-from docsis_control.status.model import SCHEMA_VERSION, decode, encode
+from docsis_control.status.model import SCHEMA_VERSION, ServiceFlow, decode, encode
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
+from docsis_control.topology import Topology, load_topology
 
 CLASSIFIER = "FrameIngress.classifier.classifier"
 PRIMARY = "FrameIngress.classifier.primary"
 
 
-def classify(switch: Any, priority: int, service_flow: int, counted: tuple[int, int]) -> None:
-    """Adds a classifier to a fake switch, as a client over P4Runtime would."""
-    table = switch.pipeline.schema.tables[CLASSIFIER]
-    entry: Any = p4r.TableEntry(table_id=table.id, priority=priority)
-    fields = {field.alias: field.id for field in table.match_fields}
-    entry.match.add(field_id=fields["modem"]).exact.value = b"\x01"
-    match = entry.match.add(field_id=fields["ipv4_dst"])
-    match.ternary.value, match.ternary.mask = b"\x0a\x00\x00\x00", b"\xff\xff\xff\x00"
-    match = entry.match.add(field_id=fields["ip_tos"])
-    match.ternary.value, match.ternary.mask = b"\xb8", b"\xfc"
-    match = entry.match.add(field_id=fields["ip_protocol"])
-    match.ternary.value, match.ternary.mask = b"\x11", b"\xff"
-    match = entry.match.add(field_id=fields["l4_dst_port"])
-    match.range.low, match.range.high = b"\x13\x88", b"\x13\x92"
-    action = next(action for action in table.actions if action.alias == "set_service_flow")
-    entry.action.action.action_id = action.id
-    entry.action.action.params.add(param_id=1, value=bytes([service_flow]))
-    key = entry.SerializeToString()
-    switch.tables[key] = entry
-    switch.counters[key] = counted
+HOME = """
+upstream_classifiers:
+  - {classifier_reference: 7, service_flow_reference: 2, rule_priority: 10, ip: {protocol: udp}}
+  - classifier_reference: 5
+    service_flow_reference: 2
+    rule_priority: 20
+    # Two entries of the table for each of TCP and UDP.
+    ip: {protocol: tcp-or-udp, tos: {low: 0x01, high: 0x02, mask: 0xff}}
+  - {classifier_reference: 6, service_flow_reference: 2, active: false}
+upstream_service_flows:
+  - {service_flow_reference: 1, qos_parameter_set_type: 7}
+  - service_flow_reference: 2
+    qos_parameter_set_type: 7
+    traffic_priority: 5
+    maximum_sustained_traffic_rate: 2 Mbps
+    minimum_reserved_traffic_rate: 1 Mbps
+    assumed_minimum_reserved_rate_packet_size: 128 B
+    tos_overwrite: {and_mask: 0x03, or_mask: 0x20}
+    buffer_control: {minimum_buffer: 5 KB, target_buffer: 10 KB, maximum_buffer: 20 KB}
+downstream_service_flows:
+  - {service_flow_reference: 11, qos_parameter_set_type: 7}
+"""
+STREET = """
+name: street
+channel: {upstream: 20 Mbps, downstream: 40 Mbps}
+cable_modem: {name: cm1, device_id: 1}
+cmts: {name: cmts1, device_id: 2}
+modems:
+  - {name: home, count: 2, configuration: home.yaml}
+servers:
+  - {name: server1, ip: 10.0.0.101/16, mac: "02:00:00:00:02:01"}
+"""
+
+
+@pytest.fixture
+def street(tmp_path: Path) -> Topology:
+    """Two modems with classifiers."""
+    (tmp_path / "home.yaml").write_text(HOME)
+    (tmp_path / "street.yaml").write_text(STREET)
+    return load_topology(tmp_path / "street.yaml")
+
+
+def direct_counters(switch: Any, table: str) -> dict[tuple[int, int], list[bytes]]:
+    """Keys of the direct counters of a fake switch, by modem and priority of the entry."""
+    found: dict[tuple[int, int], list[bytes]] = {}
+    table_id = switch.pipeline.schema.tables[table].id
+    for key, entry in switch.tables.items():
+        if entry.table_id == table_id:
+            modem = int.from_bytes(entry.match[0].exact.value, "big")
+            found.setdefault((modem, entry.priority), []).append(key)
+    return found
 
 
 async def test_shows_what_the_devices_hold(running: Any, until: Any) -> None:
@@ -101,11 +133,8 @@ async def test_shows_what_the_devices_counted(running: Any) -> None:
         modem.counters["sf_drop_buffer_full", 1] = (2, 3_000)
         modem.counters["sf_drop_policed", 1] = (1, 1_600)
         modem.counters["sf_drop_malformed", 0] = (3, 42)
-        primary = modem.pipeline.schema.tables[PRIMARY].id
-        (key,) = (key for key, entry in modem.tables.items() if entry.table_id == primary)
+        ((key,),) = direct_counters(modem, PRIMARY).values()
         modem.counters[key] = (100, 99_000)
-        classify(modem, 10, 1, (10, 11_000))
-        classify(modem, 20, 1, (0, 0))
         status = await Collector(system.controller).status()
 
         up = status.modems[0].service_flows[0]
@@ -117,14 +146,10 @@ async def test_shows_what_the_devices_counted(running: Any) -> None:
         assert up.counters.dropped_policed.octets == 1_600
         assert up.counters.dropped_malformed.packets == 0
         assert up.classifiers is not None
-        assert [c.priority for c in up.classifiers] == [20, 10, None]
-        assert up.classifiers[1].match == {
-            "ipv4_dst": "10.0.0.0&255.255.255.0",
-            "ip_tos": "0xb8&0xfc",
-            "ip_protocol": "17",
-            "l4_dst_port": "5000-5010",
-        }
-        assert [c.matched and c.matched.octets for c in up.classifiers] == [0, 11_000, 99_000]
+        (rest,) = up.classifiers
+        assert (rest.reference, rest.rule_priority, rest.match) == (None, None, {})
+        assert rest.matched is not None
+        assert rest.matched.octets == 99_000
 
         device = status.devices[0]
         assert device.without_service_flow is not None
@@ -133,6 +158,86 @@ async def test_shows_what_the_devices_counted(running: Any) -> None:
         # The document is what its schema says, and comes back the same.
         jsonschema.validate(json.loads(encode(status)), json_schema())
         assert decode(encode(status)) == status
+
+
+def check_classifiers(number: int, best: ServiceFlow, voice: ServiceFlow) -> None:
+    assert voice.classifiers is not None
+    rules = [(rule.reference, rule.rule_priority, rule.active) for rule in voice.classifiers]
+    assert rules == [(5, 20, True), (7, 10, True), (6, 0, False)]
+    either, udp, inactive = voice.classifiers
+    assert either.match == {
+        "ip.tos.low": "0x1", "ip.tos.high": "0x2", "ip.tos.mask": "0xff",
+        "ip.protocol": "tcp-or-udp",
+    }  # fmt: skip
+    assert udp.match == {"ip.protocol": "udp"}
+    # 1 and 2 are two cubes of the ToS byte, for each of two protocols: 1 + 2 + 3 + 4.
+    assert either.matched is not None
+    assert either.matched.packets == 4 * (number * 1000 + 20) + 10
+    assert either.matched.octets == 10
+    assert udp.matched is not None
+    assert udp.matched.packets == number * 1000 + 11
+    assert inactive.matched is None
+    assert best.classifiers is not None
+    (rest,) = best.classifiers
+    assert rest.matched is not None
+    assert (rest.matched.packets, rest.matched.octets) == (number, 60 * number)
+
+
+async def test_shows_each_modems_own(running: Any, street: Topology) -> None:
+    async with running(of=street) as system:
+        modem, cmts = system.modem, system.cmts
+        entries = direct_counters(modem, CLASSIFIER)
+        assert len(entries) == 4
+        for (number, priority), keys in entries.items():
+            # Frames that nobody else has, of each entry.
+            for place, key in enumerate(keys, 1):
+                modem.counters[key] = (number * 1000 + (priority >> 16) + place, place)
+        for (number, _), (key,) in direct_counters(modem, PRIMARY).items():
+            modem.counters[key] = (number, 60 * number)
+        for flow, name in ((2, "voice"), (3, "best"), (4, "other")):
+            modem.counters["sf_received", flow] = (flow, len(name))
+        modem.delayed[2] = (17, 1700)
+        cmts.counters["sf_received", 3] = (33, 3300)
+        status = await Collector(system.controller).status()
+
+    assert status.channel is not None
+    assert (status.channel.upstream_bps, status.channel.downstream_bps) == (20_000_000, 40_000_000)
+    assert [(home.name, home.number) for home in status.modems] == [("home1", 1), ("home2", 2)]
+    for home in status.modems:
+        best, voice, _ = home.service_flows
+        assert (best.service_flow_reference, voice.service_flow_reference) == (1, 2)
+        assert best.provisioned.maximum_sustained_traffic_rate_bps is None
+        assert best.provisioned.target_buffer_bytes is None
+        given = voice.provisioned
+        assert given.traffic_priority == 5
+        assert given.maximum_sustained_traffic_rate_bps == 2_000_000
+        assert given.peak_traffic_rate_bps is None
+        assert given.minimum_reserved_traffic_rate_bps == 1_000_000
+        assert given.assumed_minimum_reserved_rate_packet_size_bytes == 128
+        assert (given.tos_and_mask, given.tos_or_mask) == (0x03, 0x20)
+        buffers = (
+            given.minimum_buffer_bytes, given.target_buffer_bytes, given.maximum_buffer_bytes
+        )  # fmt: skip
+        assert buffers == (5_000, 10_000, 20_000)
+        assert voice.counters is not None
+        assert voice.counters.received.packets == voice.index
+
+        check_classifiers(home.number, best, voice)
+
+    delayed = {flow.index: flow.delayed for flow in status.modems[0].service_flows[:2]}
+    assert delayed[2] is not None
+    assert (delayed[2].packets, delayed[2].octets) == (17, 1700)
+    # A target that does not tell.
+    assert delayed[1] is None
+
+    switch, head = status.devices
+    assert switch.service_flows == ()
+    (group,) = head.service_flows
+    assert (group.name, group.service_flow_reference, group.index) == ("group downstream", 0, 3)
+    assert group.counters is not None
+    assert group.counters.received.packets == 33
+    jsonschema.validate(json.loads(encode(status)), json_schema())
+    assert decode(encode(status)) == status
 
 
 async def test_shows_drop_tail_without_aqm(running: Any) -> None:
@@ -189,6 +294,7 @@ def example() -> Status:
         topology="residential",
         tier="cable-20",
         aqm="docsis-pie",
+        channel=None,
         modems=(),
         devices=(),
     )
@@ -208,8 +314,12 @@ def making(*statuses: Status | Exception) -> tuple[Callable[[], Awaitable[Status
     return make, asked
 
 
+OTHERS = ThreadPoolExecutor(6)
+"""In the place of other processes: not the threads that make the status."""
+
+
 async def get(folder: Path, pid: int | None = None) -> Status:
-    return await asyncio.to_thread(fetch, pid, folder)
+    return await asyncio.get_running_loop().run_in_executor(OTHERS, fetch, pid, folder)
 
 
 async def test_others_fetch_it(tmp_path: Path) -> None:

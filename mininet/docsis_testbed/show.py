@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -12,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from docsis_control.status.model import Classifier, Counters, Device, ServiceFlow, Status
+from docsis_testbed.conditions import short
+from docsis_testbed.errors import TestbedError
 
 _UNKNOWN: Final = "?"
 """Of a device that does not answer."""
@@ -21,74 +24,181 @@ _NONE: Final = "-"
 
 _STATE_STYLES: Final = {"INACTIVE": "dim", "QUIESCENT": "", "ACTIVE": "bold yellow"}
 
+_MANY: Final = 4
+"""More modems than this are summed up, a line each, unless some are named."""
+
 Row = Sequence[str | Text]
 
 
-def render(status: Status) -> RenderableType:
-    """Tables of service flows, frames, classifiers and devices."""
-    flows = [(modem.name, flow) for modem in status.modems for flow in modem.service_flows]
+def chosen(status: Status, names: Sequence[str]) -> Status:
+    """The status of some of its modems, by name; of all of them where none is named.
+
+    Raises:
+        TestbedError: There is no such modem.
+    """
+    if not names:
+        return status
+    known = {modem.name: modem for modem in status.modems}
+    for name in names:
+        if name not in known:
+            raise TestbedError(f'there is no modem "{name}"; there are {", ".join(known)}')
+    return replace(status, modems=tuple(modem for modem in status.modems if modem.name in names))
+
+
+def render(status: Status, *, in_detail: bool = False) -> RenderableType:
+    """Tables of service flows, queues, frames, classifiers and devices.
+
+    Args:
+        status: Of the modems that are to be shown.
+        in_detail: However many they are; else many modems are summed up, a line each.
+    """
     when = datetime.fromtimestamp(status.time_unix_s).strftime("%H:%M:%S")
     title = Text.assemble(
         (status.topology, "bold"),
         f", {status.tier}, {status.aqm}; ",
         f"controller {status.pid} up {status.uptime_s:.0f} s; {when}",
     )
-    return Group(
-        title,
-        _table(
-            "Service flows",
-            "SFID|modem|dir|Mbit/s|queue KB|delay ms|token KB|drop_prob|AQM",
-            (_flow(modem, flow) for modem, flow in flows),
-            left=3,
-        ),
-        _table(
-            "Frames and drops",
-            "SFID|received|octets|forwarded|AQM|full|policed|other|silent",
-            (_frames(flow) for _, flow in flows),
-            left=1,
-        ),
-        _table(
-            "Classifiers",
-            "SFID|priority|match|packets|octets",
-            (
-                _classifier(flow, classifier)
-                for _, flow in flows
-                for classifier in flow.classifiers or ()
+    if status.channel is not None:
+        up, down = status.channel.upstream_bps, status.channel.downstream_bps
+        title.append(f"\nchannel {_mbps(up)} Mbit/s up, {_mbps(down)} Mbit/s down")
+    many = len(status.modems) > _MANY and not in_detail
+    return Group(title, *(_summary(status) if many else _details(status)), _devices(status))
+
+
+def _summary(status: Status) -> Iterator[RenderableType]:
+    yield _table(
+        f"{len(status.modems)} modems; drops are frames, delays the longest of a queue",
+        "modem|flows|up received|drops|delay ms|down received|drops|delay ms",
+        (
+            *(_sum(modem.name, modem.service_flows) for modem in status.modems),
+            *(
+                _sum(f"({device.name})", device.service_flows)
+                for device in status.devices
+                if device.service_flows
             ),
-            left=3,
         ),
-        _table(
-            "Devices, times in ms",
-            "device|state|cycles|missed|late p50/p99/max|cycle p50/p99/max|lost",
-            (_device(device) for device in status.devices),
-            left=2,
+        left=1,
+    )
+    yield Text(f"One in detail: docsis-p4 show --modem {status.modems[0].name}", style="italic dim")
+
+
+def _sum(name: str, flows: Sequence[ServiceFlow]) -> Row:
+    cells = []
+    for direction in ("upstream", "downstream"):
+        there = [flow for flow in flows if flow.direction == direction]
+        counters = [flow.counters for flow in there if flow.counters is not None]
+        delays = [flow.queue.delay_ms for flow in there if flow.queue is not None]
+        if not there:
+            cells += [_NONE] * 3
+        elif not counters or not delays:
+            cells += [_UNKNOWN] * 3
+        else:
+            cells += [
+                str(sum(counted.received.packets for counted in counters)),
+                str(sum(_dropped(counted) for counted in counters)),
+                f"{max(delays):.1f}",
+            ]
+    return name, str(len(flows)), *cells
+
+
+def _details(status: Status) -> Iterator[RenderableType]:
+    flows = [(modem.name, flow) for modem in status.modems for flow in modem.service_flows]
+    flows += [
+        (f"({device.name})", flow) for device in status.devices for flow in device.service_flows
+    ]
+    yield _table(
+        "Service flows",
+        "SFID|modem|dir|ref|name|prio|Mbit/s|min|burst KB|buffer KB|target ms",
+        (_flow(modem, flow) for modem, flow in flows),
+        left=3,
+        also_left=("name",),
+    )
+    yield _table(
+        "Queues",
+        "SFID|queue KB|delay ms|token KB|drop_prob|AQM",
+        (_queue(flow) for _, flow in flows),
+        left=1,
+    )
+    yield _table(
+        "Frames and drops",
+        "SFID|received|octets|forwarded|delayed|AQM|full|policed|other|silent",
+        (_frames(flow) for _, flow in flows),
+        left=1,
+    )
+    yield _table(
+        "Classifiers",
+        "SFID|ref|prio|match|packets|octets",
+        (
+            _classifier(flow, classifier)
+            for _, flow in flows
+            for classifier in flow.classifiers or ()
         ),
+        left=1,
+        also_left=("match",),
     )
 
 
-def _table(title: str, columns: str, rows: Iterable[Row], *, left: int) -> Table:
+def _devices(status: Status) -> RenderableType:
+    return _table(
+        "Devices, times in ms",
+        "device|state|cycles|missed|late p50/p99/max|cycle p50/p99/max|lost",
+        (_device(device) for device in status.devices),
+        left=2,
+    )
+
+
+def _table(
+    title: str,
+    columns: str,
+    rows: Iterable[Row],
+    *,
+    left: int,
+    also_left: Sequence[str] = (),
+) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for number, column in enumerate(columns.split("|")):
-        table.add_column(column, justify="left" if number < left else "right", header_style="dim")
+        text = number < left or column in also_left
+        table.add_column(column, justify="left" if text else "right", header_style="dim")
     for row in rows:
         table.add_row(*row)
     return table
 
 
+def _mbps(rate: int) -> str:
+    return f"{rate / 1e6:g}"
+
+
 def _flow(modem: str, flow: ServiceFlow) -> Row:
+    given = flow.provisioned
+    sustained, peak = given.maximum_sustained_traffic_rate_bps, given.peak_traffic_rate_bps
+    rates = _NONE if sustained is None else _mbps(sustained)
+    if peak is not None:
+        rates += f" ({_mbps(peak)})"
+    reserved = given.minimum_reserved_traffic_rate_bps
+    return (
+        str(flow.sfid),
+        modem,
+        "up" if flow.direction == "upstream" else "down",
+        str(flow.service_flow_reference or _NONE),
+        flow.name.removesuffix(f" {flow.direction}"),
+        str(given.traffic_priority),
+        rates,
+        _mbps(reserved) if reserved else _NONE,
+        f"{given.maximum_traffic_burst_bytes / 1e3:.1f}" if sustained is not None else _NONE,
+        f"{given.buffer_bytes / 1e3:.1f}",
+        f"{given.latency_target_ms:g}" if given.aqm_enabled else _NONE,
+    )
+
+
+def _queue(flow: ServiceFlow) -> Row:
     queue, aqm = flow.queue, flow.aqm
     state: str | Text = _NONE
     if aqm is not None:
         state = Text(aqm.state, _STATE_STYLES[aqm.state])
     elif flow.provisioned.aqm_enabled:
         state = _UNKNOWN
-    given = flow.provisioned
-    sustained = given.maximum_sustained_traffic_rate_bps / 1e6
     return (
         str(flow.sfid),
-        modem,
-        "up" if flow.direction == "upstream" else "down",
-        f"{sustained:g} ({given.peak_traffic_rate_bps / 1e6:g})",
         _UNKNOWN if queue is None else f"{queue.backlog_bytes / 1e3:.1f}",
         _UNKNOWN if queue is None else f"{queue.delay_ms:.1f}",
         _UNKNOWN if queue is None else f"{queue.msr_tokens_bytes / 1e3:.1f}",
@@ -100,12 +210,13 @@ def _flow(modem: str, flow: ServiceFlow) -> Row:
 def _frames(flow: ServiceFlow) -> Row:
     counters = flow.counters
     if counters is None:
-        return (str(flow.sfid), *[_UNKNOWN] * 8)
+        return (str(flow.sfid), *[_UNKNOWN] * 9)
     return (
         str(flow.sfid),
         str(counters.received.packets),
         str(counters.received.octets),
         str(counters.forwarded.packets),
+        _UNKNOWN if flow.delayed is None else str(flow.delayed.packets),
         str(counters.dropped_aqm.packets),
         str(counters.dropped_buffer_full.packets),
         str(counters.dropped_policed.packets),
@@ -123,15 +234,30 @@ def _others(counters: Counters) -> int:
     )
 
 
+def _dropped(counters: Counters) -> int:
+    return (
+        counters.dropped_aqm.packets
+        + counters.dropped_buffer_full.packets
+        + counters.dropped_policed.packets
+        + counters.dropped_no_classifier.packets
+        + counters.dropped_malformed.packets
+        + counters.dropped_unroutable.packets
+    )
+
+
 def _classifier(flow: ServiceFlow, classifier: Classifier) -> Row:
-    conditions = " ".join(f"{field}={value}" for field, value in classifier.match.items())
     matched = classifier.matched
+    conditions = "all else" if classifier.reference is None else short(classifier.match)
+    unknown = _UNKNOWN
+    if not classifier.active:
+        conditions, unknown = f"{conditions} (inactive)", _NONE
     return (
         str(flow.sfid),
-        _NONE if classifier.priority is None else str(classifier.priority),
-        conditions or "all else",
-        _UNKNOWN if matched is None else str(matched.packets),
-        _UNKNOWN if matched is None else str(matched.octets),
+        _NONE if classifier.reference is None else str(classifier.reference),
+        _NONE if classifier.rule_priority is None else str(classifier.rule_priority),
+        conditions,
+        unknown if matched is None else str(matched.packets),
+        unknown if matched is None else str(matched.octets),
     )
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import io
 import json
 import subprocess
@@ -20,6 +21,7 @@ from rich.console import Console
 from docsis_control.status.model import Status, decode, json_schema
 from docsis_control.status.server import serving
 from docsis_testbed import show
+from docsis_testbed.conditions import short
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
 
@@ -27,33 +29,118 @@ PROGRAM = Path(sys.executable).with_name("docsis-p4")
 STATUS = decode((ROOT / "control_plane" / "tests" / "data" / "status.json").read_bytes())
 
 
-def text_of(status: Status, width: int = 110) -> list[str]:
+def text_of(status: Status, width: int = 110, *, in_detail: bool = False) -> list[str]:
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(show.render(status))
+    console.print(show.render(status, in_detail=in_detail))
     return [" ".join(line.split()) for line in console.export_text().splitlines()]
 
 
 def test_the_tables_hold_every_figure() -> None:
     lines = text_of(STATUS)
     assert lines[0].startswith("residential, cable-20, docsis-pie; controller 4242 up 62 s; ")
-    assert "1 cm1 up 20 (25) 36.3 14.5 1.2 0.062500 ACTIVE" in lines
+    assert lines[1] == "channel 100 Mbit/s up, 300 Mbit/s down"
+    assert "1 cm1 up 1 primary 0 20 (25) 2 500.0 625.0 10" in lines
+    assert "2 cm1 down 11 home-down 3 100 - 33000.0 250.0 -" in lines
+    assert "3 (cmts1) down - group 0 - - - 256.0 -" in lines
+    assert "1 36.3 14.5 1.2 0.062500 ACTIVE" in lines
     # 1 malformed frame is among the others.
-    assert "1 1100 1650000 1000 70 3 2 1 5" in lines
-    assert "1 20 ipv4_dst=10.0.0.101 l4_dst_port=5000-5010 100 21800" in lines
-    assert "1 - all else 1000 1628200" in lines
+    assert "1 1100 1650000 1000 900 70 3 2 1 5" in lines
+    assert "1 3 20 protocol=udp dst_address=10.0.0.101 dst_port=5000-5010 100 21800" in lines
+    assert "1 4 10 tos=0xb8-0xb8&0xfc (inactive) - -" in lines
+    assert "1 - - all else 1000 1628200" in lines
     assert "cm1 registers 3700 2 0.10/0.50/3.25 0.90/1.50/4.75 0" in lines
 
 
 def test_what_does_not_answer_is_told_from_nothing() -> None:
     lines = text_of(STATUS)
-    assert "2 cm1 down 100 (150) ? ? ? - -" in lines
-    assert "2 ? ? ? ? ? ? ? ?" in lines
+    assert "2 ? ? ? - -" in lines
+    assert "2 ? ? ? ? ? ? ? ? ?" in lines
     assert "cmts1 no answer - - - - 1" in lines
 
 
-def test_everything_fits_a_usual_terminal() -> None:
-    for line, wide in zip(text_of(STATUS, 80), text_of(STATUS, 200), strict=True):
-        assert line == wide
+def test_everything_fits_a_hundred_columns() -> None:
+    for status in (STATUS, many(64)):
+        for line, wide in zip(text_of(status, 100), text_of(status, 200), strict=True):
+            assert line == wide
+
+
+def many(modems: int) -> Status:
+    """As many modems as that, each like the one of the example."""
+    (modem,) = STATUS.modems
+    copies = (
+        dataclasses.replace(modem, name=f"home{number}", number=number)
+        for number in range(1, modems + 1)
+    )
+    return dataclasses.replace(STATUS, modems=tuple(copies))
+
+
+def test_many_modems_are_a_line_each() -> None:
+    lines = text_of(many(64))
+    # 70 early, 3 for the buffer, 2 policed, 1 malformed; the CMTS does not answer.
+    assert "home1 2 1100 76 14.5 ? ? ?" in lines
+    assert "home64 2 1100 76 14.5 ? ? ?" in lines
+    assert "(cmts1) 1 - - - ? ? ?" in lines
+    assert "One in detail: docsis-p4 show --modem home1" in lines
+    assert len(lines) < 80
+
+
+def test_modems_are_chosen_by_name() -> None:
+    status = show.chosen(many(64), ["home7", "home3"])
+    assert [modem.name for modem in status.modems] == ["home3", "home7"]
+    assert show.chosen(many(3), []) == many(3)
+    with pytest.raises(TestbedError, match='no modem "attic"; there are home1, home2'):
+        show.chosen(many(2), ["attic"])
+    # All of them, if so many are named.
+    lines = text_of(many(64), in_detail=True)
+    assert "1 home64 up 1 primary 0 20 (25) 2 500.0 625.0 10" in lines
+
+
+def test_chosen_ones_are_shown_in_detail(tmp_path: Path) -> None:
+    with controller(tmp_path):
+        result = docsis_p4("--modem", "cm1", "--status-folder", str(tmp_path))
+        assert result.returncode == 0, result.stderr
+        assert "Classifiers" in result.stdout
+        result = docsis_p4("-m", "cm1", "-m", "cm2", "--status-folder", str(tmp_path))
+    assert result.returncode == 1
+    assert result.stderr == 'docsis-p4: there is no modem "cm2"; there are cm1\n'
+
+
+@pytest.mark.parametrize(
+    ("match", "words"),
+    [
+        ({}, "all frames"),
+        ({"ip.destination_port_start": "53"}, "dst_port=53-65535"),
+        ({"ip.source_port_end": "9", "ip.source_port_start": "8"}, "src_port=8-9"),
+        (
+            {"ip.source_address": "10.0.0.0", "ip.source_mask": "255.0.0.0"},
+            "src_address=10.0.0.0/255.0.0.0",
+        ),
+        (
+            {"ipv6.destination_address": "2001:db8::", "ipv6.destination_prefix_length": "32"},
+            "dst_address=2001:db8::/32",
+        ),
+        (
+            {
+                "ethernet.destination_mac.address": "02:00:00:00:01:01",
+                "ethernet.destination_mac.mask": "ff:ff:ff:00:00:00",
+                "ethernet.ethertype.kind": "dsap",
+                "ethernet.ethertype.value": "0x42",
+            },
+            "dst_mac=02:00:00:00:01:01&ff:ff:ff:00:00:00 dsap=0x42",
+        ),
+        ({"ethernet.ethertype.value": "0x806"}, "ethertype=0x806"),
+        (
+            {
+                "ieee_802_1q.user_priority.low": "4",
+                "ieee_802_1q.user_priority.high": "7",
+                "ieee_802_1q.vlan_id": "100",
+            },
+            "user_priority=4-7 vlan_id=100",
+        ),
+    ],
+)
+def test_conditions_are_short(match: dict[str, str], words: str) -> None:
+    assert short(match) == words
 
 
 def test_watching_ends_with_the_controller_or_the_user() -> None:

@@ -13,6 +13,7 @@ from prometheus_client.metrics_core import Metric
 
 from docsis_control.status.model import (
     AqmState,
+    Channel,
     Counters,
     Device,
     Quantiles,
@@ -21,7 +22,8 @@ from docsis_control.status.model import (
     Traffic,
 )
 
-_FLOW: Final = ("modem", "sfid", "direction")
+_FLOW: Final = ("modem", "sfid", "reference", "direction")
+"""The modem is "" for the CMTS's group flow; the reference is the Service Flow Reference."""
 _DEVICE: Final = ("device",)
 
 _DROP_REASONS: Final = (
@@ -62,10 +64,12 @@ def families(status: Status) -> Iterator[Metric]:
         value=status.time_unix_s - status.uptime_s,
     )
     flows = [
-        ((modem.name, str(flow.sfid), flow.direction), flow)
-        for modem in status.modems
-        for flow in modem.service_flows
+        (_labels(modem.name, flow), flow) for modem in status.modems for flow in modem.service_flows
     ]
+    flows += [
+        (_labels("", flow), flow) for device in status.devices for flow in device.service_flows
+    ]
+    yield _channel(status.channel)
     yield from _provisioned(flows)
     yield from _counted(flows)
     yield from _queues(flows)
@@ -74,30 +78,65 @@ def families(status: Status) -> Iterator[Metric]:
     yield from _loops(status.devices)
 
 
+def _labels(modem: str, flow: ServiceFlow) -> tuple[str, ...]:
+    return modem, str(flow.sfid), str(flow.service_flow_reference), flow.direction
+
+
+def _channel(channel: Channel | None) -> Metric:
+    rate = GaugeMetricFamily(
+        "docsis_channel_rate_bytes_per_second",
+        "What the modems share, bytes per second.",
+        labels=("direction",),
+    )
+    if channel is not None:
+        rate.add_metric(("upstream",), channel.upstream_bps / 8)
+        rate.add_metric(("downstream",), channel.downstream_bps / 8)
+    return rate
+
+
 _Flows = Sequence[tuple[tuple[str, ...], ServiceFlow]]
 
 
 def _provisioned(flows: _Flows) -> Iterator[Metric]:
     info = InfoMetricFamily("docsis_service_flow", "Where a service flow is.", labels=_FLOW)
     sustained = _flow_gauge(
-        "max_sustained_rate_bytes_per_second", "Maximum Sustained Traffic Rate, bytes per second."
+        "max_sustained_rate_bytes_per_second",
+        "Maximum Sustained Traffic Rate, bytes per second; none where there is no limit.",
     )
-    peak = _flow_gauge("peak_rate_bytes_per_second", "Peak Traffic Rate, bytes per second.")
+    peak = _flow_gauge(
+        "peak_rate_bytes_per_second",
+        "Peak Traffic Rate, bytes per second; none where there is no limit.",
+    )
+    reserved = _flow_gauge(
+        "min_reserved_rate_bytes_per_second",
+        "Minimum Reserved Traffic Rate, bytes per second; 0 for none.",
+    )
+    priority = _flow_gauge("traffic_priority", "Traffic Priority, 7 first.")
     burst = _flow_gauge("max_burst_bytes", "Maximum Traffic Burst.")
     buffer = _flow_gauge("buffer_bytes", "Limit of the queue.")
     target = _flow_gauge("aqm_latency_target_seconds", "AQM latency target.")
     for labels, flow in flows:
         given = flow.provisioned
         info.add_metric(
-            labels, {"name": flow.name, "device": flow.device, "index": str(flow.index)}
+            labels,
+            {
+                "name": flow.name,
+                "class_name": flow.class_name,
+                "device": flow.device,
+                "index": str(flow.index),
+            },
         )
-        sustained.add_metric(labels, given.maximum_sustained_traffic_rate_bps / 8)
-        peak.add_metric(labels, given.peak_traffic_rate_bps / 8)
+        if given.maximum_sustained_traffic_rate_bps is not None:
+            sustained.add_metric(labels, given.maximum_sustained_traffic_rate_bps / 8)
+        if given.peak_traffic_rate_bps is not None:
+            peak.add_metric(labels, given.peak_traffic_rate_bps / 8)
+        reserved.add_metric(labels, given.minimum_reserved_traffic_rate_bps / 8)
+        priority.add_metric(labels, given.traffic_priority)
         burst.add_metric(labels, given.maximum_traffic_burst_bytes)
         buffer.add_metric(labels, given.buffer_bytes)
         if given.aqm_enabled:
             target.add_metric(labels, given.latency_target_ms / 1e3)
-    yield from (info, sustained, peak, burst, buffer, target)
+    yield from (info, sustained, peak, reserved, priority, burst, buffer, target)
 
 
 def _counted(flows: _Flows) -> Iterator[Metric]:
@@ -110,14 +149,19 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
         "spared from early drops because the controller was silent",
         _FLOW,
     )
+    delayed = _Traffic(
+        f"{prefix}_delayed", "that the service flow's rates made wait, of those forwarded", _FLOW
+    )
     for labels, flow in flows:
+        if flow.delayed is not None:
+            delayed.add(labels, flow.delayed)
         if flow.counters is not None:
             received.add(labels, flow.counters.received)
             forwarded.add(labels, flow.counters.forwarded)
             silent.add(labels, flow.counters.controller_silent)
             for reason, traffic in _drops(flow.counters).items():
                 dropped.add((*labels, reason), traffic)
-    for family in (received, forwarded, dropped, silent):
+    for family in (received, forwarded, dropped, silent, delayed):
         yield from family.families()
 
 
@@ -147,14 +191,20 @@ def _queues(flows: _Flows) -> Iterator[Metric]:
 
 def _classifiers(flows: _Flows) -> Iterator[Metric]:
     matched = _Traffic(
-        "docsis_classifier_matched", "that a classifier took", (*_FLOW, "priority", "match")
+        "docsis_classifier_matched",
+        "that a classifier took",
+        (*_FLOW, "classifier", "priority", "match"),
     )
     for labels, flow in flows:
         for classifier in flow.classifiers or ():
             if classifier.matched is not None:
-                priority = "" if classifier.priority is None else str(classifier.priority)
-                match = " ".join(f"{field}={value}" for field, value in classifier.match.items())
-                matched.add((*labels, priority, match), classifier.matched)
+                reference, priority = classifier.reference, classifier.rule_priority
+                rule = (
+                    "" if reference is None else str(reference),
+                    "" if priority is None else str(priority),
+                    " ".join(f"{key}={value}" for key, value in classifier.match.items()),
+                )
+                matched.add((*labels, *rule), classifier.matched)
     yield from matched.families()
 
 

@@ -115,6 +115,7 @@ def _flow(
     overwrite = flow.tos_overwrite
     scheduling = flow.scheduling_type if isinstance(flow, UpstreamServiceFlow) else ""
     burst = flow.maximum_traffic_burst
+    control = flow.buffer_control
     return ServiceFlow(
         direction=direction,
         reference=flow.service_flow_reference,
@@ -134,6 +135,9 @@ def _flow(
         tos_and_mask=overwrite.and_mask if overwrite else 0xFF,
         tos_or_mask=overwrite.or_mask if overwrite else 0,
         active=bool(flow.qos_parameter_set_type & _ACTIVE),
+        minimum_buffer=control.minimum_buffer if control else None,
+        target_buffer=control.target_buffer if control else None,
+        maximum_buffer=control.maximum_buffer if control else None,
     )
 
 

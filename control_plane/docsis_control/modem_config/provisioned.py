@@ -33,6 +33,8 @@ class ServiceFlow:
         latency_target: Nanoseconds.
         tos_and_mask, tos_or_mask: New ToS byte: (byte AND first) OR second.
         active: Whether its parameters are active, not only provisioned or admitted.
+        minimum_buffer, target_buffer, maximum_buffer: Bytes, of Buffer Control; None where it does
+            not say. What follows from them is buffer_size.
     """
 
     direction: Direction
@@ -53,6 +55,9 @@ class ServiceFlow:
     tos_and_mask: int
     tos_or_mask: int
     active: bool
+    minimum_buffer: int | None = None
+    target_buffer: int | None = None
+    maximum_buffer: int | None = None
 
 
 @dataclass(frozen=True)

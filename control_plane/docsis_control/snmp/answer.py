@@ -27,13 +27,15 @@ _TOO_BIG: Final = 1
 _GEN_ERR: Final = 5
 _NOT_WRITABLE: Final = 17
 
-_TYPES: Final[dict[Syntax, Callable[[int | str], Any]]] = {
+_TYPES: Final[dict[Syntax, Callable[[int | str | bytes], Any]]] = {
     Syntax.INTEGER: rfc1902.Integer32,
     Syntax.UNSIGNED32: rfc1902.Unsigned32,
     Syntax.COUNTER32: rfc1902.Counter32,
     Syntax.COUNTER64: rfc1902.Counter64,
     Syntax.TIME_TICKS: rfc1902.TimeTicks,
-    Syntax.OCTET_STRING: lambda text: rfc1902.OctetString(str(text).encode()),
+    Syntax.OCTET_STRING: lambda text: rfc1902.OctetString(
+        text if isinstance(text, bytes) else str(text).encode()
+    ),
 }
 
 _VarBinds = list[tuple[Oid, Any]]

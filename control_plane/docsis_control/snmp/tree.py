@@ -29,10 +29,10 @@ class Syntax(Enum):
 
 @dataclass(frozen=True)
 class Value:
-    """A number, or text for OCTET_STRING."""
+    """A number; text or bytes for OCTET_STRING."""
 
     syntax: Syntax
-    value: int | str
+    value: int | str | bytes
 
 
 class Tree:

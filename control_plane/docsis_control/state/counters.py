@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipeline's counters by service flow, and its classifiers, in one Read."""
+"""The pipeline's counters: by service flow, and by classifier."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final, NamedTuple
 
 from finsy.proto import p4r
@@ -30,7 +29,11 @@ CLASSIFIER_TABLE: Final = "FrameIngress.classifier.classifier"
 PRIMARY_TABLE: Final = "FrameIngress.classifier.primary"
 
 MODEM_FIELD: Final = "modem"
-"""Of both tables' keys; the service flow tells it as well."""
+"""Of both tables' keys."""
+
+_FLOWS_A_READ: Final = 64
+"""Service flows whose counters are asked for at once: a switch that answers for thousands in one
+go would forward nothing meanwhile, and let the control loop's Read wait."""
 
 _TIMEOUT: Final = 1.0
 """Seconds, as for the control loop's reads."""
@@ -44,39 +47,26 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ClassifierEntry:
-    """An entry of the classifier table, or what becomes of frames that no entry takes.
-
-    Attributes:
-        service_flow: Index of the one it selects; 0 is none.
-        priority: P4Runtime's; None where the service flow is the primary one.
-        match: Conditions in words, by field.
-        matched: Frames it took; None where the target does not tell.
-    """
-
-    service_flow: int
-    priority: int | None
-    match: Mapping[str, str]
-    matched: Count | None
-
-
-@dataclass(frozen=True)
 class CounterReadings:
     """What a device counted.
 
     Attributes:
-        flows: By index of the service flow, 0 for none, then by name of the counter.
-        classifiers: From the highest priority to the primary service flows.
+        flows: By index of the service flow, 0 for none, then by name of the counter. All of a
+            service flow's are of one moment.
+        classifiers: Frames that a classifier took, by its modem's number and the P4Runtime
+            priority that its entries share; None where the target does not tell.
+        primary: Frames that no classifier took, by the modem's number; None as above.
     """
 
     flows: Mapping[int, Mapping[str, Count]]
-    classifiers: tuple[ClassifierEntry, ...]
+    classifiers: Mapping[tuple[int, int], Count | None]
+    primary: Mapping[int, Count | None]
 
 
 class CounterAccess:
     """Reads the counters of some service flows, and all classifiers.
 
-    The request is built once: it is the same bytes every time.
+    The requests are built once, they are the same bytes every time.
     """
 
     def __init__(
@@ -96,21 +86,31 @@ class CounterAccess:
             self._primary = pipeline.schema.tables[PRIMARY_TABLE]
         except KeyError as error:
             raise PipelineError(f'the program "{pipeline.name}" has no {error.args[0]}') from None
-        # Built when it is first needed: a change of one service flow does not wait for it.
-        self._request: bytes | None = None
+        self._modem_of_classifier = self._modem_field(self._table)
+        self._modem_of_primary = self._modem_field(self._primary)
+        # Built when they are first needed: a change of one service flow does not wait for them.
+        self._requests: list[bytes] | None = None
 
-    def _build(self) -> bytes:
-        request: Any = p4r.ReadRequest(device_id=self._connection.device_id)
-        for counter_id in self._names:
-            for flow in self._flows:
-                entry = request.entities.add().counter_entry
-                entry.counter_id = counter_id
-                entry.index.index = flow
+    @staticmethod
+    def _modem_field(table: Any) -> int:
+        """Its id in the table's keys."""
+        return next(int(field.id) for field in table.match_fields if field.alias == MODEM_FIELD)
+
+    def _build(self) -> Iterator[Any]:
+        for first in range(0, len(self._flows), _FLOWS_A_READ):
+            request: Any = p4r.ReadRequest(device_id=self._connection.device_id)
+            for counter_id in self._names:
+                for flow in self._flows[first : first + _FLOWS_A_READ]:
+                    entry = request.entities.add().counter_entry
+                    entry.counter_id = counter_id
+                    entry.index.index = flow
+            yield request
+        request = p4r.ReadRequest(device_id=self._connection.device_id)
         for table in (self._table, self._primary):
             entry = request.entities.add().table_entry
             entry.table_id = table.id
             entry.counter_data.SetInParent()
-        return bytes(request.SerializeToString())
+        yield request
 
     async def reset(self, service_flows: Iterable[int]) -> None:
         """Sets the counters of service flows to 0, for others that take their indexes.
@@ -136,15 +136,19 @@ class CounterAccess:
             ConnectionLost: The device went away.
             P4RuntimeError: It refused.
         """
-        if self._request is None:
-            self._request = await asyncio.to_thread(self._build)
-        answers = await self._connection.read_raw(self._request, _TIMEOUT)
+        if self._requests is None:
+            self._requests = await asyncio.to_thread(
+                lambda: [bytes(request.SerializeToString()) for request in self._build()]
+            )
+        answers: list[bytes] = []
+        for request in self._requests:
+            answers += await self._connection.read_raw(request, _TIMEOUT)
         # Thousands of counters take longer to look through than the control loop can wait.
         return await asyncio.to_thread(self._parse, answers)
 
     def _parse(self, answers: Sequence[bytes]) -> CounterReadings:
-        flows = {flow: dict.fromkeys(SERVICE_FLOW_COUNTERS, Count(0, 0)) for flow in self._flows}
-        classifiers = []
+        flows = {flow: dict.fromkeys(SERVICE_FLOW_COUNTERS, _NOTHING) for flow in self._flows}
+        classifiers: dict[tuple[int, int], Count | None] = {}
         primary: dict[int, Count | None] = {}
         for raw in answers:
             for entity in p4r.ReadResponse.FromString(raw).entities:
@@ -153,72 +157,34 @@ class CounterAccess:
                     flows[entry.index.index][self._names[entry.counter_id]] = _count(entry.data)
                 elif entity.HasField("table_entry"):
                     entry = entity.table_entry
+                    matched = _count(entry.counter_data) if _tells(entry) else None
                     if entry.table_id == self._table.id:
-                        classifiers.append(self._classifier(entry))
+                        key = (_exact(entry, self._modem_of_classifier), entry.priority)
+                        classifiers[key] = _sum(classifiers.get(key, _NOTHING), matched)
                     else:
-                        flow, matched = _service_flow(entry), _matched(entry)
-                        primary[flow] = _sum(primary.get(flow), matched)
-        classifiers.sort(key=lambda entry: entry.priority or 0, reverse=True)
-        rest = (ClassifierEntry(flow, None, {}, primary[flow]) for flow in sorted(primary))
-        return CounterReadings(flows, (*classifiers, *rest))
-
-    def _classifier(self, entry: Any) -> ClassifierEntry:
-        conditions = (self._condition(field) for field in entry.match)
-        return ClassifierEntry(
-            service_flow=_service_flow(entry),
-            priority=entry.priority,
-            match={name: words for name, words in conditions if name != MODEM_FIELD},
-            matched=_matched(entry),
-        )
-
-    def _condition(self, field: Any) -> tuple[str, str]:
-        known = self._table.match_fields.get(field.field_id)
-        name = known.alias if known is not None else f"field {field.field_id}"
-        width = known.bitwidth if known is not None else 0
-        if field.HasField("range"):
-            low, high = (int.from_bytes(end, "big") for end in (field.range.low, field.range.high))
-            return name, str(low) if low == high else f"{low}-{high}"
-        if field.HasField("ternary"):
-            value = int.from_bytes(field.ternary.value, "big")
-            mask = int.from_bytes(field.ternary.mask, "big")
-            if mask == (1 << width) - 1:
-                return name, _number(value, width)
-            if width in _NOTATIONS:
-                return name, f"{_number(value, width)}&{_number(mask, width)}"
-            return name, f"{value:#x}&{mask:#x}"
-        return name, _number(int.from_bytes(field.exact.value, "big"), width)
+                        primary[_exact(entry, self._modem_of_primary)] = matched
+        return CounterReadings(flows, classifiers, primary)
 
 
-_NOTATIONS: Final[Mapping[int, Callable[[int], str]]] = {
-    32: lambda value: str(IPv4Address(value)),
-    48: lambda value: value.to_bytes(6, "big").hex(":"),
-    128: lambda value: str(IPv6Address(value)),
-}
-"""Addresses, by their width in bits."""
+_NOTHING: Final = Count(0, 0)
 
 
-def _number(value: int, width: int) -> str:
-    """As people write it: addresses by their notation, small numbers in decimal."""
-    notation = _NOTATIONS.get(width)
-    if notation is not None:
-        return notation(value)
-    return str(value) if width <= 12 else f"{value:#x}"
+def _exact(entry: Any, field_id: int) -> int:
+    """The value of an exact field of an entry's key; 0 for one without it, as a default entry."""
+    for field in entry.match:
+        if field.field_id == field_id:
+            return int.from_bytes(field.exact.value, "big")
+    return 0
 
 
-def _service_flow(entry: Any) -> int:
-    """The one parameter that the actions of both tables' entries have."""
-    params = entry.action.action.params
-    return int.from_bytes(params[0].value, "big") if params else 0
-
-
-def _matched(entry: Any) -> Count | None:
-    return _count(entry.counter_data) if entry.HasField("counter_data") else None
+def _tells(entry: Any) -> bool:
+    return bool(entry.HasField("counter_data"))
 
 
 def _sum(one: Count | None, other: Count | None) -> Count | None:
-    """A service flow may be the primary one of more than one modem."""
+    """A classifier may have several entries."""
     if one is None or other is None:
-        return one or other
+        return None
     return Count(one.packets + other.packets, one.octets + other.octets)
 
 

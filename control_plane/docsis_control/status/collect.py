@@ -4,17 +4,17 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from docsis_control.controller import Controller
 from docsis_control.device_controller import DeviceController, Observed
 from docsis_control.law.docsis_pie import Status as AqmStatus
-from docsis_control.plan import Deployment, ServiceFlow
+from docsis_control.plan import Deployment
 from docsis_control.recording import Distribution
-from docsis_control.state.counters import ClassifierEntry, Count
+from docsis_control.state.counters import Count, CounterReadings
 from docsis_control.status import model
-from docsis_control.status.directory import FlowPlace, modems
+from docsis_control.status.directory import Directory, FlowPlace, directory
 
 _STATES: Final[Mapping[int, model.AqmState]] = {
     AqmStatus.INACTIVE: "INACTIVE",
@@ -23,6 +23,8 @@ _STATES: Final[Mapping[int, model.AqmState]] = {
 }
 
 _Seen = Observed | None
+_NOTHING: Final = Count(0, 0)
+"""Of a classifier that no packet can meet, which has no entries."""
 
 
 class Collector:
@@ -31,6 +33,7 @@ class Collector:
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
         self._started = time.monotonic()
+        self._directory: Directory | None = None
 
     async def status(self) -> model.Status:
         """The status now; a device that does not answer is shown as such.
@@ -47,7 +50,25 @@ class Collector:
         return await asyncio.to_thread(self._status, deployment, seen)
 
     def _status(self, deployment: Deployment, seen: Mapping[str, _Seen]) -> model.Status:
+        known = self._directory
+        if known is None or known.deployment is not deployment:
+            # What is configured is looked through once, not each time.
+            self._directory = known = directory(deployment)
         devices = self._controller.devices
+        columns = {
+            name: {flow: column for column, flow in enumerate(answer.flows)}
+            for name, answer in seen.items()
+            if answer is not None
+        }
+
+        def flows(places: Iterable[FlowPlace]) -> tuple[model.ServiceFlow, ...]:
+            return tuple(
+                _service_flow(
+                    place, seen[place.device], columns.get(place.device, {}).get(place.flow)
+                )
+                for place in places
+            )
+
         return model.Status(
             schema_version=model.SCHEMA_VERSION,
             time_unix_s=time.time(),
@@ -56,27 +77,37 @@ class Collector:
             topology=deployment.topology.name,
             tier=deployment.topology.services,
             aqm=deployment.aqm.value,
+            channel=_channel(deployment),
             modems=tuple(
                 model.Modem(
-                    name=modem.name,
-                    service_flows=tuple(
-                        _service_flow(place, seen[place.device]) for place in modem.service_flows
-                    ),
+                    name=modem.name, number=modem.number, service_flows=flows(modem.service_flows)
                 )
-                for modem in modems(deployment)
+                for modem in known.modems
             ),
-            devices=tuple(_device(device, seen[name]) for name, device in devices.items()),
+            devices=tuple(
+                _device(device, seen[name], flows(known.others[name]))
+                for name, device in devices.items()
+            ),
         )
 
 
-def _service_flow(place: FlowPlace, seen: _Seen) -> model.ServiceFlow:
+def _channel(deployment: Deployment) -> model.Channel | None:
+    rates = deployment.topology.channel
+    if rates is None:
+        return None
+    return model.Channel(upstream_bps=rates.upstream, downstream_bps=rates.downstream)
+
+
+def _service_flow(place: FlowPlace, seen: _Seen, column: int | None) -> model.ServiceFlow:
     flow = place.flow
-    counters = queue = aqm = classifiers = None
+    counters = delayed = queue = aqm = classifiers = None
     # One that a change has just added, set or deleted has no readings of its own yet.
-    if seen is not None and flow in seen.flows:
-        counted, observed = seen.counters, seen.queues
-        column = seen.flows.index(flow)
-        counters = _counters(counted.flows[flow.index])
+    if seen is not None and column is not None:
+        observed = seen.queues
+        counters = _counters(seen.counters.flows[flow.index])
+        waited = seen.delayed.get((flow.port, flow.index))
+        if waited is not None:
+            delayed = model.Traffic(packets=waited.frames, octets=waited.bytes)
         queue = model.Queue(
             backlog_bytes=int(observed.backlog[column]),
             delay_ms=float(observed.qdelay[column]) * 1e3,
@@ -88,33 +119,46 @@ def _service_flow(place: FlowPlace, seen: _Seen) -> model.ServiceFlow:
                 drop_prob=float(observed.state.drop_prob[column]),
                 burst_allowance_ms=float(observed.state.burst_allowance[column]) / 1e3,
             )
-        classifiers = tuple(
-            _classifier(entry) for entry in counted.classifiers if entry.service_flow == flow.index
-        )
+        classifiers = tuple(_classifiers(place, seen.counters))
     return model.ServiceFlow(
         sfid=flow.sfid,
+        service_flow_reference=flow.reference,
+        class_name=flow.class_name,
         name=place.name,
         direction=flow.direction,
         primary=flow.primary,
         device=place.device,
         index=flow.index,
-        provisioned=_provisioned(flow),
+        provisioned=place.parameters,
         counters=counters,
+        delayed=delayed,
         queue=queue,
         aqm=aqm,
         classifiers=classifiers,
     )
 
 
-def _provisioned(flow: ServiceFlow) -> model.Provisioned:
-    return model.Provisioned(
-        maximum_sustained_traffic_rate_bps=flow.max_sustained_rate,
-        peak_traffic_rate_bps=flow.peak_rate,
-        maximum_traffic_burst_bytes=flow.max_burst,
-        buffer_bytes=flow.buffer_size,
-        aqm_enabled=flow.aqm_enabled,
-        latency_target_ms=flow.latency_target_us / 1e3,
-    )
+def _classifiers(place: FlowPlace, counted: CounterReadings) -> Iterator[model.Classifier]:
+    modem = place.flow.modem
+    for known in place.classifiers:
+        classifier = known.classifier
+        matched = counted.classifiers.get((modem, known.priority), _NOTHING)
+        yield model.Classifier(
+            reference=classifier.reference,
+            rule_priority=classifier.rule_priority,
+            active=classifier.active,
+            match=dict(known.match),
+            matched=_traffic(matched) if classifier.active and matched is not None else None,
+        )
+    if place.flow.primary:
+        rest = counted.primary.get(modem)
+        yield model.Classifier(
+            reference=None,
+            rule_priority=None,
+            active=True,
+            match={},
+            matched=None if rest is None else _traffic(rest),
+        )
 
 
 def _traffic(count: Count) -> model.Traffic:
@@ -137,15 +181,9 @@ def _counters(counts: Mapping[str, Count]) -> model.Counters:
     )
 
 
-def _classifier(entry: ClassifierEntry) -> model.Classifier:
-    return model.Classifier(
-        priority=entry.priority,
-        match=dict(entry.match),
-        matched=None if entry.matched is None else _traffic(entry.matched),
-    )
-
-
-def _device(device: DeviceController, seen: _Seen) -> model.Device:
+def _device(
+    device: DeviceController, seen: _Seen, service_flows: tuple[model.ServiceFlow, ...]
+) -> model.Device:
     plan, record = device.plan, device.record
     return model.Device(
         name=plan.name,
@@ -157,6 +195,7 @@ def _device(device: DeviceController, seen: _Seen) -> model.Device:
         state_access=record.access,
         traffic_manager=record.traffic_manager,
         loop=_loop(device) if device.looped else None,
+        service_flows=service_flows,
         without_service_flow=None if seen is None else _counters(seen.counters.flows[0]),
     )
 

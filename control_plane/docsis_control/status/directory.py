@@ -1,9 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which service flows there are, whose, and where: what the views go by."""
+"""Which service flows and classifiers there are, whose, and where: what the views go by."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from docsis_control.plan import Deployment, ServiceFlow
+from ruamel.yaml.scalarint import HexInt
+
+from docsis_control.classification import entry_priority
+from docsis_control.modem_config import provisioned
+from docsis_control.modem_config.classifiers import Classifier
+from docsis_control.modem_config.document import ModemConfiguration
+from docsis_control.plan import GROUP_MODEM, Deployment, DevicePlan, ModemPlan, ServiceFlow
+from docsis_control.status import model
+
+_CONDITIONS: Final = ("ethernet", "ieee_802_1q", "ip", "ipv6")
+"""Keys of a classifier in a configuration file that are conditions."""
+
+
+@dataclass(frozen=True)
+class ClassifierPlace:
+    """A classifier that a modem is configured with.
+
+    Attributes:
+        classifier: What it means.
+        priority: P4Runtime's, of its entries in the table.
+        match: Its conditions by their keys in the configuration file, as `sf add` takes them.
+    """
+
+    classifier: provisioned.PacketClassifier
+    priority: int
+    match: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -13,16 +40,22 @@ class FlowPlace:
     Attributes:
         device: Name of the device.
         flow: As that device is provisioned with it.
+        parameters: What it was given, for the status.
+        classifiers: Those that select it, in the order in which they are tried.
     """
 
     device: str
     flow: ServiceFlow
+    parameters: model.Provisioned
+    classifiers: tuple[ClassifierPlace, ...] = ()
 
     @property
     def name(self) -> str:
         """For people."""
         flow = self.flow
         label = flow.class_name or ("primary" if flow.primary else str(flow.reference))
+        if flow.modem == GROUP_MODEM:
+            label = "group"
         return f"{label} {flow.direction}"
 
 
@@ -31,21 +64,111 @@ class ModemPlace:
     """A modem and its service flows, by SFID."""
 
     name: str
+    number: int
     service_flows: tuple[FlowPlace, ...]
 
 
-def modems(deployment: Deployment) -> tuple[ModemPlace, ...]:
-    """The modems of a deployment, with the CMTS's flows for each as its own."""
-    by_modem: dict[int, list[FlowPlace]] = {modem.number: [] for modem in deployment.modems}
+@dataclass(frozen=True)
+class Directory:
+    """What a deployment has.
+
+    Attributes:
+        deployment: Whose.
+        modems: By number, with the CMTS's flows for each as its own.
+        others: The service flows that belong to no modem, by name of their device.
+    """
+
+    deployment: Deployment
+    modems: tuple[ModemPlace, ...]
+    others: Mapping[str, tuple[FlowPlace, ...]]
+
+
+def directory(deployment: Deployment) -> Directory:
+    """What there is to be seen of a deployment."""
+    modems = {modem.number: modem for modem in deployment.modems}
+    places: dict[int, list[FlowPlace]] = {number: [] for number in modems}
+    others: dict[str, tuple[FlowPlace, ...]] = {}
     for plan in deployment.devices:
+        others[plan.name] = tuple(_without_modem(plan, modems))
         for flow in plan.service_flows:
-            # What is flooded to all modems belongs to none.
-            if flow.modem in by_modem:
-                by_modem[flow.modem].append(FlowPlace(plan.name, flow))
-    return tuple(
-        ModemPlace(
-            modem.name,
-            tuple(sorted(by_modem[modem.number], key=lambda place: place.flow.sfid)),
-        )
-        for modem in deployment.modems
+            if flow.modem in modems:
+                places[flow.modem].append(_of_modem(plan.name, flow, modems[flow.modem]))
+    return Directory(
+        deployment,
+        tuple(
+            ModemPlace(
+                modem.name,
+                number,
+                tuple(sorted(places[number], key=lambda place: place.flow.sfid)),
+            )
+            for number, modem in modems.items()
+        ),
+        others,
     )
+
+
+def _without_modem(plan: DevicePlan, modems: Mapping[int, ModemPlan]) -> Iterator[FlowPlace]:
+    for flow in plan.service_flows:
+        if flow.modem not in modems:
+            yield FlowPlace(plan.name, flow, _parameters(flow, None))
+
+
+def _of_modem(device: str, flow: ServiceFlow, modem: ModemPlan) -> FlowPlace:
+    service = modem.service
+    configured = next(
+        entry
+        for entry in service.service_flows
+        if (entry.direction, entry.reference) == (flow.direction, flow.reference)
+    )
+    return FlowPlace(
+        device,
+        flow,
+        _parameters(flow, configured),
+        tuple(
+            ClassifierPlace(
+                classifier, entry_priority(classifier), _match(modem.configuration, classifier)
+            )
+            for classifier in sorted(service.classifiers, key=provisioned.PacketClassifier.order)
+            if (classifier.direction, classifier.service_flow) == (flow.direction, flow.reference)
+        ),
+    )
+
+
+def _parameters(flow: ServiceFlow, configured: provisioned.ServiceFlow | None) -> model.Provisioned:
+    return model.Provisioned(
+        traffic_priority=flow.traffic_priority,
+        maximum_sustained_traffic_rate_bps=flow.max_sustained_rate or None,
+        peak_traffic_rate_bps=flow.peak_rate or None,
+        maximum_traffic_burst_bytes=flow.max_burst,
+        minimum_reserved_traffic_rate_bps=flow.min_reserved_rate,
+        assumed_minimum_reserved_rate_packet_size_bytes=flow.assumed_packet_size,
+        tos_and_mask=flow.tos_and,
+        tos_or_mask=flow.tos_or,
+        buffer_bytes=flow.buffer_size,
+        minimum_buffer_bytes=configured.minimum_buffer if configured else None,
+        target_buffer_bytes=configured.target_buffer if configured else None,
+        maximum_buffer_bytes=configured.maximum_buffer if configured else None,
+        aqm_enabled=flow.aqm_enabled,
+        latency_target_ms=flow.latency_target_us / 1e3,
+    )
+
+
+def _match(
+    configuration: ModemConfiguration, classifier: provisioned.PacketClassifier
+) -> Mapping[str, str]:
+    given: tuple[Classifier, ...] = getattr(configuration, f"{classifier.direction}_classifiers")
+    written = next(
+        entry
+        for entry in given
+        if (entry.classifier_reference or entry.classifier_id) == classifier.reference
+    )
+    conditions = written.model_dump(exclude_unset=True, include=set(_CONDITIONS))
+    return dict(_flat(conditions, ""))
+
+
+def _flat(node: object, key: str) -> Iterator[tuple[str, str]]:
+    if isinstance(node, dict):
+        for name, inner in node.items():
+            yield from _flat(inner, f"{key}.{name}" if key else str(name))
+    elif node is not None:
+        yield key, hex(node) if isinstance(node, HexInt) else str(node)

@@ -5,6 +5,7 @@ One document of one moment, the same for the terminal, JSON, metrics and whateve
 comes later. Units are in the names; what a view does not need is not in it.
 """
 
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -12,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from docsis_control.config.schema import DIALECT
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 
 # A reader takes documents of a newer controller, which may hold more.
@@ -61,10 +62,32 @@ class Counters:
 class Provisioned:
     """The parameters that a service flow was given."""
 
-    maximum_sustained_traffic_rate_bps: int = Field(ge=0, description="bit/s.")
-    peak_traffic_rate_bps: int = Field(ge=0, description="bit/s.")
+    traffic_priority: int = Field(ge=0, le=7, description="7 goes first.")
+    maximum_sustained_traffic_rate_bps: int | None = Field(
+        ge=1, description="bit/s; null for no limit but the channel's."
+    )
+    peak_traffic_rate_bps: int | None = Field(
+        ge=1, description="bit/s; null for no limit but the channel's."
+    )
     maximum_traffic_burst_bytes: int = Field(ge=0, description="Bytes.")
+    minimum_reserved_traffic_rate_bps: int = Field(ge=0, description="bit/s; 0 for none.")
+    assumed_minimum_reserved_rate_packet_size_bytes: int = Field(
+        ge=0, description="What a shorter frame counts for in the minimum rate; 0: its own length."
+    )
+    tos_and_mask: int = Field(
+        ge=0, le=255, description="New ToS byte: (byte AND this) OR tos_or_mask; 255 and 0: as is."
+    )
+    tos_or_mask: int = Field(ge=0, le=255, description="See tos_and_mask.")
     buffer_bytes: int = Field(ge=0, description="Limit of the queue, bytes.")
+    minimum_buffer_bytes: int | None = Field(
+        ge=0, description="Of Buffer Control, as configured; null where it is not."
+    )
+    target_buffer_bytes: int | None = Field(
+        ge=0, description="Of Buffer Control, as configured; null where it is not."
+    )
+    maximum_buffer_bytes: int | None = Field(
+        ge=0, description="Of Buffer Control, as configured; null where it is not."
+    )
     aqm_enabled: bool = Field(description="Whether DOCSIS-PIE runs on it.")
     latency_target_ms: float = Field(ge=0, description="AQM latency target, milliseconds.")
 
@@ -99,22 +122,39 @@ class Aqm:
 class Classifier:
     """A rule that selects a service flow."""
 
-    priority: int | None = Field(
-        description="The highest that matches wins; null takes what no other takes."
+    reference: int | None = Field(
+        ge=1,
+        description=(
+            "Its Classifier Reference (its id where it has none), unique in the modem; null for "
+            "what no classifier takes, which goes to the primary service flow."
+        ),
     )
+    rule_priority: int | None = Field(
+        ge=0,
+        le=255,
+        description=(
+            "The highest that matches wins, of equal ones the lowest reference; null where the "
+            "reference is."
+        ),
+    )
+    active: bool = Field(description="Its activation state; one that is not takes nothing.")
     match: dict[str, str] = Field(
-        description="Conditions by field of the P4 table: a value, value&mask, or first-last."
+        description="Conditions by their keys in the configuration file; none: every frame."
     )
     matched: Traffic | None = Field(
-        description="Frames it took; null where the target does not tell."
+        description="Frames it took; null where it is not active or the target does not tell."
     )
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class ServiceFlow:
-    """A service flow. The last four are null while its device does not answer."""
+    """A service flow. The last five are null while its device does not answer."""
 
     sfid: int = Field(ge=1, description="Service Flow Identifier, unique in the deployment.")
+    service_flow_reference: int = Field(
+        ge=0, description="Unique in the modem and direction; 0 for the CMTS's group flow."
+    )
+    class_name: str = Field(description='Its Service Class Name, or "".')
     name: str = Field(description="For people.")
     direction: Direction = Field(description="Which way its frames go.")
     primary: bool = Field(description="Whether it takes what no classifier takes.")
@@ -122,6 +162,12 @@ class ServiceFlow:
     index: int = Field(ge=1, description="Its index in that device's registers and counters.")
     provisioned: Provisioned = Field(description="What it was given.")
     counters: Counters | None = Field(description="Since the device was provisioned.")
+    delayed: Traffic | None = Field(
+        description=(
+            "Of the forwarded frames, those that its rates made wait, themselves or the frames "
+            "before them; null, too, where the target does not tell."
+        )
+    )
     queue: Queue | None = Field(description="Its queue now.")
     aqm: Aqm | None = Field(description="Null, too, where the flow has no AQM.")
     classifiers: tuple[Classifier, ...] | None = Field(description="In the order of priority.")
@@ -131,7 +177,8 @@ class ServiceFlow:
 class Modem:
     """A cable modem and its service flows of both directions."""
 
-    name: str = Field(description="Of its node in the topology.")
+    name: str = Field(description="Its name in the topology.")
+    number: int = Field(ge=1, le=255, description="Its number in the pipelines' tables.")
     service_flows: tuple[ServiceFlow, ...] = Field(description="By SFID.")
 
 
@@ -167,9 +214,20 @@ class Device:
     state_access: str = Field(description='"registers" or "packets"; "" before it is known.')
     traffic_manager: bool = Field(description="Whether it has the service docsis.tm.v1.")
     loop: Loop | None = Field(description="Null where no queue of it is managed or observed.")
+    service_flows: tuple[ServiceFlow, ...] = Field(
+        description="Those of no modem: the CMTS's group flow, which takes what is flooded."
+    )
     without_service_flow: Counters | None = Field(
         description="Frames that belong to no service flow; null while it does not answer."
     )
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Channel:
+    """What the modems share, bit/s of Ethernet frames."""
+
+    upstream_bps: int = Field(ge=1, description="From all modems to the CMTS.")
+    downstream_bps: int = Field(ge=1, description="From the CMTS to all modems.")
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -183,16 +241,32 @@ class Status:
     topology: str = Field(description="Name of the topology.")
     tier: str = Field(description="Name of the service tier.")
     aqm: str = Field(description="Queue manager of the upstream service flows.")
+    channel: Channel | None = Field(description="Null where it is as fast as the link.")
     modems: tuple[Modem, ...] = Field(description="With their service flows of both directions.")
     devices: tuple[Device, ...] = Field(description="The switches.")
 
 
 _ADAPTER: Final = TypeAdapter(Status)
+_MODEM: Final = TypeAdapter(Modem)
+_NO_MODEMS: Final = b'"modems":[]'
 
 
 def encode(status: Status) -> bytes:
-    """The status as JSON in UTF-8."""
-    return _ADAPTER.dump_json(status)
+    """The status as JSON in UTF-8.
+
+    Modem by modem: other threads can go on in between, where hundreds of service flows in one
+    piece would keep the interpreter's lock from them for milliseconds.
+    """
+    head, key, tail = _ADAPTER.dump_json(replace(status, modems=())).partition(_NO_MODEMS)
+    return b"".join(
+        (
+            head,
+            key[:-1],
+            b",".join([_MODEM.dump_json(modem) for modem in status.modems]),
+            b"]",
+            tail,
+        )
+    )
 
 
 def decode(text: bytes) -> Status:

@@ -33,7 +33,8 @@ class StatusServer:
     async def document(self) -> bytes:
         """The status as JSON, or an object with the one key "error"."""
         try:
-            return encode(await self._get())
+            # Hundreds of service flows take longer to write down than the control loop can wait.
+            return await asyncio.to_thread(encode, await self._get())
         except P4RuntimeError as error:
             return json.dumps({"error": str(error)}).encode()
 

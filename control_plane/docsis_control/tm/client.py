@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configures a device's traffic manager."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 
@@ -38,6 +39,13 @@ class QueueSetting:
     queue_limit: int | None = None
 
 
+class Traffic(NamedTuple):
+    """A counter of the traffic manager."""
+
+    frames: int
+    bytes: int
+
+
 class TrafficManager:
     """The traffic manager behind a connection."""
 
@@ -47,6 +55,7 @@ class TrafficManager:
         service = "/docsis.tm.v1.TrafficManager"
         self._configure = self._unary(f"{service}/Configure", self._pb.ConfigureResponse)
         self._get = self._unary(f"{service}/Get", self._pb.GetResponse)
+        self._raw_get: Any = connection.channel.unary_unary(f"{service}/Get")
 
     def _unary(self, method: str, response: Any) -> Any:
         return self._connection.channel.unary_unary(
@@ -135,6 +144,32 @@ class TrafficManager:
                 self._pb.GetRequest(device_id=self._connection.device_id), timeout=RPC_TIMEOUT
             ),
         )
+
+    async def delayed(self) -> Mapping[tuple[int, int], Traffic]:
+        """Frames that their service flow's rates made wait, by port and queue.
+
+        A queue of which the target does not tell it is not among them.
+
+        Raises:
+            ConnectionLost: The device went away.
+            P4RuntimeError: It has no such service.
+        """
+        request = self._pb.GetRequest(device_id=self._connection.device_id)
+        answer = await self._connection.call(
+            "reading the traffic manager",
+            self._raw_get(request.SerializeToString(), timeout=RPC_TIMEOUT),
+        )
+        # The states of thousands of queues are for another thread than the control loop's.
+        return await asyncio.to_thread(self._delayed, answer)
+
+    def _delayed(self, answer: bytes) -> Mapping[tuple[int, int], Traffic]:
+        return {
+            (flow.config.queue.port, flow.config.queue.queue_id): Traffic(
+                flow.delayed.frames, flow.delayed.bytes
+            )
+            for flow in self._pb.GetResponse.FromString(answer).service_flows
+            if flow.HasField("delayed")
+        }
 
     async def buckets(self, flows: Sequence[ServiceFlow]) -> list[BucketState]:
         """The sustained rate's buckets, for the pipeline's registers to follow.

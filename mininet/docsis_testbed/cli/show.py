@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 
 def show(
+    modem: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--modem", "-m", help="Only this modem, in detail; may be given more than once."
+        ),
+    ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Show it again and again; Ctrl-C ends it.")
     ] = False,
@@ -42,9 +48,11 @@ def show(
     from docsis_control.status.model import encode
     from docsis_testbed import show as view
 
+    names = modem or []
+
     def get() -> Status:
         try:
-            return fetch(pid, folder)
+            return view.chosen(fetch(pid, folder), names)
         except StatusError as error:
             raise TestbedError(str(error)) from None
 
@@ -60,9 +68,13 @@ def show(
         return
     console = Console()
     if not watch:
-        console.print(view.render(get()))
+        console.print(view.render(get(), in_detail=bool(names)))
         return
     from rich.live import Live
 
     with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
-        view.watch(get, lambda status: live.update(view.render(status), refresh=True), wait)
+
+        def update(status: Status) -> None:
+            live.update(view.render(status, in_detail=bool(names)), refresh=True)
+
+        view.watch(get, update, wait)

@@ -187,6 +187,7 @@ fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
         flushed: traffic(state.flushed),
         queued: traffic(state.queued),
         reserved: traffic(state.reserved),
+        delayed: traffic(state.delayed),
         sustained_tokens: state.sustained_tokens,
         peak_tokens: state.peak_tokens,
     }

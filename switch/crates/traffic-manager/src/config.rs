@@ -167,6 +167,8 @@ pub struct ServiceFlowState {
     pub queued: Traffic,
     /// Of `dequeued`: sent within the minimum reserved rate.
     pub reserved: Traffic,
+    /// Of `dequeued`: the queue had been short of tokens since it was last empty.
+    pub delayed: Traffic,
     /// Sustained tokens now, in 1/8,000,000 byte.
     pub sustained_tokens: u64,
     /// Peak tokens now, in 1/8,000,000 byte.

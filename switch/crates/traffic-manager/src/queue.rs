@@ -49,6 +49,7 @@ pub(crate) struct Queue<T> {
     flushed: Traffic,
     queued: Traffic,
     reserved: Traffic,
+    delayed: Traffic,
 }
 
 /// What `config` reserves; tokens of an earlier reservation stay.
@@ -102,6 +103,7 @@ impl<T> Queue<T> {
             flushed: Traffic::default(),
             queued: Traffic::default(),
             reserved: Traffic::default(),
+            delayed: Traffic::default(),
         }
     }
 
@@ -198,6 +200,9 @@ impl<T> Queue<T> {
         self.peak.spend(now, bytes);
         let (queued, item) = self.pop()?;
         self.dequeued.count(queued as usize);
+        if self.waited {
+            self.delayed.count(queued as usize);
+        }
         match &mut self.reservation {
             Some(reservation) if entitled => {
                 reservation.spend(now, len);
@@ -250,6 +255,7 @@ impl<T> Queue<T> {
             flushed: self.flushed,
             queued: self.queued,
             reserved: self.reserved,
+            delayed: self.delayed,
             sustained_tokens: report(self.sustained.tokens(now)),
             peak_tokens: report(self.peak.tokens(now)),
         }

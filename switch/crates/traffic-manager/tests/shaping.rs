@@ -662,3 +662,35 @@ fn a_port_s_burst_is_checked() {
         assert!(words.contains("burst"), "{words}");
     }
 }
+
+#[test]
+fn frames_that_had_to_wait_for_tokens_are_counted() {
+    // 1000 bytes a millisecond; the bucket holds two frames.
+    let flow = ServiceFlowConfig {
+        queue: id(1),
+        max_sustained_rate: 8_000_000,
+        max_burst: 2_000,
+        ..Default::default()
+    };
+    let mut tm = manager(vec![], vec![flow]);
+    let delayed = |tm: &TrafficManager<u64>, now| tm.service_flows(now)[0].delayed;
+    for _ in 0..4 {
+        assert!(enqueue(&mut tm, 0, 1, 1_000));
+    }
+    let mut now = 0;
+    let mut departures = Vec::new();
+    while departures.len() < 4 {
+        match depart(&mut tm, now) {
+            Some(_) => departures.push(now),
+            None => now = tm.next_deadline().unwrap(),
+        }
+    }
+    assert_eq!(departures, [0, 0, 1_000_000, 2_000_000]);
+    let count = delayed(&tm, now);
+    assert_eq!((count.frames, count.bytes), (2, 2_000));
+    // The queue has been empty since, and there are tokens again.
+    now += 2_000_000;
+    assert!(enqueue(&mut tm, now, 1, 1_000));
+    assert_eq!(depart(&mut tm, now), Some((1, 1_000)));
+    assert_eq!(delayed(&tm, now).frames, 2);
+}
