@@ -5,8 +5,10 @@ import asyncio
 import contextlib
 import os
 import sys
+import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Final, TypeVar
 
 _LOOP_PRIORITY: Final = 6
 """Above the testbed's switches: at 200 Mbps they leave a lower one waiting for
@@ -20,6 +22,25 @@ priority on the same processor; above the load, or whoever has that lock may wai
 _NICE: Final = -15
 _SWITCH_SECONDS: Final = 0.0005
 """How soon a thread gives way to the loop that asks for it; Python's own is ten times this."""
+
+
+_SLICE_SECONDS: Final = 0.0004
+_PAUSE_SECONDS: Final = 0.0003
+"""A view works and pauses in turns of about these. The control loop asks for the interpreter's
+lock some ten times in an update; beside a thread that always wants it, too, each time takes up to
+`_SWITCH_SECONDS`, and with hundreds of service flows updates would take longer than an interval."""
+
+_Item = TypeVar("_Item")
+
+
+def paced(items: Iterable[_Item]) -> Iterator[_Item]:
+    """The items, with pauses, for a thread that makes a view of many of them."""
+    since = time.monotonic()
+    for item in items:
+        yield item
+        if time.monotonic() - since > _SLICE_SECONDS:
+            time.sleep(_PAUSE_SECONDS)
+            since = time.monotonic()
 
 
 def raise_priority() -> None:

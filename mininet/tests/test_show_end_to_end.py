@@ -109,7 +109,7 @@ def test_show_equals_the_pipelines_counters(
             assert fates.pop("received") == sum(fates.values())
         # Nothing but the default entry, and it took all.
         (classifier,) = flow["classifiers"]
-        assert classifier["priority"] is None
+        assert classifier["reference"] is None
         assert classifier["matched"] == flow["counters"]["received"]
     # 20 Mbit/s of full frames for the upload's time.
     assert flows[0]["counters"]["forwarded"]["packets"] > UPLOAD_SECONDS * 20e6 / 8 / 1514 / 2
@@ -117,7 +117,7 @@ def test_show_equals_the_pipelines_counters(
 
     with urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=10) as answer:
         lines = answer.read().decode().splitlines()
-    labels = '{direction="upstream",modem="cm1",sfid="1"}'
+    labels = '{direction="upstream",modem="cm1",reference="1",sfid="1"}'
     (value,) = [
         float(line.split()[-1])
         for line in lines

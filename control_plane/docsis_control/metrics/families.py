@@ -11,6 +11,7 @@ from typing import Final, get_args
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from docsis_control.priority import paced
 from docsis_control.status.model import (
     AqmState,
     Channel,
@@ -115,7 +116,7 @@ def _provisioned(flows: _Flows) -> Iterator[Metric]:
     burst = _flow_gauge("max_burst_bytes", "Maximum Traffic Burst.")
     buffer = _flow_gauge("buffer_bytes", "Limit of the queue.")
     target = _flow_gauge("aqm_latency_target_seconds", "AQM latency target.")
-    for labels, flow in flows:
+    for labels, flow in paced(flows):
         given = flow.provisioned
         info.add_metric(
             labels,
@@ -152,7 +153,7 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
     delayed = _Traffic(
         f"{prefix}_delayed", "that the service flow's rates made wait, of those forwarded", _FLOW
     )
-    for labels, flow in flows:
+    for labels, flow in paced(flows):
         if flow.delayed is not None:
             delayed.add(labels, flow.delayed)
         if flow.counters is not None:
@@ -176,7 +177,7 @@ def _queues(flows: _Flows) -> Iterator[Metric]:
     state = GaugeMetricFamily(
         "docsis_service_flow_aqm_state", "1 for the state in force.", labels=(*_FLOW, "state")
     )
-    for labels, flow in flows:
+    for labels, flow in paced(flows):
         if flow.queue is not None:
             backlog.add_metric(labels, flow.queue.backlog_bytes)
             delay.add_metric(labels, flow.queue.delay_ms / 1e3)
@@ -195,7 +196,7 @@ def _classifiers(flows: _Flows) -> Iterator[Metric]:
         "that a classifier took",
         (*_FLOW, "classifier", "priority", "match"),
     )
-    for labels, flow in flows:
+    for labels, flow in paced(flows):
         for classifier in flow.classifiers or ():
             if classifier.matched is not None:
                 reference, priority = classifier.reference, classifier.rule_priority

@@ -11,9 +11,10 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from docsis_control.metrics.families import families
-from docsis_control.priority import lower_thread
+from docsis_control.priority import lower_thread, paced
 from docsis_control.status.model import Status
 
 LOOPBACK: Final = "127.0.0.1"
@@ -22,6 +23,18 @@ _SECONDS: Final = 8.0
 """How long a scrape waits for the status; Prometheus itself gives up after 10 unless told."""
 
 _LOG: Final = logging.getLogger(__name__)
+
+
+class _Samples(list[Sample]):
+    """Samples of which there may be thousands, written down with pauses."""
+
+    def __iter__(self) -> Iterator[Sample]:
+        return paced(super().__iter__())
+
+
+def _in_pieces(metric: Metric) -> Metric:
+    metric.samples = _Samples(metric.samples)
+    return metric
 
 
 class StatusCollector(Collector):
@@ -39,7 +52,7 @@ class StatusCollector(Collector):
         # Each scrape has a thread of its own.
         lower_thread()
         try:
-            metrics = list(families(self._status()))
+            metrics = [_in_pieces(metric) for metric in families(self._status())]
         except Exception as error:
             _LOG.warning("no metrics for this scrape: %s", error or type(error).__name__)
             metrics = []

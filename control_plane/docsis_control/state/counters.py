@@ -10,6 +10,7 @@ from finsy.proto import p4r
 
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
+from docsis_control.priority import paced
 
 SERVICE_FLOW_COUNTERS: Final = (
     "sf_received",
@@ -151,7 +152,7 @@ class CounterAccess:
         classifiers: dict[tuple[int, int], Count | None] = {}
         primary: dict[int, Count | None] = {}
         for raw in answers:
-            for entity in p4r.ReadResponse.FromString(raw).entities:
+            for entity in paced(p4r.ReadResponse.FromString(raw).entities):
                 if entity.HasField("counter_entry"):
                     entry = entity.counter_entry
                     flows[entry.index.index][self._names[entry.counter_id]] = _count(entry.data)

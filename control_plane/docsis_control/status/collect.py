@@ -11,6 +11,7 @@ from docsis_control.controller import Controller
 from docsis_control.device_controller import DeviceController, Observed
 from docsis_control.law.docsis_pie import Status as AqmStatus
 from docsis_control.plan import Deployment
+from docsis_control.priority import paced
 from docsis_control.recording import Distribution
 from docsis_control.state.counters import Count, CounterReadings
 from docsis_control.status import model
@@ -66,7 +67,7 @@ class Collector:
                 _service_flow(
                     place, seen[place.device], columns.get(place.device, {}).get(place.flow)
                 )
-                for place in places
+                for place in paced(places)
             )
 
         return model.Status(
@@ -82,7 +83,7 @@ class Collector:
                 model.Modem(
                     name=modem.name, number=modem.number, service_flows=flows(modem.service_flows)
                 )
-                for modem in known.modems
+                for modem in paced(known.modems)
             ),
             devices=tuple(
                 _device(device, seen[name], flows(known.others[name]))
@@ -161,7 +162,13 @@ def _classifiers(place: FlowPlace, counted: CounterReadings) -> Iterator[model.C
         )
 
 
+_NO_TRAFFIC: Final = model.Traffic(packets=0, octets=0)
+
+
 def _traffic(count: Count) -> model.Traffic:
+    # Most counters of most service flows; each would be made and checked again.
+    if not count.packets and not count.octets:
+        return _NO_TRAFFIC
     return model.Traffic(packets=count.packets, octets=count.octets)
 
 

@@ -12,6 +12,7 @@ from docsis_control.modem_config import provisioned
 from docsis_control.modem_config.classifiers import Classifier
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.plan import GROUP_MODEM, Deployment, DevicePlan, ModemPlan, ServiceFlow
+from docsis_control.priority import paced
 from docsis_control.status import model
 
 _CONDITIONS: Final = ("ethernet", "ieee_802_1q", "ip", "ipv6")
@@ -90,7 +91,7 @@ def directory(deployment: Deployment) -> Directory:
     others: dict[str, tuple[FlowPlace, ...]] = {}
     for plan in deployment.devices:
         others[plan.name] = tuple(_without_modem(plan, modems))
-        for flow in plan.service_flows:
+        for flow in paced(plan.service_flows):
             if flow.modem in modems:
                 places[flow.modem].append(_of_modem(plan.name, flow, modems[flow.modem]))
     return Directory(

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from docsis_control.config.schema import DIALECT
+from docsis_control.priority import paced
 
 SCHEMA_VERSION: Final = 2
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
@@ -262,7 +263,7 @@ def encode(status: Status) -> bytes:
         (
             head,
             key[:-1],
-            b",".join([_MODEM.dump_json(modem) for modem in status.modems]),
+            b",".join([_MODEM.dump_json(modem) for modem in paced(status.modems)]),
             b"]",
             tail,
         )

@@ -11,6 +11,7 @@ import grpc
 from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.plan import DevicePlan, ServiceFlow
+from docsis_control.priority import paced
 from docsis_control.state.access import BucketState
 
 
@@ -167,7 +168,7 @@ class TrafficManager:
             (flow.config.queue.port, flow.config.queue.queue_id): Traffic(
                 flow.delayed.frames, flow.delayed.bytes
             )
-            for flow in self._pb.GetResponse.FromString(answer).service_flows
+            for flow in paced(self._pb.GetResponse.FromString(answer).service_flows)
             if flow.HasField("delayed")
         }
 
