@@ -195,8 +195,10 @@ def _queue(flow: ServiceFlow) -> Row:
     state: str | Text = _NONE
     if aqm is not None:
         state = Text(aqm.state, _STATE_STYLES[aqm.state])
-    elif flow.provisioned.aqm_enabled:
+    elif flow.provisioned.queue_manager == "docsis-pie":
         state = _UNKNOWN
+    elif flow.provisioned.aqm_enabled:
+        state = flow.provisioned.queue_manager
     return (
         str(flow.sfid),
         _UNKNOWN if queue is None else f"{queue.backlog_bytes / 1e3:.1f}",

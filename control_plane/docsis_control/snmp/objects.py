@@ -24,6 +24,7 @@ NO_MAXIMUM_BUFFER: Final = 2**32 - 1
 ACTIVE: Final = 1
 """docsQosParamSetType: the set of parameters that is in force."""
 
+OTHER: Final = 2
 DOCSIS_PIE: Final = 3
 """docsQosParamSetAqmAlgInUse."""
 
@@ -217,7 +218,8 @@ def _parameters(instance: Oid, flow: ServiceFlow) -> _Found:
     yield AQM_DISABLED, instance, _truth(not given.aqm_enabled)
     if given.aqm_enabled:
         yield AQM_LATENCY_TARGET, instance, round(given.latency_target_ms)
-        yield AQM_ALG_IN_USE, instance, DOCSIS_PIE
+        pie = given.queue_manager == "docsis-pie"
+        yield AQM_ALG_IN_USE, instance, DOCSIS_PIE if pie else OTHER
 
 
 def _classifiers(flow_instance: Oid, flow: ServiceFlow) -> _Found:

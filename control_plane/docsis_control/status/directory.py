@@ -11,12 +11,26 @@ from docsis_control.classification import entry_priority
 from docsis_control.modem_config import provisioned
 from docsis_control.modem_config.classifiers import Classifier
 from docsis_control.modem_config.document import ModemConfiguration
-from docsis_control.plan import GROUP_MODEM, Deployment, DevicePlan, ModemPlan, ServiceFlow
+from docsis_control.plan import (
+    GROUP_MODEM,
+    Deployment,
+    DevicePlan,
+    ModemPlan,
+    QueueManager,
+    ServiceFlow,
+)
 from docsis_control.priority import paced
 from docsis_control.status import model
 
 _CONDITIONS: Final = ("ethernet", "ieee_802_1q", "ip", "ipv6")
 """Keys of a classifier in a configuration file that are conditions."""
+
+
+_QUEUE_MANAGERS: Final[Mapping[QueueManager, model.QueueManager]] = {
+    QueueManager.DROP_TAIL: "drop-tail",
+    QueueManager.DOCSIS_PIE: "docsis-pie",
+    QueueManager.CODEL: "codel",
+}
 
 
 @dataclass(frozen=True)
@@ -150,6 +164,7 @@ def _parameters(flow: ServiceFlow, configured: provisioned.ServiceFlow | None) -
         target_buffer_bytes=configured.target_buffer if configured else None,
         maximum_buffer_bytes=configured.maximum_buffer if configured else None,
         aqm_enabled=flow.aqm_enabled,
+        queue_manager=_QUEUE_MANAGERS[flow.queue_manager],
         latency_target_ms=flow.latency_target_us / 1e3,
     )
 

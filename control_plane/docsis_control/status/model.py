@@ -21,6 +21,7 @@ SCHEMA_VERSION: Final = 2
 _LENIENT: Final = ConfigDict(extra="ignore")
 
 Direction = Literal["upstream", "downstream"]
+QueueManager = Literal["drop-tail", "docsis-pie", "codel"]
 AqmState = Literal["INACTIVE", "QUIESCENT", "ACTIVE"]
 
 
@@ -89,7 +90,8 @@ class Provisioned:
     maximum_buffer_bytes: int | None = Field(
         ge=0, description="Of Buffer Control, as configured; null where it is not."
     )
-    aqm_enabled: bool = Field(description="Whether DOCSIS-PIE runs on it.")
+    aqm_enabled: bool = Field(description="Whether frames are dropped early.")
+    queue_manager: QueueManager = Field(description="Who decides which.")
     latency_target_ms: float = Field(ge=0, description="AQM latency target, milliseconds.")
 
 
@@ -170,7 +172,7 @@ class ServiceFlow:
         )
     )
     queue: Queue | None = Field(description="Its queue now.")
-    aqm: Aqm | None = Field(description="Null, too, where the flow has no AQM.")
+    aqm: Aqm | None = Field(description="Null, too, where its queue manager is not DOCSIS-PIE.")
     classifiers: tuple[Classifier, ...] | None = Field(description="In the order of priority.")
 
 
