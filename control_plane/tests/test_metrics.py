@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ from prometheus_client.registry import Collector
 from docsis_control.metrics import serving_metrics
 from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
-from docsis_control.priority import lower_thread
+from docsis_control.priority import lower_thread, paced
 from docsis_control.status.collect import Collector as StatusMaker
 from docsis_control.status.model import Status, decode
 
@@ -269,3 +270,33 @@ def test_views_go_after_the_loop() -> None:
     before = os.sched_getscheduler(0)
     lower_thread()
     assert os.sched_getscheduler(0) == before
+
+
+def test_views_of_many_things_pause() -> None:
+    """However long it takes, another thread has had the interpreter meanwhile."""
+    turns: list[float] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            turns.append(time.monotonic())
+            time.sleep(0.001)
+
+    def work() -> int:
+        until = time.monotonic() + 0.001
+        while time.monotonic() < until:
+            pass
+        return 1
+
+    other = threading.Thread(target=ask)
+    other.start()
+    pauses = 0
+    try:
+        before = time.monotonic()
+        assert sum(work() for _ in paced(range(50))) == 50
+        pauses = sum(turn > before for turn in turns)
+    finally:
+        done.set()
+        other.join()
+    assert pauses > 5
+    assert list(paced([])) == []
