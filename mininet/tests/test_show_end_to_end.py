@@ -23,7 +23,7 @@ from docsis_testbed.traffic import iperf3
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 
 TOPOLOGY = load_topology(TOPOLOGIES / "residential.yaml")
-UPLOAD_SECONDS = 3.0
+UPLOAD_SECONDS = 5.0
 
 COUNTERS = {
     "received": "sf_received",
