@@ -7,7 +7,7 @@ use super::provision::{CPE_PORT, RF_PORT, cable_modem};
 use crate::switch::load_program;
 use device::{Device, DeviceConfig};
 use std::path::Path;
-use v1model::{EntryAction, EntryKey, EntryOptions, Match};
+use v1model::{EntryAction, EntryKey, EntryOptions, Match, by_name};
 
 /// Device time between two packets, ns: below every service flow's rate.
 pub const INTERVAL: u64 = pipeline::INTERVAL;
