@@ -32,9 +32,8 @@ OVERLOAD: Final = 1.25
 """Times its configured share is what UDP offers to a service flow."""
 
 FRAME_BYTES: Final = 800
-"""Of the traffic. The buckets of a channel and of peak rates are one frame of 1522 bytes deep: with
-the longest frames all that a switch is late at waking up is lost, with shorter ones the bucket has
-room for what it earns meanwhile."""
+"""Of the traffic. A bucket may be two of the longest frames deep, or one: what a switch that is
+woken late does not find room for is lost, which is less of shorter frames."""
 
 LEAST_OFFERED: Final = 0.1
 """Of an equal part of the channel: offered to a service flow whose share is less, or nothing."""
