@@ -24,8 +24,8 @@ ATTEMPTS = 3
 
 
 def measured(tcp: bool, results: Path) -> Path:
-    """The folder of a run. The switch does not make up for a wake-up that comes late, which on a
-    busy machine may be more than 2% of some seconds: then the run is made again."""
+    """The folder of a run. A busy machine may wake a switch later than its buckets are deep,
+    and of a few seconds that may be more than 2%: then the run is made again."""
     for attempt in range(ATTEMPTS):
         try:
             # It raises where a share is off by more than its tolerance, 2%.
