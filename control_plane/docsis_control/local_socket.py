@@ -24,8 +24,11 @@ _LARGEST: Final = 64 * 1024 * 1024
 """Bytes of an answer; far above what the pipeline's sizes allow."""
 _BACKLOG: Final = 16
 
-Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-"""Serves one connection."""
+_CLIENT_SECONDS: Final = 5.0
+"""How long a client may take to say what it wants, and to take the answer."""
+
+Respond = Callable[[bytes], Awaitable[bytes]]
+"""The answer to a request."""
 
 
 class Service(StrEnum):
@@ -91,20 +94,53 @@ def remove_dead(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
+async def _read(reader: asyncio.StreamReader, most: int) -> bytes:
+    data = bytearray()
+    while chunk := await reader.read(1 << 16):
+        data += chunk
+        if len(data) > most:
+            raise OSError("the request is too long")
+    return bytes(data)
+
+
+async def _serve(
+    respond: Respond,
+    most: int,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+) -> None:
+    try:
+        request = await asyncio.wait_for(_read(reader, most), _CLIENT_SECONDS) if most else b""
+        writer.write(await respond(request))
+        await asyncio.wait_for(writer.drain(), _CLIENT_SECONDS)
+    except (OSError, TimeoutError):
+        # The client went away or sleeps: its loss.
+        writer.transport.abort()
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
 @contextlib.asynccontextmanager
 async def listening(
-    answer: Answer, folder: Path, service: Service = Service.STATUS
+    respond: Respond, folder: Path, service: Service = Service.STATUS, *, most: int = 0
 ) -> AsyncIterator[Path]:
     """Serves in the block, at a socket named by this process, whom only its user may connect to.
 
     Args:
-        answer: Serves one connection.
+        respond: Makes the answer of one connection.
         folder: Where controllers are looked for.
         service: What is served.
+        most: Bytes of a request; 0 where nothing needs to be said, and nothing is read.
 
     Raises:
         OSError: There can be no socket there.
     """
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _serve(respond, most, reader, writer)
+
     prepare(folder)
     remove_dead(folder)
     path = socket_of(folder, os.getpid(), service)
@@ -118,7 +154,7 @@ async def listening(
             raise OSError(error.errno, error.strerror or str(error), str(path)) from None
         # Nobody can connect before it listens, so there is no moment with other permissions.
         path.chmod(0o600)
-        async with await asyncio.start_unix_server(answer, sock=listener, backlog=_BACKLOG):
+        async with await asyncio.start_unix_server(serve, sock=listener, backlog=_BACKLOG):
             yield path
     finally:
         listener.close()

@@ -5,12 +5,10 @@ A socket of its own, beside the status's: whoever only looks cannot change anyth
 by a slip.
 """
 
-import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Final
 
 from pydantic import ValidationError
 
@@ -30,31 +28,17 @@ from docsis_control.local_socket import Service, listening
 from docsis_control.modem_config.file import to_plain
 from docsis_control.plan import Deployment
 
-_SECONDS: Final = 5.0
-"""How long a client may take to say what it wants, and to take the answer."""
-
 
 class ChangeServer:
-    """Answers each connection."""
+    """Answers requests."""
 
     def __init__(self, controller: Controller) -> None:
         """Args: what changes."""
         self._controller = controller
 
-    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serves one connection: the request ends where the client ends its sending."""
-        try:
-            data = await asyncio.wait_for(_read(reader), _SECONDS)
-            response = await self._respond(data, time.monotonic())
-            writer.write(RESPONSE.dump_json(response))
-            await asyncio.wait_for(writer.drain(), _SECONDS)
-        except (OSError, TimeoutError):
-            # The client went away or sleeps: its loss.
-            writer.transport.abort()
-        finally:
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
+    async def respond(self, data: bytes) -> bytes:
+        """The answer to a request, both as JSON."""
+        return RESPONSE.dump_json(await self._respond(data, time.monotonic()))
 
     async def _respond(self, data: bytes, received: float) -> Response:
         try:
@@ -77,15 +61,6 @@ class ChangeServer:
             [message.change() for message in request.changes],
             [message.managed() for message in request.managed],
         )
-
-
-async def _read(reader: asyncio.StreamReader) -> bytes:
-    data = bytearray()
-    while chunk := await reader.read(1 << 16):
-        data += chunk
-        if len(data) > LARGEST:
-            raise OSError("the request is too long")
-    return bytes(data)
 
 
 def _refused(error: str, key: str = "") -> Response:
@@ -116,5 +91,6 @@ async def serving_changes(controller: Controller, folder: Path) -> AsyncIterator
     Raises:
         OSError: There can be no socket there.
     """
-    async with listening(ChangeServer(controller).answer, folder, Service.CHANGES) as path:
+    respond = ChangeServer(controller).respond
+    async with listening(respond, folder, Service.CHANGES, most=LARGEST) as path:
         yield path

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from docsis_testbed.cli.options import Target, TargetOption, TierOption
-from docsis_testbed.errors import TestbedError
+from docsis_testbed.cli.options import Target, TargetOption, TierOption, load
 from docsis_testbed.paths import TOPOLOGIES
 
 
@@ -43,16 +42,11 @@ def shares(
     ] = False,
 ) -> None:
     """Every service flow loaded at once: configured and measured shares; fails when they differ."""
-    from docsis_control.config.errors import ConfigError
     from docsis_control.modem_config.provisioned import Direction
-    from docsis_control.topology.loader import load_topology
     from docsis_testbed import shares as job
 
     both: tuple[Direction, Direction] = ("upstream", "downstream")
-    try:
-        loaded = load_topology(topology, tier)
-    except ConfigError as error:
-        raise TestbedError(str(error)) from None
+    loaded = load(topology, tier)
     job.run(
         loaded,
         target=target.value,

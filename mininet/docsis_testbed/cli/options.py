@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
+
+if TYPE_CHECKING:
+    from docsis_control.topology.models import Topology
 
 
 class Target(StrEnum):
@@ -32,6 +36,22 @@ DEMONSTRATED = (Aqm.DROP_TAIL_250MS, Aqm.BUFFER_CONTROL_50MS, Aqm.DOCSIS_PIE)
 """What the demo compares unless told otherwise."""
 
 DEFAULT_TOPOLOGY = TOPOLOGIES / "residential.yaml"
+
+
+def load(topology: Path, tier: str | None) -> Topology:
+    """The topology that the options name.
+
+    Raises:
+        TestbedError: It cannot be used; file, line and key are in the message.
+    """
+    from docsis_control.config.errors import ConfigError
+    from docsis_control.topology.loader import load_topology
+
+    try:
+        return load_topology(topology, tier)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+
 
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
 TierOption = Annotated[

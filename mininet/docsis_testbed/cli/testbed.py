@@ -18,8 +18,8 @@ from docsis_testbed.cli.options import (
     TargetOption,
     TierOption,
     TopologyOption,
+    load,
 )
-from docsis_testbed.errors import TestbedError
 
 _CONSOLE = Console()
 
@@ -37,16 +37,11 @@ def demo(
     metrics_port: MetricsPortOption = None,
 ) -> None:
     """The main job: queue managers under load one after the other, and a report."""
-    from docsis_control.config.errors import ConfigError
     from docsis_control.plan import AqmChoice
-    from docsis_control.topology.loader import load_topology
     from docsis_testbed import demo as job
     from docsis_testbed.experiment import MEASURED_SECONDS
 
-    try:
-        loaded = load_topology(topology, tier)
-    except ConfigError as error:
-        raise TestbedError(str(error)) from None
+    loaded = load(topology, tier)
     job.run(
         loaded,
         target=target.value,
@@ -65,15 +60,10 @@ def run(
     metrics_port: MetricsPortOption = None,
 ) -> None:
     """The system running, with you in the Mininet command line."""
-    from docsis_control.config.errors import ConfigError
     from docsis_control.plan import AqmChoice
-    from docsis_control.topology.loader import load_topology
     from docsis_testbed import interactive
 
-    try:
-        loaded = load_topology(topology, tier)
-    except ConfigError as error:
-        raise TestbedError(str(error)) from None
+    loaded = load(topology, tier)
     interactive.run(
         loaded,
         target=target.value,
