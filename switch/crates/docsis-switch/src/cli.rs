@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use bench::{Bench, BenchControl, BenchPipeline, BenchPrograms, Station};
+pub use bench::{Bench, BenchControl, BenchPipeline, BenchPrograms, QueueManager, Station};
 pub use ctl::{Ctl, CtlArgs, FollowArgs};
 pub use switch::{LogLevel, SwitchArgs};
 pub use target::TargetArgs;

@@ -59,7 +59,7 @@ fn measure(options: &BenchPipeline, len: usize, flows: u32) -> Result<Measured, 
     device.add_port(CPE_PORT);
     device.load(0, program);
     let mut now = 1_000_000_000;
-    cable_modem(&mut device, now, flows)?;
+    cable_modem(&mut device, now, flows, options.queue_manager)?;
     let frames: Vec<Vec<u8>> = (1..=flows).map(|flow| frame(len, flow)).collect();
     let mut sink = Sink::default();
     let mut next = frames.iter().cycle();

@@ -2,6 +2,7 @@
 //! Fills cm.p4's tables and registers as the controller does over P4Runtime. For
 //! benchmarks.
 
+use crate::cli::QueueManager;
 use device::{Configuration, Device, QueueId, ServiceFlowConfig};
 use v1model::by_name::{action, insert_exact, set_register, table};
 use v1model::{EntryKey, EntryOptions, Match, MatchKind, Pipeline};
@@ -21,6 +22,7 @@ const BURST: u64 = 1_000_000;
 const BUFFER: u128 = 1 << 30;
 const MAX_FRAME: u128 = 1522;
 const LATENCY_TARGET_US: u128 = 10_000;
+const SECOND_US: u128 = 1_000_000;
 const AQM_ACTIVE: u128 = 2;
 /// The modem of the CPE port.
 const MODEM: u128 = 1;
@@ -61,11 +63,16 @@ fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<()
         .map_err(|error| format!("classifier: {error}"))
 }
 
-/// Provisions the modem with `flows` upstream service flows under DOCSIS-PIE.
+/// Provisions the modem with `flows` upstream service flows under a queue manager.
 ///
 /// # Errors
 /// The program is not cm.p4.
-pub fn cable_modem(device: &mut Device, now: u64, flows: u32) -> Result<(), String> {
+pub fn cable_modem(
+    device: &mut Device,
+    now: u64,
+    flows: u32,
+    manager: QueueManager,
+) -> Result<(), String> {
     let service_flows = (1..=flows)
         .map(|queue_id| ServiceFlowConfig {
             queue: QueueId {
@@ -117,7 +124,7 @@ pub fn cable_modem(device: &mut Device, now: u64, flows: u32) -> Result<(), Stri
             ("traffic_priority", 0),
             ("buffer_size", BUFFER),
             ("max_frame", MAX_FRAME),
-            ("queue_manager", 1),
+            ("queue_manager", manager as u128),
             ("latency_target", LATENCY_TARGET_US),
             ("controller_timeout", 100_000),
             ("tos_and", 0xff),
@@ -125,6 +132,13 @@ pub fn cable_modem(device: &mut Device, now: u64, flows: u32) -> Result<(), Stri
         ];
         let table = "service_flow_queue.service_flow";
         insert_exact(pipeline, table, &key, "set_queue", &queue)?;
+        if manager == QueueManager::Codel {
+            let codel = [
+                ("latency_target", SECOND_US),
+                ("control_interval", SECOND_US),
+            ];
+            insert_exact(pipeline, "codel.parameters", &key, "set_codel", &codel)?;
+        }
         let bucket = [
             ("max_sustained_rate", u128::from(RATE)),
             ("max_burst", u128::from(BURST)),

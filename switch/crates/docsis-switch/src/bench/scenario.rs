@@ -4,6 +4,7 @@
 
 use super::pipeline::{self, STANDING};
 use super::provision::{CPE_PORT, RF_PORT, cable_modem};
+use crate::cli::QueueManager;
 use crate::switch::load_program;
 use device::{Device, DeviceConfig};
 use std::path::Path;
@@ -250,7 +251,7 @@ fn firewall(build: &Path, len: usize) -> Result<Scenario, String> {
 
 fn modem(build: &Path, len: usize) -> Result<Scenario, String> {
     let mut device = device(build, "cm.json")?;
-    cable_modem(&mut device, START, FLOWS)?;
+    cable_modem(&mut device, START, FLOWS, QueueManager::DocsisPie)?;
     Ok(Scenario {
         name: "cm",
         what: "cable modem, 32 service flows, DOCSIS-PIE",

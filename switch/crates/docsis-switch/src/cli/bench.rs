@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The options of `bench`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// What `bench` measures.
@@ -68,9 +68,23 @@ pub struct BenchPipeline {
     /// Packets measured, for each length and number of service flows.
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub packets: u64,
+    /// Who decides early drops.
+    #[arg(long, value_enum, default_value_t = QueueManager::DocsisPie)]
+    pub queue_manager: QueueManager,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Queue managers, as p4src/include/types.p4 numbers them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum QueueManager {
+    /// Nobody.
+    DropTail = 0,
+    /// DOCSIS-PIE, with a probability that drops now and then.
+    DocsisPie = 1,
+    /// CoDel, on queues that stand below its target.
+    Codel = 2,
 }
 
 /// A station and the port that it is behind.
