@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -74,7 +75,7 @@ class Controller:
 
     async def change(
         self, modem: str, changes: Sequence[Change], managed: Sequence[Managed] = ()
-    ) -> Deployment:
+    ) -> tuple[Deployment, float]:
         """Adds, sets or deletes service flows and classifiers of a modem: all of it or nothing.
 
         Args:
@@ -83,7 +84,7 @@ class Controller:
             managed: Service flows that get another queue manager, after the changes.
 
         Returns:
-            The deployment with the change made.
+            The deployment with the change made, and when packets had it, on time.monotonic().
 
         Raises:
             KeyedError: The changes are not possible; the key is that of the configuration.
@@ -96,15 +97,15 @@ class Controller:
                 names = ", ".join(plan.name for plan in before.modems)
                 raise KeyedError("modem", f'there is no modem "{modem}"; there are {names}')
             if not changes and not managed:
-                return before
+                return before, time.monotonic()
             configurations = {plan.name: plan.configuration for plan in before.modems}
             configurations[modem] = changed(plan.configuration, changes)
             managers = {
                 (plan.number, choice.direction, choice.reference): choice.manager
                 for choice in managed
             }
-            after = await asyncio.to_thread(
-                deploy,
+            # Not in a thread: it takes less than to wait for the interpreter's lock.
+            after = deploy(
                 before.topology,
                 before.aqm,
                 changed=configurations,
@@ -115,17 +116,18 @@ class Controller:
                 raise KeyedError(
                     f"{key[1]}_service_flows", f"there is no active {key[1]} service flow {key[2]}"
                 )
-            await self._apply(before, after)
+            in_force = await self._apply(before, after)
             self.deployment = after
             _LOG.info("%s: %s", modem, "; ".join(map(str, (*changes, *managed))))
-            return after
+            return after, in_force
 
-    async def _apply(self, before: Deployment, after: Deployment) -> None:
+    async def _apply(self, before: Deployment, after: Deployment) -> float:
         done: list[str] = []
+        in_force = time.monotonic()
         try:
             for old, new in zip(before.devices, after.devices, strict=True):
                 if new != old:
-                    await self.devices[new.name].change(new)
+                    in_force = await self.devices[new.name].change(new)
                     done.append(new.name)
         except NotApplied:
             for plan in before.devices:
@@ -134,6 +136,7 @@ class Controller:
                     with contextlib.suppress(NotApplied):
                         await self.devices[plan.name].change(plan)
             raise
+        return in_force
 
     async def _wait_until_ready(self) -> None:
         for device in self.devices.values():

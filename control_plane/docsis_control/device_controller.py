@@ -158,10 +158,13 @@ class DeviceController:
                 return None
             raise
 
-    async def change(self, plan: DevicePlan) -> None:
+    async def change(self, plan: DevicePlan) -> float:
         """Makes the device run another plan: other service flows and classifiers.
 
         What both plans have goes on undisturbed; a failure leaves the old plan in force.
+
+        Returns:
+            When packets had it, on time.monotonic().
 
         Raises:
             NotApplied: The device does not answer, or refused; it has what it had.
@@ -180,7 +183,7 @@ class DeviceController:
             )
             indexes = [flow.index for flow in plan.service_flows]
             counters = CounterAccess(session.connection, self._pipeline, indexes)
-            await change.apply(counters)
+            in_force = await change.apply(counters)
             law = DeviceLaw(plan.service_flows)
             law.follow(self._law)
             self._law = law
@@ -189,6 +192,7 @@ class DeviceController:
             self.record.follow(indexes)
             self.plan = plan
             self._changed.set()
+            return in_force
 
     async def _provision(self, connection: Connection) -> _Session:
         """Pushes everything, unless the device still has it all from before."""

@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """From one plan of a running device to another, without a moment that has neither.
 
-The order, each step one call:
+In this order:
 
-1. the traffic manager gets queues for new service flows and the rates of changed ones;
-2. indexes that new service flows take are cleared: registers, then counters;
-3. one batch of table entries, seen by packets as a whole where the target can do that;
-4. the traffic manager removes the queues that nothing names any more.
+1. the traffic manager gets queues for new service flows and the rates of changed ones,
+   and indexes that new service flows take are cleared, registers and counters;
+2. one batch of table entries, seen by packets as a whole where the target can do that;
+3. the traffic manager removes the queues that nothing names any more.
 
-Until step 3 no packet goes another way than before, so a failure is undone by
+Until step 2 no packet goes another way than before, so a failure is undone by
 giving the traffic manager back what it had.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
-from typing import Final
+import time
+from collections.abc import Coroutine
+from typing import Any, Final
 
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import updates_between
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
-from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan, QueueManager, ServiceFlow
+from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan, QueueManager
 from docsis_control.state.access import BucketState, StateAccess
 from docsis_control.state.counters import CounterAccess
 from docsis_control.tm.client import QueueSetting, TrafficManager
@@ -31,6 +32,14 @@ _UNIMPLEMENTED: Final = "UNIMPLEMENTED"
 
 class NotApplied(Exception):
     """A change was not made; everything is as it was, unless the message says otherwise."""
+
+
+async def _all(*steps: Coroutine[Any, Any, None]) -> None:
+    """Waits until every step has ended, and raises what the first of them in order raised."""
+    results = await asyncio.gather(*steps, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
 
 
 class DeviceChange:
@@ -53,6 +62,7 @@ class DeviceChange:
         """
         self._name = before.name
         self._connection = connection
+        self._pipeline = pipeline
         self._access = access
         self._manager = TrafficManager(connection) if traffic_manager else None
         old = {flow.sfid: flow for flow in before.service_flows}
@@ -64,27 +74,29 @@ class DeviceChange:
         ]
         # What does not change is mostly the same object: nothing to compare a thousand times.
         kept = {id(entry) for entry in before.tables} & {id(entry) for entry in after.tables}
-        was = [entry for entry in before.tables if id(entry) not in kept]
-        will_be = [entry for entry in after.tables if id(entry) not in kept]
+        self._was = [entry for entry in before.tables if id(entry) not in kept]
+        self._will_be = [entry for entry in after.tables if id(entry) not in kept]
         try:
-            self._updates = updates_between(pipeline, was, will_be)
-            self._back = updates_between(pipeline, will_be, was)
+            self._updates = updates_between(pipeline, self._was, self._will_be)
         except PipelineError as error:
             raise NotApplied(f"{self._name}: {error}") from None
 
-    async def apply(self, counters: CounterAccess) -> None:
+    async def apply(self, counters: CounterAccess) -> float:
         """Makes the change.
 
         Args:
             counters: Those of the new plan.
+
+        Returns:
+            When packets had it, on time.monotonic().
 
         Raises:
             NotApplied: A step failed; what was done of it has been undone.
         """
         try:
             try:
-                await self._prepare_queues()
-                await self._clear(counters)
+                # All at once: each waits for an answer, and none for another's.
+                await _all(self._prepare_queues(), self._clear(), self._reset(counters))
                 await self._write()
             except BaseException:
                 # A cancelled change is undone, too.
@@ -92,6 +104,7 @@ class DeviceChange:
                 raise
         except (ConnectionLost, P4RuntimeError) as error:
             raise NotApplied(f"{self._name}: {error}; it has what it had before") from None
+        in_force = time.monotonic()
         try:
             await self._finish_queues()
         except (ConnectionLost, P4RuntimeError) as error:
@@ -99,6 +112,7 @@ class DeviceChange:
             raise NotApplied(
                 f"{self._name}: the change is made, but queues that nothing uses are left: {error}"
             ) from None
+        return in_force
 
     async def _prepare_queues(self) -> None:
         if self._manager is not None:
@@ -139,7 +153,11 @@ class DeviceChange:
             ]
             await self._manager.change(shrunk, self._gone)
 
-    async def _clear(self, counters: CounterAccess) -> None:
+    async def _reset(self, counters: CounterAccess) -> None:
+        if self._new:
+            await counters.reset(flow.index for flow in self._new)
+
+    async def _clear(self) -> None:
         # What it left when it last managed them would be taken for a queue that stood since.
         restarted = [
             after.index
@@ -148,16 +166,13 @@ class DeviceChange:
         ]
         if restarted:
             await self._access.of(restarted).restart_codel()
-        if not self._new:
-            return
-        indexes = [flow.index for flow in self._new]
-        await self._access.of(indexes).provision(await self._buckets(self._new))
-        await counters.reset(indexes)
-
-    async def _buckets(self, flows: Sequence[ServiceFlow]) -> list[BucketState]:
-        if self._manager is not None:
-            return await self._manager.buckets(flows)
-        return [BucketState(flow.initial_tokens * TOKENS_PER_BYTE) for flow in flows]
+        if self._new:
+            # The traffic manager's start at the same tokens, microseconds before or after.
+            buckets = [
+                BucketState(flow.initial_tokens * TOKENS_PER_BYTE if flow.max_sustained_rate else 0)
+                for flow in self._new
+            ]
+            await self._access.of([flow.index for flow in self._new]).provision(buckets)
 
     async def _write(self) -> None:
         if not self._updates:
@@ -182,7 +197,7 @@ class DeviceChange:
                 done.append(name)
         except P4RuntimeError:
             # Of the way back those steps that undo what was done.
-            for update, name in self._back:
+            for update, name in updates_between(self._pipeline, self._will_be, self._was):
                 if name in done:
                     with contextlib.suppress(P4RuntimeError):
                         await self._connection.write([update], [name])

@@ -73,7 +73,7 @@ class Response:
         key: The key of the configuration that is at fault, or "".
         configuration: As in the YAML of a configuration file.
         service_flows: The numbers of those that are active.
-        milliseconds: From the request's arrival until the devices had the change.
+        milliseconds: From the request's arrival until packets had the change.
     """
 
     error: str

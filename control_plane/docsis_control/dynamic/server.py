@@ -48,14 +48,14 @@ class ChangeServer:
             place = ".".join(map(str, first["loc"]))
             return _refused(f"the request is not one: {place}: {first['msg']}")
         try:
-            deployment = await self._change(request)
+            deployment, in_force = await self._change(request)
         except KeyedError as error:
             return _refused(str(error), error.key)
         except NotApplied as error:
             return _refused(str(error))
-        return _done(deployment, request.modem, (time.monotonic() - received) * 1e3)
+        return _done(deployment, request.modem, (in_force - received) * 1e3)
 
-    async def _change(self, request: Request) -> Deployment:
+    async def _change(self, request: Request) -> tuple[Deployment, float]:
         return await self._controller.change(
             request.modem,
             [message.change() for message in request.changes],
