@@ -28,10 +28,13 @@ class PlainInterface(Intf):  # type: ignore[misc]  # Mininet has no types
     def config(self, **params: Any) -> dict[str, Any]:
         """Offloads go off before the interface comes up."""
         up = "up" if params.get("up", True) else "down"
-        options = " ".join(f"{option} off" for option in OFFLOADS)
+        options = [word for option in OFFLOADS for word in (option, "off")]
         # Both in one shell: of programs that are started, each takes milliseconds.
-        script = f"ethtool -K {self.name} {options} && ip link set dev {self.name} mtu {MTU} {up}"
-        _, errors, status = self.node.pexec(["sh", "-c", script])
+        script = 'name=$1 mtu=$2 up=$3; shift 3; ethtool -K "$name" "$@" && '
+        script += 'ip link set dev "$name" mtu "$mtu" "$up"'
+        _, errors, status = self.node.pexec(
+            ["sh", "-c", script, "sh", self.name, str(MTU), up, *options]
+        )
         if status != 0:
             raise TestbedError(
                 f"interface {self.name} keeps its offloads, or cannot be set up: {errors.strip()}"

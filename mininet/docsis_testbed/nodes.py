@@ -77,7 +77,10 @@ class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
         interface = self.defaultIntf()
         _, errors, status = self.pexec(
             # In a shell of dash's size: of programs that are started, each takes milliseconds.
-            ["sh", "-c", f"ip address add {ip} dev {interface.name} && ip link set dev lo up"]
+            [
+                *("sh", "-c", 'ip address add "$1" dev "$2" && ip link set dev lo up'),
+                *("sh", str(ip), interface.name),
+            ]
         )
         if status != 0:
             raise TestbedError(f"host {self.name} gets no address {ip}: {errors.strip()}")
