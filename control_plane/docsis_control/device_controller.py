@@ -183,7 +183,14 @@ class DeviceController:
             )
             indexes = [flow.index for flow in plan.service_flows]
             counters = CounterAccess(session.connection, self._pipeline, indexes)
-            in_force = await change.apply(counters)
+            try:
+                in_force = await change.apply(counters)
+            except NotApplied as error:
+                if error.uncertain:
+                    # It may have half of it, or all: everything is pushed again.
+                    self._cookie = None
+                    session.connection.abandon(str(error))
+                raise
             law = DeviceLaw(plan.service_flows)
             law.follow(self._law)
             self._law = law

@@ -55,6 +55,11 @@ class QueueManager(IntEnum):
     DOCSIS_PIE = 1
     CODEL = 2
 
+    @property
+    def label(self) -> str:
+        """As operators write it."""
+        return self.name.lower().replace("_", "-")
+
 
 @dataclass(frozen=True)
 class CodelParameters:

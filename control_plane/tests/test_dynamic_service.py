@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 from docsis_control.config.models import KeyedError
@@ -15,7 +16,10 @@ from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.dynamic.messages import LARGEST
 from docsis_control.dynamic.server import serving_changes
 from docsis_control.local_socket import Service, socket_of
+from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.plan import QueueManager, Role
+from docsis_control.tm.client import TrafficManager
 
 UP, DOWN = Kind.UPSTREAM_SERVICE_FLOW, Kind.DOWNSTREAM_SERVICE_FLOW
 RULE = Kind.UPSTREAM_CLASSIFIER
@@ -283,3 +287,51 @@ async def test_only_flows_that_are_there_have_managers(running: Any) -> None:
         with pytest.raises(KeyedError, match="no active upstream service flow 8"):
             await system.controller.change(MODEM, [], [Managed("upstream", 8, QueueManager.CODEL)])
         assert everything(system) == before
+
+
+async def test_a_device_lost_in_a_change_gets_what_it_had(
+    running: Any, until: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to the batch does not come, and nobody knows whether packets have it."""
+    async with running() as system:
+        before = everything(system)
+        write = Connection.write
+
+        async def without_answer(
+            connection: Connection, updates: Any, what: Any = (), *, atomic: bool = False
+        ) -> None:
+            await write(connection, updates, what, atomic=atomic)
+            if atomic:
+                raise ConnectionLost("Write: DEADLINE_EXCEEDED")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Connection, "write", without_answer)
+            with pytest.raises(NotApplied, match="it gets what it had before"):
+                await system.controller.change(MODEM, [ADD, SELECT])
+        assert len(entries(system.modem, CLASSIFIER)) == 1
+        await until(lambda: system.record.reconnects == 1)
+        assert everything(system) == before
+        await system.controller.change(MODEM, [ADD, SELECT])
+
+
+async def test_a_queue_that_stays_is_no_failure(
+    running: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running() as system:
+        await system.controller.change(MODEM, [ADD])
+        change = TrafficManager.change
+
+        async def keeping(manager: TrafficManager, settings: Any, removed: Any = ()) -> None:
+            if removed:
+                raise P4RuntimeError("no", grpc.StatusCode.INTERNAL)
+            await change(manager, settings, removed)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(TrafficManager, "change", keeping)
+            after, _ = await system.controller.change(MODEM, [Change(Action.DELETE, UP, 9)])
+        assert "queues that nothing uses are left" in caplog.text
+        assert len(after.device(Role.CABLE_MODEM).service_flows) == 1
+        assert len(entries(system.modem, QUEUE)) == 1
+        # What takes the index takes the queue.
+        await system.controller.change(MODEM, [ADD])
+        assert sorted(queues(system.modem)) == [1, 2]

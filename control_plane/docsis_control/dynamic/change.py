@@ -92,8 +92,7 @@ class Managed:
     manager: QueueManager
 
     def __str__(self) -> str:
-        name = self.manager.name.lower().replace("_", "-")
-        return f"manage {self.direction} service flow {self.reference} by {name}"
+        return f"manage {self.direction} service flow {self.reference} by {self.manager.label}"
 
 
 def changed(configuration: ModemConfiguration, changes: Sequence[Change]) -> ModemConfiguration:

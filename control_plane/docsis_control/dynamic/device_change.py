@@ -14,6 +14,7 @@ giving the traffic manager back what it had.
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Coroutine
 from typing import Any, Final
@@ -30,8 +31,19 @@ from docsis_control.tm.client import QueueSetting, TrafficManager
 _UNIMPLEMENTED: Final = "UNIMPLEMENTED"
 
 
+_LOG: Final = logging.getLogger(__name__)
+
+
 class NotApplied(Exception):
-    """A change was not made; everything is as it was, unless the message says otherwise."""
+    """A change was not made; everything is as it was.
+
+    Attributes:
+        uncertain: The device stopped answering on the way, so what it has is not known.
+    """
+
+    def __init__(self, message: str, *, uncertain: bool = False) -> None:
+        self.uncertain = uncertain
+        super().__init__(message)
 
 
 async def _all(*steps: Coroutine[Any, Any, None]) -> None:
@@ -102,16 +114,18 @@ class DeviceChange:
                 # A cancelled change is undone, too.
                 await asyncio.shield(self._undo_queues())
                 raise
-        except (ConnectionLost, P4RuntimeError) as error:
+        except ConnectionLost as lost:
+            raise NotApplied(
+                f"{self._name}: {lost}; it gets what it had before", uncertain=True
+            ) from None
+        except P4RuntimeError as error:
             raise NotApplied(f"{self._name}: {error}; it has what it had before") from None
         in_force = time.monotonic()
         try:
             await self._finish_queues()
         except (ConnectionLost, P4RuntimeError) as error:
-            # Nothing names them, so nothing depends on it.
-            raise NotApplied(
-                f"{self._name}: the change is made, but queues that nothing uses are left: {error}"
-            ) from None
+            # The change is made: nothing names them, so nothing depends on it.
+            _LOG.warning("%s: queues that nothing uses are left: %s", self._name, error)
         return in_force
 
     async def _prepare_queues(self) -> None:

@@ -151,6 +151,10 @@ class Connection:
         if self.lost.done():
             self.lost.result()
 
+    def abandon(self, reason: str) -> None:
+        """Counts the connection as lost: what the device has is no longer known."""
+        self._fail(ConnectionLost(reason))
+
     def _fail(self, error: Exception) -> None:
         for future in (self.lost, self._arbitrated):
             if not future.done():
