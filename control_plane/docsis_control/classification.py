@@ -79,11 +79,6 @@ def entry_priority(classifier: PacketClassifier) -> int:
     return classifier.rule_priority * _REFERENCES + _REFERENCES - classifier.reference
 
 
-def rule_priority_of(priority: int) -> int:
-    """The rule priority of the classifier whose entries have this priority."""
-    return priority // _REFERENCES
-
-
 def reference_of(priority: int) -> int:
     """The reference of the classifier whose entries have this priority.
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from finsy.proto import p4r
 
+from docsis_control.classification import CLASSIFIER_TABLE
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
 from docsis_control.priority import paced
@@ -26,7 +27,6 @@ SERVICE_FLOW_COUNTERS: Final = (
 )
 """Counters by service flow; docs/p4-contract.md."""
 
-CLASSIFIER_TABLE: Final = "FrameIngress.classifier.classifier"
 PRIMARY_TABLE: Final = "FrameIngress.classifier.primary"
 
 MODEM_FIELD: Final = "modem"
