@@ -234,3 +234,9 @@ def test_refuses_what_the_pipeline_does_not_have(write: Write, change: str, word
     file = write(home=("traffic_priority: 5", f"traffic_priority: 5, {change}"))
     with pytest.raises(ConfigError, match=words):
         load_topology(file)
+
+
+def test_the_repository_s_binary_file_is_that_of_its_yaml() -> None:
+    text = TOPOLOGIES / "modems" / "silver.yaml"
+    binary = to_bytes(from_yaml(text.read_text(), text), text)
+    assert text.with_suffix(".cfg").read_bytes() == binary
