@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from itertools import product
 from typing import Final
 
-from docsis_control.modem_config.fields import TCP_OR_UDP
+from docsis_control.classification import classifier_entries
 from docsis_control.modem_config.provisioned import PacketClassifier
+from docsis_control.tables import Range, TableEntry, Ternary
 
 TCP: Final = 6
 UDP: Final = 17
 
 _LAST_PORT: Final = 0xFFFF
-_IPV4_ETHERTYPE: Final = ("ethertype", 0x0800)
+_IPV4_ETHERTYPE: Final = 0x0800
+_MODEM: Final = 1
+"""Which one it is does not matter to its own classifiers."""
 
 
 @dataclass(frozen=True)
@@ -54,43 +57,56 @@ def header_for(
         usual: The header to begin with: ToS byte and ports stay unless a classifier needs others.
         protocols: Which to try, in this order.
     """
-    ordered = sorted((c for c in classifiers if c.active), key=PacketClassifier.order)
-    for header in _candidates(ordered, usual, protocols):
-        taken = next((c.service_flow for c in ordered if matches(c, header)), None)
+    # What the pipeline is given decides, and not another reading of the classifiers.
+    flows = {classifier.service_flow: classifier.service_flow for classifier in classifiers}
+    entries = classifier_entries(_MODEM, classifiers, flows)
+    for header in _candidates(classifiers, usual, protocols):
+        fields = _fields(header)
+        taken = next((e.params["service_flow"] for e in entries if _meets(e, fields)), None)
         if taken == service_flow or (taken is None and primary):
             return header
     return None
 
 
-def matches(classifier: PacketClassifier, header: Header) -> bool:
-    """Whether a classifier takes an untagged IPv4 packet, whatever the MAC addresses (C.2.1)."""
-    if classifier.ip_version == 6 or classifier.vlan is not None or classifier.user_priority:
-        return False
-    # Conditions on MAC addresses are not met on purpose.
-    if classifier.source_mac or classifier.destination_mac:
-        return False
-    if classifier.ethernet not in (None, _IPV4_ETHERTYPE) and classifier.ethernet[0] != "all-data":
-        return False
-    if classifier.tos is not None:
-        low, high, mask = classifier.tos
-        if not low <= header.tos & mask <= high:
+def _fields(header: Header) -> Mapping[str, int]:
+    """The fields of the classifier table, without MAC addresses.
+
+    Conditions on those are not met on purpose: another reason than ports and ToS to choose by.
+    """
+    absent = (
+        "is_llc", "llc_dsap", "tagged", "vlan_priority", "vlan_id",
+        "is_ipv6", "ipv6_src", "ipv6_dst", "ipv6_flow_label",
+    )  # fmt: skip
+    return dict.fromkeys(absent, 0) | {
+        "modem": _MODEM,
+        "ether_type": _IPV4_ETHERTYPE,
+        "is_ipv4": 1,
+        "ipv4_src": int(header.source),
+        "ipv4_dst": int(header.destination),
+        "ip_tos": header.tos,
+        "ip_protocol": header.protocol,
+        "has_ports": 1,
+        "l4_src_port": header.source_port,
+        "l4_dst_port": header.destination_port,
+    }
+
+
+def _meets(entry: TableEntry, fields: Mapping[str, int]) -> bool:
+    assert entry.match is not None, "a classifier's"
+    for name, condition in entry.match.items():
+        value = fields.get(name)
+        match condition:
+            case _ if value is None:
+                return False
+            case Ternary():
+                met = value & condition.mask == condition.value
+            case Range():
+                met = condition.low <= value <= condition.high
+            case _:
+                met = value == condition
+        if not met:
             return False
-    if classifier.protocol not in (None, TCP_OR_UDP, header.protocol):
-        return False
-    return (
-        _masked(classifier.source, header.source)
-        and _masked(classifier.destination, header.destination)
-        and _within(classifier.source_ports, header.source_port)
-        and _within(classifier.destination_ports, header.destination_port)
-    )
-
-
-def _masked(condition: tuple[int, int] | None, address: IPv4Address) -> bool:
-    return condition is None or int(address) & condition[1] == condition[0]
-
-
-def _within(ports: tuple[int, int] | None, port: int) -> bool:
-    return ports is None or ports[0] <= port <= ports[1]
+    return True
 
 
 def _candidates(
