@@ -86,12 +86,13 @@ def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) 
                 delays, share, where="post", color=style.colour, linestyle=style.line, lw=2,
                 label=f"{style.label} (median {np.median(delays):.0f} ms)",
             )  # fmt: skip
-        axes.axvline(target_ms, color="#555555", lw=1, linestyle=":")
-        axes.annotate(
-            f"target {target_ms:g} ms", (target_ms, 0.98), xytext=(-4, 0),
-            textcoords="offset points", rotation=90, ha="right", va="top", color="#555555",
-            fontsize=9, bbox=_PLATE,
-        )  # fmt: skip
+        if AqmChoice.DOCSIS_PIE in runs:
+            axes.axvline(target_ms, color="#555555", lw=1, linestyle=":")
+            axes.annotate(
+                _target(target_ms), (target_ms, 0.98), xytext=(-4, 0),
+                textcoords="offset points", rotation=90, ha="right", va="top", color="#555555",
+                fontsize=9, bbox=_PLATE,
+            )  # fmt: skip
         axes.set_xscale("log")
         axes.set_xlim(1, longest * 1.15)
         ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if t <= longest * 1.15]
@@ -120,10 +121,12 @@ def over_time(
         path: PNG file to write.
     """
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(9, 8.4), layout="constrained")
-        goodput, delay, probability = figure.subplots(
-            3, 1, sharex=True, height_ratios=(1, 1.5, 1)
-        )
+        pie = runs.get(AqmChoice.DOCSIS_PIE)
+        # What is its alone has no place without it.
+        heights = (1, 1.5, 1) if pie is not None else (1, 1.5)
+        figure = Figure(figsize=(9, 2.4 * sum(heights)), layout="constrained")
+        panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+        goodput, delay = panels[:2]
         end = max(data.loaded_s for data in runs.values())
         start = min(_first(data.goodput_s) for data in runs.values())
         for aqm, data in runs.items():
@@ -136,15 +139,11 @@ def over_time(
                 delay.plot(data.control_s, data.qdelay_ms, **{**line, "lw": 1.0})
             else:
                 delay.plot(data.probe_s, data.probe_ms, **{**line, "lw": 1.0})
-        pie = runs.get(AqmChoice.DOCSIS_PIE)
-        if pie is not None and pie.control_s.size:
-            probability.plot(
-                pie.control_s, 100 * pie.drop_prob,
-                color=STYLES[AqmChoice.DOCSIS_PIE].colour, lw=1.2,
-            )  # fmt: skip
+        if pie is not None:
+            _drop_probability(panels[2], pie)
+            _reference(delay, target_ms, _target(target_ms))
         if sustained_mbps is not None:
             _reference(goodput, sustained_mbps, f"sustained rate {sustained_mbps:g} Mbit/s")
-        _reference(delay, target_ms, f"target {target_ms:g} ms")
         goodput.set_ylabel("Goodput (Mbit/s)")
         goodput.set_ylim(bottom=0)
         goodput.set_title("Goodput of all uploads, mean of 0.5 s")
@@ -158,11 +157,8 @@ def over_time(
         delay.minorticks_off()
         delay.set_ylim(0, max(60.0, highest * 1.3))
         delay.set_title("Queue delay as the controller computes it, every 16 ms")
-        probability.set_ylabel("drop_prob (%)")
-        probability.set_ylim(bottom=0)
-        probability.set_title("Drop probability of DOCSIS-PIE")
-        probability.set_xlabel("Time since the measured time began (s)")
-        for axes in (goodput, delay, probability):
+        panels[-1].set_xlabel("Time since the measured time began (s)")
+        for axes in panels:
             axes.set_xlim(max(start, -RAMP_UP_SHOWN_SECONDS), end)
             # What is before zero is ramp-up and not in the figures of the table.
             axes.axvspan(-1e3, 0, color="#F2F2F2", lw=0, zorder=0)
@@ -172,6 +168,19 @@ def over_time(
         )  # fmt: skip
         figure.legend(loc="outside upper center", ncols=len(runs))
         figure.savefig(path)
+
+
+def _target(target_ms: float) -> str:
+    return f"DOCSIS-PIE's target {target_ms:g} ms"
+
+
+def _drop_probability(axes: Any, pie: Series) -> None:
+    if pie.control_s.size:
+        colour = STYLES[AqmChoice.DOCSIS_PIE].colour
+        axes.plot(pie.control_s, 100 * pie.drop_prob, color=colour, lw=1.2)
+    axes.set_ylabel("drop_prob (%)")
+    axes.set_ylim(bottom=0)
+    axes.set_title("Drop probability of DOCSIS-PIE")
 
 
 def _reference(axes: Any, value: float, text: str) -> None:
