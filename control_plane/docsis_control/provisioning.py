@@ -367,6 +367,8 @@ def _queue_entries(flow: ServiceFlow) -> Iterator[TableEntry]:
             "buffer_size": flow.buffer_size,
             "max_frame": flow.max_frame,
             "queue_manager": flow.queue_manager,
+            "generation": 0,
+            "flow_queuing": 0,
             "latency_target": flow.latency_target_us,
             "controller_timeout": flow.controller_timeout_us,
             "tos_and": flow.tos_and,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CoDel at the head of the queue: RFC 8289, section 5, in its order and with
-// its names, one packet a pass. deque() of the RFC takes packets until it has
-// one to send; here each packet that leaves the queue comes by itself, and a
-// dropped one is followed by the next at the same time, because the traffic
-// manager sends nothing in its place. What deque() knows from one packet to the
-// next is the phase:
+// CoDel: RFC 8289, section 5, in its order and with its names, one packet a pass.
+// deque() of the RFC takes packets until it has one to send; here each packet that
+// leaves the queue comes by itself, and a dropped one is followed by the next at
+// the same time, because the traffic manager sends nothing in its place. What
+// deque() knows from one packet to the next is the phase:
 //
 //   FREE      dropping_ is false
 //   DROPPING  dropping_ is true
@@ -19,26 +18,30 @@
 //
 // interval / sqrt(count) comes from the table inv_sqrt, which the controller
 // fills (docsis_control/law/inverse_square_root.py tells its error).
-
-// Owner of all: egress. Microseconds; 0 is "not above".
-register<time_us_t>(SERVICE_FLOWS) codel_first_above_time;
-register<time_us_t>(SERVICE_FLOWS) codel_drop_next;
-register<bit<32>>(SERVICE_FLOWS) codel_count;
-register<bit<32>>(SERVICE_FLOWS) codel_lastcount;
-register<bit<8>>(SERVICE_FLOWS) codel_phase;
+//
+// There are two of it, each with state of its own: `codel` in egress, at the head
+// of the queue, of the time that the packet waited; and `codel_dt` in ingress, at
+// the tail, of the time that it is predicted to wait: CoDel-DT (000, section 4.3),
+// "the identical drop decision logic as CoDel, but applied at enqueue".
 
 const bit<8> CODEL_FREE     = 0;
 const bit<8> CODEL_DROPPING = 1;
 const bit<8> CODEL_FIRST    = 2;
 const bit<8> CODEL_NEXT     = 3;
 
-// The largest packet; a queue of no more is left alone (maxpacket_).
-const bytes_t MAX_PACKET = 1522;
 // What the table inv_sqrt covers: at 1/256 of the interval a packet is dropped.
 const bit<32> CODEL_LARGEST_COUNT = 65535;
 
-control Codel(in service_flow_t service_flow, in bytes_t backlog, in bit<32> sojourn_time,
+control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
               in time_us_t now, out bool drop) {
+    // Owner of all: the half that this is in. By queue; microseconds, 0 is "not above".
+    register<time_us_t>(QUEUES) first_above_time_;
+    register<time_us_t>(QUEUES) drop_next_;
+    register<bit<32>>(QUEUES) count_;
+    register<bit<32>>(QUEUES) lastcount_;
+    register<bit<8>>(QUEUES) phase_;
+    register<generation_t>(QUEUES) generation_;
+
     delay_us_t target;
     delay_us_t interval;
     bit<32> inverse;   // 1 / sqrt(count), unsigned fixed point Q1.31
@@ -49,7 +52,7 @@ control Codel(in service_flow_t service_flow, in bytes_t backlog, in bit<32> soj
     }
 
     table parameters {
-        key = { service_flow: exact @name("service_flow"); }
+        key = { meta.service_flow: exact @name("service_flow"); }
         actions = { set_codel; @defaultonly NoAction; }
         default_action = NoAction();
         size = SERVICE_FLOWS;
@@ -72,13 +75,26 @@ control Codel(in service_flow_t service_flow, in bytes_t backlog, in bit<32> soj
         target = 0;
         interval = 0;
         if (parameters.apply().hit) {
+            bit<32> queue = (bit<32>)meta.queue;
             time_us_t first_above_time;
             time_us_t drop_next;
+            bit<32> lastcount;
             bit<8> phase;
-            codel_first_above_time.read(first_above_time, (bit<32>)service_flow);
-            codel_drop_next.read(drop_next, (bit<32>)service_flow);
-            codel_count.read(count, (bit<32>)service_flow);
-            codel_phase.read(phase, (bit<32>)service_flow);
+            generation_t generation;
+            first_above_time_.read(first_above_time, queue);
+            drop_next_.read(drop_next, queue);
+            count_.read(count, queue);
+            lastcount_.read(lastcount, queue);
+            phase_.read(phase, queue);
+            generation_.read(generation, queue);
+            if (generation != meta.generation) {
+                first_above_time = 0;
+                drop_next = 0;
+                count = 0;
+                lastcount = 0;
+                phase = CODEL_FREE;
+                generation_.write(queue, meta.generation);
+            }
 
             // dodequeue(now)
             bool ok_to_drop = false;
@@ -100,8 +116,6 @@ control Codel(in service_flow_t service_flow, in bytes_t backlog, in bit<32> soj
                 if (ok_to_drop) {
                     drop = true;
                     phase = CODEL_FIRST;
-                    bit<32> lastcount;
-                    codel_lastcount.read(lastcount, (bit<32>)service_flow);
                     bit<32> delta = count - lastcount;
                     count = 1;
                     // drop_next may lie ahead: then it is not long ago at all.
@@ -109,7 +123,7 @@ control Codel(in service_flow_t service_flow, in bytes_t backlog, in bit<32> soj
                         && (drop_next > now || now - drop_next < (time_us_t)interval << 4)) {
                         count = delta;
                     }
-                    codel_lastcount.write((bit<32>)service_flow, count);
+                    lastcount = count;
                     law_from = now;
                 }
             } else if (!ok_to_drop) {
@@ -136,10 +150,11 @@ control Codel(in service_flow_t service_flow, in bytes_t backlog, in bit<32> soj
                 }
             }
 
-            codel_first_above_time.write((bit<32>)service_flow, first_above_time);
-            codel_drop_next.write((bit<32>)service_flow, drop_next);
-            codel_count.write((bit<32>)service_flow, count);
-            codel_phase.write((bit<32>)service_flow, phase);
+            first_above_time_.write(queue, first_above_time);
+            drop_next_.write(queue, drop_next);
+            count_.write(queue, count);
+            lastcount_.write(queue, lastcount);
+            phase_.write(queue, phase);
         }
     }
 }

@@ -24,11 +24,6 @@ control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
             aqm_qdelay_old.write(sf, 0);
             aqm_burst_allowance.write(sf, 0);
             aqm_control_state.write(sf, 0);
-            codel_first_above_time.write(sf, 0);
-            codel_drop_next.write(sf, 0);
-            codel_count.write(sf, 0);
-            codel_lastcount.write(sf, 0);
-            codel_phase.write(sf, 0);
             msr_tokens.write(sf, hdr.packet_out.msr_tokens);
             msr_updated.write(sf, standard_metadata.ingress_global_timestamp);
         }
@@ -51,6 +46,9 @@ control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
         aqm_burst_allowance.read(hdr.packet_in.burst_allowance, sf);
         aqm_control_state.read(hdr.packet_in.control_state, sf);
         controller_heartbeat.read(hdr.packet_in.heartbeat, 0);
+        pie_avg_dq_time.read(hdr.packet_in.avg_dq_time, sf);
+        sf_requests_met.read(hdr.packet_in.requests_met, sf);
+        red_avg.read(hdr.packet_in.red_avg, sf);
         standard_metadata.egress_spec = CPU_PORT;
     }
 }

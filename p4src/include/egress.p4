@@ -6,8 +6,9 @@
 
 control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
-    Codel() codel;
+    DropAtHead() drop_at_head;
     TokenBucket() token_bucket;
+    Requests() requests;
     TosOverwrite() tos_overwrite;
 
     apply {
@@ -23,18 +24,35 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
         } else if (standard_metadata.egress_port == meta.rf_port) {
             // A flooded frame's copies to other ports were never in this queue.
             bytes_t dequeued;
+            bytes_t backlog = 0;
             bytes_t length = standard_metadata.packet_length;
             sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
             dequeued = dequeued + length;
             sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued);
 
-            if (meta.queue_manager == CODEL) {
+            bytes_t own_depth = 0;
+            if (meta.flow_queuing == 1) {
+                bit<32> sub_queue = (bit<32>)meta.queue - SERVICE_FLOWS;
+                bytes_t own_enqueued;
+                bytes_t own_dequeued;
+                queue_enqueued_bytes.read(own_enqueued, sub_queue);
+                queue_dequeued_bytes.read(own_dequeued, sub_queue);
+                own_dequeued = own_dequeued + length;
+                queue_dequeued_bytes.write(sub_queue, own_dequeued);
+                own_depth = own_enqueued - own_dequeued;
+            }
+
+            if (meta.queue_manager != DROP_TAIL) {
                 bytes_t enqueued;
-                bool drop_head;
                 sf_enqueued_bytes.read(enqueued, (bit<32>)meta.service_flow);
-                codel.apply(meta.service_flow, enqueued - dequeued,
-                            standard_metadata.deq_timedelta,
-                            standard_metadata.egress_global_timestamp, drop_head);
+                backlog = enqueued - dequeued;
+                if (meta.flow_queuing == 0) {
+                    own_depth = backlog;
+                }
+                bool drop_head;
+                drop_at_head.apply(meta, length, backlog, own_depth,
+                                   standard_metadata.deq_timedelta,
+                                   standard_metadata.egress_global_timestamp, drop_head);
                 if (drop_head) {
                     // It costs no tokens: the traffic manager sends the next instead.
                     sf_drop_aqm.count((bit<32>)meta.service_flow);
@@ -43,8 +61,13 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                 }
             }
 
+            bool tokens_spent;
             sf_forwarded.count((bit<32>)meta.service_flow);
-            token_bucket.apply(meta, length, standard_metadata.egress_global_timestamp);
+            token_bucket.apply(meta, length, standard_metadata.egress_global_timestamp,
+                               tokens_spent);
+            if (meta.queue_manager == DOCSIS_PIE) {
+                requests.apply(meta.service_flow, backlog, tokens_spent);
+            }
             tos_overwrite.apply(hdr, meta);
         }
         port_sent.count((bit<32>)standard_metadata.egress_port);

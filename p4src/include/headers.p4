@@ -127,6 +127,9 @@ header packet_in_t {
     delay_us_t      burst_allowance;
     bit<32>         control_state;
     time_us_t       heartbeat;
+    bit<48>         avg_dq_time;
+    bit<32>         requests_met;
+    bit<48>         red_avg;
 }
 
 struct headers_t {

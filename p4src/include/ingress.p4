@@ -9,7 +9,8 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
     Bridge() bridge;
     Classifier() classifier;
     ServiceFlowQueue() service_flow_queue;
-    DocsisPie() docsis_pie;
+    FlowQueue() flow_queue;
+    DropAtTail() drop_at_tail;
 
     action drop() {
         mark_to_drop(standard_metadata);
@@ -84,12 +85,23 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
             exit;
         }
 
-        if (meta.queue_manager == DOCSIS_PIE) {
+        bytes_t own_depth = backlog;
+        bytes_t own_enqueued = 0;
+        if (meta.flow_queuing == 1) {
+            flow_queue.apply(hdr, meta);
+            bit<32> sub_queue = (bit<32>)meta.queue - SERVICE_FLOWS;
+            bytes_t own_dequeued;
+            queue_enqueued_bytes.read(own_enqueued, sub_queue);
+            queue_dequeued_bytes.read(own_dequeued, sub_queue);
+            own_depth = own_enqueued - own_dequeued;
+        }
+
+        if (meta.queue_manager != DROP_TAIL) {
             bool drop_early;
             bool controller_silent;
-            docsis_pie.apply(meta.service_flow, length, backlog, queue,
-                             standard_metadata.ingress_global_timestamp,
-                             drop_early, controller_silent);
+            drop_at_tail.apply(meta, queue, length, backlog, own_depth,
+                               standard_metadata.ingress_global_timestamp,
+                               drop_early, controller_silent);
             if (controller_silent) {
                 sf_controller_silent.count((bit<32>)meta.service_flow);
             }
@@ -101,5 +113,9 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
         }
 
         sf_enqueued_bytes.write((bit<32>)meta.service_flow, enqueued + length);
+        if (meta.flow_queuing == 1) {
+            queue_enqueued_bytes.write((bit<32>)meta.queue - SERVICE_FLOWS,
+                                       own_enqueued + length);
+        }
     }
 }

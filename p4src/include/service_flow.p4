@@ -13,6 +13,7 @@ control ServiceFlowQueue(inout metadata_t meta, inout standard_metadata_t standa
                          out queue_config_t queue, out bool provisioned) {
     action set_queue(port_t port, bit<16> queue_id, bit<3> traffic_priority,
                      bytes_t buffer_size, bytes_t max_frame, queue_manager_t queue_manager,
+                     generation_t generation, bit<1> flow_queuing,
                      delay_us_t latency_target, delay_us_t controller_timeout,
                      bit<8> tos_and, bit<8> tos_or) {
         meta.rf_port = port;
@@ -24,6 +25,9 @@ control ServiceFlowQueue(inout metadata_t meta, inout standard_metadata_t standa
         queue.buffer_size = buffer_size;
         queue.max_frame = max_frame;
         meta.queue_manager = queue_manager;
+        meta.generation = generation;
+        meta.flow_queuing = flow_queuing;
+        meta.queue = meta.service_flow;
         queue.latency_target = latency_target;
         queue.controller_timeout = controller_timeout;
     }

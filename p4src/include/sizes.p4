@@ -5,6 +5,10 @@
 const bit<32> SERVICE_FLOWS = 4096;
 const bit<32> CLASSIFIERS   = 8192;
 const bit<32> STATIONS      = 8192;
+// Sub-queues that the service flows with flow queues have among them: 32 of 256, or 256 of 32.
+const bit<32> SUB_QUEUES    = 8192;
+// State of a queue: of a service flow's at the service flow's index, of sub-queues behind those.
+const bit<32> QUEUES        = SERVICE_FLOWS + SUB_QUEUES;
 // Modem 0 stands for "none": the RF port, the CMTS's network ports and what it floods.
 const bit<32> MODEMS        = 256;
 const bit<32> INTERFACES    = 256;

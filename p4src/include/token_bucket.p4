@@ -15,7 +15,8 @@ const tokens_t TOKENS_PER_BYTE = 8000000;
 // Nine minutes fill any bucket, and 2^29 us at up to 2^34 bit/s stay within 64 bits.
 const time_us_t LONGEST_REFILL = 1 << 29;
 
-control TokenBucket(in metadata_t meta, in bytes_t packet_size, in time_us_t now) {
+// `spent`: what is left would not send a frame of the largest size.
+control TokenBucket(in metadata_t meta, in bytes_t packet_size, in time_us_t now, out bool spent) {
     bit<40> rate;    // Maximum Sustained Traffic Rate, bit/s, below 2^34
     bytes_t burst;   // Maximum Traffic Burst
 
@@ -34,6 +35,7 @@ control TokenBucket(in metadata_t meta, in bytes_t packet_size, in time_us_t now
     apply {
         rate = 0;
         burst = 0;
+        spent = false;
         if (msr_bucket.apply().hit) {
             tokens_t tokens;
             time_us_t updated;
@@ -57,6 +59,7 @@ control TokenBucket(in metadata_t meta, in bytes_t packet_size, in time_us_t now
             } else {
                 tokens = 0;
             }
+            spent = tokens < (tokens_t)MAX_PACKET * TOKENS_PER_BYTE;
             msr_tokens.write((bit<32>)meta.service_flow, tokens);
             msr_updated.write((bit<32>)meta.service_flow, now);
         }

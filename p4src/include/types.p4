@@ -5,6 +5,7 @@ typedef bit<9>  port_t;          // v1model's width
 typedef bit<48> mac_t;
 typedef bit<16> modem_t;         // number of a modem; 0 is "none"
 typedef bit<16> service_flow_t;  // index of a service flow; 0 is "none"
+typedef bit<16> queue_t;         // index of a queue: the service flow's, or a sub-queue's
 typedef bit<32> bytes_t;         // frame or queue length, without the FCS
 typedef bit<48> time_us_t;       // microseconds since the switch started
 typedef bit<32> delay_us_t;      // a duration in microseconds
@@ -13,9 +14,20 @@ typedef bit<64> tokens_t;        // 1/8,000,000 byte: one bit/s earns one a micr
 
 typedef bit<8>  queue_manager_t; // who decides early drops of a service flow
 
-const queue_manager_t DROP_TAIL  = 0;   // nobody: the buffer's limit alone
-const queue_manager_t DOCSIS_PIE = 1;   // docsis_pie.p4
-const queue_manager_t CODEL      = 2;   // codel.p4
+const queue_manager_t DROP_TAIL    = 0;   // nobody: the buffer's limit alone
+const queue_manager_t DOCSIS_PIE   = 1;   // docsis_pie.p4
+const queue_manager_t CODEL        = 2;   // codel.p4, at the head
+const queue_manager_t PIE          = 3;   // pie.p4
+const queue_manager_t ADAPTIVE_RED = 4;   // adaptive_red.p4
+const queue_manager_t CODEL_DT     = 5;   // codel.p4, at the tail, of a predicted delay
+const queue_manager_t LRED         = 6;   // lred.p4
+
+// Counts, modulo 256, what has managed a service flow before. What keeps state of
+// a queue starts afresh when the number is not the one that it saw last.
+typedef bit<8>  generation_t;
+
+// The largest frame: no queue manager drops what leaves no more than that behind it.
+const bytes_t MAX_PACKET = 1522;
 
 const modem_t NO_MODEM = 0;
 const service_flow_t NO_SERVICE_FLOW = 0;
@@ -45,6 +57,12 @@ struct metadata_t {
     bit<8>         ip_protocol;
     bit<8>         ip_tos;
     queue_manager_t queue_manager;  // of the service flow
+    generation_t   generation;
+    bit<1>         flow_queuing;  // the service flow has sub-queues
+    // Among the service flow's, from 0; 0 where it has none. Read by name on the embedded target.
+    bit<16>        sub_queue;
+    // Where the state of its queue is: the service flow, or SERVICE_FLOWS + its sub-queue's index.
+    queue_t        queue;
     // At the RF port the TOS byte becomes (byte & tos_and) | tos_or.
     bit<8>         tos_and;
     bit<8>         tos_or;

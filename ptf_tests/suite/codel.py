@@ -110,7 +110,7 @@ class Decisions(shaping_test.ShapingTest):
                 ("count", count),
                 ("lastcount", lastcount),
             ):
-                self.client.set_register(f"codel_{register}", index, value)
+                self.client.set_register(f"FrameEgress.codel.{register}_", index, value)
             # Every frame has waited for longer than the target.
             self.poll("a millisecond", lambda: self.client.state(index).timestamp > queued + 1500)
             self.release()
@@ -119,7 +119,7 @@ class Decisions(shaping_test.ShapingTest):
             self.poll("what is sent", lambda: capture.count() == len(expected))
             self.assertEqual(capture.arrivals().sequence.tolist(), expected, name)
         for register, value in (after or {}).items():
-            self.assertEqual(self.client.register(f"codel_{register}", index), value, register)
+            self.assertEqual(self.client.register(f"FrameEgress.codel.{register}_", index), value, register)
         state = self.client.state(index)
         self.assertEqual(state.backlog, 0)
         _, queue = self.client.queue_state((self.rf, index))

@@ -27,13 +27,7 @@ _READ: Final = (
 # The pipeline counts on burst_allowance being written before control_state, on
 # a target whose batches are not atomic, too.
 _WRITTEN: Final = ("aqm_drop_prob", "aqm_qdelay_old", "aqm_burst_allowance", "aqm_control_state")
-_CODEL: Final = (
-    "codel_first_above_time",
-    "codel_drop_next",
-    "codel_count",
-    "codel_lastcount",
-    "codel_phase",
-)
+_CODEL: Final[tuple[str, ...]] = ()
 # The data path's: of a service flow that has an index which another had before it.
 _DATA_PATH: Final = ("sf_enqueued_bytes", "sf_dequeued_bytes", "aqm_accu_prob", "aqm_data_state")
 _HEARTBEAT: Final = "controller_heartbeat"

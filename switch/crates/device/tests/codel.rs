@@ -120,6 +120,8 @@ fn fill(pipeline: &mut Pipeline) {
         ("buffer_size", 1 << 30),
         ("max_frame", 1522),
         ("queue_manager", CODEL),
+        ("generation", 0),
+        ("flow_queuing", 0),
         ("latency_target", 0),
         ("controller_timeout", 0),
         ("tos_and", 0xff),

@@ -188,7 +188,7 @@ fn provision(p: &mut Pipeline, modems: u128, rules: u128) {
     let (queue, scope) = find(".service_flow");
     let (bucket, bucket_scope) = find(".msr_bucket");
     for sf in 1..=SERVICE_FLOWS {
-        let args = [1, sf, 0, 625_000, 1522, 1, 10_000, 500_000, 0xff, 0];
+        let args = [1, sf, 0, 625_000, 1522, 1, 0, 0, 10_000, 500_000, 0xff, 0];
         let action = call(p, queue, &format!("{scope}.set_queue"), &args);
         insert(p, queue, &exact(&[sf]), &action).unwrap();
         let action = call(

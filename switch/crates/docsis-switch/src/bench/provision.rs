@@ -125,6 +125,8 @@ pub fn cable_modem(
             ("buffer_size", BUFFER),
             ("max_frame", MAX_FRAME),
             ("queue_manager", manager as u128),
+            ("generation", 0),
+            ("flow_queuing", 0),
             ("latency_target", LATENCY_TARGET_US),
             ("controller_timeout", 100_000),
             ("tos_and", 0xff),

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the controller's periodic laws tell the data path, and the fail-safe: a
+// probability that nobody maintains must not drop.
+//
+// Which law runs for a service flow is its queue manager. DOCSIS-PIE and PIE have
+// the first three registers by their RFCs' names; of Adaptive RED drop_prob is
+// maxp. Before a service flow goes from one law to another the controller writes
+// 0 to them, so that no law's probability is read as another's.
+
+// Owner: the controller. Probabilities in Q4.28.
+register<prob_t>(SERVICE_FLOWS) aqm_drop_prob;
+register<delay_us_t>(SERVICE_FLOWS) aqm_qdelay_old;
+register<delay_us_t>(SERVICE_FLOWS) aqm_burst_allowance;
+register<bit<32>>(SERVICE_FLOWS) aqm_control_state;
+// The switch's time at the controller's last update of any service flow.
+register<time_us_t>(1) controller_heartbeat;
+
+// What RFC 8033 and RFC 8034 have in common.
+const bytes_t MEAN_PKTSIZE  = 1024;
+const prob_t  PROB_SUPPRESS = 53687091;    // 0.2
+
+control FailSafe(in delay_us_t timeout, in time_us_t now, out bool controller_silent) {
+    apply {
+        time_us_t heartbeat;
+        controller_heartbeat.read(heartbeat, 0);
+        // A heartbeat ahead of this clock (rounding, at most microseconds) is fresh.
+        controller_silent = heartbeat == 0
+            || (now > heartbeat && now - heartbeat > (time_us_t)timeout);
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long DQ_THRESHOLD bytes take to leave the queue: deque() of RFC 8033,
+// appendix B, with its names. The time instead of the rate spares the division:
+//
+//   delay of a backlog = backlog * avg_dq_time / DQ_THRESHOLD
+//
+// PIE's control path computes that every interval, CoDel-DT for every frame.
+
+// Owner of all: egress.
+register<bytes_t>(SERVICE_FLOWS) pie_dq_count;
+// Microseconds; 0 is "not in a measurement".
+register<time_us_t>(SERVICE_FLOWS) pie_measurement_start;
+// In 1/256 us, below 2^36; 0 is "not measured yet".
+register<bit<48>>(SERVICE_FLOWS) pie_avg_dq_time;
+register<generation_t>(SERVICE_FLOWS) pie_generation;
+
+const bytes_t DQ_THRESHOLD = 16384;
+const bit<8>  DQ_THRESHOLD_LOG2 = 14;
+// The average's weight is DQ_THRESHOLD / 2^16, a quarter.
+const bit<8>  DQ_WEIGHT_LOG2 = 2;
+const bit<8>  DQ_TIME_FRACTION = 8;
+// Four minutes for 16 KB; no service is slower.
+const time_us_t LONGEST_DQ_TIME = (1 << 28) - 1;
+
+control DepartureRate(in metadata_t meta, in bytes_t packet_size, in bytes_t backlog,
+                      in time_us_t now) {
+    apply {
+        bytes_t dq_count;
+        time_us_t measurement_start;
+        bit<48> avg_dq_time;
+        generation_t generation;
+        pie_dq_count.read(dq_count, (bit<32>)meta.service_flow);
+        pie_measurement_start.read(measurement_start, (bit<32>)meta.service_flow);
+        pie_avg_dq_time.read(avg_dq_time, (bit<32>)meta.service_flow);
+        pie_generation.read(generation, (bit<32>)meta.service_flow);
+        if (generation != meta.generation) {
+            measurement_start = 0;
+            avg_dq_time = 0;
+            pie_generation.write((bit<32>)meta.service_flow, meta.generation);
+        }
+
+        if (measurement_start != 0) {
+            dq_count = dq_count + packet_size;
+            if (dq_count >= DQ_THRESHOLD) {
+                time_us_t dq_time = now - measurement_start;
+                if (dq_time > LONGEST_DQ_TIME) {
+                    dq_time = LONGEST_DQ_TIME;
+                }
+                dq_time = dq_time << DQ_TIME_FRACTION;
+                if (avg_dq_time == 0) {
+                    avg_dq_time = dq_time;
+                } else {
+                    avg_dq_time = avg_dq_time - (avg_dq_time >> DQ_WEIGHT_LOG2)
+                        + (dq_time >> DQ_WEIGHT_LOG2);
+                }
+                measurement_start = 0;
+            }
+        }
+
+        if (measurement_start == 0 && backlog >= DQ_THRESHOLD) {
+            measurement_start = now;
+            dq_count = 0;
+        }
+
+        pie_dq_count.write((bit<32>)meta.service_flow, dq_count);
+        pie_measurement_start.write((bit<32>)meta.service_flow, measurement_start);
+        pie_avg_dq_time.write((bit<32>)meta.service_flow, avg_dq_time);
+    }
+}
+
+// The delay that a backlog will take to leave, microseconds; 0 before anything was measured.
+control PredictedDelay(in service_flow_t service_flow, in bytes_t backlog, out bit<32> delay) {
+    apply {
+        bit<48> avg_dq_time;
+        pie_avg_dq_time.read(avg_dq_time, (bit<32>)service_flow);
+        // A backlog is below 2^28 bytes, so the product is below 2^64.
+        bit<64> predicted = ((bit<64>)backlog * (bit<64>)avg_dq_time)
+            >> (DQ_THRESHOLD_LOG2 + DQ_TIME_FRACTION);
+        delay = 0xffffffff;
+        if (predicted < 0xffffffff) {
+            delay = predicted[31:0];
+        }
+    }
+}

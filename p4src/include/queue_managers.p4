@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who decides early drops of a service flow, by the number in its entry: at the
+// tail, of a frame that comes, and at the head, of one that leaves. A number that
+// has no part in a half drops nothing there.
+
+// Ingress. `controller_silent`: a law's probability was not used, as nobody maintains it.
+control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packet_size,
+                   in bytes_t backlog, in bytes_t own_depth, in time_us_t now,
+                   out bool drop, out bool controller_silent) {
+    FailSafe() fail_safe;
+    DocsisPie() docsis_pie;
+    LongestQueue() longest_queue;
+    Pie() pie;
+    @name(".FrameIngress.adaptive_red") AdaptiveRed() adaptive_red;
+    PredictedDelay() predicted_delay;
+    @name(".FrameIngress.codel_dt") Codel() codel_dt;
+
+    apply {
+        drop = false;
+        controller_silent = false;
+        if (meta.queue_manager == CODEL_DT) {
+            bit<32> delay;
+            predicted_delay.apply(meta.service_flow, backlog, delay);
+            codel_dt.apply(meta, backlog, delay, now, drop);
+        } else if (meta.queue_manager == DOCSIS_PIE || meta.queue_manager == PIE
+                   || meta.queue_manager == ADAPTIVE_RED) {
+            fail_safe.apply(queue.controller_timeout, now, controller_silent);
+            if (!controller_silent) {
+                if (meta.queue_manager == DOCSIS_PIE) {
+                    docsis_pie.apply(meta.service_flow, packet_size, backlog,
+                                     queue.latency_target, queue.buffer_size, drop);
+                } else if (meta.queue_manager == PIE) {
+                    bytes_t longest_depth = own_depth;
+                    if (meta.flow_queuing == 1) {
+                        longest_queue.apply(meta, own_depth, longest_depth);
+                    }
+                    pie.apply(meta.service_flow, backlog, own_depth, longest_depth,
+                              queue.latency_target, drop);
+                } else {
+                    adaptive_red.apply(meta, backlog, drop);
+                }
+            }
+        }
+    }
+}
+
+// Egress. Backlogs without the frame itself.
+control DropAtHead(in metadata_t meta, in bytes_t packet_size, in bytes_t backlog,
+                   in bytes_t own_depth, in bit<32> sojourn_time, in time_us_t now,
+                   out bool drop) {
+    DepartureRate() departure_rate;
+    @name(".FrameEgress.codel") Codel() codel;
+    @name(".FrameEgress.lred") Lred() lred;
+
+    apply {
+        drop = false;
+        if (meta.queue_manager == PIE || meta.queue_manager == CODEL_DT) {
+            departure_rate.apply(meta, packet_size, backlog, now);
+        } else if (meta.queue_manager == CODEL) {
+            codel.apply(meta, own_depth, sojourn_time, now, drop);
+        } else if (meta.queue_manager == LRED) {
+            lred.apply(meta.service_flow, sojourn_time, own_depth + packet_size, drop);
+        }
+    }
+}
