@@ -130,6 +130,18 @@ class Model(BaseModel):
     )
 
 
+def aqm_latency_target(value: int) -> int:
+    """An AQM Latency Target, in nanoseconds, that TLV 24.40.2 can hold.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    # Milliseconds in one byte.
+    if value % 1_000_000 or not 1 <= value // 1_000_000 <= 255:
+        raise ValueError("the latency target must be whole milliseconds from 1 ms to 255 ms")
+    return value
+
+
 class Aqm(Model):
     """Active queue management of a service flow (TLV 24/25.40)."""
 
@@ -141,10 +153,7 @@ class Aqm(Model):
     @field_validator("latency_target")
     @classmethod
     def _whole_milliseconds(cls, value: int) -> int:
-        # TLV 24.40.2 holds milliseconds in one byte.
-        if value % 1_000_000 or not 1 <= value // 1_000_000 <= 255:
-            raise ValueError("the latency target must be whole milliseconds from 1 ms to 255 ms")
-        return value
+        return aqm_latency_target(value)
 
 
 class ServiceFlowProfile(Model):

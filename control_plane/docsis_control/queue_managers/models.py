@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A service flow's queue management: who drops early, with which parameters, in how many queues.
+
+Durations are nanoseconds and sizes bytes once parsed; in YAML both have their units. Probabilities,
+shares and weights are numbers without a unit, exact as they are written: `fractions` of them.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+
+from pydantic import Field, TypeAdapter, field_validator, model_validator
+
+from docsis_control.config.models import (
+    MAX_BUFFER,
+    MAX_FRAME,
+    KeyedError,
+    Model,
+    aqm_latency_target,
+)
+from docsis_control.config.units import (
+    Buffer,
+    BufferLimit,
+    Duration,
+    format_bytes,
+    format_duration,
+)
+from docsis_control.queue_managers.names import QueueManager
+
+CONTROL_INTERVAL: Final = 16_000_000
+"""Nanoseconds from one update of the controller to the next: INTERVAL of RFC 8034 A.1."""
+
+MAX_TIME: Final = 10_000_000_000
+"""Nanoseconds; no queue is meant to wait longer. The pipeline's delay_us_t holds 400 times that."""
+
+MAX_FLOW_QUEUES: Final = 256
+"""Sub-queues that a service flow may have in the traffic manager."""
+
+SEARCHED_GROUP: Final = 4
+"""Sub-queues that a serial search looks through (001, "SFQ with Hashing/Serial Searching")."""
+
+DEFAULT_MULTIPLIER: Final = 0x9E3779B1
+"""The prime next to 2^32 over the golden ratio, which spreads what a CRC leaves close together."""
+
+SMALLEST_WEIGHT: Final = 1 / (1 << 16)
+"""The least that the pipeline's Q0.16 tells from 0."""
+
+
+def _time(value: int, what: str) -> int:
+    if value < 1000 or value > MAX_TIME or value % 1000:
+        raise ValueError(
+            f"{what} must be whole microseconds from 1 us to {format_duration(MAX_TIME)}, "
+            f"not {format_duration(value)}"
+        )
+    return value
+
+
+def _between(value: float, least: float, most: float, what: str) -> float:
+    if not least <= value <= most:
+        raise ValueError(f"{what} must be from {least:g} to {most:g}, not {value:g}")
+    return value
+
+
+class FlowQueues(Model):
+    """Stochastic Fairness Queueing: frames hashed to queues that are served in turn (DRR)."""
+
+    queues: int = Field(
+        default=MAX_FLOW_QUEUES,
+        description=f"How many, 2 to {MAX_FLOW_QUEUES}.",
+        json_schema_extra={"minimum": 2, "maximum": MAX_FLOW_QUEUES},
+    )
+    search: bool = Field(
+        default=False,
+        description=f"Whether a session looks for a queue of its own among {SEARCHED_GROUP}.",
+    )
+    multiplier: int = Field(
+        default=DEFAULT_MULTIPLIER,
+        description="Of the hash, odd: another one makes other sessions collide.",
+        json_schema_extra={"minimum": 1, "maximum": 2**32 - 1},
+    )
+
+    @field_validator("queues")
+    @classmethod
+    def _enough(cls, value: int) -> int:
+        if not 2 <= value <= MAX_FLOW_QUEUES:
+            raise ValueError(f"there may be 2 to {MAX_FLOW_QUEUES} queues, not {value}")
+        return value
+
+    @field_validator("multiplier")
+    @classmethod
+    def _odd(cls, value: int) -> int:
+        if not 1 <= value < 2**32:
+            raise ValueError(f"the multiplier must be from 1 to {2**32 - 1}, not {value}")
+        if value % 2 == 0:
+            raise ValueError(
+                f"the multiplier must be odd, not {value}: an even one loses bits of the hash"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        if self.search and self.queues % SEARCHED_GROUP:
+            raise KeyedError(
+                "queues",
+                f"a search goes through groups of {SEARCHED_GROUP}, and {self.queues} queues are "
+                f"no multiple of {SEARCHED_GROUP}",
+            )
+        return self
+
+
+class _Management(Model):
+    """What all have."""
+
+    without_flow_queues: ClassVar[str] = ""
+    """Why it goes without flow queues; "" where it can have them."""
+
+    algorithm: str = ""
+    buffer: Buffer | None = Field(
+        default=None,
+        description="Queue limit: a size, or a time at the sustained rate; unless given, "
+        "the service flow's own.",
+    )
+    flow_queues: FlowQueues | None = Field(
+        default=None, description="Queues for the sessions within the service flow; else one."
+    )
+
+    @field_validator("buffer")
+    @classmethod
+    def _holds_a_frame(cls, value: BufferLimit | None) -> BufferLimit | None:
+        if value is None:
+            return None
+        if value.size is None:
+            assert value.time is not None
+            _time(value.time, "a buffer in time")
+        elif not MAX_FRAME <= value.size <= MAX_BUFFER:
+            raise ValueError(
+                f"a buffer must be from {MAX_FRAME} B, the largest frame, to {MAX_BUFFER} B, "
+                f"not {format_bytes(value.size)}"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _goes_with_flow_queues(self) -> Self:
+        if self.flow_queues is not None and self.without_flow_queues:
+            raise KeyedError(
+                "flow_queues", f"do not go with {self.algorithm}: {self.without_flow_queues}"
+            )
+        return self
+
+    @property
+    def queue_manager(self) -> QueueManager:
+        """Its number in the pipeline."""
+        return QueueManager[self.algorithm.upper().replace("-", "_")]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the algorithm alone, as they are written in YAML."""
+        return self.model_dump(
+            mode="json", exclude={"algorithm", "buffer", "flow_queues"}, exclude_none=True
+        )
+
+
+class DropTail(_Management):
+    """No early drops: a frame is dropped when the buffer has no room for it."""
+
+    algorithm: Literal["drop-tail"] = "drop-tail"
+
+
+class DocsisPie(_Management):
+    """DOCSIS-PIE (RFC 8034)."""
+
+    without_flow_queues: ClassVar[str] = (
+        "it tells the wait from the service flow's backlog and token bucket, as if it were one "
+        "queue (RFC 8034, section 4.2)"
+    )
+
+    algorithm: Literal["docsis-pie"] = "docsis-pie"
+    latency_target: Duration | None = Field(
+        default=None,
+        description="Whole milliseconds, 1 ms to 255 ms; unless given, the service flow's own.",
+    )
+    rate_tracking: bool = Field(
+        default=False,
+        description="Whether the rate of departures is measured (000, appendix A), "
+        "where RFC 8034 takes the rates that are configured.",
+    )
+
+    @field_validator("latency_target")
+    @classmethod
+    def _as_configured(cls, value: int | None) -> int | None:
+        return None if value is None else aqm_latency_target(value)
+
+
+class Pie(_Management):
+    """PIE (RFC 8033) with the dequeue rate estimated (section 5.2)."""
+
+    algorithm: Literal["pie"] = "pie"
+    target: Duration = Field(default=15_000_000, description="QDELAY_REF, 15 ms unless given.")
+    update_interval: Duration = Field(
+        default=CONTROL_INTERVAL,
+        description="T_UPDATE: at least 16 ms, the controller's interval.",
+    )
+    max_burst: Duration = Field(
+        default=150_000_000, description="MAX_BURST, 150 ms unless given; 0 ms allows none."
+    )
+    alpha: float = Field(
+        default=0.125, description="Weight of the delay's distance from the target, 1/s."
+    )
+    beta: float = Field(default=1.25, description="Weight of the delay's trend, 1/s.")
+
+    @field_validator("target")
+    @classmethod
+    def _target(cls, value: int) -> int:
+        return _time(value, "the target")
+
+    @field_validator("update_interval")
+    @classmethod
+    def _interval(cls, value: int) -> int:
+        return _update_interval(value)
+
+    @field_validator("max_burst")
+    @classmethod
+    def _burst(cls, value: int) -> int:
+        return _time(value, "the burst allowance") if value else 0
+
+    @field_validator("alpha", "beta")
+    @classmethod
+    def _weight(cls, value: float) -> float:
+        if not 0 < value <= 100:
+            raise ValueError(f"a weight must be above 0 and at most 100, not {value:g}")
+        return value
+
+
+class AdaptiveRed(_Management):
+    """Adaptive RED (002, appendix; Floyd, Gummadi and Shenker 2001)."""
+
+    without_flow_queues: ClassVar[str] = (
+        "its average is of the service flow's whole backlog, so that it would drop frames of short "
+        "queues for what long ones hold"
+    )
+
+    algorithm: Literal["adaptive-red"] = "adaptive-red"
+    min_threshold: float = Field(default=0.05, description="minth, a share of the buffer.")
+    max_threshold: float = Field(default=0.5, description="maxth, a share of the buffer.")
+    weight: float = Field(default=0.002, description="Wq, of a new sample in the average.")
+    initial_max_probability: float = Field(
+        default=0.1, description="maxp at the start, 0.01 to 0.5; it adapts itself."
+    )
+    update_interval: Duration = Field(
+        default=500_000_000, description="Between two adaptations of maxp; at least 16 ms."
+    )
+    decrease: float = Field(default=0.9, description="beta: the factor that makes maxp smaller.")
+
+    @field_validator("min_threshold", "max_threshold")
+    @classmethod
+    def _share(cls, value: float) -> float:
+        if not 0 < value <= 1:
+            raise ValueError(f"a share of the buffer must be above 0 and at most 1, not {value:g}")
+        return value
+
+    @field_validator("weight")
+    @classmethod
+    def _weight(cls, value: float) -> float:
+        return _between(value, SMALLEST_WEIGHT, 1 - SMALLEST_WEIGHT, "a weight")
+
+    @field_validator("initial_max_probability")
+    @classmethod
+    def _max_probability(cls, value: float) -> float:
+        return _between(value, 0.01, 0.5, "Adaptive RED keeps maxp within its bounds; it")
+
+    @field_validator("update_interval")
+    @classmethod
+    def _interval(cls, value: int) -> int:
+        return _update_interval(value)
+
+    @field_validator("decrease")
+    @classmethod
+    def _decrease(cls, value: float) -> float:
+        if not 0 < value < 1:
+            raise ValueError(f"what makes maxp smaller is a factor between 0 and 1, not {value:g}")
+        return value
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.min_threshold >= self.max_threshold:
+            raise KeyedError(
+                "min_threshold",
+                f"{self.min_threshold:g} is not below the max_threshold of {self.max_threshold:g}",
+            )
+        return self
+
+
+class _AnyCodel(_Management):
+    """The two parameters of RFC 8289, section 4, with the values of 000, sections 4.2 and 4.3."""
+
+    target: Duration = Field(default=20_000_000, description="TARGET, 20 ms unless given.")
+    interval: Duration = Field(default=150_000_000, description="INTERVAL, 150 ms unless given.")
+
+    @field_validator("target")
+    @classmethod
+    def _target(cls, value: int) -> int:
+        return _time(value, "the target")
+
+    @field_validator("interval")
+    @classmethod
+    def _interval(cls, value: int) -> int:
+        return _time(value, "the interval")
+
+    @model_validator(mode="after")
+    def _in_proportion(self) -> Self:
+        if self.target > self.interval:
+            raise KeyedError(
+                "target",
+                f"{format_duration(self.target)} is above the interval of "
+                f"{format_duration(self.interval)}, which it is a part of (RFC 8289, section 4.3)",
+            )
+        return self
+
+
+class Codel(_AnyCodel):
+    """CoDel (RFC 8289): drops at the head, by the time that a frame has waited."""
+
+    algorithm: Literal["codel"] = "codel"
+
+
+class CodelDt(_AnyCodel):
+    """CoDel that drops at the tail, by the time a frame is going to wait (000, section 4.3)."""
+
+    without_flow_queues: ClassVar[str] = (
+        "it tells the wait from the service flow's backlog and the rate at which all of it leaves, "
+        "as if it were one queue"
+    )
+
+    algorithm: Literal["codel-dt"] = "codel-dt"
+
+
+class Lred(_Management):
+    """Latency-based RED (001, figure 10c): thresholds of the wait, or of the queue's depth.
+
+    From min_probability at the first threshold it grows to max_probability at the second, and
+    stays there.
+    """
+
+    algorithm: Literal["lred"] = "lred"
+    min_threshold: Buffer = Field(
+        default=BufferLimit(time=200_000_000), description="MINth: a time, or a size."
+    )
+    max_threshold: Buffer = Field(
+        default=BufferLimit(time=400_000_000), description="MAXth, the same kind as min_threshold."
+    )
+    min_probability: float = Field(default=0.01, description="Pmin, from min_threshold on.")
+    max_probability: float = Field(default=0.05, description="Pmax, from max_threshold on.")
+
+    @field_validator("min_threshold", "max_threshold")
+    @classmethod
+    def _threshold(cls, value: BufferLimit) -> BufferLimit:
+        if value.time is not None:
+            _time(value.time, "a threshold in time")
+        else:
+            assert value.size is not None
+            if not 1 <= value.size <= MAX_BUFFER:
+                raise ValueError(
+                    f"a threshold must be from 1 B to {MAX_BUFFER} B, "
+                    f"not {format_bytes(value.size)}"
+                )
+        return value
+
+    @field_validator("min_probability", "max_probability")
+    @classmethod
+    def _probability(cls, value: float) -> float:
+        return _between(value, 0, 1, "a probability")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        low, high = self.min_threshold, self.max_threshold
+        if (low.time is None) != (high.time is None):
+            raise KeyedError(
+                "max_threshold",
+                f"{high} and the min_threshold of {low} must both be times, or both be sizes",
+            )
+        if self._of(low) >= self._of(high):
+            raise KeyedError("min_threshold", f"{low} is not below the max_threshold of {high}")
+        if self.min_probability > self.max_probability:
+            raise KeyedError(
+                "min_probability",
+                f"{self.min_probability:g} is above the max_probability of "
+                f"{self.max_probability:g}",
+            )
+        return self
+
+    @staticmethod
+    def _of(limit: BufferLimit) -> int:
+        value = limit.size if limit.time is None else limit.time
+        assert value is not None
+        return value
+
+    @property
+    def by_depth(self) -> bool:
+        """Whether the thresholds are bytes of the queue, and not times."""
+        return self.min_threshold.time is None
+
+
+def _update_interval(value: int) -> int:
+    if value < CONTROL_INTERVAL:
+        raise ValueError(
+            f"{format_duration(value)} is too short: the controller's interval is "
+            f"{format_duration(CONTROL_INTERVAL)}"
+        )
+    return _time(value, "an update interval")
+
+
+QueueManagement = Annotated[
+    DropTail | DocsisPie | Pie | AdaptiveRed | Codel | CodelDt | Lred,
+    Field(discriminator="algorithm"),
+]
+"""A queue manager with its parameters; hashable, and equal to another that does the same."""
+
+ALGORITHMS: Final[Mapping[str, type[_Management]]] = {
+    model.model_fields["algorithm"].default: model
+    for model in (DropTail, DocsisPie, Pie, AdaptiveRed, Codel, CodelDt, Lred)
+}
+"""Models by what a file says in `algorithm`."""
+
+ADAPTER: Final[TypeAdapter[QueueManagement]] = TypeAdapter(QueueManagement)
+
+
+def as_written(management: QueueManagement) -> dict[str, Any]:
+    """The mapping that a YAML file holds: plain values, with their units."""
+    return management.model_dump(mode="json", exclude_none=True)
