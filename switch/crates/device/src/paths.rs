@@ -250,6 +250,7 @@ impl Device {
             queue_id: pipeline.queue_id(&queued.packet),
             priority: pipeline.priority(&queued.packet),
         };
+        let sub_queue = pipeline.sub_queue(&queued.packet);
         let number = queued.packet.trace_number();
         let Some(slot) = self.find_queue(now, to, len, number) else {
             recycle(&mut self.packets, queued.packet);
@@ -263,7 +264,7 @@ impl Device {
             ModelKind::Docsis => to.queue_id,
             ModelKind::Bmv2 { .. } => u32::from(to.priority),
         };
-        match self.tm.enqueue(now, slot, len, queued) {
+        match self.tm.enqueue(now, slot, sub_queue, len, queued) {
             Ok(()) => {
                 let queued = TraceEvent::Queued { port, queue, depth };
                 self.trace(now, number, &queued);

@@ -154,6 +154,7 @@ fn device_json(device: &switch::DeviceCounters) -> Value {
         json!({
             "port": queue.port,
             "queue_id": queue.queue_id,
+            "sub_queues": queue.sub_queues,
             "counters": counters_json(&queue.counters),
         })
     });
@@ -205,7 +206,12 @@ fn counters_table(counted: &switch::GetCountersResponse, all: bool) -> String {
         for queue in &device.queues {
             let counted = rows(&queue.counters, all);
             if !counted.is_empty() {
-                text += &format!("  port {} queue {}\n{counted}", queue.port, queue.queue_id);
+                let (port, queue_id) = (queue.port, queue.queue_id);
+                let sub_queues = match queue.sub_queues {
+                    0 | 1 => String::new(),
+                    n => format!(" ({n} sub-queues)"),
+                };
+                text += &format!("  port {port} queue {queue_id}{sub_queues}\n{counted}");
             }
         }
     }

@@ -241,6 +241,7 @@ fn counters(state: &State) -> switch::DeviceCounters {
     let flows = state.service_flows.iter().map(|flow| {
         (
             flow.config.queue,
+            flow.config.sub_queues,
             vec![
                 flow.enqueued,
                 flow.dequeued,
@@ -255,6 +256,7 @@ fn counters(state: &State) -> switch::DeviceCounters {
     let packets = state.packet_queues.iter().map(|queue| {
         (
             queue.config.queue,
+            0,
             vec![
                 queue.enqueued,
                 queue.dequeued,
@@ -267,9 +269,10 @@ fn counters(state: &State) -> switch::DeviceCounters {
     });
     let queues = flows
         .chain(packets)
-        .map(|(queue, counted)| switch::QueueCounters {
+        .map(|(queue, sub_queues, counted)| switch::QueueCounters {
             port: u32::from(queue.port),
             queue_id: queue.queue_id,
+            sub_queues,
             counters: QUEUE
                 .into_iter()
                 .zip(counted)

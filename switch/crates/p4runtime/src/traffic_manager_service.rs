@@ -115,6 +115,7 @@ fn service_flow_config(config: &tm::ServiceFlowConfig) -> Result<ServiceFlowConf
         traffic_priority,
         min_reserved_rate: config.min_reserved_rate,
         assumed_packet_size: config.assumed_packet_size,
+        sub_queues: config.sub_queues,
     })
 }
 
@@ -179,6 +180,7 @@ fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
             traffic_priority: u32::from(config.traffic_priority),
             min_reserved_rate: config.min_reserved_rate,
             assumed_packet_size: config.assumed_packet_size,
+            sub_queues: config.sub_queues,
         }),
         enqueued: traffic(state.enqueued),
         dequeued: traffic(state.dequeued),

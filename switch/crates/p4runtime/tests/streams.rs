@@ -173,6 +173,7 @@ async fn the_traffic_manager_is_configured_and_read() {
         traffic_priority: 3,
         min_reserved_rate: 1_000_000,
         assumed_packet_size: 256,
+        sub_queues: 32,
     };
     let port = tm::PortConfig {
         port: 2,
@@ -205,12 +206,13 @@ async fn the_traffic_manager_is_configured_and_read() {
     assert_eq!(config.max_sustained_rate, 20_000_000);
     assert_eq!(config.min_reserved_rate, 1_000_000);
     assert_eq!(config.assumed_packet_size, 256);
+    assert_eq!(config.sub_queues, 32);
     assert_eq!(flows[0].reserved, Some(tm::Traffic::default()));
     assert!(flows[0].sustained_tokens >= 1522 * 8_000_000);
     assert_eq!(flows[0].queued, Some(tm::Traffic::default()));
 
     type Change = fn(&mut tm::ConfigureRequest);
-    let changes: [(Change, Code, &str); 8] = [
+    let changes: [(Change, Code, &str); 9] = [
         (|request| request.device_id = 5, Code::NotFound, "device 5"),
         (
             |request| request.service_flows[0].max_burst = 100,
@@ -226,6 +228,11 @@ async fn the_traffic_manager_is_configured_and_read() {
             |request| request.service_flows[0].assumed_packet_size = 1 << 16,
             Code::InvalidArgument,
             "assumed_packet_size",
+        ),
+        (
+            |request| request.service_flows[0].sub_queues = 257,
+            Code::InvalidArgument,
+            "port 1 queue 1: sub_queues is 257, more than 256",
         ),
         (
             |request| request.service_flows[0].queue = None,

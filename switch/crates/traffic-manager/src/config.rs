@@ -24,6 +24,8 @@ pub const MAX_BURST: u64 = u32::MAX as u64;
 pub const MAX_DELAY_NS: u64 = 60_000_000_000;
 /// Largest assumed packet size that is accepted, bytes (TLV 24/25.11 has 16 bits).
 pub const MAX_ASSUMED_PACKET_SIZE: u32 = u16::MAX as u32;
+/// Most sub-queues of a service flow.
+pub const MAX_SUB_QUEUES: u32 = 256;
 /// Highest queue_id: the pipeline's metadata field has 16 bits.
 pub const MAX_QUEUE_ID: u32 = u16::MAX as u32;
 
@@ -112,6 +114,9 @@ pub struct ServiceFlowConfig {
     pub min_reserved_rate: u64,
     /// Bytes that a shorter frame counts for in the minimum reserved rate.
     pub assumed_packet_size: u32,
+    /// Sub-queues that share what the flow sends by deficit round robin, in
+    /// equal bytes; 0 and 1 are one queue.
+    pub sub_queues: u32,
 }
 
 /// One request to the traffic manager: applied as a whole or not at all.
@@ -289,6 +294,12 @@ impl ServiceFlowConfig {
             return bad(format!(
                 "assumed_packet_size is {} bytes, more than {MAX_ASSUMED_PACKET_SIZE}",
                 self.assumed_packet_size
+            ));
+        }
+        if self.sub_queues > MAX_SUB_QUEUES {
+            return bad(format!(
+                "sub_queues is {}, more than {MAX_SUB_QUEUES}",
+                self.sub_queues
             ));
         }
         if self.max_sustained_rate > 0 && self.max_burst < PEAK_BURST {

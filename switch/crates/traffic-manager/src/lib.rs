@@ -18,6 +18,9 @@
 //! 2. else of the highest traffic priority
 //! 3. the one whose turn it is by deficit round robin.
 //!
+//! A flow may have sub-queues, which share what it sends by deficit round robin:
+//! its head is that of the sub-queue whose turn it is.
+//!
 //! Only frames sent under 1 spend the reservation. So every flow has its minimum,
 //! and what is left is shared by priority and then equally, as HTB lends it.
 //!
@@ -38,6 +41,7 @@ mod bucket;
 mod config;
 mod delay;
 mod entitled;
+mod frames;
 mod manager;
 mod model;
 mod packet_queue_config;
@@ -45,6 +49,7 @@ mod packet_queues;
 mod queue;
 mod reservation;
 mod round_robin;
+mod sub_queues;
 
 pub use bucket::TOKENS_PER_BYTE;
 pub use config::*;

@@ -185,16 +185,24 @@ impl<T> TrafficManager<T> {
         self.queue(slot.0).depth()
     }
 
-    /// Queues a frame of `len` bytes.
+    /// Queues a frame of `len` bytes, in one of the queue's sub-queues: modulo
+    /// their number, where it has none of that number.
     ///
     /// # Errors
     /// Hands the frame back, counted as overflow, when the queue is full or no
     /// bucket will ever hold enough tokens for it.
-    pub fn enqueue(&mut self, now: u64, slot: Slot, len: usize, item: T) -> Result<(), T> {
+    pub fn enqueue(
+        &mut self,
+        now: u64,
+        slot: Slot,
+        sub_queue: u32,
+        len: usize,
+        item: T,
+    ) -> Result<(), T> {
         self.advance(now);
         let queue = self.queue_mut(slot.0);
         let len = u32::try_from(len).unwrap_or(u32::MAX);
-        queue.push(len, item)?;
+        queue.push(sub_queue, len, item)?;
         if queue.standing == Standing::Empty {
             queue.resume(now, Saved::Idle);
             self.stand(slot.0);
@@ -316,8 +324,7 @@ impl<T> TrafficManager<T> {
         let queues = &mut self.queues;
         let slot = port.round.next(&self.links, |slot| {
             let queue = queues[slot as usize].as_mut().expect("a live slot");
-            let len = u64::from(queue.head().unwrap_or(0));
-            queue.turn.covers(len)
+            queue.turn.covers(queue.head().unwrap_or(0))
         })?;
         Some(Chosen {
             slot,
@@ -367,7 +374,7 @@ impl<T> TrafficManager<T> {
         self.offered = Some(chosen);
         let queue = self.queue(chosen.slot);
         let mut left = queue.depth();
-        left.uncount(queue.fifo.front().map_or(0, |&(len, _)| len as usize));
+        left.uncount(queue.frames.head().map_or(0, |head| head.len as usize));
         Some(Offer {
             queue: queue.config.queue,
             shaped: queue.config.queue.queue_id != 0,
@@ -379,7 +386,8 @@ impl<T> TrafficManager<T> {
     /// The offered frame.
     pub fn offered_mut(&mut self) -> Option<&mut T> {
         let slot = self.offered?.slot;
-        self.queue_mut(slot).fifo.front_mut().map(|(_, item)| item)
+        let head = self.queue_mut(slot).frames.head_mut()?;
+        Some(&mut head.item)
     }
 
     /// The offered frame leaves, `len` bytes long after egress. `None` when
@@ -398,10 +406,10 @@ impl<T> TrafficManager<T> {
                 Some(Commit::TooLong(item))
             }
             Some(at) if at.max(port_at) > now => {
-                queue.head_length = Some(len);
+                queue.frames.head_mut()?.needs = len;
                 self.settle(slot, index);
-                let (_, item) = self.queue_mut(slot).fifo.front_mut()?;
-                Some(Commit::Held(item))
+                let head = self.queue_mut(slot).frames.head_mut()?;
+                Some(Commit::Held(&mut head.item))
             }
             Some(_) => {
                 let item = queue.send(now, len, entitled)?;
@@ -488,7 +496,7 @@ impl<T> TrafficManager<T> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut queues = self.queues.iter().flatten();
-        queues.all(|queue| queue.fifo.is_empty())
+        queues.all(|queue| queue.frames.is_empty())
     }
 
     /// Every service flow, by port and queue_id.

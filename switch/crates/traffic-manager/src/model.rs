@@ -117,12 +117,22 @@ impl<T> Model<T> {
         either!(self, tm => tm.depth(slot))
     }
 
-    /// Queues a packet of `len` bytes.
+    /// Queues a packet of `len` bytes, in the docsis model in a sub-queue.
     ///
     /// # Errors
     /// Hands the packet back, counted as overflow.
-    pub fn enqueue(&mut self, now: u64, slot: Slot, len: usize, item: T) -> Result<(), T> {
-        either!(self, tm => tm.enqueue(now, slot, len, item))
+    pub fn enqueue(
+        &mut self,
+        now: u64,
+        slot: Slot,
+        sub_queue: u32,
+        len: usize,
+        item: T,
+    ) -> Result<(), T> {
+        match self {
+            Self::Docsis(tm) => tm.enqueue(now, slot, sub_queue, len, item),
+            Self::Bmv2(tm) => tm.enqueue(now, slot, len, item),
+        }
     }
 
     /// The link of a port takes nothing for now, or takes frames again. The

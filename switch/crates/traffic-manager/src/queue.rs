@@ -3,9 +3,9 @@
 
 use crate::bucket::{Bucket, TOKENS_PER_BYTE};
 use crate::config::{PEAK_BURST, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic};
+use crate::frames::{Frame, Frames};
 use crate::reservation::{Reservation, Saved};
 use crate::round_robin::Turn;
-use std::collections::VecDeque;
 
 /// Nanoseconds below which nobody can tell frames apart: to hand one to an
 /// interface takes longer. Frames for which tokens come faster are not sent
@@ -30,9 +30,7 @@ pub(crate) struct Queue<T> {
     pub(crate) config: ServiceFlowConfig,
     /// Index of its port.
     pub(crate) port: u32,
-    pub(crate) fifo: VecDeque<(u32, T)>,
-    /// Bytes the head needs, once egress has made it a different length.
-    pub(crate) head_length: Option<u32>,
+    pub(crate) frames: Frames<T>,
     pub(crate) standing: Standing,
     pub(crate) turn: Turn,
     /// Has been short of tokens, at a pace that matters, since it was last empty.
@@ -87,8 +85,7 @@ impl<T> Queue<T> {
         Self {
             config,
             port,
-            fifo: VecDeque::new(),
-            head_length: None,
+            frames: Frames::new(config.sub_queues),
             standing: Standing::Empty,
             turn: Turn::default(),
             waited: false,
@@ -122,13 +119,15 @@ impl<T> Queue<T> {
         self.peak = self.peak.reconfigured(now, config.peak_rate, PEAK_BURST);
         self.reservation = reservation(self.reservation.take(), now, &config);
         self.limit = config.effective_queue_limit();
+        if config.sub_queues != self.config.sub_queues {
+            self.frames.reconfigure(config.sub_queues);
+        }
         self.config = config;
     }
 
     /// Bytes that the head frame needs.
     pub(crate) fn head(&self) -> Option<u32> {
-        let &(len, _) = self.fifo.front()?;
-        Some(self.head_length.unwrap_or(len))
+        Some(self.frames.head()?.needs)
     }
 
     /// When `bytes` may go; `None` is never.
@@ -173,7 +172,7 @@ impl<T> Queue<T> {
     }
 
     /// Accepts a frame, or counts it as overflow and hands it back.
-    pub(crate) fn push(&mut self, len: u32, item: T) -> Result<(), T> {
+    pub(crate) fn push(&mut self, sub_queue: u32, len: u32, item: T) -> Result<(), T> {
         let fits = self.queued.bytes + u64::from(len) <= self.limit;
         if !fits || self.ready_at(len).is_none() {
             self.overflow.count(len as usize);
@@ -181,13 +180,14 @@ impl<T> Queue<T> {
         }
         self.enqueued.count(len as usize);
         self.queued.count(len as usize);
-        self.fifo.push_back((len, item));
+        self.frames.push(sub_queue, len, item);
         Ok(())
     }
 
-    fn pop(&mut self) -> Option<(u32, T)> {
-        let (len, item) = self.fifo.pop_front()?;
-        self.head_length = None;
+    /// Takes the head out, of which `sent` bytes are sent: its length when it
+    /// was queued, and the frame.
+    fn pop(&mut self, sent: u32) -> Option<(u32, T)> {
+        let Frame { len, item, .. } = self.frames.pop(sent)?;
         self.queued.uncount(len as usize);
         Some((len, item))
     }
@@ -198,7 +198,7 @@ impl<T> Queue<T> {
         let bytes = u64::from(len);
         self.sustained.spend(now, bytes);
         self.peak.spend(now, bytes);
-        let (queued, item) = self.pop()?;
+        let (queued, item) = self.pop(len)?;
         self.dequeued.count(queued as usize);
         if self.waited {
             self.delayed.count(queued as usize);
@@ -208,35 +208,35 @@ impl<T> Queue<T> {
                 reservation.spend(now, len);
                 self.reserved.count(queued as usize);
             }
-            _ => self.turn.deficit = self.turn.deficit.saturating_sub(bytes),
+            _ => self.turn.deficit -= i64::from(len),
         }
         Some(item)
     }
 
     /// The head leaves, but not for the link: it costs nothing.
     pub(crate) fn withdraw(&mut self) -> Option<T> {
-        let (len, item) = self.pop()?;
+        let (len, item) = self.pop(0)?;
         self.dequeued.count(len as usize);
         Some(item)
     }
 
     /// The egress pipeline dropped the head.
     pub(crate) fn discard(&mut self) -> Option<T> {
-        let (len, item) = self.pop()?;
+        let (len, item) = self.pop(0)?;
         self.egress_dropped.count(len as usize);
         Some(item)
     }
 
     /// The head can never go: longer than a bucket is deep.
     pub(crate) fn discard_too_long(&mut self) -> Option<T> {
-        let (len, item) = self.pop()?;
+        let (len, item) = self.pop(0)?;
         self.overflow.count(len as usize);
         Some(item)
     }
 
     /// Hands every frame back.
     pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(T)) {
-        while let Some((len, item)) = self.pop() {
+        while let Some((len, item)) = self.pop(0) {
             self.flushed.count(len as usize);
             sink(item);
         }

@@ -3,15 +3,16 @@
 //! round robin among equals (Shreedhar and Varghese, 1996).
 
 /// Bytes a queue may send a turn.
-pub const QUANTUM: u64 = crate::config::PEAK_BURST;
+pub const QUANTUM: i64 = crate::config::PEAK_BURST as i64;
 
 const NONE: u32 = u32::MAX;
 
 /// A queue's place in the round.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Turn {
-    /// Bytes that it may still send in this turn.
-    pub deficit: u64,
+    /// Bytes that it may still send in this turn; below 0 where egress made a
+    /// frame longer than the turn covered.
+    pub deficit: i64,
     /// Its turn has begun. A queue that shaping takes out of the round in the
     /// middle of its turn goes on with it when it comes back.
     pub begun: bool,
@@ -20,12 +21,12 @@ pub struct Turn {
 impl Turn {
     /// Begins the turn if need be; ends it when `len` is more than it still allows.
     #[inline]
-    pub fn covers(&mut self, len: u64) -> bool {
+    pub fn covers(&mut self, len: u32) -> bool {
         if !self.begun {
             self.begun = true;
             self.deficit += QUANTUM;
         }
-        self.begun = self.deficit >= len;
+        self.begun = self.deficit >= i64::from(len);
         self.begun
     }
 }

@@ -47,7 +47,8 @@ const PORT: u16 = 1;
 const FLOWS: u32 = 256;
 const PORT_RATE: u64 = 1_000_000_000;
 
-/// A quarter each: nothing, shaped, reserved, both.
+/// A quarter each: nothing, shaped, reserved, both; of every other eight, with
+/// sub-queues.
 fn flow(queue_id: u32) -> ServiceFlowConfig {
     let share = PORT_RATE / u64::from(FLOWS);
     ServiceFlowConfig {
@@ -60,6 +61,7 @@ fn flow(queue_id: u32) -> ServiceFlowConfig {
         min_reserved_rate: if queue_id & 2 == 0 { share } else { 0 },
         traffic_priority: (queue_id / 4 % 8) as u8,
         queue_limit: 8_000,
+        sub_queues: queue_id / 8 % 2 * 32,
         ..Default::default()
     }
 }
@@ -74,7 +76,7 @@ fn round(tm: &mut TrafficManager<usize>, now: &mut u64, random: &mut u64) -> u64
         let queue_id = (*random % u64::from(FLOWS)) as u32 + 1;
         let len = 60 + (*random >> 32) as usize % 1460;
         let slot = tm.lookup(flow(queue_id).queue).unwrap();
-        let _ = tm.enqueue(*now, slot, len, len);
+        let _ = tm.enqueue(*now, slot, (*random >> 50) as u32, len, len);
         let next = *now + 5_200;
         while let Some(due) = tm.next_deadline().filter(|&due| due <= next) {
             *now = (*now).max(due);
@@ -108,7 +110,7 @@ fn frames_do_not_allocate() {
     // Every queue up to its limit, in the shortest frames.
     for queue_id in 1..=FLOWS {
         let slot = tm.lookup(flow(queue_id).queue).unwrap();
-        while tm.enqueue(now, slot, 60, 60).is_ok() {}
+        while tm.enqueue(now, slot, 0, 60, 60).is_ok() {}
     }
     for _ in 0..100 {
         round(&mut tm, &mut now, &mut random);

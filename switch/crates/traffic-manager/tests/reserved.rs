@@ -67,7 +67,7 @@ impl Bench {
         let slot = self.tm.lookup(flow(queue_id, 0, 0).queue).unwrap();
         for _ in 0..frames {
             self.tm
-                .enqueue(self.now, slot, len, len as u64)
+                .enqueue(self.now, slot, 0, len, len as u64)
                 .unwrap_or_else(|_| panic!("queue {queue_id} is full"));
         }
     }

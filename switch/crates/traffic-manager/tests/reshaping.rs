@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The shaper's inequalities over every t1 < t2, while rates and bursts change,
-//! queues are removed and made anew, and egress makes frames longer or shorter.
+//! queues are removed and made anew, sub-queues come and go, and egress makes
+//! frames longer or shorter; and no frame that was not the next.
+
+mod turns;
 
 use proptest::prelude::*;
-use std::collections::VecDeque;
 use traffic_manager::{
     Commit, Configuration, PortConfig, QueueId, ServiceFlowConfig, TrafficManager,
 };
+use turns::Turns;
 
 const PORT: u16 = 3;
 /// A byte, in bit/s times nanoseconds.
@@ -80,7 +83,8 @@ enum Step {
     Wait(u64),
     /// To the deadline, and so much beyond.
     Deadline(u64),
-    Arrive(u32, usize),
+    /// In this sub-queue.
+    Arrive(u32, u32, usize),
     /// At most so many offers; egress changes lengths by so many bytes.
     Poll(u8, i32),
     /// The egress pipeline drops what is offered.
@@ -90,6 +94,7 @@ enum Step {
     /// Another minimum reserved rate, as far as the sustained rate allows, and
     /// another priority.
     Reserve(u32, u64, u32, u8),
+    SubQueues(u32, u32),
     PortRate(u64),
     /// Removed, and made anew as it was.
     Renew(u32),
@@ -109,13 +114,16 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => (0u64..3_000_000).prop_map(Step::Wait),
         6 => prop_oneof![Just(0u64), 0u64..100_000].prop_map(Step::Deadline),
-        8 => (queue.clone(), 14usize..1523).prop_map(|(q, len)| Step::Arrive(q, len)),
+        8 => (queue.clone(), 0u32..9, 14usize..1523)
+            .prop_map(|(q, sub, len)| Step::Arrive(q, sub, len)),
         6 => (1u8..6, prop_oneof![Just(0), -100i32..1600]).prop_map(|(n, by)| Step::Poll(n, by)),
         1 => Just(Step::Discard),
         1 => (queue.clone(), rate(), 1522u64..20_000, rate(), tokens)
             .prop_map(|(q, r, b, p, t)| Step::Reshape(q, r, b, p, t)),
         1 => (queue.clone(), rate(), 0u32..3000, 0u8..8)
             .prop_map(|(q, r, a, p)| Step::Reserve(q, r, a, p)),
+        1 => (queue.clone(), prop_oneof![4 => 0u32..7, 1 => 0u32..257])
+            .prop_map(|(q, n)| Step::SubQueues(q, n)),
         1 => rate().prop_map(Step::PortRate),
         1 => queue.prop_map(Step::Renew),
     ]
@@ -133,7 +141,7 @@ struct Flow {
     config: ServiceFlowConfig,
     sustained: Bound,
     peak: Bound,
-    queued: VecDeque<u64>,
+    queued: Turns,
 }
 
 fn apply(tm: &mut TrafficManager<Frame>, now: u64, request: Configuration) -> Vec<u64> {
@@ -187,7 +195,7 @@ proptest! {
                 config,
                 sustained: Bound::new(now, rate, burst),
                 peak: Bound::new(now, peak, 1522),
-                queued: VecDeque::new(),
+                queued: Turns::new(0),
             });
         }
         let mut numbers = 0;
@@ -202,31 +210,34 @@ proptest! {
                         now = now.max(at) + late;
                     }
                 }
-                Step::Arrive(queue, len) => {
+                Step::Arrive(queue, sub_queue, len) => {
                     let flow = &mut flows[queue as usize - 1];
                     let slot = tm.lookup(flow.config.queue).unwrap();
                     numbers += 1;
                     let frame = Frame { number: numbers, out: None, len };
-                    prop_assert!(tm.enqueue(now, slot, len, frame).is_ok());
-                    flow.queued.push_back(numbers);
+                    prop_assert!(tm.enqueue(now, slot, sub_queue, len, frame).is_ok());
+                    flow.queued.push(sub_queue, numbers, len as u64);
                 }
                 Step::Poll(offers, by) => {
                     for _ in 0..offers {
                         let Some(offer) = tm.offer(now) else { break };
                         let flow = &mut flows[offer.queue.queue_id as usize - 1];
                         let frame = tm.offered_mut().unwrap();
-                        prop_assert_eq!(flow.queued.front(), Some(&frame.number));
+                        prop_assert_eq!(flow.queued.head().map(|f| f.item), Some(frame.number));
                         let out = frame.out.unwrap_or((frame.len as i32 + by).max(1) as usize);
                         match tm.commit(out).unwrap() {
                             Commit::Sent(_) => {
-                                flow.queued.pop_front();
+                                flow.queued.pop(out as u64);
                                 flow.sustained.send(now, out as u64, 0)?;
                                 flow.peak.send(now, out as u64, 0)?;
                                 // One that is longer than the port's bucket overdraws it.
                                 let overdrawn = (out as u64).saturating_sub(1522);
                                 port_bound.send(now, out as u64, overdrawn)?;
                             }
-                            Commit::Held(frame) => frame.out = Some(out),
+                            Commit::Held(frame) => {
+                                frame.out = Some(out);
+                                flow.queued.lengthen(out as u64);
+                            }
                             Commit::TooLong(_) => {
                                 let deep = |rate: u64, depth| rate == 0 || out as u64 <= depth;
                                 let config = &flow.config;
@@ -234,7 +245,7 @@ proptest! {
                                     !deep(config.max_sustained_rate, config.max_burst)
                                         || !deep(config.peak_rate, 1522)
                                 );
-                                flow.queued.pop_front();
+                                flow.queued.pop(0);
                             }
                         }
                     }
@@ -243,7 +254,7 @@ proptest! {
                     if let Some(offer) = tm.offer(now) {
                         let flow = &mut flows[offer.queue.queue_id as usize - 1];
                         let dropped = tm.discard().map(|frame| frame.number);
-                        prop_assert_eq!(dropped, flow.queued.pop_front());
+                        prop_assert_eq!(dropped, flow.queued.pop(0).map(|f| f.item));
                     }
                 }
                 Step::Reshape(queue, rate, burst, peak, tokens) => {
@@ -271,6 +282,12 @@ proptest! {
                     config.traffic_priority = traffic_priority;
                     apply(&mut tm, now, one(*config));
                 }
+                Step::SubQueues(queue, sub_queues) => {
+                    let flow = &mut flows[queue as usize - 1];
+                    flow.config.sub_queues = sub_queues;
+                    apply(&mut tm, now, one(flow.config));
+                    flow.queued.set_number(sub_queues);
+                }
                 Step::PortRate(rate) => {
                     apply(&mut tm, now, port(rate));
                     port_bound.change(now, rate, 1522);
@@ -281,8 +298,11 @@ proptest! {
                         removed: vec![flow.config.queue],
                         ..Default::default()
                     };
-                    let flushed = apply(&mut tm, now, removed);
-                    prop_assert_eq!(std::mem::take(&mut flow.queued), flushed);
+                    let mut flushed = apply(&mut tm, now, removed);
+                    let mut queued = flow.queued.clear();
+                    flushed.sort_unstable();
+                    queued.sort_unstable();
+                    prop_assert_eq!(queued, flushed);
                     apply(&mut tm, now, one(flow.config));
                     flow.sustained.restart();
                     flow.peak.restart();
@@ -292,6 +312,6 @@ proptest! {
         for (flow, state) in flows.iter().zip(tm.service_flows(now)) {
             prop_assert_eq!(state.queued.frames, flow.queued.len() as u64);
         }
-        prop_assert_eq!(tm.is_empty(), flows.iter().all(|flow| flow.queued.is_empty()));
+        prop_assert_eq!(tm.is_empty(), flows.iter().all(|flow| flow.queued.len() == 0));
     }
 }

@@ -30,7 +30,7 @@ fn manager(ports: Vec<PortConfig>, service_flows: Vec<ServiceFlowConfig>) -> Tra
 
 fn enqueue(tm: &mut TrafficManager<u64>, now: u64, queue_id: u32, len: usize) -> bool {
     let slot = tm.lookup(id(queue_id)).unwrap();
-    tm.enqueue(now, slot, len, len as u64).is_ok()
+    tm.enqueue(now, slot, 0, len, len as u64).is_ok()
 }
 
 /// Lets one frame leave; its queue and length.
@@ -421,7 +421,7 @@ fn limits_drop_and_count() {
     assert!(!enqueue(&mut tm, 0, 1, 60));
     // Longer than the bucket is deep: would block the queue for good.
     let slot = tm.lookup(id(1)).unwrap();
-    assert_eq!(tm.enqueue(0, slot, 1523, 7), Err(7));
+    assert_eq!(tm.enqueue(0, slot, 0, 1523, 7), Err(7));
     assert_eq!(tm.service_flows(0)[0].overflow.frames, 2);
     assert!(enqueue(&mut tm, 0, 0, 1500) && !enqueue(&mut tm, 0, 0, 1));
     let (_, overflow, queued) = tm.port_state(PORT).unwrap();

@@ -77,19 +77,23 @@ fn greedy() -> impl Strategy<Value = Vec<Greedy>> {
         sustained,
         prop_oneof![3 => Just(0u32), 1 => 0u32..2000],
         0u8..4,
+        prop_oneof![Just(0u32), 1u32..20],
     );
     let flows = prop::collection::vec((wish, 200u64..1523), 1..9);
     (flows, 1u64..1000).prop_map(|(flows, load)| {
         let wishes: Vec<Wish> = flows
             .iter()
-            .map(|&((reserved, sustained, assumed, priority), _)| Wish {
-                reserved,
-                sustained,
-                peak: None,
-                burst: 40_000,
-                assumed,
-                priority,
-            })
+            .map(
+                |&((reserved, sustained, assumed, priority, sub_queues), _)| Wish {
+                    reserved,
+                    sustained,
+                    peak: None,
+                    burst: 40_000,
+                    assumed,
+                    priority,
+                    sub_queues,
+                },
+            )
             .collect();
         let configs = configs(&wishes, GREEDY_RATE, load);
         let flows = flows.iter().zip(configs);
@@ -118,7 +122,7 @@ proptest! {
         let configs = flows.iter().map(|flow| flow.config).collect();
         let mut tm = manager(GREEDY_RATE, configs);
         for (n, flow) in flows.iter().enumerate() {
-            (0..100).for_each(|_| enqueue(&mut tm, 0, n, flow.len));
+            (0..100).for_each(|frame| enqueue(&mut tm, 0, n, frame, flow.len));
         }
         let (warm, end) = (1_000_000_000, 5_000_000_000);
         let mut now = 0;
@@ -126,7 +130,7 @@ proptest! {
         while now < end {
             now = tm.next_deadline().unwrap().max(now);
             while let Some((n, len)) = depart(&mut tm, now) {
-                enqueue(&mut tm, now, n, len);
+                enqueue(&mut tm, now, n, (sent[n] % 29) as u32, len);
                 sent[n] += if now < warm { 0 } else { len };
             }
         }

@@ -3,12 +3,17 @@
 //! reserved rate as an inequality; and work conservation.
 
 mod plain;
+mod turns;
 mod wishes;
 
 use plain::{BYTE, Flow, Tokens};
 use proptest::prelude::*;
 use traffic_manager::{Configuration, PEAK_BURST, PortConfig, ServiceFlowConfig, TrafficManager};
 use wishes::{PORT, Wish, configs, depart, enqueue, manager};
+
+fn sub_queues() -> impl Strategy<Value = u32> {
+    prop_oneof![2 => Just(0u32), 2 => 1u32..6, 1 => 1u32..257]
+}
 
 fn wish() -> impl Strategy<Value = Wish> {
     (
@@ -18,15 +23,17 @@ fn wish() -> impl Strategy<Value = Wish> {
         1522u64..40_000,
         prop_oneof![2 => Just(0u32), 1 => 0u32..4000],
         0u8..8,
+        sub_queues(),
     )
         .prop_map(
-            |(reserved, sustained, peak, burst, assumed, priority)| Wish {
+            |(reserved, sustained, peak, burst, assumed, priority, sub_queues)| Wish {
                 reserved,
                 sustained,
                 peak,
                 burst,
                 assumed,
                 priority,
+                sub_queues,
             },
         )
 }
@@ -96,11 +103,11 @@ impl Bench {
                     let n = offer.queue.queue_id as usize - 1;
                     self.check_choice(now, n)?;
                     let flow = &mut self.flows[n];
-                    prop_assert_eq!(self.tm.discard(), flow.queued.front().copied());
+                    prop_assert_eq!(self.tm.discard(), flow.head());
                     flow.discard(now);
                 }
             }
-            Change::Reserve(n, min, assumed_packet_size, traffic_priority) => {
+            Change::Reserve(n, min, assumed_packet_size, traffic_priority, sub_queues) => {
                 let n = n % self.flows.len();
                 let flow = &mut self.flows[n];
                 let most = match flow.config.max_sustained_rate {
@@ -111,6 +118,7 @@ impl Bench {
                     min_reserved_rate: min.min(most),
                     assumed_packet_size,
                     traffic_priority,
+                    sub_queues,
                     ..flow.config
                 };
                 flow.reserve(now, config);
@@ -155,16 +163,16 @@ impl Bench {
         Ok(())
     }
 
-    fn arrive(&mut self, now: u64, n: usize, len: u64) {
-        self.flows[n].arrive(now, len);
-        enqueue(&mut self.tm, now, n, len);
+    fn arrive(&mut self, now: u64, n: usize, sub_queue: u32, len: u64) {
+        self.flows[n].arrive(now, sub_queue, len);
+        enqueue(&mut self.tm, now, n, sub_queue, len);
     }
 
     /// All that leaves by `now`.
     fn drain(&mut self, now: u64) -> Result<(), TestCaseError> {
         self.watch(now)?;
         while let Some((n, len)) = depart(&mut self.tm, now) {
-            prop_assert_eq!(self.flows[n].queued.front(), Some(&len));
+            prop_assert_eq!(self.flows[n].head(), Some(len));
             let entitled = self.check_choice(now, n)?;
             let flow = &mut self.flows[n];
             self.services[n].sent += i128::from(flow.price(len)) * BYTE;
@@ -178,7 +186,7 @@ impl Bench {
         // Work conservation: the port lacks tokens for a frame that may go.
         self.port.pass(now);
         let may_go = self.flows.iter().filter(|flow| flow.ready);
-        if let Some(longest) = may_go.map(|flow| flow.queued[0]).max() {
+        if let Some(longest) = may_go.filter_map(Flow::head).max() {
             let short = self.port.held < i128::from(longest) * BYTE;
             prop_assert!(short, "the port is idle at {now} ns");
         }
@@ -240,8 +248,9 @@ impl Bench {
 enum Change {
     /// The egress pipeline drops what is on offer.
     Discard,
-    /// Another minimum reserved rate, assumed packet size and priority of a flow.
-    Reserve(usize, u64, u32, u8),
+    /// Another minimum reserved rate, assumed packet size, priority and number
+    /// of sub-queues of a flow.
+    Reserve(usize, u64, u32, u8, u32),
     /// Another rate of the port.
     Port(u64),
     /// A flow is removed and made anew.
@@ -253,18 +262,23 @@ fn change(port_rate: u64) -> impl Strategy<Value = Change> {
     let min = prop_oneof![1 => Just(0), 3 => 1..port_rate / 2];
     prop_oneof![
         4 => Just(Change::Discard),
-        4 => (0usize..8, min, prop_oneof![Just(0u32), 0u32..4000], 0u8..8)
-            .prop_map(|(n, min, assumed, priority)| Change::Reserve(n, min, assumed, priority)),
+        4 => (0usize..8, min, prop_oneof![Just(0u32), 0u32..4000], 0u8..8, sub_queues())
+            .prop_map(|(n, min, assumed, priority, subs)| {
+                Change::Reserve(n, min, assumed, priority, subs)
+            }),
         1 => (port_rate / 4..port_rate * 2).prop_map(Change::Port),
         1 => (0usize..8).prop_map(Change::Renew),
         1 => Just(Change::Flush),
     ]
 }
 
-/// Frames of one flow, so long after those before; the time in frames' on the port.
+/// Frames of one flow, the first in this sub-queue and every other in the next
+/// by `stride`, so long after those before; the time in frames' on the port.
 #[derive(Debug, Clone)]
 struct Arrival {
     flow: usize,
+    sub_queue: u32,
+    stride: u32,
     wait: u64,
     frames: usize,
     len: u64,
@@ -272,9 +286,11 @@ struct Arrival {
 
 fn arrival() -> impl Strategy<Value = Arrival> {
     let wait = prop_oneof![1 => Just(0), 2 => 0u64..2000];
-    let arrival = (0usize..8, wait, 1usize..12, 60u64..1523);
-    arrival.prop_map(|(flow, wait, frames, len)| Arrival {
+    let arrival = (0usize..8, 0u32..300, 0u32..3, wait, 1usize..12, 60u64..1523);
+    arrival.prop_map(|(flow, sub_queue, stride, wait, frames, len)| Arrival {
         flow,
+        sub_queue,
+        stride,
         wait,
         frames,
         len,
@@ -294,7 +310,7 @@ impl Bench {
             let mut before = self.port.clone();
             before.pass(now.max(1) - 1);
             let may_go = self.flows.iter().filter(|flow| flow.ready);
-            if let Some(longest) = may_go.map(|flow| flow.queued[0]).max() {
+            if let Some(longest) = may_go.filter_map(Flow::head).max() {
                 prop_assert!(before.held < i128::from(longest) * BYTE);
             }
             self.drain(now)?;
@@ -312,7 +328,10 @@ impl Bench {
         let unit = 1000 * BYTE as u64 / port_rate + 1;
         let now = self.run(now, now + unit * arrival.wait / 500)?;
         let n = arrival.flow % self.flows.len();
-        (0..arrival.frames).for_each(|_| self.arrive(now, n, arrival.len));
+        for frame in 0..arrival.frames as u32 {
+            let sub_queue = arrival.sub_queue + frame * arrival.stride;
+            self.arrive(now, n, sub_queue, arrival.len);
+        }
         Ok(now)
     }
 }
@@ -363,7 +382,7 @@ proptest! {
             bench.drain(now)?;
         }
         bench.run(now, now + LONG)?;
-        let nothing = bench.flows.iter().all(|flow| flow.queued.is_empty());
+        let nothing = bench.flows.iter().all(|flow| flow.head().is_none());
         prop_assert_eq!(bench.tm.is_empty(), nothing);
     }
 }

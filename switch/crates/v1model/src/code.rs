@@ -40,6 +40,8 @@ pub(crate) struct Code {
     pub errors: ParserErrors,
     /// Slot of the metadata field `queue_id`.
     pub queue_id: Option<Slot>,
+    /// Slot of the metadata field `sub_queue`.
+    pub sub_queue: Option<Slot>,
     /// Clones, digests, resubmit, recirculate, truncate.
     pub paths: PathCode,
     /// What the marks in `ops` stand for.

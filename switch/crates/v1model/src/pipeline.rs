@@ -69,6 +69,14 @@ impl Pipeline {
         }
     }
 
+    /// The metadata field named `sub_queue`; 0 when the program has none.
+    pub fn sub_queue(&self, packet: &Packet) -> u32 {
+        match self.program.code.sub_queue {
+            Some(slot) => self.read(packet, slot) as u32,
+            None => 0,
+        }
+    }
+
     /// `standard_metadata.priority`.
     pub fn priority(&self, packet: &Packet) -> u8 {
         self.read(packet, self.program.code.standard.priority) as u8

@@ -2,7 +2,7 @@
 //! One port's flows as plainly as can be: every bucket is a number, every
 //! decision a search over all flows.
 
-use std::collections::VecDeque;
+use crate::turns::Turns;
 use traffic_manager::{PEAK_BURST, ServiceFlowConfig};
 
 /// A byte, in bit/s times nanoseconds.
@@ -63,7 +63,7 @@ impl Tokens {
 #[derive(Debug)]
 pub struct Flow {
     pub config: ServiceFlowConfig,
-    pub queued: VecDeque<u64>,
+    pub queued: Turns,
     sustained: Tokens,
     peak: Tokens,
     reservation: Tokens,
@@ -77,7 +77,7 @@ impl Flow {
     pub fn new(config: ServiceFlowConfig) -> Self {
         let mut new = Self {
             config,
-            queued: VecDeque::new(),
+            queued: Turns::new(config.sub_queues),
             sustained: Tokens::full(config.max_sustained_rate, config.max_burst),
             peak: Tokens::full(config.peak_rate, PEAK_BURST),
             reservation: Tokens::full(config.min_reserved_rate, 0),
@@ -112,12 +112,17 @@ impl Flow {
     }
 
     pub fn shaped_until(&self) -> u64 {
-        let head = *self.queued.front().unwrap();
+        let head = self.head().unwrap();
         self.sustained.ready_at(head).max(self.peak.ready_at(head))
     }
 
-    pub fn arrive(&mut self, now: u64, len: u64) {
-        self.queued.push_back(len);
+    /// The length of the frame that is next.
+    pub fn head(&self) -> Option<u64> {
+        Some(self.queued.head()?.item)
+    }
+
+    pub fn arrive(&mut self, now: u64, sub_queue: u32, len: u64) {
+        self.queued.push(sub_queue, len, len);
         if self.queued.len() == 1 {
             self.pass(now);
             self.make_idle();
@@ -127,7 +132,7 @@ impl Flow {
 
     /// After the head changed.
     fn stand(&mut self, now: u64) {
-        self.ready = !self.queued.is_empty() && self.shaped_until() <= now;
+        self.ready = self.head().is_some() && self.shaped_until() <= now;
         if self.ready {
             self.since = now;
         }
@@ -135,7 +140,7 @@ impl Flow {
 
     /// Its own rates may let it go by now.
     pub fn tick(&mut self, now: u64) {
-        if self.ready || self.queued.is_empty() {
+        if self.ready || self.head().is_none() {
             return;
         }
         let at = self.shaped_until();
@@ -152,7 +157,7 @@ impl Flow {
         if !self.ready || self.config.min_reserved_rate == 0 {
             return None;
         }
-        let since = self.reservation.since(self.price(self.queued[0]));
+        let since = self.reservation.since(self.price(self.head()?));
         (since <= i128::from(now)).then_some(since.max(0))
     }
 
@@ -160,7 +165,7 @@ impl Flow {
     pub fn discard(&mut self, now: u64) {
         self.pass(now);
         let since = self.since;
-        self.queued.pop_front();
+        self.queued.pop(0);
         self.stand(now);
         if self.ready {
             self.since = since;
@@ -172,14 +177,15 @@ impl Flow {
         self.ready = false;
     }
 
-    /// Takes another reservation and priority.
+    /// Takes another reservation, priority and number of sub-queues.
     pub fn reserve(&mut self, now: u64, config: ServiceFlowConfig) {
         self.pass(now);
-        if !self.ready && !self.queued.is_empty() {
+        if !self.ready && self.head().is_some() {
             self.reservation.cap(2 * self.frame());
         }
         let new = config.min_reserved_rate > 0 && self.config.min_reserved_rate == 0;
         self.config = config;
+        self.queued.set_number(config.sub_queues);
         let depth = (config.min_reserved_rate / 8).max(2 * self.frame());
         self.reservation = Tokens {
             rate: config.min_reserved_rate,
@@ -196,7 +202,8 @@ impl Flow {
     pub fn leave(&mut self, now: u64, entitled: bool) {
         self.pass(now);
         let since = self.since;
-        let len = self.queued.pop_front().unwrap();
+        let len = self.head().unwrap();
+        self.queued.pop(len);
         self.sustained.spend(len);
         self.peak.spend(len);
         if entitled {

@@ -34,9 +34,9 @@ pub fn manager(rate: u64, service_flows: Vec<ServiceFlowConfig>) -> TrafficManag
 }
 
 /// Queues a frame of flow `n`.
-pub fn enqueue(tm: &mut TrafficManager<u64>, now: u64, n: usize, len: u64) {
+pub fn enqueue(tm: &mut TrafficManager<u64>, now: u64, n: usize, sub_queue: u32, len: u64) {
     let slot = tm.lookup(id(n)).unwrap();
-    assert!(tm.enqueue(now, slot, len as usize, len).is_ok());
+    assert!(tm.enqueue(now, slot, sub_queue, len as usize, len).is_ok());
 }
 
 /// Lets one frame leave: its flow and length.
@@ -57,6 +57,7 @@ pub struct Wish {
     pub burst: u64,
     pub assumed: u32,
     pub priority: u8,
+    pub sub_queues: u32,
 }
 
 /// Wishes as configurations; the sum of what is reserved is `load` / 1000 of the port.
@@ -80,6 +81,7 @@ pub fn configs(wishes: &[Wish], port_rate: u64, load: u64) -> Vec<ServiceFlowCon
             traffic_priority: wish.priority,
             min_reserved_rate: min,
             assumed_packet_size: wish.assumed,
+            sub_queues: wish.sub_queues,
             ..Default::default()
         }
     };

@@ -41,7 +41,8 @@ impl Lowering<'_> {
 
         let standard = standard(&layout)?;
         let queue_id = layout.metadata_by_suffix("queue_id");
-        let mut kept = kept(&layout, template.len(), &standard, queue_id);
+        let sub_queue = layout.metadata_by_suffix("sub_queue");
+        let mut kept = kept(&layout, template.len(), &standard, &[queue_id, sub_queue]);
         let mut keep = |slot: Slot, n: u16| {
             kept[usize::from(slot)..usize::from(slot) + usize::from(n)].fill(true);
         };
@@ -198,6 +199,7 @@ impl Lowering<'_> {
             standard,
             errors: parser_errors(document),
             queue_id,
+            sub_queue,
             paths,
             places,
             error_names: document.errors.clone(),
@@ -217,8 +219,8 @@ impl Lowering<'_> {
 }
 
 /// Slots that the target reads, whatever the code does: headers, which are
-/// emitted, validity, and standard metadata.
-fn kept(layout: &Layout, slots: usize, standard: &Standard, queue_id: Option<Slot>) -> Vec<bool> {
+/// emitted, validity, standard metadata, and the fields `named` by the target.
+fn kept(layout: &Layout, slots: usize, standard: &Standard, named: &[Option<Slot>]) -> Vec<bool> {
     let mut kept = vec![false; slots];
     for header in &layout.headers {
         let first = usize::from(header.valid);
@@ -236,7 +238,7 @@ fn kept(layout: &Layout, slots: usize, standard: &Standard, queue_id: Option<Slo
         standard.enq_timestamp,
         standard.parser_error,
     ];
-    for slot in read.into_iter().chain(queue_id) {
+    for slot in read.into_iter().chain(named.iter().copied().flatten()) {
         kept[usize::from(slot)] = true;
     }
     kept

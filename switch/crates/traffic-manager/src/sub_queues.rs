@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sub-queues of a queue, which share what it sends by deficit round robin, in
+//! equal bytes (Shreedhar and Varghese, 1996).
+//!
+//! All frames are in one list of places, linked from frame to frame, so that
+//! memory is bounded by what the whole queue has held at a time, however it was
+//! distributed.
+
+use crate::frames::Frame;
+use crate::round_robin::Turn;
+use std::collections::VecDeque;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+struct Place<T> {
+    /// The next place of the sub-queue, or the next free one.
+    next: u32,
+    /// None where the place is free.
+    frame: Option<Frame<T>>,
+}
+
+/// One of the sub-queues; `last` has no meaning where `first` is none.
+#[derive(Debug, Clone)]
+struct SubQueue {
+    first: u32,
+    last: u32,
+    turn: Turn,
+}
+
+const EMPTY: SubQueue = SubQueue {
+    first: NONE,
+    last: NONE,
+    turn: Turn {
+        deficit: 0,
+        begun: false,
+    },
+};
+
+/// The sub-queues of a queue and the frames in them.
+#[derive(Debug)]
+pub struct SubQueues<T> {
+    places: Vec<Place<T>>,
+    /// First of the free places.
+    free: u32,
+    queues: Vec<SubQueue>,
+    /// Those with frames; the first has begun its turn, which covers its first
+    /// frame: that is the head.
+    round: VecDeque<u32>,
+}
+
+impl<T> SubQueues<T> {
+    /// `sub_queues`, at least 1, without frames.
+    pub fn new(sub_queues: u32) -> Self {
+        Self {
+            places: Vec::new(),
+            free: NONE,
+            queues: vec![EMPTY; sub_queues as usize],
+            round: VecDeque::with_capacity(sub_queues as usize),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.round.is_empty()
+    }
+
+    fn head_place(&self) -> Option<usize> {
+        let sub_queue = *self.round.front()?;
+        Some(self.queues[sub_queue as usize].first as usize)
+    }
+
+    pub fn head(&self) -> Option<&Frame<T>> {
+        self.places[self.head_place()?].frame.as_ref()
+    }
+
+    pub fn head_mut(&mut self) -> Option<&mut Frame<T>> {
+        let place = self.head_place()?;
+        self.places[place].frame.as_mut()
+    }
+
+    /// A place for a frame: a free one, or one more.
+    fn place(&mut self, frame: Frame<T>) -> u32 {
+        let filled = Place {
+            next: NONE,
+            frame: Some(frame),
+        };
+        let at = self.free;
+        if let Some(place) = self.places.get_mut(at as usize) {
+            self.free = place.next;
+            *place = filled;
+            return at;
+        }
+        self.places.push(filled);
+        self.places.len() as u32 - 1
+    }
+
+    /// Appends linked places to a sub-queue.
+    fn append(&mut self, sub_queue: u32, first: u32, last: u32) {
+        let queue = &mut self.queues[sub_queue as usize];
+        if queue.first == NONE {
+            queue.first = first;
+            self.round.push_back(sub_queue);
+        } else {
+            self.places[queue.last as usize].next = first;
+        }
+        queue.last = last;
+    }
+
+    /// Behind all frames of its sub-queue; modulo their number, where there is
+    /// none of that number.
+    pub fn push(&mut self, mut sub_queue: u32, frame: Frame<T>) {
+        let number = self.queues.len() as u32;
+        if sub_queue >= number {
+            sub_queue %= number;
+        }
+        let place = self.place(frame);
+        let head = self.round.is_empty();
+        self.append(sub_queue, place, place);
+        if head {
+            self.choose();
+        }
+    }
+
+    /// Takes the head out; its sub-queue is charged `sent` bytes, 0 for one that
+    /// is not sent.
+    pub fn pop(&mut self, sent: u32) -> Option<Frame<T>> {
+        let sub_queue = *self.round.front()?;
+        let queue = &mut self.queues[sub_queue as usize];
+        let at = queue.first;
+        let place = &mut self.places[at as usize];
+        let frame = place.frame.take();
+        queue.first = place.next;
+        place.next = self.free;
+        self.free = at;
+        if queue.first == NONE {
+            *queue = EMPTY;
+            self.round.pop_front();
+        } else {
+            queue.turn.deficit -= i64::from(sent);
+        }
+        self.choose();
+        frame
+    }
+
+    /// Turns go on until one covers the first frame of its sub-queue.
+    fn choose(&mut self) {
+        while let Some(head) = self.head() {
+            let needs = head.needs;
+            let sub_queue = self.round[0] as usize;
+            if self.queues[sub_queue].turn.covers(needs) {
+                return;
+            }
+            self.round.rotate_left(1);
+        }
+    }
+
+    /// Another number of sub-queues, at least 1: the frames of those that go
+    /// follow those of sub-queue n % `sub_queues`, in order. The head stays,
+    /// where its sub-queue does.
+    pub fn resize(&mut self, sub_queues: u32) {
+        let number = sub_queues as usize;
+        let chosen = self.round.front().copied();
+        self.round.retain(|&sub_queue| sub_queue < sub_queues);
+        let from = number.min(self.queues.len());
+        let gone: Vec<SubQueue> = self.queues.drain(from..).collect();
+        self.queues.resize(number, EMPTY);
+        for (n, queue) in gone.into_iter().enumerate() {
+            if queue.first != NONE {
+                self.append((n % number) as u32, queue.first, queue.last);
+            }
+        }
+        self.round.reserve(number - self.round.len());
+        if self.round.front().copied() != chosen {
+            self.choose();
+        }
+    }
+}
