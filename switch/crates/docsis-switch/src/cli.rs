@@ -4,6 +4,8 @@
 mod bench;
 mod ctl;
 mod port;
+mod queue_manager;
+mod sample;
 mod switch;
 mod target;
 
@@ -13,8 +15,10 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use bench::{Bench, BenchControl, BenchPipeline, BenchPrograms, QueueManager, Station};
+pub use bench::{Bench, BenchControl, BenchPipeline, BenchPrograms, Station};
 pub use ctl::{Ctl, CtlArgs, FollowArgs};
+pub use queue_manager::{FlowQueues, QueueManager};
+pub use sample::{Sample, SampleDrops, SampleSessions};
 pub use switch::{LogLevel, SwitchArgs};
 pub use target::TargetArgs;
 
@@ -53,6 +57,12 @@ pub enum Command {
         /// What to measure.
         #[command(subcommand)]
         what: Bench,
+    },
+    /// Give a modem's pipeline many frames in no time, and say what became of them.
+    Sample {
+        /// What of them.
+        #[command(subcommand)]
+        what: Sample,
     },
     /// Forward frames between two interfaces without a pipeline, for comparison.
     Forward {

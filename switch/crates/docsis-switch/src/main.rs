@@ -21,7 +21,9 @@ mod packet_socket;
 mod pcap;
 mod ports;
 mod process;
+mod provision;
 mod run;
+mod sample;
 mod scheduling;
 mod server;
 mod stf;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
             logging::start(None, None, false).and_then(|_| forward::run(&first, &second))
         }
         Some(Command::Bench { what }) => bench::run(&what),
+        Some(Command::Sample { what }) => sample::run(&what),
         Some(Command::Ctl(options)) => ctl::run(&options),
         Some(Command::InstallAlias { dir }) => alias::install(&dir),
         None if cli.switch.json_version => {

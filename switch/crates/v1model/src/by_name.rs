@@ -88,3 +88,18 @@ pub fn set_register(
         .set_register(register, Some(index), value)
         .map_err(|error| format!("register {name}: {error}"))
 }
+
+/// Reads the first `count` cells of a register.
+///
+/// # Errors
+/// The program has no such register, or it no such cells.
+pub fn registers(pipeline: &Pipeline, name: &str, count: usize) -> Result<Vec<u128>, String> {
+    let register = pipeline
+        .program()
+        .register(name)
+        .ok_or_else(|| format!("the program has no register {name}"))?;
+    (0..count)
+        .map(|index| pipeline.register(register, index))
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("register {name}: {error}"))
+}

@@ -9,10 +9,13 @@ mod measure;
 mod memory;
 mod pipeline;
 mod programs;
-mod provision;
 mod scenario;
 
 use crate::cli::Bench;
+
+pub use measure::Sink;
+pub use pipeline::frame;
+pub use scenario::Spread;
 
 /// Measures and prints.
 ///

@@ -3,8 +3,8 @@
 
 use super::measure::{CHUNK, Sink, per_packet, quantile};
 use super::memory::peak_resident;
-use super::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
 use crate::cli::BenchPipeline;
+use crate::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
 use crate::switch::load_program;
 use device::{Device, DeviceConfig};
 use serde_json::json;
@@ -59,7 +59,7 @@ fn measure(options: &BenchPipeline, len: usize, flows: u32) -> Result<Measured, 
     device.add_port(CPE_PORT);
     device.load(0, program);
     let mut now = 1_000_000_000;
-    cable_modem(&mut device, now, flows, options.queue_manager)?;
+    cable_modem(&mut device, now, flows, options.queue_manager.into())?;
     let frames: Vec<Vec<u8>> = (1..=flows).map(|flow| frame(len, flow)).collect();
     let mut sink = Sink::default();
     let mut next = frames.iter().cycle();

@@ -3,8 +3,8 @@
 //! up from fixed seeds, so that every run does the same.
 
 use super::pipeline::{self, STANDING};
-use super::provision::{CPE_PORT, RF_PORT, cable_modem};
 use crate::cli::QueueManager;
+use crate::provision::{CPE_PORT, RF_PORT, cable_modem};
 use crate::switch::load_program;
 use device::{Device, DeviceConfig};
 use std::path::Path;
@@ -45,10 +45,16 @@ pub type Make = fn(&Path, usize) -> Result<Scenario, String>;
 pub const ALL: [Make; 4] = [bridge, router, firewall, modem];
 
 /// Marsaglia's xorshift: enough to spread entries and traffic.
-struct Spread(u64);
+pub struct Spread(u64);
 
 impl Spread {
-    fn next(&mut self) -> u64 {
+    /// From a seed; 0 would stay 0.
+    pub fn new(seed: u64) -> Self {
+        Self(seed | 1 << 63)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -251,7 +257,7 @@ fn firewall(build: &Path, len: usize) -> Result<Scenario, String> {
 
 fn modem(build: &Path, len: usize) -> Result<Scenario, String> {
     let mut device = device(build, "cm.json")?;
-    cable_modem(&mut device, START, FLOWS, QueueManager::DocsisPie)?;
+    cable_modem(&mut device, START, FLOWS, QueueManager::DocsisPie.into())?;
     Ok(Scenario {
         name: "cm",
         what: "cable modem, 32 service flows, DOCSIS-PIE",

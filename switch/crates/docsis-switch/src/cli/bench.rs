@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The options of `bench`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use super::QueueManager;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// What `bench` measures.
@@ -74,17 +75,6 @@ pub struct BenchPipeline {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Queue managers, as p4src/include/types.p4 numbers them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum QueueManager {
-    /// Nobody.
-    DropTail = 0,
-    /// DOCSIS-PIE, with a probability that drops now and then.
-    DocsisPie = 1,
-    /// CoDel, on queues that stand below its target.
-    Codel = 2,
 }
 
 /// A station and the port that it is behind.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Fills cm.p4's tables and registers as the controller does over P4Runtime. For
-//! benchmarks.
+//! benchmarks and samples.
 
-use crate::cli::QueueManager;
+mod managers;
+
+use crate::cli::{FlowQueues, QueueManager};
 use device::{Configuration, Device, QueueId, ServiceFlowConfig};
 use v1model::by_name::{action, insert_exact, set_register, table};
 use v1model::{EntryKey, EntryOptions, Match, MatchKind, Pipeline};
@@ -22,12 +24,32 @@ const BURST: u64 = 1_000_000;
 const BUFFER: u128 = 1 << 30;
 const MAX_FRAME: u128 = 1522;
 const LATENCY_TARGET_US: u128 = 10_000;
-const SECOND_US: u128 = 1_000_000;
 const AQM_ACTIVE: u128 = 2;
 /// The modem of the CPE port.
 const MODEM: u128 = 1;
-/// 1e-4 in Q4.28.
-const DROP_PROB: u128 = 26_844;
+/// Now and then: 1e-4 in Q4.28.
+pub const DROP_PROB: u128 = 26_844;
+
+/// How the service flows are managed.
+#[derive(Debug, Clone, Copy)]
+pub struct Management {
+    /// Who decides early drops.
+    pub manager: QueueManager,
+    /// Sub-queues of each.
+    pub flow_queues: Option<FlowQueues>,
+    /// The register aqm_drop_prob, Q4.28.
+    pub drop_prob: u128,
+}
+
+impl From<QueueManager> for Management {
+    fn from(manager: QueueManager) -> Self {
+        Self {
+            manager,
+            flow_queues: manager.flow_queues(),
+            drop_prob: DROP_PROB,
+        }
+    }
+}
 
 /// UDP to one destination port is one service flow.
 fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<(), String> {
@@ -63,7 +85,7 @@ fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<()
         .map_err(|error| format!("classifier: {error}"))
 }
 
-/// Provisions the modem with `flows` upstream service flows under a queue manager.
+/// Provisions the modem with `flows` upstream service flows, all managed alike.
 ///
 /// # Errors
 /// The program is not cm.p4.
@@ -71,7 +93,7 @@ pub fn cable_modem(
     device: &mut Device,
     now: u64,
     flows: u32,
-    manager: QueueManager,
+    management: Management,
 ) -> Result<(), String> {
     let service_flows = (1..=flows)
         .map(|queue_id| ServiceFlowConfig {
@@ -82,6 +104,7 @@ pub fn cable_modem(
             max_sustained_rate: RATE,
             max_burst: BURST,
             peak_rate: RATE * 5 / 4,
+            sub_queues: management.flow_queues.map_or(0, |of| of.queues),
             ..Default::default()
         })
         .collect();
@@ -124,9 +147,9 @@ pub fn cable_modem(
             ("traffic_priority", 0),
             ("buffer_size", BUFFER),
             ("max_frame", MAX_FRAME),
-            ("queue_manager", manager as u128),
+            ("queue_manager", management.manager.number()),
             ("generation", 0),
-            ("flow_queuing", 0),
+            ("flow_queuing", u128::from(management.flow_queues.is_some())),
             ("latency_target", LATENCY_TARGET_US),
             ("controller_timeout", 100_000),
             ("tos_and", 0xff),
@@ -134,13 +157,7 @@ pub fn cable_modem(
         ];
         let table = "service_flow_queue.service_flow";
         insert_exact(pipeline, table, &key, "set_queue", &queue)?;
-        if manager == QueueManager::Codel {
-            let codel = [
-                ("latency_target", SECOND_US),
-                ("control_interval", SECOND_US),
-            ];
-            insert_exact(pipeline, "codel.parameters", &key, "set_codel", &codel)?;
-        }
+        managers::insert(pipeline, flow, &management)?;
         let bucket = [
             ("max_sustained_rate", u128::from(RATE)),
             ("max_burst", u128::from(BURST)),
@@ -149,7 +166,7 @@ pub fn cable_modem(
         insert_exact(pipeline, table, &key, "set_bucket", &bucket)?;
         let index = flow as usize;
         set_register(pipeline, "aqm_control_state", index, AQM_ACTIVE)?;
-        set_register(pipeline, "aqm_drop_prob", index, DROP_PROB)?;
+        set_register(pipeline, "aqm_drop_prob", index, management.drop_prob)?;
         set_register(pipeline, "aqm_qdelay_old", index, LATENCY_TARGET_US)?;
     }
     // Ahead of the clock is fresh: the controller never falls silent here.
