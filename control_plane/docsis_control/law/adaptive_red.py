@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adaptive RED's slow part: maxp moves until the average queue is halfway between the thresholds.
+
+002, appendix ("Every Tupdate seconds"), after Floyd, Gummadi and Shenker, "Adaptive RED: An
+Algorithm for Increasing the Robustness of RED's Active Queue Management" (2001). The average and
+the drops are the pipeline's (p4src/include/adaptive_red.p4). Arrays have shape (n,), one element
+a service flow.
+
+Two choices where the sources leave one:
+
+* 002 prints the target as "(minth + (minth+maxth) / 2)", with a parenthesis too many to be right
+  anywhere. Read as it stands it lies 0.61 of the way from minth to maxth with 002's thresholds,
+  outside of Floyd's band, which is from 0.4 to 0.6 of the way. Here it is
+  minth + (maxth - minth) / 2, the middle of the band.
+* alpha is maxp / 4, as 002 has it; Floyd et al. bound it by 0.01 besides. Without that bound maxp
+  climbs from 0.01 to 0.5 in 18 intervals instead of 53.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from docsis_control.law.docsis_pie import Bools, Floats, Ints
+
+INCREASE: Final = 0.25
+"""alpha, as a share of maxp (002)."""
+
+LARGEST: Final = 0.5
+"""maxp is not increased above it."""
+
+SMALLEST: Final = 0.01
+"""maxp is not decreased below it."""
+
+AVERAGE_ONE: Final = 1 << 16
+"""A byte as the register red_avg counts it: unsigned fixed point, Q32.16."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What is configured for the service flows.
+
+    Attributes:
+        min_threshold: minth, bytes.
+        max_threshold: maxth, bytes, above `min_threshold`.
+        decrease: beta, between 0 and 1.
+    """
+
+    min_threshold: Floats
+    max_threshold: Floats
+    decrease: Floats
+
+    @property
+    def target(self) -> Floats:
+        """Bytes that the average is to have."""
+        return self.min_threshold + (self.max_threshold - self.min_threshold) / 2
+
+
+def average(red_avg: Ints) -> Floats:
+    """avg in bytes, of the register red_avg; exact."""
+    return red_avg / float(AVERAGE_ONE)
+
+
+def adapted(parameters: Parameters, max_probability: Floats, avg: Floats, arrived: Bools) -> Floats:
+    """maxp after one Tupdate.
+
+    Args:
+        parameters: What is configured.
+        max_probability: maxp before, above 0; not changed.
+        avg: The average queue, bytes.
+        arrived: Whether packets came since the Tupdate before. 002 adapts maxp when a packet
+            comes; without any the average is of a queue that has long gone.
+
+    Returns:
+        From 0.009 (`decrease` of 0.9 at 0.01) to 0.625, once it has been within 0.01 and 0.5.
+    """
+    target = parameters.target
+    more = arrived & (avg > target) & (max_probability <= LARGEST)
+    less = arrived & (avg < target) & (max_probability >= SMALLEST)
+    factor = np.where(more, 1 + INCREASE, np.where(less, parameters.decrease, 1.0))
+    return max_probability * factor
