@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import Final
 
 from docsis_control.config import ConfigError
+from docsis_control.config.models import KeyedError
 from docsis_control.controller import Controller
 from docsis_control.dynamic.server import serving_changes
 from docsis_control.local_socket import default_folder
 from docsis_control.options import Options
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import BUILD_FOLDER, PipelineError
-from docsis_control.plan import AqmChoice, Deployment
+from docsis_control.plan import Deployment
 from docsis_control.priority import lower_helpers, raise_priority
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.document import from_argument
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.names import Preset
 from docsis_control.recording import save
 from docsis_control.status.collect import Collector
 from docsis_control.status.server import serving
@@ -61,6 +65,13 @@ def _port(text: str) -> int:
     raise argparse.ArgumentTypeError(f'"{text}" is not a TCP port; give 1 to 65535')
 
 
+def _management(text: str) -> QueueManagement:
+    try:
+        return from_argument(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="docsis-p4 controller",
@@ -70,9 +81,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tier", help="service tier instead of the topology's")
     parser.add_argument(
         "--aqm",
-        choices=[choice.value for choice in AqmChoice],
-        default=AqmChoice.DOCSIS_PIE.value,
-        help="queue manager of the upstream service flows (default: %(default)s)",
+        type=_management,
+        default=Preset.DOCSIS_PIE.value,
+        metavar="PRESET|FILE.yaml",
+        help="queue manager of the upstream service flows (default: %(default)s): a file with "
+        f"its parameters, or one of {', '.join(Preset)}",
+    )
+    parser.add_argument(
+        "--downstream-aqm",
+        type=_management,
+        metavar="PRESET|FILE.yaml",
+        help="the same of the downstream service flows (default: what is configured)",
     )
     parser.add_argument(
         "--record",
@@ -138,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("grpc").setLevel(logging.CRITICAL)
     try:
         topology = load_topology(arguments.topology, arguments.tier)
-        deployment = deploy(topology, AqmChoice(arguments.aqm))
+        deployment = deploy(topology, arguments.aqm, arguments.downstream_aqm)
         addresses = _addresses(deployment, arguments.address)
         options = Options(
             election_id=arguments.election_id,
@@ -149,6 +168,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise_priority()
         views = Views(arguments.status_folder, arguments.metrics_port)
         asyncio.run(_serve(deployment, options, arguments.record, views))
+    except KeyedError as error:
+        print(f"docsis-p4 controller: {arguments.topology}: {error.key}: {error}", file=sys.stderr)
+        return 1
     except (ConfigError, PipelineError, P4RuntimeError, ConnectionLost, RuntimeError) as error:
         print(f"docsis-p4 controller: {error}", file=sys.stderr)
         return 1

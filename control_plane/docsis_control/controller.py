@@ -101,13 +101,14 @@ class Controller:
             configurations = {plan.name: plan.configuration for plan in before.modems}
             configurations[modem] = changed(plan.configuration, changes)
             managers = {
-                (plan.number, choice.direction, choice.reference): choice.manager
+                (plan.number, choice.direction, choice.reference): choice.management
                 for choice in managed
             }
             # Not in a thread: it takes less than to wait for the interpreter's lock.
             after = deploy(
                 before.topology,
-                before.aqm,
+                before.upstream,
+                before.downstream,
                 changed=configurations,
                 managers=managers,
                 before=before,

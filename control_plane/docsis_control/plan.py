@@ -7,13 +7,15 @@ fits its field. `provisioning` makes them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Final
 
 from docsis_control.config.models import MAX_FRAME
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.numbers import FlowKey, Numbers
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.names import QueueManager
 from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Topology
 
@@ -35,42 +37,11 @@ TOKENS_PER_BYTE: Final = 8_000_000
 CONTROL_INTERVAL_US: Final = 16_000
 """INTERVAL of RFC 8034 A.1, microseconds."""
 
+_BY_LAW: Final = (QueueManager.DOCSIS_PIE, QueueManager.PIE, QueueManager.ADAPTIVE_RED)
+"""Queue managers of which a part is a periodic law of the controller's."""
+
 CONTROLLER_TIMEOUT_US: Final = 6 * CONTROL_INTERVAL_US
 """Silence of the controller after which the pipeline stops early drops, microseconds."""
-
-
-class AqmChoice(StrEnum):
-    """Queue managers of the upstream service flows; downstream keeps what is configured."""
-
-    DROP_TAIL_250MS = "drop-tail-250ms"
-    BUFFER_CONTROL_50MS = "buffer-control-50ms"
-    DOCSIS_PIE = "docsis-pie"
-    CODEL = "codel"
-
-
-class QueueManager(IntEnum):
-    """Who decides early drops of a service flow, as p4src/include/types.p4 numbers them."""
-
-    DROP_TAIL = 0
-    DOCSIS_PIE = 1
-    CODEL = 2
-
-    @property
-    def label(self) -> str:
-        """As operators write it."""
-        return self.name.lower().replace("_", "-")
-
-
-@dataclass(frozen=True)
-class CodelParameters:
-    """CoDel's two (RFC 8289, section 4), microseconds."""
-
-    target_us: int
-    interval_us: int
-
-
-CODEL: Final = CodelParameters(target_us=20_000, interval_us=150_000)
-"""For an upstream cable link: 000, section 4.3."""
 
 
 class Role(StrEnum):
@@ -78,6 +49,23 @@ class Role(StrEnum):
 
     CABLE_MODEM = "cm"
     CMTS = "cmts"
+
+
+@dataclass(frozen=True)
+class SubQueues:
+    """Flow queues of a service flow, in the device's pool of them.
+
+    Attributes:
+        first: Index of the first in the pool.
+        queues: How many; the traffic manager knows them as 0 to queues - 1.
+        search: Whether a session looks for a queue of its own in its group.
+        multiplier: Of the session's hash; odd.
+    """
+
+    first: int
+    queues: int
+    search: bool
+    multiplier: int
 
 
 @dataclass(frozen=True)
@@ -104,9 +92,12 @@ class ServiceFlow:
         initial_tokens: Bytes in the sustained rate's bucket at the start.
         buffer_size: Bytes.
         max_frame: Bytes; longer frames are policed.
-        queue_manager: Who decides early drops.
-        latency_target_us: Of DOCSIS-PIE, microseconds.
+        management: Who decides early drops, with the parameters.
+        latency_target_us: What the pipeline gets as the target of DOCSIS-PIE or PIE, microseconds.
         tos_and, tos_or: New ToS byte: (byte AND first) OR second.
+        generation: Modulo 256; another one than before makes what manages it start afresh.
+        sub_queues: Where its flow queues are, if it has them.
+        ranges: Sub-queues that are its own, in use or not: frames may be in all of them.
         controller_timeout_us: Microseconds.
     """
 
@@ -129,12 +120,19 @@ class ServiceFlow:
     initial_tokens: int
     buffer_size: int
     max_frame: int
-    queue_manager: QueueManager
+    management: QueueManagement
     latency_target_us: int
     tos_and: int
     tos_or: int
+    generation: int = 0
+    sub_queues: SubQueues | None = None
+    ranges: tuple[range, ...] = ()
     controller_timeout_us: int = CONTROLLER_TIMEOUT_US
-    codel: CodelParameters = CODEL
+
+    @property
+    def queue_manager(self) -> QueueManager:
+        """Who decides early drops."""
+        return self.management.queue_manager
 
     @property
     def aqm_enabled(self) -> bool:
@@ -144,7 +142,7 @@ class ServiceFlow:
     @property
     def controlled(self) -> bool:
         """Whether the controller runs a law for it; others decide in the pipeline alone."""
-        return self.queue_manager is QueueManager.DOCSIS_PIE
+        return self.queue_manager in _BY_LAW
 
     @property
     def queue_limit(self) -> int:
@@ -252,21 +250,25 @@ class Deployment:
 
     Attributes:
         topology: What was deployed.
-        aqm: Queue manager of the upstream service flows.
+        upstream: Queue management of the upstream service flows.
+        downstream: That of the downstream ones; None where they keep what is configured.
         modems: By number.
         devices: The switch of the modems, and the CMTS.
         numbers: Which service flow has which index and SFID.
         parts: By modem and direction, for the next deployment to keep what does not change.
-        managers: Service flows whose queue manager was chosen while they ran.
+        managers: Service flows whose queue management was chosen while they ran.
+        generation: The last number that service flows were given as their generation.
     """
 
     topology: Topology
-    aqm: AqmChoice
+    upstream: QueueManagement
+    downstream: QueueManagement | None
     modems: tuple[ModemPlan, ...]
     devices: tuple[DevicePlan, ...]
     numbers: Numbers
     parts: Mapping[tuple[int, Direction], Part]
-    managers: Mapping[FlowKey, QueueManager]
+    managers: Mapping[FlowKey, QueueManagement]
+    generation: int = 0
 
     def device(self, role: Role) -> DevicePlan:
         """The device of that role."""

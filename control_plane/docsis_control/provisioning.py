@@ -7,36 +7,37 @@ from typing import Final
 
 from docsis_control.bridging import CmtsBridge, ModemBridges
 from docsis_control.classification import CLASSIFIER_TABLE, classifier_entries
-from docsis_control.config.models import DEFAULT_LATENCY_TARGET, MAX_FRAME, MAX_RATE, KeyedError
-from docsis_control.config.units import BufferLimit
-from docsis_control.law.inverse_square_root import entries as inverse_square_roots
-from docsis_control.modem_config import provisioned
+from docsis_control.config.models import KeyedError
+from docsis_control.managed_flows import (
+    Assigned,
+    Choice,
+    ManagedFlows,
+    generations,
+    managements,
+)
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction
-from docsis_control.numbers import FlowKey, NoRoomError, Numbers
+from docsis_control.numbers import GENERATIONS, FlowKey, NoRoomError, Numbers
 from docsis_control.plan import (
     FIRST_HOST_PORT,
     GROUP_MODEM,
     RF_PORT,
-    AqmChoice,
     Deployment,
     DevicePlan,
     ModemPlan,
     Part,
     PortSettings,
-    QueueManager,
     Role,
     ServiceFlow,
 )
+from docsis_control.queue_managers.entries import entries as queue_manager_entries
+from docsis_control.queue_managers.entries import lasting as lasting_entries
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import resolve
 from docsis_control.tables import TableEntry
 from docsis_control.topology.models import Host, Server, Topology
 from docsis_control.topology.services import check_reservations, configuration_of, service_of
-
-GROUP_FLOW: Final[FlowKey] = (GROUP_MODEM, "downstream", 0)
-"""The CMTS's service flow for what is flooded to all modems."""
-
-GROUP_BUFFER: Final = 256_000
-"""Bytes of its queue."""
 
 CLASSIFIER_ENTRIES: Final = 8192
 """Of a device's table; a classifier takes one or more."""
@@ -50,21 +51,23 @@ _DIRECTIONS: Final[Mapping[Role, Direction]] = {
 
 def deploy(
     topology: Topology,
-    aqm: AqmChoice,
+    upstream: QueueManagement | Preset,
+    downstream: QueueManagement | Preset | None = None,
     *,
     changed: Mapping[str, ModemConfiguration] | None = None,
-    managers: Mapping[FlowKey, QueueManager] | None = None,
+    managers: Mapping[FlowKey, QueueManagement] | None = None,
     before: Deployment | None = None,
 ) -> Deployment:
     """Derives what every device of the topology gets.
 
     Args:
         topology: Validated.
-        aqm: The upstream queue manager.
+        upstream: Queue management of the upstream service flows.
+        downstream: That of the downstream ones; None where they keep what is configured.
         changed: Configurations of modems that no longer run what the topology says, by name.
-        managers: Queue managers of some service flows, instead of what follows from `aqm`.
+        managers: Queue managements of some service flows, instead of what follows from the two.
         before: The deployment that this one follows; its service flows keep their numbers,
-            and their queue managers where `managers` has no other.
+            and their queue managements where `managers` has no other.
 
     Raises:
         KeyedError: A modem's configuration breaks a rule, or there is too much of something;
@@ -72,19 +75,16 @@ def deploy(
     """
     modems = tuple(_modems(topology, changed or {}, before))
     check_reservations(topology, {modem.name: modem.service for modem in modems})
-    keys = [
-        (modem.number, flow.direction, flow.reference)
-        for modem in modems
-        for flow in modem.service.service_flows
-        if flow.active
-    ]
-    try:
-        numbers = (before.numbers if before else Numbers()).assigned([*keys, GROUP_FLOW])
-    except NoRoomError as error:
-        raise KeyedError("modems", str(error)) from None
-    chosen = {**(before.managers if before else {}), **(managers or {})}
-    chosen = {key: manager for key, manager in chosen.items() if key in numbers.indexes}
-    parts = _parts(modems, _Flows(topology, aqm, numbers, chosen), before)
+    choice = Choice(
+        resolve(upstream),
+        None if downstream is None else resolve(downstream),
+        {**(before.managers if before else {}), **(managers or {})},
+    )
+    assigned = _assigned(managements(topology, modems, choice), before)
+    # Of service flows that are gone there is nothing to be remembered.
+    chosen = {key: one for key, one in choice.chosen.items() if key in assigned.managements}
+    choice = replace(choice, chosen=chosen)
+    parts = _parts(modems, ManagedFlows(topology, assigned), choice, before)
     devices = tuple(
         _device(
             topology,
@@ -95,7 +95,45 @@ def deploy(
         )
         for role, direction in _DIRECTIONS.items()
     )
-    return Deployment(topology, aqm, modems, devices, numbers, parts, chosen)
+    return Deployment(
+        topology,
+        choice.upstream,
+        choice.downstream,
+        modems,
+        devices,
+        assigned.numbers,
+        parts,
+        chosen,
+        _newest(assigned, before),
+    )
+
+
+def _assigned(managed: Mapping[FlowKey, QueueManagement], before: Deployment | None) -> Assigned:
+    queues = {
+        key: management.flow_queues.queues
+        for key, management in managed.items()
+        if management.flow_queues is not None
+    }
+    try:
+        numbers = (before.numbers if before else Numbers()).assigned(managed, queues)
+    except NoRoomError as error:
+        raise KeyedError("modems", str(error)) from None
+    if before is None:
+        return Assigned(managed, numbers, dict.fromkeys(managed, 0))
+    known = {
+        (flow.modem, flow.direction, flow.reference): flow
+        for part in before.parts.values()
+        for flow in part.flows
+    }
+    return Assigned(managed, numbers, generations(known, managed, before.generation))
+
+
+def _newest(assigned: Assigned, before: Deployment | None) -> int:
+    """The number that was given last: to whatever is not as it was."""
+    if before is None:
+        return 0
+    number = (before.generation + 1) % GENERATIONS
+    return number if number in assigned.generations.values() else before.generation
 
 
 def _modems(
@@ -113,24 +151,32 @@ def _modems(
 
 
 def _of(
-    managers: Mapping[FlowKey, QueueManager], modem: int, direction: Direction
-) -> dict[FlowKey, QueueManager]:
+    managers: Mapping[FlowKey, QueueManagement], modem: int, direction: Direction
+) -> dict[FlowKey, QueueManagement]:
     """Those of a modem's service flows."""
     return {key: manager for key, manager in managers.items() if key[:2] == (modem, direction)}
 
 
 def _parts(
-    modems: tuple[ModemPlan, ...], flows: "_Flows", before: Deployment | None
+    modems: tuple[ModemPlan, ...],
+    flows: ManagedFlows,
+    choice: Choice,
+    before: Deployment | None,
 ) -> dict[tuple[int, Direction], Part]:
     """Parts of modems that run what they ran are those of before, the same objects."""
     parts: dict[tuple[int, Direction], Part] = {}
+    if before is not None and (before.upstream, before.downstream) != (
+        choice.upstream,
+        choice.downstream,
+    ):
+        raise ValueError("a deployment that follows another one has its queue management")
     for modem in modems:
         for direction in _DIRECTIONS.values():
             key = (modem.number, direction)
             unchanged = (
                 before is not None
                 and before.modems[modem.number - 1] is modem
-                and _of(flows.chosen, *key) == _of(before.managers, *key)
+                and _of(choice.chosen, *key) == _of(before.managers, *key)
             )
             if before is not None and unchanged:
                 parts[key] = before.parts[key]
@@ -146,122 +192,6 @@ def _parts(
         before.parts[GROUP_MODEM, "downstream"] if before else Part(group, tuple(_entries(group)))
     )
     return parts
-
-
-class _Flows:
-    """Service flows of a deployment as the devices get them."""
-
-    def __init__(
-        self,
-        topology: Topology,
-        aqm: AqmChoice,
-        numbers: Numbers,
-        chosen: Mapping[FlowKey, QueueManager],
-    ) -> None:
-        self._topology = topology
-        self._aqm = aqm
-        self._numbers = numbers
-        self.chosen = chosen
-
-    def of(self, modem: ModemPlan, direction: Direction) -> Iterator[ServiceFlow]:
-        """The active service flows of a modem."""
-        site = self._topology.modems[modem.number - 1]
-        tier = self._topology.tier_of(site)
-        profile = getattr(tier, direction) if tier else None
-        tokens = profile.initial_tokens if profile else None
-        for configured in modem.service.service_flows:
-            if configured.direction != direction or not configured.active:
-                continue
-            flow = configured
-            if direction == "upstream":
-                flow = _managed(flow, self._aqm, forced=tier is not None)
-            key = (modem.number, direction, flow.reference)
-            yield ServiceFlow(
-                index=self._numbers.indexes[key],
-                port=RF_PORT,
-                direction=direction,
-                modem=modem.number,
-                modem_name=modem.name,
-                reference=flow.reference,
-                sfid=self._numbers.sfids[key],
-                class_name=flow.class_name,
-                primary=flow.primary,
-                traffic_priority=flow.traffic_priority,
-                max_sustained_rate=flow.max_sustained_rate or 0,
-                peak_rate=flow.peak_rate or 0,
-                max_burst=flow.max_burst,
-                min_reserved_rate=flow.min_reserved_rate,
-                assumed_packet_size=flow.assumed_packet_size,
-                channel_rate=self._channel(direction),
-                # A tier's are for its own burst; a dynamic change may have made it smaller.
-                initial_tokens=flow.max_burst if tokens is None else min(tokens, flow.max_burst),
-                buffer_size=flow.buffer_size,
-                max_frame=MAX_FRAME,
-                queue_manager=self.chosen.get(
-                    key, _manager(flow.aqm_enabled, direction, self._aqm)
-                ),
-                latency_target_us=flow.latency_target // 1000,
-                tos_and=flow.tos_and_mask,
-                tos_or=flow.tos_or_mask,
-            )
-
-    def group(self) -> ServiceFlow:
-        """What is flooded to all modems shares the channel, and has no rate of its own."""
-        return ServiceFlow(
-            index=self._numbers.indexes[GROUP_FLOW],
-            port=RF_PORT,
-            direction="downstream",
-            modem=GROUP_MODEM,
-            modem_name="",
-            reference=0,
-            sfid=self._numbers.sfids[GROUP_FLOW],
-            class_name="",
-            primary=True,
-            traffic_priority=0,
-            max_sustained_rate=0,
-            peak_rate=0,
-            max_burst=MAX_FRAME,
-            min_reserved_rate=0,
-            assumed_packet_size=0,
-            channel_rate=self._channel("downstream"),
-            initial_tokens=MAX_FRAME,
-            buffer_size=GROUP_BUFFER,
-            max_frame=MAX_FRAME,
-            queue_manager=QueueManager.DROP_TAIL,
-            latency_target_us=DEFAULT_LATENCY_TARGET // 1000,
-            tos_and=0xFF,
-            tos_or=0,
-        )
-
-    def _channel(self, direction: Direction) -> int:
-        channel = self._topology.channel
-        rate: int = getattr(channel, direction) if channel else MAX_RATE
-        return rate
-
-
-def _managed(
-    flow: provisioned.ServiceFlow, aqm: AqmChoice, *, forced: bool
-) -> provisioned.ServiceFlow:
-    """000, section 4.1: drop tail with two sizes of buffer beside DOCSIS-PIE.
-
-    Args:
-        forced: Whether an AQM runs where the service flow's own choice is none, too.
-    """
-    if aqm in (AqmChoice.DOCSIS_PIE, AqmChoice.CODEL):
-        return replace(flow, aqm_enabled=True) if forced else flow
-    time = 250_000_000 if aqm is AqmChoice.DROP_TAIL_250MS else 50_000_000
-    rate = flow.max_sustained_rate
-    # A time of 50 ms at a low rate may be less than one frame.
-    size = max(BufferLimit(time=time).bytes_at(rate), MAX_FRAME) if rate else flow.buffer_size
-    return replace(flow, buffer_size=size, aqm_enabled=False)
-
-
-def _manager(enabled: bool, direction: Direction, aqm: AqmChoice) -> QueueManager:
-    if not enabled:
-        return QueueManager.DROP_TAIL
-    if direction == "upstream" and aqm is AqmChoice.CODEL:
-        return QueueManager.CODEL
-    return QueueManager.DOCSIS_PIE
 
 
 def _device(
@@ -294,7 +224,7 @@ def _device(
         bridge = CmtsBridge(topology)
         rate = rates.downstream if rates else 0
     hosts = list(enumerate(near, FIRST_HOST_PORT))
-    lasting = (*inverse_square_roots(), *bridge.entries())
+    lasting = (*lasting_entries(), *bridge.entries())
     return DevicePlan(
         name=device.name,
         role=role,
@@ -346,16 +276,7 @@ def _queue_entries(flow: ServiceFlow) -> Iterator[TableEntry]:
             "set_bucket",
             {"max_sustained_rate": flow.max_sustained_rate, "max_burst": flow.max_burst},
         )
-    if flow.queue_manager is QueueManager.CODEL:
-        yield TableEntry(
-            "FrameEgress.codel.parameters",
-            key,
-            "set_codel",
-            {
-                "latency_target": flow.codel.target_us,
-                "control_interval": flow.codel.interval_us,
-            },
-        )
+    yield from queue_manager_entries(flow)
     yield TableEntry(
         "FrameIngress.service_flow_queue.service_flow",
         key,
@@ -367,8 +288,8 @@ def _queue_entries(flow: ServiceFlow) -> Iterator[TableEntry]:
             "buffer_size": flow.buffer_size,
             "max_frame": flow.max_frame,
             "queue_manager": flow.queue_manager,
-            "generation": 0,
-            "flow_queuing": 0,
+            "generation": flow.generation,
+            "flow_queuing": int(flow.sub_queues is not None),
             "latency_target": flow.latency_target_us,
             "controller_timeout": flow.controller_timeout_us,
             "tos_and": flow.tos_and,

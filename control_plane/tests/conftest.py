@@ -17,8 +17,8 @@ from docsis_control.controller import Controller
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
-from docsis_control.plan import AqmChoice
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.state.control_header import Operation
 from docsis_control.topology import Topology, load_topology
 
@@ -409,7 +409,7 @@ def running(
 ) -> Callable[..., Any]:
     @asynccontextmanager
     async def run(
-        aqm: AqmChoice = AqmChoice.DOCSIS_PIE, of: Topology = topology, **options: bool
+        aqm: Preset = Preset.DOCSIS_PIE, of: Topology = topology, **options: bool
     ) -> AsyncIterator[Running]:
         modem = await make_switch(pipelines["cm"], 1, **options)
         cmts = await make_switch(pipelines["cmts"], 2, **options)

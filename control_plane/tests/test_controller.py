@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from docsis_control.controller import Controller
-from docsis_control.law.inverse_square_root import entries as inverse_square_roots
 from docsis_control.options import Options
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline
-from docsis_control.plan import AqmChoice
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.entries import lasting
+from docsis_control.queue_managers.names import Preset
 from docsis_control.recording import save
 from docsis_control.topology import Topology
 
@@ -26,7 +26,7 @@ async def test_provisions_everything(running: Any, pipelines: dict[str, Pipeline
         assert modem.groups == {1: (2, 3), 2: (1, 3), 3: (1, 2)}
         # One queue, one bucket, one primary service flow, three interfaces; stations: two
         # servers and two hosts for the modem, two hosts for the cable.
-        assert len(modem.tables) == 12 + len(inverse_square_roots())
+        assert len(modem.tables) == 12 + len(list(lasting()))
         primary_table = pipelines["cm"].schema.tables["FrameIngress.classifier.primary"].id
         (primary,) = (e for e in modem.tables.values() if e.table_id == primary_table)
         assert [field.exact.value for field in primary.match] == [b"\x01"]
@@ -79,7 +79,7 @@ async def test_computes_the_law(running: Any, until: Any) -> None:
 
 
 async def test_drop_tail_never_has_a_probability(running: Any, until: Any) -> None:
-    async with running(AqmChoice.DROP_TAIL_250MS) as system:
+    async with running(Preset.DROP_TAIL_250MS) as system:
         system.modem.registers["sf_enqueued_bytes", 1] = 600_000
         await until(lambda: system.record.updates >= 30)
         assert not system.record.samples["drop_prob"].any()
@@ -112,7 +112,7 @@ async def test_survives_a_restart(running: Any, until: Any) -> None:
             before = system.record.updates
             await until(lambda: system.record.updates > before + 5)  # noqa: B023
             assert modem.pushes == restart + 1
-            assert len(modem.tables) == 12 + len(inverse_square_roots())
+            assert len(modem.tables) == 12 + len(list(lasting()))
             # The law started afresh, too.
             assert modem.registers["aqm_control_state", 1] == 0
         assert not system.task.done()
@@ -153,7 +153,7 @@ async def test_says_when_another_controller_takes_over(running: Any) -> None:
 
 async def test_says_when_nothing_answers(topology: Topology) -> None:
     controller = Controller(
-        deploy(topology, AqmChoice.DOCSIS_PIE),
+        deploy(topology, Preset.DOCSIS_PIE),
         Options(connect_timeout=0.2, addresses={"cm1": "127.0.0.1:1", "cmts1": "127.0.0.1:1"}),
     )
     with pytest.raises(ConnectionLost, match=r"no switch answers at 127\.0\.0\.1:1.*--address"):
@@ -165,7 +165,7 @@ async def test_says_when_the_device_is_another(
 ) -> None:
     switch = await make_switch(pipelines["cm"], 9)
     controller = Controller(
-        deploy(topology, AqmChoice.DOCSIS_PIE),
+        deploy(topology, Preset.DOCSIS_PIE),
         Options(addresses={"cm1": switch.address, "cmts1": switch.address}),
     )
     with pytest.raises(P4RuntimeError, match="NOT_FOUND: no such device"):

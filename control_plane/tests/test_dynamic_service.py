@@ -18,7 +18,9 @@ from docsis_control.dynamic.server import serving_changes
 from docsis_control.local_socket import Service, socket_of
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
-from docsis_control.plan import QueueManager, Role
+from docsis_control.plan import Role
+from docsis_control.queue_managers.names import Preset, QueueManager
+from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.tm.client import TrafficManager
 
 UP, DOWN = Kind.UPSTREAM_SERVICE_FLOW, Kind.DOWNSTREAM_SERVICE_FLOW
@@ -257,9 +259,7 @@ async def test_a_queue_manager_is_switched(running: Any, until: Any) -> None:
         system.modem.registers["aqm_data_state", 1] = (1 << 2) | 2
         await until(lambda: system.modem.registers["aqm_drop_prob", 1] > 0)
         system.modem.counters["sf_received", 1] = (5, 500)
-        # Of a time before.
-        system.modem.registers["codel_phase", 1] = 1
-        codel = Managed("upstream", 1, QueueManager.CODEL)
+        codel = Managed("upstream", 1, PRESETS[Preset.CODEL])
         after, _ = await system.controller.change(MODEM, [], [codel])
         (queue,) = entries(system.modem, QUEUE)
         assert int.from_bytes(queue.action.action.params[5].value, "big") == QueueManager.CODEL
@@ -268,7 +268,8 @@ async def test_a_queue_manager_is_switched(running: Any, until: Any) -> None:
             20_000,
             150_000,
         ]
-        assert system.modem.registers["codel_phase", 1] == 0
+        # What manages it starts afresh by itself.
+        assert int.from_bytes(queue.action.action.params[6].value, "big") == 1
         # The law goes back to nothing, and what was counted stays.
         await until(lambda: system.modem.registers["aqm_drop_prob", 1] == 0)
         assert system.modem.counters["sf_received", 1] == (5, 500)
@@ -276,7 +277,7 @@ async def test_a_queue_manager_is_switched(running: Any, until: Any) -> None:
         after, _ = await system.controller.change(MODEM, [ADD])
         managers = [f.queue_manager for f in after.device(Role.CABLE_MODEM).service_flows]
         assert managers == [QueueManager.CODEL, QueueManager.DOCSIS_PIE]
-        pie = Managed("upstream", 1, QueueManager.DOCSIS_PIE)
+        pie = Managed("upstream", 1, PRESETS[Preset.DOCSIS_PIE])
         await system.controller.change(MODEM, [], [pie])
         assert entries(system.modem, "FrameEgress.codel.parameters") == []
 
@@ -284,8 +285,9 @@ async def test_a_queue_manager_is_switched(running: Any, until: Any) -> None:
 async def test_only_flows_that_are_there_have_managers(running: Any) -> None:
     async with running() as system:
         before = everything(system)
+        nobody = Managed("upstream", 8, PRESETS[Preset.CODEL])
         with pytest.raises(KeyedError, match="no active upstream service flow 8"):
-            await system.controller.change(MODEM, [], [Managed("upstream", 8, QueueManager.CODEL)])
+            await system.controller.change(MODEM, [], [nobody])
         assert everything(system) == before
 
 

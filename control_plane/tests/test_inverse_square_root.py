@@ -38,8 +38,8 @@ def test_every_count_has_one_entry_within_the_error() -> None:
 
 
 def test_the_program_has_room_for_them(pipelines: dict[str, Pipeline]) -> None:
-    found = entries()
-    for pipeline in pipelines.values():
-        table = pipeline.schema.tables["FrameEgress.codel.inv_sqrt"]
-        assert len(found) <= table.size
-        assert len(list(table_updates(pipeline, found))) == len(found)
+    for control in ("FrameEgress.codel", "FrameIngress.codel_dt"):
+        found = entries(control)
+        for pipeline in pipelines.values():
+            assert len(found) <= pipeline.schema.tables[f"{control}.inv_sqrt"].size
+            assert len(list(table_updates(pipeline, found))) == len(found)

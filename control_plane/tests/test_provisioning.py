@@ -7,8 +7,9 @@ import pytest
 
 from docsis_control.p4rt.entities import bitstring, group_updates, table_updates
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError, load_pipeline
-from docsis_control.plan import AqmChoice, Role
+from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.tables import TableEntry
 from docsis_control.topology import Topology
 
@@ -18,12 +19,12 @@ STATION = "FrameIngress.bridge.station"
 @pytest.mark.parametrize(
     ("aqm", "buffer", "enabled"),
     [
-        (AqmChoice.DROP_TAIL_250MS, 625_000, False),
-        (AqmChoice.BUFFER_CONTROL_50MS, 125_000, False),
-        (AqmChoice.DOCSIS_PIE, 625_000, True),
+        (Preset.DROP_TAIL_250MS, 625_000, False),
+        (Preset.BUFFER_CONTROL_50MS, 125_000, False),
+        (Preset.DOCSIS_PIE, 625_000, True),
     ],
 )
-def test_queue_managers(topology: Topology, aqm: AqmChoice, buffer: int, enabled: bool) -> None:
+def test_queue_managers(topology: Topology, aqm: Preset, buffer: int, enabled: bool) -> None:
     modem = deploy(topology, aqm).device(Role.CABLE_MODEM)
     (flow,) = modem.service_flows
     assert (flow.buffer_size, flow.aqm_enabled) == (buffer, enabled)
@@ -38,7 +39,7 @@ def test_queue_managers(topology: Topology, aqm: AqmChoice, buffer: int, enabled
 
 
 def test_stations_and_floods(topology: Topology) -> None:
-    deployment = deploy(topology, AqmChoice.DOCSIS_PIE)
+    deployment = deploy(topology, Preset.DOCSIS_PIE)
     for plan, near, far in (
         (deployment.device(Role.CABLE_MODEM), topology.hosts, topology.servers),
         (deployment.device(Role.CMTS), topology.servers, topology.hosts),
@@ -74,7 +75,7 @@ def test_stations_and_floods(topology: Topology) -> None:
 
 
 def test_plans_are_plain_data(topology: Topology) -> None:
-    plan = deploy(topology, AqmChoice.DOCSIS_PIE).devices[0]
+    plan = deploy(topology, Preset.DOCSIS_PIE).devices[0]
     tables = dataclasses.asdict(plan)["tables"]
     bucket = next(entry for entry in tables if entry["action"] == "set_bucket")
     assert bucket["params"]["max_burst"] == 500_000
@@ -84,7 +85,7 @@ def test_plans_are_plain_data(topology: Topology) -> None:
 def test_the_programs_take_the_plans(
     topology: Topology, pipelines: dict[str, Pipeline], role: Role
 ) -> None:
-    plan = deploy(topology, AqmChoice.DOCSIS_PIE).device(role)
+    plan = deploy(topology, Preset.DOCSIS_PIE).device(role)
     updates = list(table_updates(pipelines[role], plan.tables))
     assert len(updates) == len(plan.tables)
     assert len(list(group_updates(plan.groups))) == 3

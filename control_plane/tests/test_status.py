@@ -17,7 +17,7 @@ import pytest
 
 from docsis_control.local_socket import prepare, socket_of
 from docsis_control.p4rt.errors import P4RuntimeError
-from docsis_control.plan import AqmChoice
+from docsis_control.queue_managers.names import Preset
 from docsis_control.recording import RECENT, DeviceRecord
 from docsis_control.status import Status, StatusError, fetch, find_controllers, json_schema
 from docsis_control.status.collect import Collector
@@ -241,7 +241,7 @@ async def test_shows_each_modems_own(running: Any, street: Topology) -> None:
 
 
 async def test_shows_drop_tail_without_aqm(running: Any) -> None:
-    async with running(AqmChoice.DROP_TAIL_250MS, has_registers=False) as system:
+    async with running(Preset.DROP_TAIL_250MS, has_registers=False) as system:
         status = await Collector(system.controller).status()
         up = status.modems[0].service_flows[0]
         assert up.aqm is None

@@ -9,8 +9,9 @@ from ruamel.yaml import YAML
 
 from docsis_control.config import ConfigError
 from docsis_control.modem_config import from_yaml, to_bytes
-from docsis_control.plan import AqmChoice, Role
+from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.tables import TableEntry
 from docsis_control.topology import Topology, load_topology
 
@@ -105,7 +106,7 @@ def test_the_hosts_of_one_modem_are_the_short_form_of_a_list(write: Write, tmp_p
 
 
 def test_each_modem_has_numbers_of_its_own(street: Topology) -> None:
-    deployment = deploy(street, AqmChoice.DOCSIS_PIE)
+    deployment = deploy(street, Preset.DOCSIS_PIE)
     up = deployment.device(Role.CABLE_MODEM).service_flows
     down = deployment.device(Role.CMTS).service_flows
     assert [(flow.modem, flow.reference) for flow in up] == [
@@ -121,7 +122,7 @@ def test_each_modem_has_numbers_of_its_own(street: Topology) -> None:
 
 
 def test_a_flow_without_a_rate_has_the_channel(street: Topology) -> None:
-    modem = deploy(street, AqmChoice.DOCSIS_PIE).device(Role.CABLE_MODEM)
+    modem = deploy(street, Preset.DOCSIS_PIE).device(Role.CABLE_MODEM)
     flow = modem.service_flows[1]
     assert (flow.max_sustained_rate, flow.peak_rate) == (0, 0)
     assert (flow.drain_rate, flow.burst_rate) == (10_000_000, 10_000_000)
@@ -134,7 +135,7 @@ def test_a_flow_without_a_rate_has_the_channel(street: Topology) -> None:
 
 
 def test_modems_are_bridges_of_their_own(street: Topology) -> None:
-    deployment = deploy(street, AqmChoice.DOCSIS_PIE)
+    deployment = deploy(street, Preset.DOCSIS_PIE)
     modem, cmts = deployment.device(Role.CABLE_MODEM), deployment.device(Role.CMTS)
     groups = {group.group_id: group.ports for group in modem.groups}
     # Two homes' ports are 2, 3 and 4, 5.
@@ -153,7 +154,7 @@ def test_modems_are_bridges_of_their_own(street: Topology) -> None:
 
 def test_barred_hosts_have_no_interface(write: Write) -> None:
     file = write(home=("upstream_classifiers:", "network_access: false\nupstream_classifiers:"))
-    modem = deploy(load_topology(file), AqmChoice.DOCSIS_PIE).device(Role.CABLE_MODEM)
+    modem = deploy(load_topology(file), Preset.DOCSIS_PIE).device(Role.CABLE_MODEM)
     ports = [entry.match["port"] for entry in entries(modem.tables, "interface") if entry.match]
     # The homes are barred; the shop has another file.
     assert ports == [1, 8]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 demo`: the three queue managers one after the other, and what they left."""
+"""`docsis-p4 demo`: queue managers one after the other, and what they left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from docsis_control.plan import PRIMARY_SERVICE_FLOW, AqmChoice
+from docsis_control.plan import PRIMARY_SERVICE_FLOW
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import primary_service_flow
 from docsis_testbed import experiment, preflight, versions
@@ -33,7 +34,7 @@ def run(
     topology: Topology,
     *,
     target: str,
-    aqms: Sequence[AqmChoice],
+    aqms: Sequence[Preset],
     measured_seconds: float,
     console: Console,
     results: Path = RESULTS,
@@ -57,6 +58,7 @@ def run(
         TestbedError: something is missing or did not work; nothing is left behind but what
             was written, in a folder whose name ends with `.partial`.
     """
+    preflight.check_queue_managers(target, *aqms)
     preflight.check_root()
     plan = experiment.plan_for(topology, measured_seconds)
     started = datetime.now()
@@ -73,9 +75,7 @@ def run(
                 raw_folder.mkdir(parents=True)
                 done = number * (plan.seconds + _BUILD_SECONDS)
 
-                def show(
-                    phase: str, seconds: float, aqm: AqmChoice = aqm, done: float = done
-                ) -> None:
+                def show(phase: str, seconds: float, aqm: Preset = aqm, done: float = done) -> None:
                     bar.update(
                         total, completed=done + seconds, description=f"{STYLES[aqm].label}: {phase}"
                     )
@@ -167,7 +167,7 @@ def table(figures: dict[str, Any]) -> Table:
     result = Table(title=f"{figures['topology']}, {figures['tier']}, {figures['target']} switch")
     result.add_column("", no_wrap=True)
     for run in figures["runs"]:
-        result.add_column(STYLES[AqmChoice(run["aqm"])].label, justify="right", no_wrap=True)
+        result.add_column(STYLES[Preset(run["aqm"])].label, justify="right", no_wrap=True)
     for label, text in _ROWS:
         result.add_row(label, *(text(run) for run in figures["runs"]))
     return result

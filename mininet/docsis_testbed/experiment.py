@@ -19,7 +19,8 @@ from typing import Final
 
 from docsis_control.config.models import MAX_RATE
 from docsis_control.modem_config.provisioned import ServiceFlow
-from docsis_control.plan import PRIMARY_SERVICE_FLOW, AqmChoice, Role
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import primary_service_flow
 from docsis_testbed.measure.counters import CounterReader, counters
@@ -131,7 +132,7 @@ class Measurement:
             controller's samples.
     """
 
-    aqm: AqmChoice
+    aqm: Preset
     idle: Window
     loaded: Window
     probes: irtt.Probes
@@ -145,7 +146,7 @@ class Measurement:
 def measure(
     topology: Topology,
     topology_file: Path,
-    aqm: AqmChoice,
+    aqm: Preset,
     *,
     plan: Plan,
     target: str,
@@ -174,7 +175,7 @@ def measure(
         running_session(
             topology,
             topology_file,
-            aqm,
+            upstream=aqm,
             target=target,
             run=run,
             folder=folder,
@@ -186,7 +187,7 @@ def measure(
         return _measure(session, plan, reader, aqm)
 
 
-def _measure(session: Session, plan: Plan, reader: CounterReader, aqm: AqmChoice) -> Measurement:
+def _measure(session: Session, plan: Plan, reader: CounterReader, aqm: Preset) -> Measurement:
     testbed = session.testbed
     servers = testbed.topology.servers
     session.launch(

@@ -9,7 +9,7 @@ from pathlib import Path
 from mininet.cli import CLI
 from rich.console import Console
 
-from docsis_control.plan import AqmChoice
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
 from docsis_testbed.results.folder import write_topology
@@ -22,7 +22,7 @@ def run(
     topology: Topology,
     *,
     target: str,
-    aqm: AqmChoice,
+    aqm: Preset,
     console: Console,
     metrics_port: int | None = None,
 ) -> None:
@@ -38,6 +38,7 @@ def run(
     Raises:
         TestbedError: something is missing or did not work; nothing is left behind.
     """
+    preflight.check_queue_managers(target, aqm)
     preflight.check_root()
     with recorded_run("run") as state, tempfile.TemporaryDirectory(prefix="docsis-p4-") as scratch:
         preflight.check_all(topology, target)
@@ -45,7 +46,13 @@ def run(
         topology_file = logs / "topology.yaml"
         write_topology(topology, topology_file)
         with running_testbed(topology, target=target, run=state, logs=logs) as testbed:
-            start_controller(testbed, topology_file, aqm, logs / "controller", metrics_port)
+            start_controller(
+                testbed,
+                topology_file,
+                logs / "controller",
+                upstream=aqm,
+                metrics_port=metrics_port,
+            )
             host, server = topology.hosts[0].name, topology.servers[0].name
             console.print(
                 f"{topology.name} is running with {aqm.value}; logs are in {logs} until you leave.",

@@ -10,6 +10,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from docsis_control.queue_managers.models import NO_FLOW_QUEUES, QueueManagement
+from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import name_of, resolve
 from docsis_control.topology.models import Topology
 from docsis_testbed import p4build
 from docsis_testbed.errors import TestbedError
@@ -132,6 +135,19 @@ def check_target(target: str) -> None:
         raise TestbedError(
             "TARGET=bmv2: simple_switch_grpc is not on PATH; install BMv2, or use TARGET=embedded"
         )
+
+
+def check_queue_managers(target: str, *choices: Preset | QueueManagement | None) -> None:
+    """Refuse to go on with queue managers that the target cannot have."""
+    for choice in choices:
+        if choice is None or target == "embedded":
+            continue
+        management = resolve(choice)
+        if management.flow_queues is not None:
+            raise TestbedError(
+                f"--aqm {name_of(management)}: the target {target} has no flow queues: "
+                f"{NO_FLOW_QUEUES}"
+            )
 
 
 def check_all(topology: Topology, target: str) -> None:

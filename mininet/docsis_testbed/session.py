@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from docsis_control.plan import AqmChoice
+from docsis_control.queue_managers.document import write
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import preset_of, resolve
 from docsis_control.topology.models import Topology
+from docsis_testbed import preflight
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.runstate import RunState
 from docsis_testbed.testbed import Testbed, running_testbed
@@ -37,8 +41,10 @@ class Window:
 def start_controller(
     testbed: Testbed,
     topology_file: Path,
-    aqm: AqmChoice,
     record: Path,
+    *,
+    upstream: Preset | QueueManagement,
+    downstream: Preset | QueueManagement | None = None,
     metrics_port: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start the controller and wait until it has provisioned both devices.
@@ -46,8 +52,9 @@ def start_controller(
     Args:
         testbed: Running switches.
         topology_file: The topology as resolved, tier included.
-        aqm: The upstream queue manager.
         record: Folder that gets its statistics and samples at its end.
+        upstream: Queue management of the upstream service flows.
+        downstream: That of the downstream ones; None where they keep what is configured.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
 
     Raises:
@@ -58,7 +65,12 @@ def start_controller(
         [
             *(sys.executable, "-m", "docsis_control"),
             *("--topology", str(topology_file)),
-            *("--aqm", aqm.value),
+            *("--aqm", _argument(upstream, testbed.logs / "upstream-aqm.yaml")),
+            *(
+                ("--downstream-aqm", _argument(downstream, testbed.logs / "downstream-aqm.yaml"))
+                if downstream is not None
+                else ()
+            ),
             *("--record", str(record)),
             *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
         ],
@@ -66,6 +78,16 @@ def start_controller(
     )
     wait_until_ready(process, "the controller", log)
     return process
+
+
+def _argument(choice: Preset | QueueManagement, file: Path) -> str:
+    """How the controller is told: by a preset's name, or a file, which is written."""
+    management = resolve(choice)
+    preset = preset_of(management)
+    if preset is not None:
+        return preset.value
+    write(management, file)
+    return str(file)
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], what: str, log: Path) -> None:
@@ -179,8 +201,9 @@ class Session:
 def running_session(
     topology: Topology,
     topology_file: Path,
-    aqm: AqmChoice,
     *,
+    upstream: Preset | QueueManagement,
+    downstream: Preset | QueueManagement | None = None,
     target: str,
     run: RunState,
     folder: Path,
@@ -193,10 +216,12 @@ def running_session(
     Args:
         topology: What to build.
         topology_file: The same as a file, for the controller.
-        aqm: The upstream queue manager.
+        upstream: Queue management of the upstream service flows.
+        downstream: That of the downstream ones; None where they keep what is configured.
         target: Name of the switch target.
         run: Records what is made.
-        folder: Gets the raw files, and controller/ with its record; exists.
+        folder: Gets the raw files, controller/ with its record, and queue managements that
+            are no presets as YAML; exists.
         progress: Told how far the run is.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
         static_arp: Fill the hosts' ARP tables instead of letting them ask.
@@ -204,13 +229,19 @@ def running_session(
     Raises:
         TestbedError: something did not work; nothing is left behind.
     """
+    preflight.check_queue_managers(target, upstream, downstream)
     with ExitStack() as stack:
         progress("building", 0.0)
         testbed = stack.enter_context(
             running_testbed(topology, target=target, run=run, logs=folder, static_arp=static_arp)
         )
         controller = start_controller(
-            testbed, topology_file, aqm, folder / "controller", metrics_port
+            testbed,
+            topology_file,
+            folder / "controller",
+            upstream=upstream,
+            downstream=downstream,
+            metrics_port=metrics_port,
         )
         session = Session(testbed, folder, progress, controller, time.monotonic())
         session.watch("the controller", controller, testbed.logs / "controller.log")

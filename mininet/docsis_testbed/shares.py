@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from docsis_control.modem_config.provisioned import Direction
-from docsis_control.plan import AqmChoice
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight, sharing, versions
 from docsis_testbed.errors import TestbedError
@@ -71,7 +71,7 @@ def run(
     """
     preflight.check_root()
     started = datetime.now()
-    deployment = deploy(topology, AqmChoice.DOCSIS_PIE)
+    deployment = deploy(topology, Preset.DOCSIS_PIE)
     plans = [
         sharing.plan_load(deployment, direction, tcp=tcp, frame_bytes=frame_bytes)
         for direction in directions
@@ -93,7 +93,7 @@ def run(
             with running_session(
                 topology,
                 topology_file,
-                AqmChoice.DOCSIS_PIE,
+                upstream=Preset.DOCSIS_PIE,
                 target=target,
                 run=state,
                 folder=folder / "runs",

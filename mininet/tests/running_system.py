@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docsis_control.plan import AqmChoice
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import Topology
 from docsis_testbed.results.folder import write_topology
 from docsis_testbed.runstate import recorded_run
@@ -83,6 +83,10 @@ def running_system(
         ) as testbed,
     ):
         controller = start_controller(
-            testbed, topology_file, AqmChoice.DOCSIS_PIE, folder / "controller", metrics_port
+            testbed,
+            topology_file,
+            folder / "controller",
+            upstream=Preset.DOCSIS_PIE,
+            metrics_port=metrics_port,
         )
         yield Running(topology, testbed, controller.pid, folder)

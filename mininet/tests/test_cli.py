@@ -92,6 +92,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "modem.schema.json",
+        "queue-manager.schema.json",
         "service-classes.schema.json",
         "shares.schema.json",
         "status.schema.json",

@@ -16,7 +16,8 @@ from running_system import Running, running_system
 
 from docsis_control.dynamic.change import Action, Change, Kind, Managed
 from docsis_control.dynamic.client import ChangeError, apply, service
-from docsis_control.plan import QueueManager
+from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.topology import load_topology
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.traffic import iperf3, irtt
@@ -156,7 +157,7 @@ def test_a_loaded_flow_changes_its_queue_manager(system: Running, tmp_path: Path
     command = iperf3.client_command(system.address("server1"), job.port, 4.0)
     client = system.testbed.launch("cpe1", command, tmp_path / "client.json")
     received, milliseconds = 0, []
-    managers = itertools.cycle(QueueManager)
+    managers = itertools.cycle(PRESETS.values())
     while client.poll() is None:
         managed = [Managed("upstream", 1, next(managers))]
         milliseconds.append(apply("cm1", [], system.controller, managed=managed).milliseconds)
@@ -165,7 +166,9 @@ def test_a_loaded_flow_changes_its_queue_manager(system: Running, tmp_path: Path
         received = now
     assert client.returncode == 0, (tmp_path / "client.json").read_text()
     assert len(milliseconds) > 3
-    apply("cm1", [], system.controller, managed=[Managed("upstream", 1, QueueManager.DOCSIS_PIE)])
+    apply(
+        "cm1", [], system.controller, managed=[Managed("upstream", 1, PRESETS[Preset.DOCSIS_PIE])]
+    )
     deadline = time.monotonic() + 10
     while upstream(system)["primary upstream"]["queue"]["backlog_bytes"]:
         assert time.monotonic() < deadline, "the queue does not empty"

@@ -21,7 +21,7 @@ import psutil
 import pytest
 from rich.console import Console
 
-from docsis_control.plan import AqmChoice
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_testbed import demo
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return demo.run(
         TOPOLOGY,
         target="embedded",
-        aqms=[AqmChoice.DROP_TAIL_250MS, AqmChoice.DOCSIS_PIE],
+        aqms=[Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
         measured_seconds=8.0,
         console=Console(),
         results=results,

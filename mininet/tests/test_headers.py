@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from docsis_control.modem_config.provisioned import PacketClassifier
-from docsis_control.plan import AqmChoice
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_ptf.classifier_reference import Frame, Ip, decide
 from docsis_testbed.paths import TOPOLOGIES
@@ -90,7 +90,7 @@ def test_what_these_hosts_cannot_send_reaches_nothing(conditions: dict[str, Any]
 @pytest.mark.parametrize("topology", ["two-tiers", "neighbourhood", "residential"])
 @pytest.mark.parametrize("tcp", [False, True])
 def test_every_flow_of_the_topologies_is_reached_alone(topology: str, tcp: bool) -> None:
-    deployment = deploy(load_topology(TOPOLOGIES / f"{topology}.yaml"), AqmChoice.DOCSIS_PIE)
+    deployment = deploy(load_topology(TOPOLOGIES / f"{topology}.yaml"), Preset.DOCSIS_PIE)
     for direction in ("upstream", "downstream"):
         plan = plan_load(deployment, direction, tcp=tcp)
         assert plan.left_out == ()
@@ -109,7 +109,7 @@ def test_every_flow_of_the_topologies_is_reached_alone(topology: str, tcp: bool)
 
 
 def test_primary_flows_are_tcp_where_it_is_asked_for() -> None:
-    deployment = deploy(load_topology(TOPOLOGIES / "two-tiers.yaml"), AqmChoice.DOCSIS_PIE)
+    deployment = deploy(load_topology(TOPOLOGIES / "two-tiers.yaml"), Preset.DOCSIS_PIE)
     plan = plan_load(deployment, "upstream", tcp=True)
     assert {item.transport for item in plan.loads if item.flow.primary} == {"tcp"}
     # Their rules take UDP alone.

@@ -17,8 +17,9 @@ from running_system import Running, running_system
 
 from docsis_control.dynamic.change import Action, Change, Kind
 from docsis_control.dynamic.client import apply
-from docsis_control.plan import AqmChoice, Role
+from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import load_topology
 from docsis_testbed.measure.counters import counters
 from docsis_testbed.namespaces import made_in
@@ -30,7 +31,7 @@ from docsis_testbed.traffic import load
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 
 TOPOLOGY = load_topology(TOPOLOGIES / "neighbourhood.yaml")
-DEPLOYMENT = deploy(TOPOLOGY, AqmChoice.DOCSIS_PIE)
+DEPLOYMENT = deploy(TOPOLOGY, Preset.DOCSIS_PIE)
 HOMES = 64
 START_SECONDS = 40.0
 """Building in Mininet and provisioning; a busy machine included."""

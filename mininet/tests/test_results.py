@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from docsis_control.plan import AqmChoice
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.services import primary_service_flow
 from docsis_testbed import demo, experiment, preflight
@@ -43,7 +43,7 @@ STATS = {
 }
 
 
-def measurement(folder: Path, aqm: AqmChoice, loaded_ms: float) -> Measurement:
+def measurement(folder: Path, aqm: Preset, loaded_ms: float) -> Measurement:
     """5 s idle at 0.5 ms, 5 s of ramp-up, 10 s at `loaded_ms` with every 50th probe lost."""
     sent = T0 + np.arange(0, 20 * SECOND, SECOND // 50, dtype=np.int64)
     delay = np.where(sent < T0 + 5 * SECOND, 0.5, loaded_ms)
@@ -82,7 +82,7 @@ def run(tmp_path: Path) -> Path:
     run_folder.write_topology(topology, folder / "inputs" / "topology.yaml")
     measurements = [
         measurement(folder / "runs" / aqm.value, aqm, delay)
-        for aqm, delay in ((AqmChoice.DROP_TAIL_250MS, 221.0), (AqmChoice.DOCSIS_PIE, 11.0))
+        for aqm, delay in ((Preset.DROP_TAIL_250MS, 221.0), (Preset.DOCSIS_PIE, 11.0))
     ]
     figures = summary.summarise(
         measurements, target="embedded", topology="residential", tier="cable-20", versions={}
@@ -109,7 +109,7 @@ def test_a_run_that_does_not_finish_is_called_partial(
         if second:
             raise end("in the second run")
         second.append(folder)
-        return measurement(folder, AqmChoice.DROP_TAIL_250MS, 221.0)
+        return measurement(folder, Preset.DROP_TAIL_250MS, 221.0)
 
     monkeypatch.setattr(experiment, "measure", measure)
     said = io.StringIO()
@@ -117,7 +117,7 @@ def test_a_run_that_does_not_finish_is_called_partial(
         demo.run(
             load_topology(TOPOLOGIES / "residential.yaml"),
             target="embedded",
-            aqms=[AqmChoice.DROP_TAIL_250MS, AqmChoice.DOCSIS_PIE],
+            aqms=[Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
             measured_seconds=10,
             console=Console(file=said),
             results=tmp_path,
@@ -162,7 +162,7 @@ def test_schema_allows_exactly_the_documented_keys(run: Path) -> None:
     changes: tuple[Callable[[dict[str, Any]], object], ...] = (
         lambda f: f.update(extra=1),
         lambda f: f.pop("tier"),
-        lambda f: f["runs"][0].update(aqm="pie"),
+        lambda f: f["runs"][0].update(aqm="fq-pie"),
         lambda f: f["runs"][0]["upstream"].pop("mos"),
         lambda f: f["runs"][0]["upstream"]["latency_ms"].pop("max"),
         lambda f: f["runs"][0]["upstream"].update(loss_ratio=1.5),
@@ -179,7 +179,7 @@ def test_schema_allows_exactly_the_documented_keys(run: Path) -> None:
 def test_raw_samples_are_on_one_time_axis(run: Path) -> None:
     topology = load_topology(TOPOLOGIES / "residential.yaml")
     data = raw.series(
-        measurement(run / "again", AqmChoice.DOCSIS_PIE, 11.0), topology.cable_modem.name, 1
+        measurement(run / "again", Preset.DOCSIS_PIE, 11.0), topology.cable_modem.name, 1
     )
     # The controller's first sample was a second after the measured time began.
     np.testing.assert_allclose(data.control_s, [1.0, 1.016])

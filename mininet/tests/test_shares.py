@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docsis_control.plan import AqmChoice, Role, ServiceFlow
+from docsis_control.plan import Role, ServiceFlow
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_testbed.measure.shares import configured_shares, water_filled
 from docsis_testbed.paths import TOPOLOGIES
 
 MBPS = 1e6
 FRAME = 1514
-TWO_TIERS = deploy(load_topology(TOPOLOGIES / "two-tiers.yaml"), AqmChoice.DOCSIS_PIE)
+TWO_TIERS = deploy(load_topology(TOPOLOGIES / "two-tiers.yaml"), Preset.DOCSIS_PIE)
 ANY = TWO_TIERS.device(Role.CABLE_MODEM).service_flows[0]
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from docsis_control.plan import AqmChoice
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_testbed import shares
 from docsis_testbed.errors import TestbedError
@@ -26,7 +26,7 @@ TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
 
 def figures(factor: float, forwarded: float = 1.0, *, tcp: bool = False) -> dict[str, Any]:
     """Both directions; the first flow of each is off by these factors."""
-    deployment = deploy(TOPOLOGY, AqmChoice.DOCSIS_PIE)
+    deployment = deploy(TOPOLOGY, Preset.DOCSIS_PIE)
     measured = []
     for direction in ("upstream", "downstream"):
         plan = plan_load(deployment, direction, tcp=tcp)

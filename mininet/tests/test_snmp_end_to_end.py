@@ -19,8 +19,9 @@ from running_system import PROGRAM, Running, running_system
 
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.p4rt.pipeline import load_pipeline
-from docsis_control.plan import AqmChoice, DevicePlan, ServiceFlow
+from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.snmp.agent import KEEP_SECONDS
 from docsis_control.topology import load_topology
 from docsis_testbed.paths import TOPOLOGIES
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 
 QOS = "1.3.6.1.4.1.4491.2.1.21.1"
 TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
-DEPLOYMENT = deploy(TOPOLOGY, AqmChoice.DOCSIS_PIE)
+DEPLOYMENT = deploy(TOPOLOGY, Preset.DOCSIS_PIE)
 IF_INDEX = {1: 2, 2: 3}
 """By number of the modem."""
 

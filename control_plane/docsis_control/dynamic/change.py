@@ -13,7 +13,8 @@ from docsis_control.config.yaml_file import explain, plain
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import to_plain
 from docsis_control.modem_config.provisioned import Direction
-from docsis_control.plan import QueueManager
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.presets import name_of
 
 
 class Action(StrEnum):
@@ -84,15 +85,16 @@ class Managed:
     Attributes:
         direction: Of the service flow.
         reference: Its Service Flow Reference.
-        manager: Who decides early drops from now on.
+        management: Who decides early drops from now on, with the parameters.
     """
 
     direction: Direction
     reference: int
-    manager: QueueManager
+    management: QueueManagement
 
     def __str__(self) -> str:
-        return f"manage {self.direction} service flow {self.reference} by {self.manager.label}"
+        by = name_of(self.management)
+        return f"manage {self.direction} service flow {self.reference} by {by}"
 
 
 def changed(configuration: ModemConfiguration, changes: Sequence[Change]) -> ModemConfiguration:

@@ -44,7 +44,7 @@ def apply(
         changes: In the order in which they are made.
         pid: Which controller, where there are several.
         folder: Where controllers are looked for.
-        managed: Service flows that get another queue manager, after the changes.
+        managed: Service flows that get another queue management, after the changes.
 
     Raises:
         ChangeError: Nothing was changed.
@@ -53,7 +53,7 @@ def apply(
         ChangeMessage(change.action, change.kind, change.reference, dict(change.values))
         for change in changes
     ]
-    choices = [ManagedMessage(one.direction, one.reference, one.manager) for one in managed]
+    choices = [ManagedMessage.of(one) for one in managed]
     request = REQUEST.dump_json(Request(1, modem, messages, choices))
     try:
         answer, path = ask(request, Service.CHANGES, pid, folder)

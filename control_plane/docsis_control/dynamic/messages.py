@@ -8,7 +8,9 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from docsis_control.dynamic.change import Action, Change, Kind, Managed
-from docsis_control.plan import QueueManager
+from docsis_control.queue_managers.document import from_mapping
+from docsis_control.queue_managers.models import as_written
+from docsis_control.queue_managers.names import QueueManager
 
 LARGEST: Final = 1 << 20
 """Bytes of a request."""
@@ -32,15 +34,24 @@ class ChangeMessage:
 
 @dataclass(frozen=True, config=_STRICT)
 class ManagedMessage:
-    """A `Managed`."""
+    """A `Managed`; the management as in a YAML file."""
 
     direction: Literal["upstream", "downstream"]
     reference: int
-    manager: QueueManager
+    management: dict[str, Any]
+
+    @classmethod
+    def of(cls, managed: Managed) -> "ManagedMessage":
+        """To say it."""
+        return cls(managed.direction, managed.reference, as_written(managed.management))
 
     def managed(self) -> Managed:
-        """What it says."""
-        return Managed(self.direction, self.reference, self.manager)
+        """What it says.
+
+        Raises:
+            KeyedError: The management is none.
+        """
+        return Managed(self.direction, self.reference, from_mapping(self.management))
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -62,6 +73,7 @@ class FlowNumbers:
     sfid: int
     index: int
     queue_manager: QueueManager
+    management: dict[str, Any]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore"))

@@ -27,6 +27,7 @@ from docsis_control.dynamic.messages import (
 from docsis_control.local_socket import Service, listening
 from docsis_control.modem_config.file import to_plain
 from docsis_control.plan import Deployment
+from docsis_control.queue_managers.models import as_written
 
 
 class ChangeServer:
@@ -72,7 +73,14 @@ def _done(deployment: Deployment, modem: str, milliseconds: float) -> Response:
     configuration = plain(to_plain(plan.configuration))
     assert isinstance(configuration, dict)
     flows = [
-        FlowNumbers(flow.direction, flow.reference, flow.sfid, flow.index, flow.queue_manager)
+        FlowNumbers(
+            flow.direction,
+            flow.reference,
+            flow.sfid,
+            flow.index,
+            flow.queue_manager,
+            as_written(flow.management),
+        )
         for device in deployment.devices
         for flow in device.service_flows
         if flow.modem == plan.number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""1 / sqrt(count) for the pipeline, which cannot divide: the entries of codel.inv_sqrt.
+"""1 / sqrt(count) for the pipeline, which cannot divide: the entries of CoDel's inv_sqrt.
 
 Counts up to `EXACT` have an entry each, rounded to Q1.31. Above, an entry stands for a
 range of counts, as wide as keeps its middle within `ERROR` of every count in it.
@@ -24,8 +24,6 @@ ERROR: Final = Fraction(1, 100)
 ONE: Final = 1 << 31
 """1 in Q1.31."""
 
-TABLE: Final = "FrameEgress.codel.inv_sqrt"
-
 
 def inverse_square_root(count: int) -> int:
     """1 / sqrt(count) in Q1.31, rounded to the nearest."""
@@ -48,13 +46,13 @@ def ranges() -> Iterator[tuple[int, int, int]]:
         first = last + 1
 
 
-def entries() -> tuple[TableEntry, ...]:
-    """The table's entries; of disjoint ranges, so that their priority does not matter."""
+def entries(control: str) -> tuple[TableEntry, ...]:
+    """Entries of a control's table; of disjoint ranges: their priority does not matter."""
     return tuple(
         TableEntry(
-            TABLE,
+            f"{control}.inv_sqrt",
             {"count": Range(first, last)},
-            "set_inverse",
+            f"{control}.set_inverse",
             {"inverse_square_root": value},
             priority=1,
         )

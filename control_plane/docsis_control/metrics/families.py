@@ -172,7 +172,9 @@ def _queues(flows: _Flows) -> Iterator[Metric]:
     tokens = _flow_gauge(
         "msr_tokens_bytes", "Tokens of the Maximum Sustained Traffic Rate's bucket."
     )
-    prob = _flow_gauge("aqm_drop_prob", "drop_prob_ of RFC 8034, from 0 to 13.6.")
+    prob = _flow_gauge(
+        "aqm_drop_prob", "drop_prob_ of DOCSIS-PIE (from 0 to 13.6) or PIE; Adaptive RED's maxp."
+    )
     allowance = _flow_gauge("aqm_burst_allowance_seconds", "What is left of it.")
     state = GaugeMetricFamily(
         "docsis_service_flow_aqm_state", "1 for the state in force.", labels=(*_FLOW, "state")

@@ -6,6 +6,7 @@ shares and weights are numbers without a unit, exact as they are written: `fract
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, TypeAdapter, field_validator, model_validator
@@ -34,6 +35,9 @@ MAX_TIME: Final = 10_000_000_000
 
 MAX_FLOW_QUEUES: Final = 256
 """Sub-queues that a service flow may have in the traffic manager."""
+
+NO_FLOW_QUEUES: Final = "its eight queues a port are served by strict priority, not in turns"
+"""Why a target without docsis.tm.v1 (BMv2) refuses them."""
 
 SEARCHED_GROUP: Final = 4
 """Sub-queues that a serial search looks through (001, "SFQ with Hashing/Serial Searching")."""
@@ -287,6 +291,12 @@ class AdaptiveRed(_Management):
                 f"{self.min_threshold:g} is not below the max_threshold of {self.max_threshold:g}",
             )
         return self
+
+    def thresholds(self, buffer_size: int) -> tuple[int, int]:
+        """minth and maxth in bytes of such a buffer; at least one frame apart."""
+        low = int(Fraction(repr(self.min_threshold)) * buffer_size)
+        high = int(Fraction(repr(self.max_threshold)) * buffer_size)
+        return low, max(high, low + MAX_FRAME)
 
 
 class _AnyCodel(_Management):

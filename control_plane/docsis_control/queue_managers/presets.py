@@ -80,6 +80,11 @@ PRESETS: Final[Mapping[Preset, QueueManagement]] = {
 """By name; all of them."""
 
 
+def resolve(choice: Preset | QueueManagement) -> QueueManagement:
+    """What a preset's name stands for; any other management is what it is."""
+    return PRESETS[choice] if isinstance(choice, Preset) else choice
+
+
 def preset_of(management: QueueManagement) -> Preset | None:
     """The preset that it is, if it is one."""
     return next((preset for preset, known in PRESETS.items() if known == management), None)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from docsis_control.queue_managers.names import QueueManager
 from docsis_control.snmp.tree import Oid, Syntax, Tree, Value
 from docsis_control.status.model import Modem, ServiceFlow, Status
 
@@ -218,7 +219,7 @@ def _parameters(instance: Oid, flow: ServiceFlow) -> _Found:
     yield AQM_DISABLED, instance, _truth(not given.aqm_enabled)
     if given.aqm_enabled:
         yield AQM_LATENCY_TARGET, instance, round(given.latency_target_ms)
-        pie = given.queue_manager == "docsis-pie"
+        pie = given.queue_manager == QueueManager.DOCSIS_PIE.label
         yield AQM_ALG_IN_USE, instance, DOCSIS_PIE if pie else OTHER
 
 

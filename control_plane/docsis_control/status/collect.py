@@ -12,6 +12,7 @@ from docsis_control.device_controller import DeviceController, Observed
 from docsis_control.law.docsis_pie import Status as AqmStatus
 from docsis_control.plan import Deployment
 from docsis_control.priority import paced
+from docsis_control.queue_managers.presets import name_of
 from docsis_control.recording import Distribution
 from docsis_control.state.counters import Count, CounterReadings
 from docsis_control.status import model
@@ -77,7 +78,7 @@ class Collector:
             uptime_s=time.monotonic() - self._started,
             topology=deployment.topology.name,
             tier=deployment.topology.services,
-            aqm=deployment.aqm.value,
+            aqm=name_of(deployment.upstream),
             channel=_channel(deployment),
             modems=tuple(
                 model.Modem(

@@ -3,7 +3,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
 from ruamel.yaml.scalarint import HexInt
 
@@ -16,21 +17,20 @@ from docsis_control.plan import (
     Deployment,
     DevicePlan,
     ModemPlan,
-    QueueManager,
     ServiceFlow,
 )
 from docsis_control.priority import paced
+from docsis_control.queue_managers.models import QueueManagement, as_written
 from docsis_control.status import model
 
 _CONDITIONS: Final = ("ethernet", "ieee_802_1q", "ip", "ipv6")
 """Keys of a classifier in a configuration file that are conditions."""
 
 
-_QUEUE_MANAGERS: Final[Mapping[QueueManager, model.QueueManager]] = {
-    QueueManager.DROP_TAIL: "drop-tail",
-    QueueManager.DOCSIS_PIE: "docsis-pie",
-    QueueManager.CODEL: "codel",
-}
+@lru_cache(maxsize=256)
+def _written(management: QueueManagement) -> dict[str, Any]:
+    """For the many service flows that have the same; nobody changes it."""
+    return as_written(management)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,8 @@ def _parameters(flow: ServiceFlow, configured: provisioned.ServiceFlow | None) -
         target_buffer_bytes=configured.target_buffer if configured else None,
         maximum_buffer_bytes=configured.maximum_buffer if configured else None,
         aqm_enabled=flow.aqm_enabled,
-        queue_manager=_QUEUE_MANAGERS[flow.queue_manager],
+        queue_manager=flow.queue_manager.label,
+        queue_management=_written(flow.management),
         latency_target_ms=flow.latency_target_us / 1e3,
     )
 

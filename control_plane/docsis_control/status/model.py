@@ -6,13 +6,14 @@ comes later. Units are in the names; what a view does not need is not in it.
 """
 
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from docsis_control.config.schema import DIALECT
 from docsis_control.priority import paced
+from docsis_control.queue_managers import names
 
 SCHEMA_VERSION: Final = 2
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
@@ -21,7 +22,10 @@ SCHEMA_VERSION: Final = 2
 _LENIENT: Final = ConfigDict(extra="ignore")
 
 Direction = Literal["upstream", "downstream"]
-QueueManager = Literal["drop-tail", "docsis-pie", "codel"]
+QueueManager = Annotated[
+    str, Field(json_schema_extra={"enum": [manager.label for manager in names.QueueManager]})
+]
+"""Its label; a reader takes those of a newer controller, too."""
 AqmState = Literal["INACTIVE", "QUIESCENT", "ACTIVE"]
 
 
@@ -92,7 +96,19 @@ class Provisioned:
     )
     aqm_enabled: bool = Field(description="Whether frames are dropped early.")
     queue_manager: QueueManager = Field(description="Who decides which.")
-    latency_target_ms: float = Field(ge=0, description="AQM latency target, milliseconds.")
+    queue_management: dict[str, Any] = Field(
+        default_factory=dict,
+        description=(
+            "The same with its parameters and flow queues, as a file for --aqm has it; what is "
+            "the service flow's own is not repeated."
+        ),
+    )
+    latency_target_ms: float = Field(
+        ge=0,
+        description=(
+            "AQM latency target, milliseconds; that of a queue manager which has one of its own."
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -114,11 +130,18 @@ class Queue:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Aqm:
-    """DOCSIS-PIE on a service flow now (RFC 8034)."""
+    """A law of the controller's on a service flow now: DOCSIS-PIE, PIE or Adaptive RED."""
 
-    state: AqmState = Field(description="The state in force.")
-    drop_prob: float = Field(ge=0, description="drop_prob_, from 0 to 13.6.")
-    burst_allowance_ms: float = Field(ge=0, description="What is left of it, milliseconds.")
+    state: AqmState = Field(
+        description="The state in force (RFC 8034); ACTIVE where the law has no states."
+    )
+    drop_prob: float = Field(
+        ge=0,
+        description="drop_prob_ of DOCSIS-PIE, from 0 to 13.6, or of PIE; Adaptive RED's maxp.",
+    )
+    burst_allowance_ms: float = Field(
+        ge=0, description="What is left of it, milliseconds; 0 where the law has none."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -172,7 +195,9 @@ class ServiceFlow:
         )
     )
     queue: Queue | None = Field(description="Its queue now.")
-    aqm: Aqm | None = Field(description="Null, too, where its queue manager is not DOCSIS-PIE.")
+    aqm: Aqm | None = Field(
+        description="Null, too, where its queue manager has no law in the controller."
+    )
     classifiers: tuple[Classifier, ...] | None = Field(description="In the order of priority.")
 
 

@@ -12,6 +12,7 @@ from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.priority import paced
+from docsis_control.queue_managers.models import NO_FLOW_QUEUES
 from docsis_control.state.access import BucketState
 
 
@@ -33,11 +34,33 @@ class QueueSetting:
         flow: What is provisioned.
         afresh: Whether the bucket starts with the flow's initial tokens; else it keeps its own.
         queue_limit: Bytes, instead of the flow's.
+        sub_queues: How many, instead of the flow's.
     """
 
     flow: ServiceFlow
     afresh: bool = True
     queue_limit: int | None = None
+    sub_queues: int | None = None
+
+
+def sub_queues_of(flow: ServiceFlow) -> int:
+    """How many sub-queues it has; 0 is the one queue that it always has."""
+    return 0 if flow.sub_queues is None else flow.sub_queues.queues
+
+
+def without_flow_queues(flows: Iterable[ServiceFlow]) -> None:
+    """Makes sure that a target without docsis.tm.v1 can do what these service flows need.
+
+    Raises:
+        P4RuntimeError: One of them has flow queues; the message says why it cannot.
+    """
+    for flow in flows:
+        if flow.sub_queues is not None:
+            raise P4RuntimeError(
+                f"{flow.modem_name}, {flow.direction} service flow {flow.reference}: this target "
+                f"has no flow queues: {NO_FLOW_QUEUES}",
+                grpc.StatusCode.UNIMPLEMENTED,
+            )
 
 
 class Traffic(NamedTuple):
@@ -73,7 +96,8 @@ class TrafficManager:
 
         Raises:
             ConnectionLost: The device went away.
-            P4RuntimeError: It refused the configuration; the message says what.
+            P4RuntimeError: It refused the configuration, or has no such service and would need
+                it; the message says what.
         """
         request = self._pb.ConfigureRequest(device_id=plan.device_id)
         for port in plan.ports:
@@ -88,6 +112,7 @@ class TrafficManager:
             await self._send(request)
         except P4RuntimeError as error:
             if error.code is grpc.StatusCode.UNIMPLEMENTED:
+                without_flow_queues(plan.service_flows)
                 return False
             raise
         return True
@@ -123,6 +148,9 @@ class TrafficManager:
                 traffic_priority=flow.traffic_priority,
                 min_reserved_rate=flow.min_reserved_rate,
                 assumed_packet_size=flow.assumed_packet_size,
+                sub_queues=(
+                    sub_queues_of(flow) if setting.sub_queues is None else setting.sub_queues
+                ),
             )
             if setting.afresh:
                 message.initial_tokens = flow.initial_tokens

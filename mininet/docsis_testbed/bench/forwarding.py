@@ -28,8 +28,9 @@ from mininet.net import Mininet
 from docsis_control.device_controller import DeviceController
 from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import load_pipeline
-from docsis_control.plan import FIRST_HOST_PORT, RF_PORT, AqmChoice, Role
+from docsis_control.plan import FIRST_HOST_PORT, RF_PORT, Role
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Host, Topology
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.links import PlainLink
@@ -406,7 +407,7 @@ class Bench:
 
 async def _control(bench: Topology, ended: threading.Event) -> None:
     """Keep a controller running."""
-    plan = deploy(bench, AqmChoice.DOCSIS_PIE).device(Role.CABLE_MODEM)
+    plan = deploy(bench, Preset.DOCSIS_PIE).device(Role.CABLE_MODEM)
     controller = DeviceController(plan, load_pipeline(Role.CABLE_MODEM.value), Options())
     running = asyncio.create_task(controller.run())
     while not ended.is_set() and not running.done():
@@ -417,7 +418,7 @@ async def _control(bench: Topology, ended: threading.Event) -> None:
 
 async def _provision(bench: Topology) -> None:
     """Push cm.p4 and its configuration; the switch keeps it when the controller is gone."""
-    plan = deploy(bench, AqmChoice.DROP_TAIL_250MS).device(Role.CABLE_MODEM)
+    plan = deploy(bench, Preset.DROP_TAIL_250MS).device(Role.CABLE_MODEM)
     controller = DeviceController(plan, load_pipeline(Role.CABLE_MODEM.value), Options())
     running = asyncio.create_task(controller.run())
     ready = asyncio.create_task(controller.ready.wait())

@@ -29,6 +29,7 @@ app.command()(show.show)
 app.command()(snmp.snmp)
 app.command()(testbed.schema)
 app.command()(measure.shares)
+app.command()(measure.figures)
 app.command()(measure.bench)
 app.command()(measure.ptf)
 # The controller has a command line of its own.

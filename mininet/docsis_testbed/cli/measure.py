@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 shares|bench|ptf`."""
+"""`docsis-p4 shares|figures|bench|ptf`."""
 
 from __future__ import annotations
 
@@ -57,6 +57,22 @@ def shares(
         frame_bytes=frame_bytes,
         console=Console(),
     )
+
+
+def figures(
+    frames: Annotated[
+        int, typer.Option("--frames", min=10_000, help="Frames for each drop probability.")
+    ] = 2_000_000,
+    trials: Annotated[
+        int, typer.Option("--trials", min=100, help="Trials for each number of sessions.")
+    ] = 100_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")] = 1,
+) -> None:
+    """Figures of the papers about single decisions, made of the pipeline; fails when they differ."""
+    from docsis_testbed.figures import job
+
+    _, passed = job.run(frames=frames, trials=trials, seed=seed, console=Console())
+    raise typer.Exit(0 if passed else 1)
 
 
 def bench(

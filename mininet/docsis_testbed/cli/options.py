@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -23,16 +24,7 @@ class Target(StrEnum):
     BMV2 = "bmv2"
 
 
-class Aqm(StrEnum):
-    """Queue managers; the same as docsis_control's, which is too heavy to import for --help."""
-
-    DROP_TAIL_250MS = "drop-tail-250ms"
-    BUFFER_CONTROL_50MS = "buffer-control-50ms"
-    DOCSIS_PIE = "docsis-pie"
-    CODEL = "codel"
-
-
-DEMONSTRATED = (Aqm.DROP_TAIL_250MS, Aqm.BUFFER_CONTROL_50MS, Aqm.DOCSIS_PIE)
+DEMONSTRATED = (Preset.DROP_TAIL_250MS, Preset.BUFFER_CONTROL_50MS, Preset.DOCSIS_PIE)
 """What the demo compares unless told otherwise."""
 
 DEFAULT_TOPOLOGY = TOPOLOGIES / "residential.yaml"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
@@ -36,14 +37,6 @@ class Direction(StrEnum):
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
-
-
-class Manager(StrEnum):
-    """Queue managers; docsis_control's QueueManager, which is too heavy to import for --help."""
-
-    DROP_TAIL = "drop-tail"
-    DOCSIS_PIE = "docsis-pie"
-    CODEL = "codel"
 
 
 Modem = Annotated[str, typer.Argument(help="Name of the modem.")]
@@ -162,16 +155,29 @@ def manage(
     modem: Modem,
     direction: Annotated[Direction, typer.Argument(help="Of the service flow.")],
     reference: Reference,
-    manager: Annotated[Manager, typer.Argument(help="Who decides early drops from now on.")],
+    preset: Annotated[Preset, typer.Argument(help="Who decides early drops from now on.")],
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            help="Other parameters than the preset's: target=5ms, flow_queues.queues=64, "
+            'buffer="100 ms"; an empty value takes a key away.',
+        ),
+    ] = None,
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
     """Give a service flow another queue manager; no packet is lost, and counters stay."""
+    from docsis_control.config.models import KeyedError
     from docsis_control.dynamic.change import Managed
-    from docsis_control.plan import QueueManager
+    from docsis_control.queue_managers.document import changed
+    from docsis_control.queue_managers.presets import PRESETS
 
-    choice = QueueManager[manager.name]
-    _report([], modem, pid, folder, [Managed(direction.value, reference, choice)])
+    try:
+        management = changed(PRESETS[preset], _values(values))
+    except KeyedError as error:
+        raise TestbedError(f"{preset.value}: {error.key}: {error}") from None
+    _report([], modem, pid, folder, [Managed(direction.value, reference, management)])
 
 
 def _kind(kind: What) -> Kind:

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from docsis_control.queue_managers.names import Preset
 from docsis_testbed.cli.options import (
     DEFAULT_TOPOLOGY,
     DEMONSTRATED,
-    Aqm,
     MetricsPortOption,
     Target,
     TargetOption,
@@ -29,7 +29,7 @@ def demo(
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
     aqm: Annotated[
-        list[Aqm] | None, typer.Option("--aqm", help="Only these queue managers; repeatable.")
+        list[Preset] | None, typer.Option("--aqm", help="Only these queue managers; repeatable.")
     ] = None,
     seconds: Annotated[
         float | None, typer.Option("--seconds", min=2, help="Measured time of each run.")
@@ -37,7 +37,6 @@ def demo(
     metrics_port: MetricsPortOption = None,
 ) -> None:
     """The main job: queue managers under load one after the other, and a report."""
-    from docsis_control.plan import AqmChoice
     from docsis_testbed import demo as job
     from docsis_testbed.experiment import MEASURED_SECONDS
 
@@ -45,7 +44,7 @@ def demo(
     job.run(
         loaded,
         target=target.value,
-        aqms=[AqmChoice(choice.value) for choice in aqm or DEMONSTRATED],
+        aqms=aqm or DEMONSTRATED,
         measured_seconds=seconds or MEASURED_SECONDS,
         console=_CONSOLE,
         metrics_port=metrics_port,
@@ -56,18 +55,17 @@ def run(
     topology: TopologyOption = DEFAULT_TOPOLOGY,
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
-    aqm: Annotated[Aqm, typer.Option("--aqm", help="Queue manager.")] = Aqm.DOCSIS_PIE,
+    aqm: Annotated[Preset, typer.Option("--aqm", help="Queue manager.")] = Preset.DOCSIS_PIE,
     metrics_port: MetricsPortOption = None,
 ) -> None:
     """The system running, with you in the Mininet command line."""
-    from docsis_control.plan import AqmChoice
     from docsis_testbed import interactive
 
     loaded = load(topology, tier)
     interactive.run(
         loaded,
         target=target.value,
-        aqm=AqmChoice(aqm.value),
+        aqm=aqm,
         console=_CONSOLE,
         metrics_port=metrics_port,
     )
@@ -107,10 +105,11 @@ def schema(
         Path | None, typer.Argument(help="Write the schemas there instead of printing them.")
     ] = None,
 ) -> None:
-    """JSON Schemas of topologies, tiers, modem configurations, service classes, results, status."""
+    """JSON Schemas of the files that are read, of results and of the status."""
     import json
 
     from docsis_control.modem_config import schema as modem_config
+    from docsis_control.queue_managers import document as queue_managers
     from docsis_control.status import model as status
     from docsis_control.topology import schema as config
     from docsis_testbed.results import document
@@ -118,8 +117,10 @@ def schema(
     schemas = {
         **config.json_schemas(),
         **modem_config.json_schemas(),
+        "queue-manager": queue_managers.json_schema(),
         "summary": document.schema("latency"),
         "shares": document.schema("shares"),
+        "figures": document.schema("figures"),
         "status": status.json_schema(),
     }
     if folder is None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import jsonschema
 
+from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
 
 _DIGITS: Final = 6
@@ -18,6 +19,8 @@ _DIGITS: Final = 6
 SCHEMAS: Final[Mapping[str, str]] = {
     "latency": "summary.schema.json",
     "shares": "shares.schema.json",
+    "figures": "figures.schema.json",
+    "scenario": "scenario.schema.json",
 }
 """Schema by experiment, which is a key of the summary; one without it is of the first."""
 
@@ -40,6 +43,9 @@ def schema(experiment: str) -> dict[str, Any]:
     """The JSON Schema of an experiment's summary.json."""
     file = resources.files("docsis_testbed.results").joinpath(SCHEMAS[experiment])
     parsed: dict[str, Any] = json.loads(file.read_text())
+    if experiment == "latency":
+        # The file does not repeat the names.
+        parsed["$defs"]["run"]["properties"]["aqm"]["enum"] = [preset.value for preset in Preset]
     return parsed
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from docsis_control.plan import AqmChoice
-
+from docsis_control.queue_managers.names import Preset
 from docsis_testbed.measure import voice
 from docsis_testbed.results.page import Figure, Page
 from docsis_testbed.results.plots import STYLES
@@ -33,8 +32,8 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "rows": [
             {
                 "run": run,
-                "label": STYLES[AqmChoice(run["aqm"])].label,
-                "colour": STYLES[AqmChoice(run["aqm"])].colour,
+                "label": STYLES[Preset(run["aqm"])].label,
+                "colour": STYLES[Preset(run["aqm"])].colour,
             }
             for run in summary["runs"]
         ],

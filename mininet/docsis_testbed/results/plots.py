@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
-from docsis_control.plan import AqmChoice
 from matplotlib.figure import Figure
 
+from docsis_control.queue_managers.names import Preset
 from docsis_testbed.results.raw import Series
 
 mpl.use("Agg")
@@ -31,17 +31,47 @@ class Style:
     line: str
 
 
-STYLES: Final[Mapping[AqmChoice, Style]] = {
-    AqmChoice.DROP_TAIL_250MS: Style("Drop tail, 250 ms", "#D55E00", "-"),
-    AqmChoice.BUFFER_CONTROL_50MS: Style("Buffer Control, 50 ms", "#0072B2", "--"),
-    AqmChoice.DOCSIS_PIE: Style("DOCSIS-PIE", "#009E73", "-"),
-    AqmChoice.CODEL: Style("CoDel, 20/150 ms", "#CC79A7", "-."),
+_VERMILION: Final = "#D55E00"
+_BLUE: Final = "#0072B2"
+_GREEN: Final = "#009E73"
+_PURPLE: Final = "#CC79A7"
+_ORANGE: Final = "#E69F00"
+_SKY: Final = "#56B4E9"
+_BLACK: Final = "#000000"
+
+_LOOKS: Final[Mapping[Preset, tuple[str, str]]] = {
+    Preset.DROP_TAIL: (_VERMILION, ":"),
+    Preset.DROP_TAIL_250MS: (_VERMILION, "-"),
+    Preset.BUFFER_CONTROL_50MS: (_BLUE, "--"),
+    Preset.DOCSIS_PIE: (_GREEN, "-"),
+    Preset.DOCSIS_PIE_RATE_TRACKING: (_GREEN, "--"),
+    Preset.PIE: (_SKY, "-"),
+    Preset.ADAPTIVE_RED: (_ORANGE, "-."),
+    Preset.CODEL: (_PURPLE, "-."),
+    Preset.CODEL_DT: (_PURPLE, ":"),
+    Preset.LRED: (_ORANGE, "-"),
+    Preset.LRED_DEPTH: (_ORANGE, "--"),
+    Preset.DRR: (_BLACK, ":"),
+    Preset.SFQ: (_BLACK, "-"),
+    Preset.SFQ_SEARCH: (_BLACK, "--"),
+    Preset.SFQ_CODEL: (_PURPLE, "-"),
+    Preset.SFQ_PIE: (_SKY, "--"),
+    Preset.SFQ_LRED: (_ORANGE, ":"),
+}
+
+STYLES: Final[Mapping[Preset, Style]] = {
+    preset: Style(preset.label, *look) for preset, look in _LOOKS.items()
 }
 
 RAMP_UP_SHOWN_SECONDS: Final = 10.0
 """How much of the time before the measured time is shown at the most."""
 
-_PLATE: Final[dict[str, Any]] = {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.8}
+_PLATE: Final[dict[str, Any]] = {
+    "facecolor": "white",
+    "edgecolor": "none",
+    "pad": 1.5,
+    "alpha": 0.8,
+}
 """Behind words that may lie on a line."""
 
 RC: Final[dict[Any, Any]] = {
@@ -63,7 +93,7 @@ RC: Final[dict[Any, Any]] = {
 """How all figures look."""
 
 
-def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) -> None:
+def latency_cdf(runs: Mapping[Preset, Series], target_ms: float, path: Path) -> None:
     """Cumulative distribution of one-way upstream latency, logarithmic in time.
 
     Args:
@@ -86,7 +116,7 @@ def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) 
                 delays, share, where="post", color=style.colour, linestyle=style.line, lw=2,
                 label=f"{style.label} (median {np.median(delays):.0f} ms)",
             )  # fmt: skip
-        if AqmChoice.DOCSIS_PIE in runs:
+        if Preset.DOCSIS_PIE in runs:
             axes.axvline(target_ms, color="#555555", lw=1, linestyle=":")
             axes.annotate(
                 _target(target_ms), (target_ms, 0.98), xytext=(-4, 0),
@@ -110,7 +140,7 @@ def latency_cdf(runs: Mapping[AqmChoice, Series], target_ms: float, path: Path) 
 
 
 def over_time(
-    runs: Mapping[AqmChoice, Series], target_ms: float, sustained_mbps: float | None, path: Path
+    runs: Mapping[Preset, Series], target_ms: float, sustained_mbps: float | None, path: Path
 ) -> None:
     """Goodput, latency and drop probability over time, each queue manager over the others.
 
@@ -121,7 +151,7 @@ def over_time(
         path: PNG file to write.
     """
     with mpl.rc_context(RC):
-        pie = runs.get(AqmChoice.DOCSIS_PIE)
+        pie = runs.get(Preset.DOCSIS_PIE)
         # What is its alone has no place without it.
         heights = (1, 1.5, 1) if pie is not None else (1, 1.5)
         figure = Figure(figsize=(9, 2.4 * sum(heights)), layout="constrained")
@@ -176,7 +206,7 @@ def _target(target_ms: float) -> str:
 
 def _drop_probability(axes: Any, pie: Series) -> None:
     if pie.control_s.size:
-        colour = STYLES[AqmChoice.DOCSIS_PIE].colour
+        colour = STYLES[Preset.DOCSIS_PIE].colour
         axes.plot(pie.control_s, 100 * pie.drop_prob, color=colour, lw=1.2)
     axes.set_ylabel("drop_prob (%)")
     axes.set_ylim(bottom=0)
