@@ -3,7 +3,7 @@
 
 use crate::bucket::{Bucket, TOKENS_PER_BYTE};
 use crate::config::{PEAK_BURST, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic};
-use crate::frames::{Frame, Frames};
+use crate::frames::Frames;
 use crate::reservation::{Reservation, Saved};
 use crate::round_robin::Turn;
 
@@ -126,11 +126,13 @@ impl<T> Queue<T> {
     }
 
     /// Bytes that the head frame needs.
+    #[inline]
     pub(crate) fn head(&self) -> Option<u32> {
         Some(self.frames.head()?.needs)
     }
 
     /// When `bytes` may go; `None` is never.
+    #[inline]
     pub(crate) fn ready_at(&self, bytes: u32) -> Option<u64> {
         let bytes = u64::from(bytes);
         Some(
@@ -172,6 +174,7 @@ impl<T> Queue<T> {
     }
 
     /// Accepts a frame, or counts it as overflow and hands it back.
+    #[inline]
     pub(crate) fn push(&mut self, sub_queue: u32, len: u32, item: T) -> Result<(), T> {
         let fits = self.queued.bytes + u64::from(len) <= self.limit;
         if !fits || self.ready_at(len).is_none() {
@@ -184,61 +187,61 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Takes the head out, of which `sent` bytes are sent: its length when it
-    /// was queued, and the frame.
-    fn pop(&mut self, sent: u32) -> Option<(u32, T)> {
-        let Frame { len, item, .. } = self.frames.pop(sent)?;
-        self.queued.uncount(len as usize);
-        Some((len, item))
+    /// Counts the head out of the queue: the length that it was queued with.
+    #[inline]
+    fn uncount_head(&mut self) -> Option<usize> {
+        let len = self.frames.head()?.len as usize;
+        self.queued.uncount(len);
+        Some(len)
     }
 
     /// The head leaves, `len` bytes long: within the minimum reserved rate, or
     /// as the round's turn.
+    #[inline]
     pub(crate) fn send(&mut self, now: u64, len: u32, entitled: bool) -> Option<T> {
-        let bytes = u64::from(len);
-        self.sustained.spend(now, bytes);
-        self.peak.spend(now, bytes);
-        let (queued, item) = self.pop(len)?;
-        self.dequeued.count(queued as usize);
+        let queued = self.uncount_head()?;
+        self.sustained.spend(now, len.into());
+        self.peak.spend(now, len.into());
+        self.dequeued.count(queued);
         if self.waited {
-            self.delayed.count(queued as usize);
+            self.delayed.count(queued);
         }
         match &mut self.reservation {
             Some(reservation) if entitled => {
                 reservation.spend(now, len);
-                self.reserved.count(queued as usize);
+                self.reserved.count(queued);
             }
             _ => self.turn.deficit -= i64::from(len),
         }
-        Some(item)
+        self.frames.pop(len)
     }
 
     /// The head leaves, but not for the link: it costs nothing.
     pub(crate) fn withdraw(&mut self) -> Option<T> {
-        let (len, item) = self.pop(0)?;
-        self.dequeued.count(len as usize);
-        Some(item)
+        let len = self.uncount_head()?;
+        self.dequeued.count(len);
+        self.frames.pop(0)
     }
 
     /// The egress pipeline dropped the head.
     pub(crate) fn discard(&mut self) -> Option<T> {
-        let (len, item) = self.pop(0)?;
-        self.egress_dropped.count(len as usize);
-        Some(item)
+        let len = self.uncount_head()?;
+        self.egress_dropped.count(len);
+        self.frames.pop(0)
     }
 
     /// The head can never go: longer than a bucket is deep.
     pub(crate) fn discard_too_long(&mut self) -> Option<T> {
-        let (len, item) = self.pop(0)?;
-        self.overflow.count(len as usize);
-        Some(item)
+        let len = self.uncount_head()?;
+        self.overflow.count(len);
+        self.frames.pop(0)
     }
 
     /// Hands every frame back.
     pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(T)) {
-        while let Some((len, item)) = self.pop(0) {
-            self.flushed.count(len as usize);
-            sink(item);
+        while let Some(len) = self.uncount_head() {
+            self.flushed.count(len);
+            self.frames.pop(0).map(&mut *sink);
         }
     }
 

@@ -108,6 +108,7 @@ impl<T> SubQueues<T> {
 
     /// Behind all frames of its sub-queue; modulo their number, where there is
     /// none of that number.
+    #[inline(never)]
     pub fn push(&mut self, mut sub_queue: u32, frame: Frame<T>) {
         let number = self.queues.len() as u32;
         if sub_queue >= number {
@@ -123,6 +124,7 @@ impl<T> SubQueues<T> {
 
     /// Takes the head out; its sub-queue is charged `sent` bytes, 0 for one that
     /// is not sent.
+    #[inline(never)]
     pub fn pop(&mut self, sent: u32) -> Option<Frame<T>> {
         let sub_queue = *self.round.front()?;
         let queue = &mut self.queues[sub_queue as usize];
@@ -173,5 +175,116 @@ impl<T> SubQueues<T> {
         if self.round.front().copied() != chosen {
             self.choose();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(queues: &mut SubQueues<u32>, sub_queue: u32, len: u32, item: u32) {
+        let needs = len;
+        queues.push(sub_queue, Frame { len, needs, item });
+    }
+
+    /// What leaves, each frame charged its length.
+    fn send(queues: &mut SubQueues<u32>) -> Option<u32> {
+        let needs = queues.head()?.needs;
+        queues.pop(needs).map(|frame| frame.item)
+    }
+
+    fn send_all(queues: &mut SubQueues<u32>) -> Vec<u32> {
+        std::iter::from_fn(|| send(queues)).collect()
+    }
+
+    #[test]
+    fn equal_bytes_whatever_the_lengths() {
+        let mut queues = SubQueues::new(2);
+        (0..4).for_each(|n| push(&mut queues, 0, 1522, n));
+        (0..8).for_each(|n| push(&mut queues, 1, 761, 10 + n));
+        let order = [0, 10, 11, 1, 12, 13, 2, 14, 15, 3, 16, 17];
+        assert_eq!(send_all(&mut queues), order);
+        assert!(queues.is_empty() && queues.head().is_none());
+    }
+
+    #[test]
+    fn the_head_stays_whatever_comes() {
+        let mut queues = SubQueues::new(3);
+        push(&mut queues, 1, 1000, 10);
+        push(&mut queues, 1, 1000, 11);
+        push(&mut queues, 2, 60, 20);
+        push(&mut queues, 0, 60, 0);
+        assert_eq!(queues.head().map(|frame| frame.item), Some(10));
+        // 522 bytes are left to the turn: not enough for the next.
+        assert_eq!(send_all(&mut queues), [10, 20, 0, 11]);
+    }
+
+    #[test]
+    fn a_head_that_is_dropped_is_not_charged() {
+        let mut queues = SubQueues::new(2);
+        (0..4).for_each(|n| push(&mut queues, 0, 1500, n));
+        push(&mut queues, 1, 1500, 10);
+        let dropped = [(); 3].map(|()| queues.pop(0).map(|frame| frame.item));
+        assert_eq!(dropped, [0, 1, 2].map(Some));
+        assert_eq!(send_all(&mut queues), [3, 10]);
+    }
+
+    #[test]
+    fn a_frame_that_egress_made_longer_is_paid_for_later() {
+        let mut queues = SubQueues::new(2);
+        (0..3).for_each(|n| push(&mut queues, 0, 1000, n));
+        (0..4).for_each(|n| push(&mut queues, 1, 1000, 10 + n));
+        // Three quanta: the next turn and the one after it do not cover 1000.
+        assert_eq!(queues.pop(3 * 1522).map(|frame| frame.item), Some(0));
+        assert_eq!(send_all(&mut queues), [10, 11, 12, 13, 1, 2]);
+    }
+
+    #[test]
+    fn frames_longer_than_a_quantum_wait_for_turns() {
+        let mut queues = SubQueues::new(2);
+        push(&mut queues, 0, 9000, 0);
+        push(&mut queues, 0, 9000, 1);
+        (0..12).for_each(|n| push(&mut queues, 1, 1522, 10 + n));
+        // The rest of the six quanta for the first and six more are for the second.
+        let order = [0, 10, 11, 12, 13, 14, 15, 1, 16, 17, 18, 19, 20, 21];
+        assert_eq!(send_all(&mut queues), order);
+    }
+
+    #[test]
+    fn a_sub_queue_that_is_not_there_is_another() {
+        let mut queues = SubQueues::new(4);
+        push(&mut queues, 2, 1500, 0);
+        push(&mut queues, 1, 1500, 1);
+        push(&mut queues, 65_534, 1500, 2);
+        assert_eq!(send_all(&mut queues), [0, 1, 2]);
+    }
+
+    #[test]
+    fn frames_of_sub_queues_that_go_come_last() {
+        let mut queues = SubQueues::new(6);
+        for sub_queue in [5, 1, 3, 0] {
+            (0..2).for_each(|n| push(&mut queues, sub_queue, 1500, 10 * sub_queue + n));
+        }
+        // The head is of a sub-queue that goes.
+        queues.resize(2);
+        let order = [10, 0, 11, 1, 30, 31, 50, 51];
+        assert_eq!(send_all(&mut queues), order);
+
+        (0..2).for_each(|n| push(&mut queues, 1, 1500, n));
+        // And here of one that stays.
+        queues.resize(256);
+        push(&mut queues, 255, 60, 9);
+        assert_eq!(send_all(&mut queues), [0, 9, 1]);
+    }
+
+    #[test]
+    fn memory_is_what_all_sub_queues_have_held_at_a_time() {
+        let mut queues = SubQueues::new(256);
+        for burst in 0..1000 {
+            (0..300).for_each(|n| push(&mut queues, burst % 256, 60, n));
+            assert_eq!(send_all(&mut queues).len(), 300);
+        }
+        assert_eq!(queues.places.len(), 300);
+        assert_eq!(queues.round.capacity(), 256);
     }
 }
