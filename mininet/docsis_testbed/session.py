@@ -43,7 +43,7 @@ def start_controller(
     topology_file: Path,
     record: Path,
     *,
-    upstream: Preset | QueueManagement,
+    upstream: Preset | QueueManagement = Preset.DOCSIS_PIE,
     downstream: Preset | QueueManagement | None = None,
     metrics_port: int | None = None,
 ) -> subprocess.Popen[bytes]:
@@ -202,7 +202,7 @@ def running_session(
     topology: Topology,
     topology_file: Path,
     *,
-    upstream: Preset | QueueManagement,
+    upstream: Preset | QueueManagement = Preset.DOCSIS_PIE,
     downstream: Preset | QueueManagement | None = None,
     target: str,
     run: RunState,
