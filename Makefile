@@ -54,12 +54,15 @@ switch: $(STAMPS)/python
 
 # --- The main job ------------------------------------------------------------
 
-.PHONY: demo run stop clean bench
+.PHONY: demo run stop clean bench figures
 demo: setup ## the main job: three queue managers under load, and a report
 	@$(CLI) demo $(OPTIONS)
 
 run: setup ## the system running, with you in the Mininet command line
 	@$(CLI) run $(OPTIONS) --aqm "$(AQM)"
+
+figures: setup ## the papers' figures about single decisions, made of the pipeline
+	@$(CLI) figures
 
 bench: setup ## the switch's speed beside a bare forwarder (and BMv2 where installed)
 	@$(CLI) bench

@@ -62,10 +62,10 @@ def shares(
 def figures(
     frames: Annotated[
         int, typer.Option("--frames", min=10_000, help="Frames for each drop probability.")
-    ] = 2_000_000,
+    ] = 1_000_000,
     trials: Annotated[
         int, typer.Option("--trials", min=100, help="Trials for each number of sessions.")
-    ] = 100_000,
+    ] = 50_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")] = 1,
 ) -> None:
     """Figures of the papers about single decisions, made of the pipeline; fails when they differ."""

@@ -34,18 +34,27 @@ PARTIAL: Final = ".partial"
 
 
 def create(topology: Topology, results: Path = RESULTS) -> Path:
+    """`create_named` for a run of a topology, which has its name."""
+    folder = create_named(topology.name, results)
+    try:
+        (folder / "inputs").mkdir()
+    except OSError as error:
+        raise TestbedError(f"{folder}: cannot be made ({error.strerror})") from None
+    return folder
+
+
+def create_named(name: str, results: Path = RESULTS) -> Path:
     """Make the folder of a new run, named by the time; :func:`finish` says that it is whole.
 
     Raises:
         TestbedError: it cannot be made.
     """
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder = results / f"{stamp}-{topology.name}{PARTIAL}"
+    folder = results / f"{stamp}-{name}{PARTIAL}"
     try:
         if _whole(folder).exists():
             raise FileExistsError
         folder.mkdir(parents=True)
-        (folder / "inputs").mkdir()
         (folder / "plots").mkdir()
     except FileExistsError:
         raise TestbedError(f"{_whole(folder)}: exists already; try again in a second") from None

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must come out, in closed form; de-randomised drops are docsis_ptf.renewal's."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from math import comb, factorial, sqrt
+from typing import Final
+
+GROUP: Final = 4
+"""Sub-queues that a search looks through (GROUP of p4src/include/flow_queue.p4)."""
+
+QUANTILE: Final = 3.2905
+"""Normal quantile of a two-sided confidence of 99.9%."""
+
+CONFIDENCE: Final = "99.9%"
+
+
+def collision(sessions: int, places: int, room: int = 1) -> float:
+    """Probability that some place gets more sessions than it has room for.
+
+    The birthday problem; with room for more than one (001, figure 9) by counting the ways to
+    put sessions into places of which none has too many: the coefficient of x^n / n! in
+    (1 + x + ... + x^room / room!)^places.
+
+    Args:
+        sessions: How many come, each to a place of its own choice.
+        places: Queues, or groups of them.
+        room: Queues in a group.
+    """
+    most = max(sessions, _AT_ONCE)
+    return _collisions(most, places, room)[sessions]
+
+
+_AT_ONCE: Final = 64
+"""A polynomial has the answers for all numbers up to its degree."""
+
+
+@cache
+def _collisions(most: int, places: int, room: int) -> tuple[float, ...]:
+    # Exact: the probability is small beside 1.
+    ways = [Fraction(1)] + [Fraction(0)] * most
+    one = [Fraction(1, factorial(k)) for k in range(min(room, most) + 1)]
+    for _ in range(places):
+        ways = [
+            sum((one[k] * ways[n - k] for k in range(min(n, len(one) - 1) + 1)), Fraction(0))
+            for n in range(most + 1)
+        ]
+    return tuple(
+        float(1 - way * factorial(n) / Fraction(places) ** n) for n, way in enumerate(ways)
+    )
+
+
+def geometric(p: float, run: int) -> float:
+    """Probability that the first drop is frame `run` (000, figure 7)."""
+    return p * float((1 - p) ** (run - 1))
+
+
+def binomial(p: float, frames: int, drops: int) -> float:
+    """Probability of so many drops in so many frames (000, figure 8)."""
+    return comb(frames, drops) * float(p**drops * (1 - p) ** (frames - drops))
+
+
+def share_bounds(p: float, trials: int) -> tuple[float, float]:
+    """Between which an observed share of `trials` lies with confidence `CONFIDENCE`.
+
+    Wilson's interval, which is right for rare events, too.
+    """
+    z2 = QUANTILE * QUANTILE
+    centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = QUANTILE * sqrt(p * (1 - p) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def mean_bounds(mean: float, deviation: float, number: int) -> tuple[float, float]:
+    """Between which the mean of `number` values lies with confidence `CONFIDENCE`."""
+    half = QUANTILE * deviation / sqrt(number)
+    return mean - half, mean + half

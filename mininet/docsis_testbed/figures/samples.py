@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `docsis-switch sample` counts in the compiled pipeline."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import P4_BUILD, ROOT, switch_binary
+
+
+@dataclass(frozen=True)
+class Drops:
+    """Decisions about frames in a row at a drop_prob that stays as it is.
+
+    Attributes:
+        drop_prob: From 0 to 13.6.
+        frames: How many came.
+        dropped: How many of them were dropped.
+        runs: Frames from one drop to the next, that one included, and how often.
+        windows: Drops in a thousand frames in a row, and how often.
+    """
+
+    drop_prob: float
+    frames: int
+    dropped: int
+    runs: tuple[tuple[int, int], ...]
+    windows: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """How often sessions with frames queued at the same time came together.
+
+    Attributes:
+        sessions: How many there were.
+        queues: Sub-queues.
+        search: In groups of 4, by serial search.
+        trials: Times that other sessions were drawn.
+        collisions: Trials in which at least two shared a sub-queue.
+    """
+
+    sessions: int
+    queues: int
+    search: bool
+    trials: int
+    collisions: int
+
+
+def _sample(*arguments: str) -> list[dict[str, Any]]:
+    command = [
+        str(switch_binary()), "sample", *arguments, "--program", str(P4_BUILD / "cm.json"),
+    ]  # fmt: skip
+    done = subprocess.run(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise TestbedError(f"docsis-switch sample failed: {done.stderr.strip()}")
+    results: list[dict[str, Any]] = json.loads(done.stdout)["results"]
+    return results
+
+
+def drops(manager: str, probabilities: Sequence[float], frames: int, seed: int) -> list[Drops]:
+    """Frames through the pipeline at each probability.
+
+    Args:
+        manager: "docsis-pie", or "pie" for drops without memory.
+        probabilities: drop_prob, from 0 to 13.6.
+        frames: For each.
+        seed: Determines what the pipeline draws.
+
+    Raises:
+        TestbedError: The switch is not built, or refuses; the words are its own.
+    """
+    values = [text for p in probabilities for text in ("--drop-prob", repr(p))]
+    found = _sample(
+        "drops", "--queue-manager", manager, "--frames", str(frames), "--seed", str(seed), *values
+    )
+    return [
+        Drops(
+            each["drop_prob"],
+            each["frames"],
+            each["dropped"],
+            tuple((run, times) for run, times in each["run_lengths"]),
+            tuple((drops, times) for drops, times in each["drops_in_1000"]),
+        )
+        for each in found
+    ]
+
+
+def sessions(
+    numbers: Sequence[int], *, queues: int, search: bool, trials: int, seed: int
+) -> list[Sessions]:
+    """Sessions drawn at random, each with a frame queued, for each number of them.
+
+    Raises:
+        TestbedError: As for `drops`.
+    """
+    values = [text for n in numbers for text in ("--sessions", str(n))]
+    found = _sample(
+        "sessions", "--queues", str(queues), *(["--search"] if search else []),
+        "--trials", str(trials), "--seed", str(seed), *values,
+    )  # fmt: skip
+    return [Sessions(**each) for each in found]
