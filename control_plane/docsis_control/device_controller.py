@@ -194,7 +194,7 @@ class DeviceController:
             law = DeviceLaw(plan.service_flows)
             law.follow(self._law)
             self._law = law
-            session.access = session.access.of(indexes)
+            session.access = session.access.of(plan.service_flows)
             session.counters = counters
             self.record.follow(indexes)
             self.plan = plan
@@ -245,7 +245,7 @@ class DeviceController:
             self._pipeline,
             control,
             clock,
-            [flow.index for flow in self.plan.service_flows],
+            self.plan.service_flows,
         )
         self.record.access = access.name
         return access

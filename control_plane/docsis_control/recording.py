@@ -3,6 +3,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ _SAMPLE: Final = np.dtype(
         ("backlog", "i8"),
         ("msr_tokens", "f8"),
         ("qdelay", "f8"),
+        ("rate_estimate", "f8"),
         ("drop_prob", "f8"),
         ("burst_allowance", "i8"),
         ("status", "i4"),
@@ -143,6 +145,7 @@ class DeviceRecord:
         sample["backlog"] = seen.backlog
         sample["msr_tokens"] = seen.msr_tokens
         sample["qdelay"] = seen.qdelay
+        sample["rate_estimate"] = seen.rate_estimate
         sample["drop_prob"] = state.drop_prob
         sample["burst_allowance"] = state.burst_allowance
         sample["status"] = state.status
@@ -189,10 +192,11 @@ class DeviceRecord:
                     "drop_prob",
                     "burst_allowance_ms",
                     "state",
+                    "rate_estimate_bps",
                 )
             )
             for row in self.samples.tolist():
-                at, switch_us, flow, backlog, tokens, qdelay, prob, burst, status = row
+                at, switch_us, flow, backlog, tokens, qdelay, rate, prob, burst, status = row
                 writer.writerow(
                     (
                         f"{at / 1e9:.6f}",
@@ -204,6 +208,8 @@ class DeviceRecord:
                         f"{prob:.9f}",
                         f"{burst / 1e3:.1f}",
                         Status(status).name,
+                        # Nothing where nobody measured it.
+                        "" if math.isnan(rate) else f"{rate:.0f}",
                     )
                 )
 

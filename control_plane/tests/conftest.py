@@ -35,6 +35,9 @@ _REPLY_REGISTERS = {
     "qdelay_old": "aqm_qdelay_old",
     "burst_allowance": "aqm_burst_allowance",
     "control_state": "aqm_control_state",
+    "avg_dq_time": "pie_avg_dq_time",
+    "requests_met": "sf_requests_met",
+    "red_avg": "red_avg",
 }
 
 

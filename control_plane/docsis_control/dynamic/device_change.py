@@ -3,10 +3,11 @@
 
 In this order:
 
-1. the traffic manager gets queues for new service flows and the rates of changed ones,
-   and indexes that new service flows take are cleared, registers and counters;
+1. the traffic manager gets queues for new service flows, and the rates and more sub-queues
+   of changed ones; indexes that new service flows take are cleared, registers and counters,
+   and so are sub-queues that a service flow did not have before;
 2. one batch of table entries, seen by packets as a whole where the target can do that;
-3. the traffic manager removes the queues that nothing names any more.
+3. the traffic manager removes the queues and sub-queues that nothing names any more.
 
 Until step 2 no packet goes another way than before, so a failure is undone by
 giving the traffic manager back what it had.
@@ -19,14 +20,20 @@ import time
 from collections.abc import Coroutine
 from typing import Any, Final
 
+from docsis_control.law.laws import law_of
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import updates_between
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
-from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan, QueueManager
+from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan
 from docsis_control.state.access import BucketState, StateAccess
 from docsis_control.state.counters import CounterAccess
-from docsis_control.tm.client import QueueSetting, TrafficManager
+from docsis_control.tm.client import (
+    QueueSetting,
+    TrafficManager,
+    sub_queues_of,
+    without_flow_queues,
+)
 
 _UNIMPLEMENTED: Final = "UNIMPLEMENTED"
 
@@ -70,13 +77,18 @@ class DeviceChange:
         """Args: the plans, the device's connection, program and state, and what it has.
 
         Raises:
-            NotApplied: The program does not take an entry.
+            NotApplied: The program does not take an entry, or the device has no flow queues.
         """
         self._name = before.name
         self._connection = connection
         self._pipeline = pipeline
         self._access = access
         self._manager = TrafficManager(connection) if traffic_manager else None
+        if self._manager is None:
+            try:
+                without_flow_queues(after.service_flows)
+            except P4RuntimeError as error:
+                raise NotApplied(f"{self._name}: {error}") from None
         old = {flow.sfid: flow for flow in before.service_flows}
         new = {flow.sfid: flow for flow in after.service_flows}
         self._new = [flow for sfid, flow in new.items() if sfid not in old]
@@ -133,12 +145,13 @@ class DeviceChange:
             await self._manager.change(
                 [
                     *(QueueSetting(flow) for flow in self._new),
-                    # The pipeline's limit changes later: never above the queue's.
+                    # The pipeline's limit and sub-queues change later: never above these.
                     *(
                         QueueSetting(
                             after,
                             afresh=False,
                             queue_limit=max(before.queue_limit, after.queue_limit),
+                            sub_queues=max(sub_queues_of(before), sub_queues_of(after)),
                         )
                         for before, after in self._changed
                     ),
@@ -164,6 +177,7 @@ class DeviceChange:
                 QueueSetting(after, afresh=False)
                 for before, after in self._changed
                 if after.queue_limit < before.queue_limit
+                or sub_queues_of(after) < sub_queues_of(before)
             ]
             await self._manager.change(shrunk, self._gone)
 
@@ -172,21 +186,30 @@ class DeviceChange:
             await counters.reset(flow.index for flow in self._new)
 
     async def _clear(self) -> None:
-        # What it left when it last managed them would be taken for a queue that stood since.
-        restarted = [
-            after.index
+        relaid = [
+            after
             for before, after in self._changed
-            if after.queue_manager is QueueManager.CODEL is not before.queue_manager
+            if law_of(before.management) is not law_of(after.management)
         ]
-        if restarted:
-            await self._access.of(restarted).restart_codel()
+        if relaid:
+            await self._access.of(relaid).calm()
+        # Frames may still be in those that it had, in use or not.
+        gained = [
+            queue
+            for before, after in self._changed
+            for given in after.ranges
+            if given not in before.ranges
+            for queue in given
+        ]
+        if gained:
+            await self._access.clear_queues(gained)
         if self._new:
             # The traffic manager's start at the same tokens, microseconds before or after.
             buckets = [
                 BucketState(flow.initial_tokens * TOKENS_PER_BYTE if flow.max_sustained_rate else 0)
                 for flow in self._new
             ]
-            await self._access.of([flow.index for flow in self._new]).provision(buckets)
+            await self._access.of(self._new).provision(buckets)
 
     async def _write(self) -> None:
         if not self._updates:

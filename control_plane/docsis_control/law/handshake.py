@@ -34,7 +34,7 @@ def adopt(state: State, acknowledged: Ints, data_state: Ints) -> tuple[State, In
     Returns:
         The state to run the interval from, and the sequence numbers to acknowledge.
     """
-    sequence = data_state >> _STATE_BITS
+    sequence = sequence_numbers(data_state)
     moved = sequence != acknowledged
     if not moved.any():
         return state, acknowledged
@@ -51,6 +51,11 @@ def adopt(state: State, acknowledged: Ints, data_state: Ints) -> tuple[State, In
     )
 
 
-def control_state(state: State, acknowledged: Ints) -> Ints:
-    """The register aqm_control_state: the state and what was acknowledged, shape (n,)."""
-    return (acknowledged << _STATE_BITS) | state.status
+def sequence_numbers(data_state: Ints) -> Ints:
+    """What the register aqm_data_state counted, shape (n,)."""
+    return data_state >> _STATE_BITS
+
+
+def control_state(status: Ints, acknowledged: Ints) -> Ints:
+    """The register aqm_control_state: `Status` values and what was acknowledged, shape (n,)."""
+    return (acknowledged << _STATE_BITS) | status

@@ -1,65 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control law of a device: registers in, registers out.
+"""The control laws of a device: registers in, registers out.
 
 Pure: it holds no clock and does no I/O. Arrays have shape (n,), one element a
 service flow, in the order of the flows it was made for.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import (
-    Bools,
-    Floats,
-    Ints,
-    Parameters,
-    State,
-    calculate_drop_prob,
-    queue_delay,
-)
+from docsis_control.law.docsis_pie import Floats, Ints
 from docsis_control.law.fixed_point import to_delay_us, to_prob
-from docsis_control.law.handshake import adopt, control_state
+from docsis_control.law.handshake import control_state, sequence_numbers
+from docsis_control.law.laws import Interval, Law, Outcome, Unmanaged, law_of
+from docsis_control.law.readings import Readings, Settings
+from docsis_control.law.schedule import Ticks
 from docsis_control.plan import TOKENS_PER_BYTE, ServiceFlow
 
 
 @dataclass(frozen=True)
-class Readings:
-    """What the data path's registers held, all of one moment.
+class Decision:
+    """What the laws decided.
 
     Attributes:
-        now_us: The switch's clock at that moment, microseconds.
-        enqueued_bytes: sf_enqueued_bytes, modulo 2^32.
-        dequeued_bytes: sf_dequeued_bytes, modulo 2^32.
-        msr_tokens: In 1/8,000,000 byte, at `msr_updated`.
-        msr_updated: Microseconds.
-        data_state: aqm_data_state.
+        drop_prob: The probability; of Adaptive RED maxp; 0 without a law.
+        burst_allowance: Microseconds.
+        status: `docsis_pie.Status` values; see `Outcome`.
     """
 
-    now_us: int
-    enqueued_bytes: Ints
-    dequeued_bytes: Ints
-    msr_tokens: Ints
-    msr_updated: Ints
-    data_state: Ints
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to write to the controller's registers.
-
-    Attributes:
-        drop_prob: aqm_drop_prob, Q4.28.
-        qdelay_old: aqm_qdelay_old, microseconds.
-        burst_allowance: aqm_burst_allowance, microseconds.
-        control_state: aqm_control_state.
-    """
-
-    drop_prob: Ints
-    qdelay_old: Ints
+    drop_prob: Floats
     burst_allowance: Ints
-    control_state: Ints
+    status: Ints
 
 
 @dataclass(frozen=True)
@@ -69,87 +42,136 @@ class Observation:
     Attributes:
         backlog: Bytes queued.
         msr_tokens: Bytes in the sustained rate's bucket.
-        qdelay: Seconds.
+        qdelay: Seconds; by the departure rate where a manager goes by it (PIE, CoDel-DT), by the
+            shaper's rates elsewhere.
+        rate_estimate: bit/s at which the queue is found to drain, by rate tracking or by the
+            departure rate; nan where neither is measured.
         state: After the interval.
     """
 
     backlog: Ints
     msr_tokens: Floats
     qdelay: Floats
-    state: State
+    rate_estimate: Floats
+    state: Decision
 
 
 class DeviceLaw:
-    """DOCSIS-PIE over the service flows of one device.
+    """The laws over the service flows of one device, each over those that are under it.
 
-    A service flow without active queue management is observed, and its
-    probability stays 0.
+    A service flow whose manager needs no law is observed, and its probability stays 0.
     """
 
     def __init__(self, flows: Sequence[ServiceFlow]) -> None:
-        self._sfids = [flow.sfid for flow in flows]
+        """Args: the service flows, in the order of all arrays."""
+        self._flows = tuple(flows)
         self._rate: Floats = np.array([flow.max_sustained_rate for flow in flows], np.float64)
         # Without a sustained rate there is no bucket: a backlog drains as the channel does.
         self._depth: Floats = np.array(
             [flow.max_burst if flow.max_sustained_rate else 0 for flow in flows], np.float64
         )
-        self._unmanaged: Bools = np.array([not flow.controlled for flow in flows], np.bool_)
-        self._parameters = Parameters(
-            msr=np.array([flow.drain_rate / 8 for flow in flows], np.float64),
-            peak_rate=np.array([flow.burst_rate / 8 for flow in flows], np.float64),
-            latency_target=np.array([flow.latency_target_us / 1e6 for flow in flows], np.float64),
-        )
-        self._state = State.initial(len(flows))
-        self._acknowledged: Ints = np.zeros(len(flows), np.int64)
+        self.restart()
+
+    def restart(self) -> None:
+        """Starts afresh, as the pipeline's registers do when they are provisioned."""
+        self._laws = _laws(self._flows)
+        self._ticks = Ticks()
+        self._acknowledged: Ints = np.zeros(len(self._flows), np.int64)
 
     def follow(self, before: "DeviceLaw") -> None:
         """Goes on where `before` was with the service flows that both have; others start afresh.
 
-        A service flow is known by its SFID.
+        A service flow is known by its SFID. One that has another law now starts that afresh; but
+        what the pipeline counted, it goes on counting, and is acknowledged as before.
         """
-        columns = {sfid: column for column, sfid in enumerate(before._sfids)}
-        kept = [(new, columns[i]) for new, i in enumerate(self._sfids) if i in columns]
+        columns = {flow.sfid: column for column, flow in enumerate(before._flows)}
+        kept = [
+            (new, columns[flow.sfid])
+            for new, flow in enumerate(self._flows)
+            if flow.sfid in columns
+        ]
         if not kept:
             return
-        here, there = (np.array(side, np.intp) for side in zip(*kept, strict=True))
+        self._ticks = before._ticks
+        here, there = (np.array(side, np.int64) for side in zip(*kept, strict=True))
         self._acknowledged[here] = before._acknowledged[there]
-        for name in (field.name for field in fields(State)):
-            getattr(self._state, name)[here] = getattr(before._state, name)[there]
-
-    def restart(self) -> None:
-        """Starts afresh, as the pipeline's registers do when they are provisioned."""
-        self._state = State.initial(len(self._rate))
-        self._acknowledged = np.zeros(len(self._rate), np.int64)
+        was = {type(law): law for law in before._laws}
+        for law in self._laws:
+            old = was.get(type(law))
+            if old is not None:
+                mine, its = _places(law, len(self._flows)), _places(old, len(before._flows))
+                both = (mine[here] >= 0) & (its[there] >= 0)
+                law.follow(old, mine[here][both], its[there][both])
 
     def observe(self, readings: Readings) -> Observation:
         """What the readings mean between two intervals; changes nothing."""
-        state, _ = adopt(self._state, self._acknowledged, readings.data_state)
-        return Observation(*self._queues(readings), state)
+        interval = self._interval(readings, 0)
+        return _observation(
+            interval, self._joined([law.observe(interval.of(law.columns)) for law in self._laws])
+        )
 
     def update(self, readings: Readings) -> tuple[Settings, Observation]:
         """Runs one INTERVAL."""
-        backlog, tokens, qdelay = self._queues(readings)
-        state, self._acknowledged = adopt(self._state, self._acknowledged, readings.data_state)
-        state = calculate_drop_prob(self._parameters, state, qdelay)
-        if self._unmanaged.any():
-            state = replace(state, drop_prob=np.where(self._unmanaged, 0.0, state.drop_prob))
-        self._state = state
+        interval = self._interval(readings, self._ticks.step(readings.now_us))
+        outcome = self._joined([law.update(interval.of(law.columns)) for law in self._laws])
+        # Also where no law looks at them now: later one may.
+        self._acknowledged = sequence_numbers(readings.data_state)
         settings = Settings(
-            drop_prob=to_prob(state.drop_prob),
-            qdelay_old=to_delay_us(qdelay),
-            burst_allowance=state.burst_allowance,
-            control_state=control_state(state, self._acknowledged),
+            drop_prob=to_prob(outcome.drop_prob),
+            qdelay_old=to_delay_us(outcome.qdelay_old),
+            burst_allowance=outcome.burst_allowance,
+            control_state=control_state(outcome.status, self._acknowledged),
         )
-        return settings, Observation(backlog, tokens, qdelay, state)
+        return settings, _observation(interval, outcome)
 
-    def _queues(self, readings: Readings) -> tuple[Ints, Floats, Floats]:
-        """Backlogs and tokens in bytes, queue delays in seconds."""
+    def _interval(self, readings: Readings, step_us: int) -> Interval:
         backlog = (readings.enqueued_bytes - readings.dequeued_bytes) & 0xFFFFFFFF
-        tokens = self._tokens(readings)
-        return backlog, tokens, queue_delay(self._parameters, backlog.astype(np.float64), tokens)
+        return Interval(readings, backlog, self._tokens(readings), self._acknowledged, step_us)
 
     def _tokens(self, readings: Readings) -> Floats:
         """The bucket's tokens now, bytes: the register's, and what was earned since."""
         elapsed = np.maximum(0, readings.now_us - readings.msr_updated)
         earned = elapsed * self._rate / TOKENS_PER_BYTE
         return np.minimum(self._depth, readings.msr_tokens / TOKENS_PER_BYTE + earned)
+
+    def _joined(self, outcomes: Sequence[Outcome]) -> Outcome:
+        """One outcome of all service flows."""
+        if len(outcomes) == 1:
+            return outcomes[0]
+        parts: list[Any] = [np.empty(len(self._flows), part.dtype) for part in outcomes[0]]
+        joined = Outcome(*parts)
+        for law, outcome in zip(self._laws, outcomes, strict=True):
+            for whole, part in zip(joined, outcome, strict=True):
+                whole[law.columns] = part
+        return joined
+
+
+def _laws(flows: Sequence[ServiceFlow]) -> tuple[Law, ...]:
+    columns: dict[type[Law], list[int]] = {}
+    for column, flow in enumerate(flows):
+        columns.setdefault(law_of(flow.management), []).append(column)
+    if len(columns) <= 1:
+        # No indexes to go through.
+        only = next(iter(columns), Unmanaged)
+        return (only(flows, slice(None)),)
+    return tuple(
+        law([flows[column] for column in chosen], np.array(chosen, np.intp))
+        for law, chosen in columns.items()
+    )
+
+
+def _places(law: Law, count: int) -> Ints:
+    """By column of the device, where the service flow is within the law; -1 for not at all."""
+    places: Ints = np.full(count, -1, np.int64)
+    places[law.columns] = np.arange(len(places[law.columns]))
+    return places
+
+
+def _observation(interval: Interval, outcome: Outcome) -> Observation:
+    return Observation(
+        interval.backlog,
+        interval.tokens,
+        outcome.qdelay,
+        outcome.rate_estimate,
+        Decision(outcome.drop_prob, outcome.burst_allowance, outcome.status),
+    )

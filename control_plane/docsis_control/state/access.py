@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from docsis_control.law.service_flows import Readings, Settings
+from docsis_control.law.laws import law_of
+from docsis_control.law.readings import Readings, Settings
+from docsis_control.plan import ServiceFlow
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,11 @@ class BucketState:
     updated_us: int | None = None
 
 
+def needs(flow: ServiceFlow) -> tuple[str, ...]:
+    """Fields of `Readings` that its law asks for besides those that all service flows have."""
+    return law_of(flow.management).reads
+
+
 class StateAccess(Protocol):
     """State of the service flows of one device, in the order it was made for.
 
@@ -30,14 +37,24 @@ class StateAccess(Protocol):
     name: str
     """"registers" or "packets", for the record."""
 
-    def of(self, service_flows: Sequence[int]) -> "StateAccess":
+    def of(self, service_flows: Sequence[ServiceFlow]) -> "StateAccess":
         """Access to other service flows of the same device."""
 
     async def provision(self, buckets: Sequence[BucketState]) -> None:
         """Starts every service flow afresh; they must carry no traffic yet."""
 
-    async def restart_codel(self) -> None:
-        """Starts CoDel afresh on service flows that it does not manage yet."""
+    async def calm(self) -> None:
+        """Writes 0 for drop_prob, qdelay_old and burst_allowance of all service flows.
+
+        For those whose law is about to change: a probability of one law is never taken for
+        another's. The new one writes its own at the next tick.
+        """
+
+    async def clear_queues(self, queues: Sequence[int]) -> None:
+        """Starts sub-queues of the device's pool afresh; no frame may be in them.
+
+        A target without the traffic manager's service has none.
+        """
 
     async def read(self) -> Readings:
         """Reads all service flows."""

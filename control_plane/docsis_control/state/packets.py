@@ -7,14 +7,25 @@ from typing import Final
 
 import numpy as np
 
-from docsis_control.law.service_flows import Readings, Settings
+from docsis_control.law.readings import Readings, Settings
+from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState
 from docsis_control.state.control_header import ControlHeader, Operation, SwitchClock
 
 _TIMEOUT: Final = 1.0
 """Seconds that a reply may take in the control loop before the switch counts as gone."""
 
-_READ: Final = ("enqueued_bytes", "dequeued_bytes", "msr_tokens", "msr_updated", "data_state")
+_READ: Final = (
+    "enqueued_bytes",
+    "dequeued_bytes",
+    "msr_tokens",
+    "msr_updated",
+    "data_state",
+    "avg_dq_time",
+    "requests_met",
+    "red_avg",
+)
+"""Fields of packet_in_t, in the order of `Readings`."""
 
 
 class PacketAccess:
@@ -27,14 +38,14 @@ class PacketAccess:
     name = "packets"
 
     def __init__(
-        self, control: ControlHeader, clock: SwitchClock, service_flows: Sequence[int]
+        self, control: ControlHeader, clock: SwitchClock, service_flows: Sequence[ServiceFlow]
     ) -> None:
-        """Args: the device's header and clock, and the indexes of its service flows in order."""
+        """Args: the device's header and clock, and its service flows in order."""
         self._control = control
         self._clock = clock
-        self._flows = tuple(service_flows)
+        self._flows = tuple(flow.index for flow in service_flows)
 
-    def of(self, service_flows: Sequence[int]) -> "PacketAccess":
+    def of(self, service_flows: Sequence[ServiceFlow]) -> "PacketAccess":
         """See `StateAccess`."""
         return PacketAccess(self._control, self._clock, service_flows)
 
@@ -43,8 +54,20 @@ class PacketAccess:
         for flow, bucket in zip(self._flows, buckets, strict=True):
             await self._control.request(Operation.PROVISION, flow, {"msr_tokens": bucket.tokens})
 
-    async def restart_codel(self) -> None:
-        """See `StateAccess`. The control header can only start everything afresh, tokens too."""
+    async def calm(self) -> None:
+        """See `StateAccess`."""
+        for flow in self._flows:
+            # An UPDATE writes all of the controller's registers; one of them stays as it is.
+            held = await self._control.request(Operation.READ, flow)
+            await self._control.request(
+                Operation.UPDATE,
+                flow,
+                {"control_state": held["control_state"], "heartbeat": held["heartbeat"]},
+            )
+
+    async def clear_queues(self, queues: Sequence[int]) -> None:
+        """See `StateAccess`."""
+        assert not queues, "flow queues are refused where state is reached by packets"
 
     async def read(self) -> Readings:
         """See `StateAccess`."""

@@ -9,6 +9,7 @@ from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import register_entity
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline
+from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import StateAccess
 from docsis_control.state.control_header import ControlHeader, SwitchClock
 from docsis_control.state.packets import PacketAccess
@@ -20,7 +21,7 @@ async def probe_state_access(
     pipeline: Pipeline,
     control: ControlHeader,
     clock: SwitchClock,
-    service_flows: Sequence[int],
+    service_flows: Sequence[ServiceFlow],
 ) -> StateAccess:
     """Registers where the target's P4Runtime has them, the control header elsewhere.
 

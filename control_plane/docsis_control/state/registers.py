@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from finsy.proto import p4r
 
-from docsis_control.law.service_flows import Readings, Settings
+from docsis_control.law.readings import Readings, Settings
+from docsis_control.numbers import SERVICE_FLOWS
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import bitstring, register_entity, register_id
 from docsis_control.p4rt.errors import ConnectionLost
 from docsis_control.p4rt.pipeline import Pipeline
-from docsis_control.state.access import BucketState
+from docsis_control.plan import ServiceFlow
+from docsis_control.state.access import BucketState, needs
 from docsis_control.state.control_header import SwitchClock
 
 _READ: Final = (
@@ -23,21 +25,50 @@ _READ: Final = (
     "msr_tokens",
     "msr_updated",
     "aqm_data_state",
+    "pie_avg_dq_time",
+    "sf_requests_met",
+    "red_avg",
 )
+"""In the order of `Readings`; the last are read only where a law needs them."""
+
+_NEEDED: Final = {"avg_dq_time": 5, "requests_met": 6, "red_avg": 7}
+"""Where in `_READ` the register of a field is that a law may need."""
+
+_ALWAYS: Final = len(_READ) - len(_NEEDED)
+
 # The pipeline counts on burst_allowance being written before control_state, on
 # a target whose batches are not atomic, too.
 _WRITTEN: Final = ("aqm_drop_prob", "aqm_qdelay_old", "aqm_burst_allowance", "aqm_control_state")
-_CODEL: Final[tuple[str, ...]] = ()
-# The data path's: of a service flow that has an index which another had before it.
-_DATA_PATH: Final = ("sf_enqueued_bytes", "sf_dequeued_bytes", "aqm_accu_prob", "aqm_data_state")
+_CALMED: Final = _WRITTEN[:3]
+# The data path's: of a service flow that has an index which another had before it. What the
+# managers in the pipeline keep besides, they start afresh by themselves (meta.generation).
+_DATA_PATH: Final = (
+    "sf_enqueued_bytes",
+    "sf_dequeued_bytes",
+    "sf_requests_met",
+    "aqm_accu_prob",
+    "aqm_data_state",
+    "pie_dq_count",
+    "pie_measurement_start",
+    "pie_avg_dq_time",
+    "pie_generation",
+    "red_avg",
+    "red_count",
+    "red_generation",
+    "flow_queue_longest",
+)
+# By sub-queue: likewise.
+_SUB_QUEUE: Final = ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")
 _HEARTBEAT: Final = "controller_heartbeat"
 
 _TIMEOUT: Final = 1.0
 """Seconds that a Read or Write of the control loop may take before the switch counts as gone."""
 
 
-class _Messages:
-    """Pieces of the requests by register and service flow, made once for all that follow.
+class _Device:
+    """What all accesses to one device share.
+
+    Pieces of the requests by register and service flow are made once for all that follow.
 
     A request of thousands of cells is put together of their bytes; to make each again
     would take longer than a change of one service flow may.
@@ -47,6 +78,8 @@ class _Messages:
         self._pipeline = pipeline
         self._reads: dict[tuple[str, int], bytes] = {}
         self._updates: dict[tuple[str, int], Any] = {}
+        # What the device has in `_WRITTEN`, by index, as far as is known; -1 is unknown.
+        self.written: npt.NDArray[np.int64] = np.full((len(_WRITTEN), SERVICE_FLOWS + 1), -1)
 
     def read(self, name: str, flow: int) -> bytes:
         """The entity of a p4.v1.ReadRequest, as bytes of the request."""
@@ -80,64 +113,69 @@ class RegisterAccess:
         connection: Connection,
         pipeline: Pipeline,
         clock: SwitchClock,
-        service_flows: Sequence[int],
-        messages: _Messages | None = None,
+        service_flows: Sequence[ServiceFlow],
+        device: _Device | None = None,
     ) -> None:
-        """Args: the device, and the indexes of its service flows in order."""
+        """Args: the device, and its service flows in order."""
         self._connection = connection
         self._pipeline = pipeline
         self._clock = clock
         self._flows = tuple(service_flows)
-        self._messages = messages or _Messages(pipeline)
+        self._order = tuple(flow.index for flow in service_flows)
+        self._indexes = np.array(self._order, np.intp)
+        self._device = device or _Device(pipeline)
+        cells = [(name, index) for name in _READ[:_ALWAYS] for index in self._order]
+        cells += [
+            (_READ[_NEEDED[field]], flow.index) for flow in self._flows for field in needs(flow)
+        ]
         head = p4r.ReadRequest(device_id=connection.device_id).SerializeToString()
-        self._read_request = head + b"".join(
-            self._messages.read(name, flow) for name in _READ for flow in self._flows
-        )
+        self._read_request = head + b"".join(self._device.read(*cell) for cell in cells)
+        self._cells = len(cells)
         self._rows = {register_id(pipeline, name): row for row, name in enumerate(_READ)}
-        self._columns = {flow: column for column, flow in enumerate(self._flows)}
+        self._columns = {index: column for column, index in enumerate(self._order)}
         self._head = p4r.WriteRequest(
             device_id=connection.device_id, election_id=connection.election_id
         )
-        # What the device has, as far as this controller knows; nothing is -1.
-        self._written: npt.NDArray[np.int64] = np.full((len(_WRITTEN), len(self._flows)), -1)
 
-    def of(self, service_flows: Sequence[int]) -> "RegisterAccess":
+    def of(self, service_flows: Sequence[ServiceFlow]) -> "RegisterAccess":
         """See `StateAccess`."""
-        other = RegisterAccess(
-            self._connection, self._pipeline, self._clock, service_flows, self._messages
+        return RegisterAccess(
+            self._connection, self._pipeline, self._clock, service_flows, self._device
         )
-        both = [flow for flow in other._flows if flow in self._columns]
-        here = [self._columns[flow] for flow in both]
-        other._written[:, [other._columns[flow] for flow in both]] = self._written[:, here]
-        return other
 
     async def provision(self, buckets: Sequence[BucketState]) -> None:
         """See `StateAccess`."""
-        updates, names = [], []
-
-        def add(name: str, index: int, value: int) -> None:
-            entity = register_entity(self._pipeline, name, index, value)
-            updates.append(p4r.Update(type=p4r.Update.MODIFY, entity=entity))
-            names.append(f"{name}[{index}]")
-
+        cells: list[tuple[str, int, int]] = []
         for flow, bucket in zip(self._flows, buckets, strict=True):
-            for name in (*_WRITTEN, *_DATA_PATH, *_CODEL):
-                add(name, flow, 0)
+            cells += ((name, flow.index, 0) for name in (*_WRITTEN, *_DATA_PATH))
+            for given in flow.ranges:
+                cells += ((name, queue, 0) for name in _SUB_QUEUE for queue in given)
             updated = self._clock.now() if bucket.updated_us is None else bucket.updated_us
-            add("msr_tokens", flow, bucket.tokens)
-            add("msr_updated", flow, updated)
-        await self._connection.write(updates, names)
+            cells.append(("msr_tokens", flow.index, bucket.tokens))
+            cells.append(("msr_updated", flow.index, updated))
+        self._device.written[:, self._indexes] = -1
+        await self._set(cells)
+        self._device.written[:, self._indexes] = 0
 
-    async def restart_codel(self) -> None:
+    async def calm(self) -> None:
         """See `StateAccess`."""
-        updates = [
-            p4r.Update(
-                type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, name, flow, 0)
-            )
-            for name in _CODEL
-            for flow in self._flows
-        ]
-        await self._connection.write(updates)
+        self._device.written[: len(_CALMED), self._indexes] = -1
+        await self._set([(name, flow.index, 0) for name in _CALMED for flow in self._flows])
+        self._device.written[: len(_CALMED), self._indexes] = 0
+
+    async def clear_queues(self, queues: Sequence[int]) -> None:
+        """See `StateAccess`."""
+        await self._set([(name, queue, 0) for name in _SUB_QUEUE for queue in queues])
+
+    async def _set(self, cells: Sequence[tuple[str, int, int]]) -> None:
+        """Writes registers, by name, index and value."""
+        await self._connection.write(
+            [
+                p4r.Update(type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, *cell))
+                for cell in cells
+            ],
+            [f"{name}[{index}]" for name, index, _ in cells],
+        )
 
     async def read(self) -> Readings:
         """See `StateAccess`."""
@@ -145,7 +183,7 @@ class RegisterAccess:
         responses = await self._connection.read_raw(self._read_request, _TIMEOUT)
         after = time.monotonic_ns()
         values = np.zeros((len(_READ), len(self._flows)), np.int64)
-        missing = values.size
+        missing = self._cells
         for raw in responses:
             for entity in p4r.ReadResponse.FromString(raw).entities:
                 entry = entity.register_entry
@@ -156,7 +194,7 @@ class RegisterAccess:
                     missing -= 1
         if missing:
             raise ConnectionLost(
-                f"{self._connection.place} left out {missing} of {values.size} registers"
+                f"{self._connection.place} left out {missing} of {self._cells} registers"
             )
         return Readings(self._clock.at((before + after) // 2), *values)
 
@@ -170,17 +208,18 @@ class RegisterAccess:
                 settings.control_state,
             )
         )
-        changed = np.argwhere(values != self._written).tolist()
+        written = self._device.written
+        changed = np.argwhere(values != written[:, self._indexes]).tolist()
         # Unknown until the device says that it has them.
-        self._written.fill(-1)
+        written[:, self._indexes] = -1
         request = p4r.WriteRequest()
         request.CopyFrom(self._head)
         for row, column in changed:
-            update = self._messages.update(_WRITTEN[row], self._flows[column])
+            update = self._device.update(_WRITTEN[row], self._order[column])
             update.entity.register_entry.data.bitstring = bitstring(int(values[row, column]))
             request.updates.append(update)
-        heartbeat = self._messages.update(_HEARTBEAT, 0)
+        heartbeat = self._device.update(_HEARTBEAT, 0)
         heartbeat.entity.register_entry.data.bitstring = bitstring(self._clock.now())
         request.updates.append(heartbeat)
         await self._connection.write_raw(request.SerializeToString(), _TIMEOUT)
-        self._written = values
+        written[:, self._indexes] = values

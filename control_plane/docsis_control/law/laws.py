@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The laws that a device's service flows can be under, one class each.
+
+A law has some columns of the device's arrays, the parameters and the state of the service flows
+there, and computes all of them at once. Another law is another class here, with its algorithm in
+`law_of`. Which of the data path's registers it needs besides those that are always read, it says in
+`reads`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar, cast
+
+import numpy as np
+
+from docsis_control.law import adaptive_red, docsis_pie, pie, rate_tracking
+from docsis_control.law.docsis_pie import Bools, Floats, Ints, Status
+from docsis_control.law.handshake import adopt
+from docsis_control.law.readings import Columns, Readings
+from docsis_control.law.schedule import Timetable
+from docsis_control.plan import ServiceFlow
+from docsis_control.queue_managers.models import (
+    AdaptiveRed,
+    CodelDt,
+    DocsisPie,
+    Pie,
+    QueueManagement,
+)
+
+_Management = TypeVar("_Management", bound=Pie | AdaptiveRed)
+_State = TypeVar("_State")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What a law is told of its service flows; arrays in the order of its columns.
+
+    Attributes:
+        readings: Of the registers.
+        backlog: Bytes queued.
+        tokens: Bytes in the sustained rate's bucket.
+        acknowledged: Sequence numbers of aqm_data_state that the controller has seen.
+        step_us: Microseconds since the tick before; 0 between two ticks.
+    """
+
+    readings: Readings
+    backlog: Ints
+    tokens: Floats
+    acknowledged: Ints
+    step_us: int
+
+    def of(self, columns: Columns) -> "Interval":
+        """That of some service flows."""
+        if isinstance(columns, slice):
+            return self
+        seen = self.readings
+        return Interval(
+            Readings(
+                seen.now_us,
+                seen.enqueued_bytes[columns],
+                seen.dequeued_bytes[columns],
+                seen.msr_tokens[columns],
+                seen.msr_updated[columns],
+                seen.data_state[columns],
+                seen.avg_dq_time[columns],
+                seen.requests_met[columns],
+                seen.red_avg[columns],
+            ),
+            self.backlog[columns],
+            self.tokens[columns],
+            self.acknowledged[columns],
+            self.step_us,
+        )
+
+
+class Outcome(NamedTuple):
+    """What a law found and decided, in the order of its columns.
+
+    Attributes:
+        qdelay: The delay as the law sees it now, seconds.
+        rate_estimate: bit/s at which the queue is found to drain; nan where nobody measures it.
+        drop_prob: For aqm_drop_prob.
+        qdelay_old: For aqm_qdelay_old, seconds.
+        burst_allowance: For aqm_burst_allowance, microseconds.
+        status: `Status` values. A law without such states is always ACTIVE, and a service flow
+            without a law INACTIVE; their managers do not read it.
+    """
+
+    qdelay: Floats
+    rate_estimate: Floats
+    drop_prob: Floats
+    qdelay_old: Floats
+    burst_allowance: Ints
+    status: Ints
+
+
+class Law(ABC):
+    """A law and the service flows under it.
+
+    Attributes:
+        reads: Fields of `Readings` that it needs of what is not read for all service flows.
+        columns: Where its service flows are in the device's arrays.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """Args: its service flows, all under this law, and where they are."""
+        self.columns = columns
+        self._rates = docsis_pie.Parameters(
+            msr=_floats(flow.drain_rate / 8 for flow in flows),
+            peak_rate=_floats(flow.burst_rate / 8 for flow in flows),
+            latency_target=_floats(flow.latency_target_us / 1e6 for flow in flows),
+        )
+        self._nothing: Floats = np.zeros(len(flows))
+        self._no_time: Ints = np.zeros(len(flows), np.int64)
+        self._unknown: Floats = np.full(len(flows), np.nan)
+        self._active: Ints = np.full(len(flows), int(Status.ACTIVE), np.int64)
+
+    @abstractmethod
+    def update(self, interval: Interval) -> Outcome:
+        """A tick of the control loop."""
+
+    @abstractmethod
+    def observe(self, interval: Interval) -> Outcome:
+        """What it sees between two ticks; changes nothing."""
+
+    @abstractmethod
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """Takes over state: its own service flows `here` from those `there` of `before`."""
+
+    def _delay_by_shaper(self, interval: Interval) -> Floats:
+        return docsis_pie.queue_delay(
+            self._rates, interval.backlog.astype(np.float64), interval.tokens
+        )
+
+
+class Unmanaged(Law):
+    """No law: the service flow is observed, and its probability stays 0."""
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        qdelay, rate_estimate = self._delay(interval)
+        nothing, no_time = self._nothing, self._no_time
+        return Outcome(qdelay, rate_estimate, nothing, qdelay, no_time, no_time)
+
+    def observe(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        return self.update(interval)
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`; it has no state."""
+
+    def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
+        return self._delay_by_shaper(interval), self._unknown
+
+
+class Departures(Unmanaged):
+    """No law, for a manager in the pipeline that tells the delay from the departure rate."""
+
+    reads = ("avg_dq_time",)
+
+    def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
+        avg_dq_time = interval.readings.avg_dq_time
+        delay = pie.queue_delay(interval.backlog, avg_dq_time)
+        return delay, pie.departure_rate(avg_dq_time)
+
+
+class DocsisPieLaw(Law):
+    """DOCSIS-PIE, with the delay from the shaper's rates (RFC 8034)."""
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """See `Law`."""
+        super().__init__(flows, columns)
+        self._state = docsis_pie.State.initial(len(flows))
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        qdelay, rate_estimate = self._delay(interval)
+        state = docsis_pie.calculate_drop_prob(self._rates, self._adopted(interval), qdelay)
+        self._state = state
+        return self._outcome(qdelay, rate_estimate, state)
+
+    def observe(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        return self._outcome(*self._delay(interval), self._adopted(interval))
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`."""
+        _take(self._state, before._state, here, there)
+
+    def _adopted(self, interval: Interval) -> docsis_pie.State:
+        state, _ = adopt(self._state, interval.acknowledged, interval.readings.data_state)
+        return state
+
+    def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
+        return self._delay_by_shaper(interval), self._unknown
+
+    @staticmethod
+    def _outcome(qdelay: Floats, rate_estimate: Floats, state: docsis_pie.State) -> Outcome:
+        return Outcome(
+            qdelay,
+            rate_estimate,
+            state.drop_prob,
+            state.qdelay_old,
+            state.burst_allowance,
+            state.status,
+        )
+
+
+class TrackedDocsisPieLaw(DocsisPieLaw):
+    """DOCSIS-PIE that tracks the rate of a congested channel (000, appendix A)."""
+
+    reads = ("requests_met",)
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """See `Law`."""
+        super().__init__(flows, columns)
+        self._tracking = rate_tracking.State.initial(self._rates)
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        seen = interval.readings
+        self._tracking = rate_tracking.tracked(
+            self._tracking, seen.now_us, seen.dequeued_bytes, seen.requests_met, interval.backlog
+        )
+        return super().update(interval)
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`."""
+        super().follow(before, here, there)
+        _take(self._tracking, before._tracking, here, there)
+
+    def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
+        rate_estimate = self._tracking.rate_estimate
+        rates = rate_tracking.limited(self._rates, rate_estimate)
+        delay = docsis_pie.queue_delay(rates, interval.backlog.astype(np.float64), interval.tokens)
+        return delay, 8 * rate_estimate
+
+
+class PieLaw(Law):
+    """PIE with the departure rate (RFC 8033)."""
+
+    reads = ("avg_dq_time",)
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """See `Law`."""
+        super().__init__(flows, columns)
+        managements = _managements(flows, Pie)
+        self._parameters = pie.Parameters(
+            alpha=_floats(each.alpha for each in managements),
+            beta=_floats(each.beta for each in managements),
+            # What the pipeline has been given.
+            qdelay_ref=self._rates.latency_target,
+            t_update=_microseconds(each.update_interval for each in managements),
+            max_burst=_microseconds(each.max_burst for each in managements),
+        )
+        self._timetable = Timetable(self._parameters.t_update)
+        self._state = pie.State.initial(self._parameters)
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        passed = self._timetable.passed(interval.step_us)
+        if passed.any():
+            delay = pie.queue_delay(interval.backlog, interval.readings.avg_dq_time)
+            after = pie.calculate_drop_prob(self._parameters, self._state, delay)
+            self._state = _where(passed, after, self._state)
+        return self.observe(interval)
+
+    def observe(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        avg_dq_time, state = interval.readings.avg_dq_time, self._state
+        return Outcome(
+            pie.queue_delay(interval.backlog, avg_dq_time),
+            pie.departure_rate(avg_dq_time),
+            state.drop_prob,
+            state.qdelay_old,
+            state.burst_allowance,
+            self._active,
+        )
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`."""
+        _take(self._state, before._state, here, there)
+        self._timetable.remaining[here] = before._timetable.remaining[there]
+
+
+class AdaptiveRedLaw(Law):
+    """Adaptive RED (002, appendix): the probability is maxp."""
+
+    reads = ("red_avg",)
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """See `Law`."""
+        super().__init__(flows, columns)
+        managements = _managements(flows, AdaptiveRed)
+        buffers = _floats(flow.buffer_size for flow in flows)
+        self._parameters = adaptive_red.Parameters(
+            min_threshold=buffers * _floats(each.min_threshold for each in managements),
+            max_threshold=buffers * _floats(each.max_threshold for each in managements),
+            decrease=_floats(each.decrease for each in managements),
+        )
+        self._timetable = Timetable(_microseconds(each.update_interval for each in managements))
+        self._max_probability = _floats(each.initial_max_probability for each in managements)
+        # At the adaptation before; a packet that comes changes one, and mostly both.
+        self._average: Ints = np.zeros(len(flows), np.int64)
+        self._enqueued: Ints = np.zeros(len(flows), np.int64)
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        passed = self._timetable.passed(interval.step_us)
+        if passed.any():
+            average, enqueued = interval.readings.red_avg, interval.readings.enqueued_bytes
+            self._max_probability = adaptive_red.adapted(
+                self._parameters,
+                self._max_probability,
+                adaptive_red.average(average),
+                passed & ((average != self._average) | (enqueued != self._enqueued)),
+            )
+            self._average = np.where(passed, average, self._average)
+            self._enqueued = np.where(passed, enqueued, self._enqueued)
+        return self.observe(interval)
+
+    def observe(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        qdelay = self._delay_by_shaper(interval)
+        return Outcome(
+            qdelay, self._unknown, self._max_probability, qdelay, self._no_time, self._active
+        )
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`."""
+        self._max_probability[here] = before._max_probability[there]
+        self._average[here] = before._average[there]
+        self._enqueued[here] = before._enqueued[there]
+        self._timetable.remaining[here] = before._timetable.remaining[there]
+
+
+_LAWS: Final[dict[type[Any], type[Law]]] = {
+    DocsisPie: DocsisPieLaw,
+    Pie: PieLaw,
+    AdaptiveRed: AdaptiveRedLaw,
+    CodelDt: Departures,
+}
+
+
+def law_of(management: QueueManagement) -> type[Law]:
+    """The law for a service flow under this management.
+
+    Two service flows, or one before and after a change, have the same law if their state means
+    the same.
+    """
+    if isinstance(management, DocsisPie) and management.rate_tracking:
+        return TrackedDocsisPieLaw
+    return _LAWS.get(type(management), Unmanaged)
+
+
+def _floats(values: Iterable[float]) -> Floats:
+    return np.fromiter(values, np.float64)
+
+
+def _microseconds(nanoseconds: Iterable[int]) -> Ints:
+    return np.fromiter(nanoseconds, np.int64) // 1000
+
+
+def _managements(flows: Sequence[ServiceFlow], kind: type[_Management]) -> list[_Management]:
+    return [flow.management for flow in flows if isinstance(flow.management, kind)]
+
+
+def _take(state: Any, before: Any, here: Ints, there: Ints) -> None:
+    """Copies elements of every array of a state that has just been made."""
+    for field in fields(state):
+        getattr(state, field.name)[here] = getattr(before, field.name)[there]
+
+
+def _where(chosen: Bools, one: _State, other: _State) -> _State:
+    """The elements of one state where chosen, of the other elsewhere."""
+    if chosen.all():
+        return one
+    kind: Any = type(one)
+    return cast(
+        _State,
+        kind(
+            *(
+                np.where(chosen, getattr(one, field.name), getattr(other, field.name))
+                for field in fields(kind)
+            )
+        ),
+    )

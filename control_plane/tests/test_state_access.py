@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access to the pipeline's state: what is read for whom, written once, calmed and cleared."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from finsy.proto import p4r
+from test_device_law import flow
+
+from docsis_control.law.readings import Settings
+from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
+from docsis_control.plan import SubQueues
+from docsis_control.queue_managers.models import (
+    AdaptiveRed,
+    Codel,
+    CodelDt,
+    DocsisPie,
+    DropTail,
+    Lred,
+    Pie,
+)
+from docsis_control.state.access import BucketState, needs
+from docsis_control.state.control_header import Operation
+from docsis_control.state.packets import PacketAccess
+from docsis_control.state.registers import RegisterAccess
+
+ALWAYS = {
+    "sf_enqueued_bytes",
+    "sf_dequeued_bytes",
+    "msr_tokens",
+    "msr_updated",
+    "aqm_data_state",
+}
+
+
+class Registers:
+    """A connection to registers, which keeps what it was asked."""
+
+    device_id = 1
+    place = "cm1"
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.names = {register.id: register.name for register in pipeline.schema.registers}
+        self.ids = {name: register_id for register_id, name in self.names.items()}
+        self.values: dict[tuple[str, int], int] = {}
+        self.asked: list[tuple[str, int]] = []
+        self.given: dict[tuple[str, int], int] = {}
+        self.election_id = p4r.Uint128(low=1)
+        self.fails = False
+
+    def cell(self, entity: Any) -> tuple[str, int]:
+        entry = entity.register_entry
+        return self.names[entry.register_id], entry.index.index
+
+    async def read_raw(self, request: bytes, seconds: float) -> list[bytes]:
+        entities = p4r.ReadRequest.FromString(request).entities
+        self.asked = [self.cell(entity) for entity in entities]
+        for entity in entities:
+            value = self.values.get(self.cell(entity), 0)
+            entity.register_entry.data.bitstring = value.to_bytes(8, "big")
+        return [p4r.ReadResponse(entities=reversed(entities)).SerializeToString()]
+
+    async def write(self, updates: Any, what: Any = ()) -> None:
+        assert len(updates) == len(what)
+        self.given = {}
+        for update in updates:
+            value = int.from_bytes(update.entity.register_entry.data.bitstring, "big")
+            self.given[self.cell(update.entity)] = value
+        if self.fails:
+            raise ConnectionError
+        self.values |= self.given
+
+    async def write_raw(self, request: bytes, seconds: float) -> None:
+        updates = p4r.WriteRequest.FromString(request).updates
+        await self.write(updates, updates)
+
+
+class Clock:
+    """The switch's, which stands still."""
+
+    def now(self) -> int:
+        return 777
+
+    def at(self, monotonic_ns: int) -> int:
+        return 555
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Pipeline:
+    return load_pipeline("cm")
+
+
+@pytest.fixture
+def device(pipeline: Pipeline) -> Registers:
+    return Registers(pipeline)
+
+
+@pytest.fixture
+def access(pipeline: Pipeline, device: Registers) -> Any:
+    def of(*flows: Any) -> RegisterAccess:
+        any_device: Any = device
+        clock: Any = Clock()
+        return RegisterAccess(any_device, pipeline, clock, flows)
+
+    return of
+
+
+def settings(*columns: tuple[int, int, int, int]) -> Settings:
+    return Settings(*(np.array(values) for values in zip(*columns, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("management", "register"),
+    [
+        (DropTail(), None),
+        (DocsisPie(), None),
+        (Codel(), None),
+        (Lred(), None),
+        (DocsisPie(rate_tracking=True), "sf_requests_met"),
+        (Pie(), "pie_avg_dq_time"),
+        (CodelDt(), "pie_avg_dq_time"),
+        (AdaptiveRed(), "red_avg"),
+    ],
+)
+async def test_reads_what_the_manager_needs(
+    access: Any, device: Registers, management: Any, register: str | None
+) -> None:
+    await access(flow(4, management)).read()
+    assert sorted(device.asked) == sorted(
+        (name, 4) for name in ALWAYS | ({register} if register else set())
+    )
+    assert len(needs(flow(4, management))) == (register is not None)
+
+
+async def test_readings_are_of_their_service_flows(access: Any, device: Registers) -> None:
+    flows = [flow(9, Pie()), flow(2, DocsisPie()), flow(7, AdaptiveRed()), flow(1, DropTail())]
+    for index, each in enumerate(("pie_avg_dq_time", "red_avg", "sf_dequeued_bytes")):
+        device.values |= {(each, one.index): 100 * index + one.index for one in flows}
+    found = await access(*flows).read()
+    assert found.now_us == 555
+    assert found.dequeued_bytes.tolist() == [209, 202, 207, 201]
+    assert found.avg_dq_time.tolist() == [9, 0, 0, 0]
+    assert found.red_avg.tolist() == [0, 0, 107, 0]
+    assert found.requests_met.tolist() == [0, 0, 0, 0]
+
+
+async def test_writes_what_changed_and_again_what_is_not_sure(
+    access: Any, device: Registers
+) -> None:
+    state = access(flow(3, Pie()), flow(5, Pie()))
+    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    assert len(device.given) == 9
+    await state.write(settings((1, 2, 3, 4), (5, 60, 7, 8)))
+    assert device.given == {("aqm_qdelay_old", 5): 60, ("controller_heartbeat", 0): 777}
+    # Another access to the device knows what this one wrote.
+    other = state.of([flow(5, Pie()), flow(6, Pie())])
+    await other.write(settings((5, 60, 7, 8), (0, 0, 0, 0)))
+    assert {index for _, index in device.given} == {0, 6}
+    device.fails = True
+    with pytest.raises(ConnectionError):
+        await other.write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
+    device.fails = False
+    await other.write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
+    assert len(device.given) == 9
+
+
+async def test_calm_leaves_nothing_of_the_law_before(access: Any, device: Registers) -> None:
+    state = access(flow(3, Pie()), flow(5, Pie()))
+    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    await state.of([flow(5, AdaptiveRed())]).calm()
+    assert device.given == {
+        ("aqm_drop_prob", 5): 0,
+        ("aqm_qdelay_old", 5): 0,
+        ("aqm_burst_allowance", 5): 0,
+    }
+    assert device.values["aqm_control_state", 5] == 8
+    # The first access knows: what it wrote before is written again.
+    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    assert {index for _, index in device.given} == {0, 5}
+    assert len(device.given) == 4
+
+
+async def test_provisions_a_service_flow_that_had_an_index_before(
+    access: Any, device: Registers
+) -> None:
+    sub_queues = SubQueues(first=100, queues=4, search=True, multiplier=1)
+    queued = replace(flow(3, Pie()), sub_queues=sub_queues, ranges=(range(100, 104),))
+    for register in device.ids:
+        device.values |= {(register, index): 9 for index in (3, 4, 99, 100, 101, 102, 103, 104)}
+    await access(queued).provision([BucketState(4_000, 66)])
+    cleared = {cell for cell, value in device.given.items() if not value}
+    assert {name for name, index in cleared if index == 3} == {
+        *("sf_enqueued_bytes", "sf_dequeued_bytes", "sf_requests_met"),
+        *("aqm_accu_prob", "aqm_data_state", "aqm_drop_prob", "aqm_qdelay_old"),
+        *("aqm_burst_allowance", "aqm_control_state", "flow_queue_longest"),
+        *("pie_dq_count", "pie_measurement_start", "pie_avg_dq_time", "pie_generation"),
+        *("red_avg", "red_count", "red_generation"),
+    }
+    assert {cell for cell in cleared if cell[1] != 3} == {
+        (name, index)
+        for name in ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")
+        for index in range(100, 104)
+    }
+    assert device.given["msr_tokens", 3] == 4_000
+    assert device.given["msr_updated", 3] == 66
+
+
+async def test_clears_sub_queues(access: Any, device: Registers) -> None:
+    await access().clear_queues([7, 8])
+    assert set(device.given) == {
+        (name, index)
+        for name in ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")
+        for index in (7, 8)
+    }
+    assert not any(device.given.values())
+
+
+class Header:
+    """A control header, which answers with its registers."""
+
+    def __init__(self) -> None:
+        self.fields = {"drop_prob": 5, "qdelay_old": 6, "burst_allowance": 7, "control_state": 9}
+        self.fields |= {"heartbeat": 1_234, "msr_tokens": 0}
+        self.asked: list[tuple[Operation, int]] = []
+
+    async def request(
+        self, operation: Operation, index: int, values: Any = None, seconds: float = 0
+    ) -> Any:
+        self.asked.append((operation, index))
+        if operation is Operation.UPDATE:
+            written = ("drop_prob", "qdelay_old", "burst_allowance", "control_state", "heartbeat")
+            self.fields |= {name: (values or {}).get(name, 0) for name in written}
+        counters = ("enqueued_bytes", "dequeued_bytes", "msr_updated", "data_state")
+        needed = {"avg_dq_time": 11, "requests_met": 12, "red_avg": 13}
+        return {**dict.fromkeys(counters, index), **needed, **self.fields, "timestamp": 50 + index}
+
+
+def by_packets(header: Header, *flows: Any) -> PacketAccess:
+    control: Any = header
+    clock: Any = Clock()
+    return PacketAccess(control, clock, flows)
+
+
+async def test_readings_by_packets() -> None:
+    found = await by_packets(Header(), flow(3, Pie()), flow(8, DocsisPie())).read()
+    assert found.now_us == 58
+    assert found.enqueued_bytes.tolist() == [3, 8]
+    assert found.avg_dq_time.tolist() == [11, 11]
+    assert found.requests_met.tolist() == [12, 12]
+    assert found.red_avg.tolist() == [13, 13]
+
+
+async def test_calm_by_packets_keeps_what_it_must() -> None:
+    header = Header()
+    await by_packets(header, flow(3, Pie())).calm()
+    assert header.asked == [(Operation.READ, 3), (Operation.UPDATE, 3)]
+    assert header.fields == {
+        **{"drop_prob": 0, "qdelay_old": 0, "burst_allowance": 0, "msr_tokens": 0},
+        **{"control_state": 9, "heartbeat": 1_234},
+    }
+
+
+async def test_provisions_by_packets() -> None:
+    header = Header()
+    await by_packets(header, flow(3, Pie())).provision([BucketState(4_000)])
+    assert header.asked == [(Operation.PROVISION, 3)]
