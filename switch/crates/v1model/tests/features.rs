@@ -200,6 +200,7 @@ fn verdicts_queue_and_priority() {
         Fate::Multicast { group: 9 }
     );
     assert_eq!((p.queue_id(&packet), p.priority(&packet)), (7, 5));
+    assert_eq!(p.sub_queue(&packet), 0, "it has no such field");
     let mut copy = Packet::new();
     copy.copy_from(&packet);
     let metadata = EgressMetadata {
@@ -256,4 +257,5 @@ fn a_packet_of_another_program_is_dropped_in_egress() {
     let verdict = new.egress(0, &EgressMetadata::default(), &mut packet, &mut out);
     assert_eq!(verdict.fate, EgressFate::Drop);
     assert_eq!(new.queue_id(&packet), 0);
+    assert_eq!(new.sub_queue(&packet), 0);
 }
