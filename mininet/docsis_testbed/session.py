@@ -61,16 +61,15 @@ def start_controller(
         TestbedError: it ended, or took too long.
     """
     log = testbed.logs / "controller.log"
+    managers = ["--aqm", controller_argument(upstream, testbed.logs / "upstream-aqm.yaml")]
+    if downstream is not None:
+        file = testbed.logs / "downstream-aqm.yaml"
+        managers += ["--downstream-aqm", controller_argument(downstream, file)]
     process = testbed.launch_here(
         [
             *(sys.executable, "-m", "docsis_control"),
             *("--topology", str(topology_file)),
-            *("--aqm", _argument(upstream, testbed.logs / "upstream-aqm.yaml")),
-            *(
-                ("--downstream-aqm", _argument(downstream, testbed.logs / "downstream-aqm.yaml"))
-                if downstream is not None
-                else ()
-            ),
+            *managers,
             *("--record", str(record)),
             *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
         ],
@@ -80,7 +79,7 @@ def start_controller(
     return process
 
 
-def _argument(choice: Preset | QueueManagement, file: Path) -> str:
+def controller_argument(choice: Preset | QueueManagement, file: Path) -> str:
     """How the controller is told: by a preset's name, or a file, which is written."""
     management = resolve(choice)
     preset = preset_of(management)

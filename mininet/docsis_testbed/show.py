@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from docsis_control.queue_managers.names import QueueManager
 from docsis_control.status.model import Classifier, Counters, Device, ServiceFlow, Status
 from docsis_testbed.conditions import short
 from docsis_testbed.errors import TestbedError
@@ -193,12 +194,13 @@ def _flow(modem: str, flow: ServiceFlow) -> Row:
 def _queue(flow: ServiceFlow) -> Row:
     queue, aqm = flow.queue, flow.aqm
     state: str | Text = _NONE
-    if aqm is not None:
-        state = Text(aqm.state, _STATE_STYLES[aqm.state])
-    elif flow.provisioned.queue_manager == "docsis-pie":
-        state = _UNKNOWN
+    if flow.provisioned.queue_manager == QueueManager.DOCSIS_PIE.label:
+        state = _UNKNOWN if aqm is None else Text(aqm.state, _STATE_STYLES[aqm.state])
     elif flow.provisioned.aqm_enabled:
         state = flow.provisioned.queue_manager
+    sub_queues = flow.provisioned.queue_management.get("flow_queues")
+    if sub_queues is not None:
+        state = f"{state}, {sub_queues['queues']} queues".removeprefix(f"{_NONE}, ")
     return (
         str(flow.sfid),
         _UNKNOWN if queue is None else f"{queue.backlog_bytes / 1e3:.1f}",

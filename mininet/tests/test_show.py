@@ -18,6 +18,9 @@ import jsonschema
 import pytest
 from rich.console import Console
 
+from docsis_control.queue_managers.models import as_written
+from docsis_control.queue_managers.names import Preset, QueueManager
+from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.status.model import Status, decode, json_schema
 from docsis_control.status.server import serving
 from docsis_testbed import show
@@ -56,6 +59,30 @@ def test_what_does_not_answer_is_told_from_nothing() -> None:
     assert "2 ? ? ? - -" in lines
     assert "2 ? ? ? ? ? ? ? ? ?" in lines
     assert "cmts1 no answer - - - - 1" in lines
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [
+        (Preset.PIE, "pie"),
+        (Preset.SFQ_LRED, "lred, 256 queues"),
+        (Preset.DRR, "16 queues"),
+        (Preset.DROP_TAIL, "-"),
+    ],
+)
+def test_other_queue_managers_are_named(preset: Preset, words: str) -> None:
+    management = PRESETS[preset]
+    (modem,) = STATUS.modems
+    flow, *others = modem.service_flows
+    given = dataclasses.replace(
+        flow.provisioned,
+        queue_manager=management.queue_manager.label,
+        queue_management=as_written(management),
+        aqm_enabled=management.queue_manager is not QueueManager.DROP_TAIL,
+    )
+    flow = dataclasses.replace(flow, provisioned=given, aqm=None)
+    modem = dataclasses.replace(modem, service_flows=(flow, *others))
+    assert f"1 36.3 14.5 1.2 - {words}" in text_of(dataclasses.replace(STATUS, modems=(modem,)))
 
 
 def test_everything_fits_a_hundred_columns() -> None:
