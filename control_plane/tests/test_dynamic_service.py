@@ -19,6 +19,7 @@ from docsis_control.local_socket import Service, socket_of
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.plan import Role
+from docsis_control.queue_managers.document import changed, from_mapping
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.tm.client import TrafficManager
@@ -26,6 +27,7 @@ from docsis_control.tm.client import TrafficManager
 UP, DOWN = Kind.UPSTREAM_SERVICE_FLOW, Kind.DOWNSTREAM_SERVICE_FLOW
 RULE = Kind.UPSTREAM_CLASSIFIER
 QUEUE = "FrameIngress.service_flow_queue.service_flow"
+FLOW_QUEUES = "FrameIngress.flow_queue.flow_queues"
 CLASSIFIER = "FrameIngress.classifier.classifier"
 
 ADD = Change(
@@ -55,6 +57,14 @@ def everything(system: Any) -> tuple[object, ...]:
             {key: flow.SerializeToString() for key, flow in queues(switch).items()}
             for switch in (system.modem, system.cmts)
         ],
+        system.controller.deployment,
+    )
+
+
+def everything_but_queues(system: Any) -> tuple[object, ...]:
+    """The same of switches without a traffic manager's service."""
+    return (
+        [dict(switch.tables) for switch in (system.modem, system.cmts)],
         system.controller.deployment,
     )
 
@@ -280,6 +290,88 @@ async def test_a_queue_manager_is_switched(running: Any, until: Any) -> None:
         pie = Managed("upstream", 1, PRESETS[Preset.DOCSIS_PIE])
         await system.controller.change(MODEM, [], [pie])
         assert entries(system.modem, "FrameEgress.codel.parameters") == []
+
+
+async def test_sub_queues_are_there_before_packets_are_sent_to_them(
+    running: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of them before the table's entry, fewer after it; none of one that had them before."""
+    async with running() as system:
+        steps: list[object] = []
+        configure, write = TrafficManager.change, Connection.write
+
+        async def told(self: Any, settings: Any, removed: Any = ()) -> None:
+            steps.extend(
+                setting.flow.sub_queues.queues
+                if setting.sub_queues is None and setting.flow.sub_queues
+                else setting.sub_queues or 0
+                for setting in settings
+            )
+            await configure(self, settings, removed)
+
+        async def wrote(self: Any, updates: Any, names: Any, **rest: Any) -> None:
+            if any(FLOW_QUEUES in name for name in names):
+                steps.append("entry")
+            await write(self, updates, names, **rest)
+
+        monkeypatch.setattr(TrafficManager, "change", told)
+        monkeypatch.setattr(Connection, "write", wrote)
+        sent = [(Preset.SFQ_PIE, [32, "entry"]), (Preset.SFQ_CODEL, [32])]
+        sent += [(Preset.SFQ, [256, "entry"]), (Preset.DRR, [256, "entry", 16])]
+        sent += [(Preset.PIE, [16, "entry", 0]), (Preset.DRR, [16, "entry"])]
+        for preset, expected in sent:
+            steps.clear()
+            await system.controller.change(MODEM, [], [Managed("upstream", 1, PRESETS[preset])])
+            assert steps == expected, preset
+            wanted = PRESETS[preset].flow_queues
+            assert queues(system.modem)[1].sub_queues == (wanted.queues if wanted else 0)
+
+
+async def test_sub_queues_that_a_flow_had_before_are_not_cleared(running: Any) -> None:
+    async with running() as system:
+        registers = system.modem.registers
+        registers["queue_enqueued_bytes", 3] = 77
+        await system.controller.change(
+            MODEM, [], [Managed("upstream", 1, PRESETS[Preset.SFQ_CODEL])]
+        )
+        assert registers["queue_enqueued_bytes", 3] == 0
+        registers["queue_enqueued_bytes", 3] = 99
+        for preset in (Preset.CODEL, Preset.SFQ_PIE):
+            await system.controller.change(MODEM, [], [Managed("upstream", 1, PRESETS[preset])])
+            # Frames may be queued there.
+            assert registers["queue_enqueued_bytes", 3] == 99
+
+
+async def test_a_target_without_the_service_has_no_flow_queues(running: Any) -> None:
+    async with running(has_traffic_manager=False) as system:
+        before = everything_but_queues(system)
+        sfq = Managed("upstream", 1, PRESETS[Preset.SFQ])
+        with pytest.raises(NotApplied, match="cm1, upstream service flow 1: this target has no"):
+            await system.controller.change(MODEM, [], [sfq])
+        assert everything_but_queues(system) == before
+        # The other managers are the same pipeline.
+        await system.controller.change(MODEM, [], [Managed("upstream", 1, PRESETS[Preset.LRED])])
+        assert len(entries(system.modem, "FrameEgress.lred.parameters")) == 1
+
+
+async def test_nor_is_it_provisioned_with_them(running: Any) -> None:
+    with pytest.raises(P4RuntimeError, match="served by strict priority, not in turns"):
+        async with running(Preset.SFQ_PIE, has_traffic_manager=False):
+            pass
+
+
+async def test_a_client_is_told_what_a_manager_is(running: Any, tmp_path: Path) -> None:
+    async with running() as system, serving_changes(system.controller, tmp_path):
+        chosen = changed(PRESETS[Preset.SFQ_PIE], {"target": "5 ms", "buffer": "90 KB"})
+        answer = await asyncio.to_thread(
+            apply, MODEM, [], None, tmp_path, [Managed("upstream", 1, chosen)]
+        )
+        (flow,) = (f for f in answer.service_flows if f.direction == "upstream")
+        assert from_mapping(flow.management) == chosen
+        assert flow.queue_manager is QueueManager.PIE
+        (queue,) = entries(system.modem, QUEUE)
+        values = [int.from_bytes(p.value, "big") for p in queue.action.action.params]
+        assert (values[3], values[5:9]) == (90_000, [QueueManager.PIE, 1, 1, 5_000])
 
 
 async def test_only_flows_that_are_there_have_managers(running: Any) -> None:
