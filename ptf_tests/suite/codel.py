@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, ClassVar, Final
 
-from docsis_control.law.inverse_square_root import TABLE, ranges
-from docsis_control.plan import QueueManager
+from docsis_control.law.inverse_square_root import ranges
+from docsis_control.queue_managers.entries import CODEL
+from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import shaping_test
 from docsis_ptf.entities import Entry
 
@@ -80,7 +81,9 @@ class Decisions(shaping_test.ShapingTest):
     ) -> None:
         for first, last, value in islice(ranges(), COUNTS):
             params, match = {"inverse_square_root": value}, {"count": (first, last)}
-            self.insert(Entry(TABLE, "set_inverse", params, match, priority=1))
+            self.insert(
+                Entry(f"{CODEL}.inv_sqrt", f"{CODEL}.set_inverse", params, match, priority=1)
+            )
         index = self.shaped_flow(
             max_sustained_rate=10_000_000,
             max_burst=10_000,
@@ -90,8 +93,8 @@ class Decisions(shaping_test.ShapingTest):
         )
         self.insert(
             Entry(
-                "FrameEgress.codel.parameters",
-                "set_codel",
+                f"{CODEL}.parameters",
+                f"{CODEL}.set_codel",
                 {"latency_target": target, "control_interval": interval},
                 {"service_flow": index},
             )
@@ -119,7 +122,9 @@ class Decisions(shaping_test.ShapingTest):
             self.poll("what is sent", lambda: capture.count() == len(expected))
             self.assertEqual(capture.arrivals().sequence.tolist(), expected, name)
         for register, value in (after or {}).items():
-            self.assertEqual(self.client.register(f"FrameEgress.codel.{register}_", index), value, register)
+            self.assertEqual(
+                self.client.register(f"FrameEgress.codel.{register}_", index), value, register
+            )
         state = self.client.state(index)
         self.assertEqual(state.backlog, 0)
         _, queue = self.client.queue_state((self.rf, index))
