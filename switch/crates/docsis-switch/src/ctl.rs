@@ -217,3 +217,45 @@ fn counters_table(counted: &switch::GetCountersResponse, all: bool) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_flow_s_sub_queues_are_shown() {
+        let queue = |queue_id, sub_queues| switch::QueueCounters {
+            port: 1,
+            queue_id,
+            sub_queues,
+            counters: vec![switch::Counter {
+                name: "queued".into(),
+                frames: 1,
+                ..Default::default()
+            }],
+        };
+        let device = switch::DeviceCounters {
+            queues: vec![queue(1, 0), queue(2, 1), queue(3, 32)],
+            ..Default::default()
+        };
+        let json = device_json(&device);
+        assert_eq!(json["queues"][2]["sub_queues"], 32);
+        let counted = switch::GetCountersResponse {
+            devices: vec![device],
+            ..Default::default()
+        };
+        let text = counters_table(&counted, false);
+        let queues: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains(" queue "))
+            .collect();
+        assert_eq!(
+            queues,
+            [
+                "  port 1 queue 1",
+                "  port 1 queue 2",
+                "  port 1 queue 3 (32 sub-queues)"
+            ]
+        );
+    }
+}
