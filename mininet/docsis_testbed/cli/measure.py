@@ -68,7 +68,7 @@ def figures(
     ] = 50_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")] = 1,
 ) -> None:
-    """Figures of the papers about single decisions, made of the pipeline; fails when they differ."""
+    """Figures of the papers about single decisions, of the pipeline; fails when they differ."""
     from docsis_testbed.figures import job
 
     _, passed = job.run(frames=frames, trials=trials, seed=seed, console=Console())

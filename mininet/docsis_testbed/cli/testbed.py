@@ -20,6 +20,7 @@ from docsis_testbed.cli.options import (
     TopologyOption,
     load,
 )
+from docsis_testbed.errors import TestbedError
 
 _CONSOLE = Console()
 
@@ -52,13 +53,26 @@ def demo(
 
 
 def run(
+    context: typer.Context,
+    scenario: Annotated[
+        Path | None, typer.Argument(help="Scenario file (YAML), as topologies/scenarios/ has them.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="RUN", help="With a scenario: only this run; repeatable."),
+    ] = None,
     topology: TopologyOption = DEFAULT_TOPOLOGY,
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
     aqm: Annotated[Preset, typer.Option("--aqm", help="Queue manager.")] = Preset.DOCSIS_PIE,
     metrics_port: MetricsPortOption = None,
 ) -> None:
-    """The system running, with you in the Mininet command line."""
+    """A scenario held against published figures; without one the system, with you in it."""
+    if scenario is not None:
+        _refuse(context, "topology", "tier", "aqm", "metrics_port", because="the scenario says it")
+        _run_scenario(scenario, target, only or [])
+        return
+    _refuse(context, "only", because="there is no scenario")
     from docsis_testbed import interactive
 
     loaded = load(topology, tier)
@@ -69,6 +83,25 @@ def run(
         console=_CONSOLE,
         metrics_port=metrics_port,
     )
+
+
+def _refuse(context: typer.Context, *names: str, because: str) -> None:
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise TestbedError(f"--{name.replace('_', '-')} has no place here: {because}")
+
+
+def _run_scenario(file: Path, target: Target, only: list[str]) -> None:
+    from docsis_control.config.errors import ConfigError
+    from docsis_testbed.scenarios import job
+    from docsis_testbed.scenarios.loader import load as load_scenario
+
+    try:
+        loaded = load_scenario(file)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    job.run(loaded, target=target.value, only=only, console=_CONSOLE)
 
 
 def stop() -> None:
@@ -113,6 +146,7 @@ def schema(
     from docsis_control.status import model as status
     from docsis_control.topology import schema as config
     from docsis_testbed.results import document
+    from docsis_testbed.scenarios import schema as scenarios
 
     schemas = {
         **config.json_schemas(),
@@ -121,6 +155,8 @@ def schema(
         "summary": document.schema("latency"),
         "shares": document.schema("shares"),
         "figures": document.schema("figures"),
+        "scenario": scenarios.json_schema(),
+        "scenario-summary": document.schema("scenario"),
         "status": status.json_schema(),
     }
     if folder is None:

@@ -17,12 +17,14 @@ class Figure:
         title: Heading.
         alt: What it shows, for those who do not see it.
         caption: How to read it.
+        optional: Whether there are reports without it.
     """
 
     file: str
     title: str
     alt: str
     caption: str
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,10 @@ class Page:
         figures: In their order.
         values: From summary.json and details.json to what the template needs: title and subtitle
             at least.
+        has_topology: Whether the run was one of a topology.
     """
 
     template: str
     figures: tuple[Figure, ...]
     values: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+    has_topology: bool = True

@@ -59,7 +59,7 @@ def series(measurement: Measurement, device: str, service_flow: int) -> Series:
     """
     origin = measurement.loaded.start_ns
     middles, mbps = measurement.goodput.binned(GOODPUT_BIN_SECONDS)
-    control = _control_samples(
+    control = control_samples(
         measurement.folder / "controller" / f"samples-{device}.csv", service_flow
     )
     wall_ns = control[:, 0] * 1e9 + measurement.monotonic_offset_ns
@@ -75,7 +75,7 @@ def series(measurement: Measurement, device: str, service_flow: int) -> Series:
     )
 
 
-def _control_samples(path: Path, service_flow: int) -> Floats:
+def control_samples(path: Path, service_flow: int) -> Floats:
     """Rows of monotonic_s, qdelay_ms, drop_prob; none when there was no control loop."""
     if not path.is_file():
         return np.zeros((0, 3))

@@ -12,10 +12,15 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.results import document, latency_page, shares_page
+from docsis_testbed.results import document, figures_page, latency_page, scenario_page, shares_page
 from docsis_testbed.results.page import Figure, Page
 
-PAGES: Final[Mapping[str, Page]] = {"latency": latency_page.PAGE, "shares": shares_page.PAGE}
+PAGES: Final[Mapping[str, Page]] = {
+    "latency": latency_page.PAGE,
+    "shares": shares_page.PAGE,
+    "figures": figures_page.PAGE,
+    "scenario": scenario_page.PAGE,
+}
 """By experiment."""
 
 
@@ -31,9 +36,14 @@ def write(folder: Path) -> Path:
     try:
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
         details: dict[str, Any] = json.loads((folder / "details.json").read_text())
-        topology = (folder / "inputs" / "topology.yaml").read_text()
         page = PAGES[document.experiment_of(summary)]
-        figures = [_embedded(folder, figure) for figure in page.figures]
+        inputs = folder / "inputs" / "topology.yaml"
+        topology = inputs.read_text() if page.has_topology else ""
+        figures = [
+            _embedded(folder, figure)
+            for figure in page.figures
+            if not figure.optional or (folder / "plots" / figure.file).is_file()
+        ]
     except FileNotFoundError as error:
         raise TestbedError(
             f"{error.filename}: is missing; give the folder of a finished run under results/"

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queue managers as a scenario's file has them: a preset's name, or a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from docsis_control.config.models import KeyedError
+from docsis_control.config.units import BufferLimit
+from docsis_control.config.yaml_file import quoted
+from docsis_control.queue_managers.document import changed, from_mapping
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import PRESETS, name_of, preset_of
+
+
+def managed(value: object) -> object:
+    """What a file says, as a QueueManagement."""
+    if isinstance(value, str):
+        if value not in list(Preset):
+            raise ValueError(
+                f"there is no queue manager {quoted(value)}; there are {', '.join(Preset)}"
+            )
+        return PRESETS[Preset(value)]
+    if isinstance(value, Mapping):
+        return from_mapping({str(key): item for key, item in value.items()})
+    return value
+
+
+Manager = Annotated[QueueManagement, BeforeValidator(managed)]
+
+
+def with_buffer(management: QueueManagement, buffer: BufferLimit | None) -> QueueManagement:
+    """The same with another buffer; None leaves its own.
+
+    Raises:
+        KeyedError: The buffer is not possible.
+    """
+    return management if buffer is None else changed(management, {"buffer": str(buffer)})
+
+
+def label_of(management: QueueManagement) -> str:
+    """For tables and figures."""
+    preset = preset_of(management)
+    return management.algorithm if preset is None else preset.label
+
+
+@dataclass(frozen=True)
+class Managed:
+    """A queue manager of a run.
+
+    Attributes:
+        management: With the run's buffer.
+        name: A preset's, or the algorithm's.
+    """
+
+    management: QueueManagement
+    name: str
+
+    @staticmethod
+    def of(management: QueueManagement, buffer: BufferLimit | None) -> Managed:
+        """A queue manager, and the buffer that replaces its own.
+
+        Raises:
+            KeyedError: The buffer is not possible.
+        """
+        try:
+            return Managed(with_buffer(management, buffer), name_of(management))
+        except KeyedError as error:
+            raise KeyedError("buffer", str(error)) from None
+
+    def as_written(self) -> dict[str, Any]:
+        """The mapping that a file would hold."""
+        return self.management.model_dump(mode="json", exclude_none=True)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quantities of `expectations.Quantity`, each a function of a run's record. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from docsis_testbed.measure import voice
+from docsis_testbed.scenarios.expectations import Quantity
+from docsis_testbed.scenarios.record import Floats, Packets, RunRecord
+
+RECOVERY_BIN_SECONDS: Final = 0.5
+"""A queue has recovered when its median over this long is low enough."""
+
+_QUANTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
+
+
+def measure(quantity: Quantity, run: RunRecord) -> float:
+    """The quantity's value of a run; NaN where nothing was there to be measured."""
+    return _METRICS[quantity.metric](quantity, run)
+
+
+def statistic(name: str, samples: Floats) -> float:
+    """A statistic of a sample by its name; NaN of an empty one."""
+    if samples.size == 0:
+        return math.nan
+    if name == "mean":
+        return float(samples.mean())
+    return float(np.percentile(samples, _QUANTILES[name]))
+
+
+def loss_percent(packets: Packets) -> float:
+    """Packets that never arrived; NaN where none was sent."""
+    if packets.delay_ms.size == 0:
+        return math.nan
+    return 100 * float(np.isnan(packets.delay_ms).mean())
+
+
+def jain(rates: Sequence[float]) -> float:
+    """Jain's fairness index, (sum x)^2 / (n sum x^2) (002); NaN where nothing got anything."""
+    squares = sum(rate * rate for rate in rates)
+    return math.nan if squares == 0 else sum(rates) ** 2 / (len(rates) * squares)
+
+
+def slope(buffers_ms: Sequence[float], values: Sequence[float]) -> float:
+    """Of the line of least squares through the values; NaN for fewer than two buffers."""
+    if len(set(buffers_ms)) < 2 or any(map(math.isnan, values)):
+        return math.nan
+    return float(np.polyfit(buffers_ms, values, 1)[0])
+
+
+def recovery(packets: Packets, events: Sequence[float], end: float, bound_ms: float) -> float:
+    """The longest time from an event until the latency is low for good, or the next event.
+
+    Args:
+        packets: Whose latency.
+        events: Seconds, ascending.
+        end: Seconds, of the time that is looked at.
+        bound_ms: The latency that counts as low.
+
+    Returns:
+        Seconds; infinite where an event's time ends in a high latency, NaN without an event.
+    """
+    longest = math.nan
+    for event, until in pairwise([*events, end]):
+        longest = float(np.fmax(longest, _one_recovery(packets, event, until, bound_ms)))
+    return longest
+
+
+def _one_recovery(packets: Packets, event: float, until: float, bound_ms: float) -> float:
+    recovered = event
+    edges = np.arange(event, until, RECOVERY_BIN_SECONDS)
+    for edge in edges:
+        last = edge + RECOVERY_BIN_SECONDS >= until
+        delays = packets.between(edge, min(until, edge + RECOVERY_BIN_SECONDS)).delays
+        if delays.size and float(np.median(delays)) > bound_ms:
+            if last:
+                return math.inf
+            recovered = edge + RECOVERY_BIN_SECONDS
+    return float(recovered - event)
+
+
+def _span(quantity: Quantity, run: RunRecord) -> tuple[float, float]:
+    during = quantity.during
+    return (0.0, run.seconds) if during is None else (during.start / 1e9, during.end / 1e9)
+
+
+def packets_of(quantity: Quantity, run: RunRecord, of: Mapping[str, Packets]) -> Packets:
+    """Those of the quantity's groups and time."""
+    together = Packets.together([of[name] for name in quantity.of if name in of])
+    return together.between(*_span(quantity, run))
+
+
+def _latency(quantity: Quantity, run: RunRecord) -> float:
+    return statistic(quantity.statistic, packets_of(quantity, run, run.packets).delays)
+
+
+def _message_latency(quantity: Quantity, run: RunRecord) -> float:
+    return statistic(quantity.statistic, packets_of(quantity, run, run.messages).delays)
+
+
+def _loss(quantity: Quantity, run: RunRecord) -> float:
+    return loss_percent(packets_of(quantity, run, run.packets))
+
+
+def _rates(quantity: Quantity, run: RunRecord) -> list[float]:
+    span = _span(quantity, run)
+    return [rate for name in quantity.of for rate in run.received[name].mbps(*span)]
+
+
+def _goodput(quantity: Quantity, run: RunRecord) -> float:
+    return sum(_rates(quantity, run))
+
+
+def _fairness(quantity: Quantity, run: RunRecord) -> float:
+    return jain(_rates(quantity, run))
+
+
+def _mos(quantity: Quantity, run: RunRecord) -> float:
+    packets = packets_of(quantity, run, run.packets)
+    return voice.mos(packets.delays, packets.delay_ms.size)
+
+
+def _recovery(quantity: Quantity, run: RunRecord) -> float:
+    assert quantity.bound is not None, "checked with the scenario"
+    start, end = _span(quantity, run)
+    if quantity.during is not None:
+        events = [start]
+    else:
+        # The first step is the rate of the ramp-up.
+        events = [at for at, _ in run.steps[1:] if at < end] if run.steps else [0.0]
+    return recovery(packets_of(quantity, run, run.packets), events, end, quantity.bound / 1e6)
+
+
+_METRICS: Final[Mapping[str, Callable[[Quantity, RunRecord], float]]] = {
+    "latency": _latency,
+    "message-latency": _message_latency,
+    "goodput": _goodput,
+    "loss": _loss,
+    "mos": _mos,
+    "fairness": _fairness,
+    "recovery": _recovery,
+}

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantities of runs that were made up, and what is held against them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scenario_files
+
+from docsis_testbed.scenarios import judge, metrics
+from docsis_testbed.scenarios.expectations import Quantity
+from docsis_testbed.scenarios.record import Packets, Received
+
+
+def quantity(metric: str, *of: str, **more: Any) -> Quantity:
+    return Quantity.model_validate({"metric": metric, "of": list(of), **more})
+
+
+def test_latency_is_of_what_was_sent_in_the_measured_time() -> None:
+    sent = np.array([-1.0, 0.0, 5.0, 9.99, 10.0])
+    packets = Packets(sent, np.array([900.0, 10.0, np.nan, 30.0, 900.0]))
+    run = scenario_files.record("a", 1, packets={"call": packets})
+    assert metrics.measure(quantity("latency", "call"), run) == 20.0
+    assert metrics.measure(quantity("latency", "call", statistic="max"), run) == 30.0
+    assert metrics.measure(quantity("loss", "call"), run) == pytest.approx(100 / 3)
+    part = {"start": "4 s", "end": "6 s"}
+    assert math.isnan(metrics.measure(quantity("latency", "call", during=part), run))
+    assert metrics.measure(quantity("loss", "call", during=part), run) == 100.0
+
+
+def test_groups_are_taken_together() -> None:
+    run = scenario_files.record("a", 10)
+    assert metrics.measure(quantity("latency", "call", "ftp"), run) == pytest.approx(10.5)
+    assert metrics.measure(quantity("message-latency", "game"), run) == 60.0
+    assert metrics.measure(quantity("goodput", "ftp", "game"), run) == pytest.approx(6.04)
+
+
+def test_goodput_of_a_part_of_the_time() -> None:
+    times = np.arange(0.0, 10.1, 0.1)
+    # 1 Mbit/s for 5 s, then nothing.
+    count = np.minimum(times, 5.0) * 125_000
+    run = scenario_files.record("a", 1, received={"ftp": Received(times, {"ftp": count})})
+    assert metrics.measure(quantity("goodput", "ftp"), run) == pytest.approx(0.5)
+    early = {"start": "1 s", "end": "3 s"}
+    assert metrics.measure(quantity("goodput", "ftp", during=early), run) == pytest.approx(1.0)
+
+
+def test_fairness_is_jains() -> None:
+    assert metrics.jain([1, 1, 1, 1]) == 1.0
+    assert metrics.jain([1, 0, 0, 0]) == 0.25
+    assert math.isnan(metrics.jain([0.0, 0.0]))
+    run = scenario_files.record("a", 1)
+    assert metrics.measure(quantity("fairness", "ftp"), run) == pytest.approx(36 / (3 * 14))
+
+
+def test_mos_falls_with_loss() -> None:
+    good = scenario_files.record("a", 10)
+    bad = scenario_files.record("a", 1, packets={"call": scenario_files.packets(10, lost_every=10)})
+    mos = quantity("mos", "call")
+    assert metrics.measure(mos, good) > 4.3
+    assert metrics.measure(mos, bad) < 3.7
+
+
+def test_slope_is_that_of_the_line() -> None:
+    assert metrics.slope([50, 100, 200], [40, 90, 190]) == pytest.approx(1.0)
+    assert metrics.slope([50, 100, 200], [7, 7, 7]) == pytest.approx(0.0)
+    assert math.isnan(metrics.slope([50, 50], [1, 2]))
+    assert math.isnan(metrics.slope([50, 100], [1, math.nan]))
+
+
+def high_until(*ends: tuple[float, float]) -> Packets:
+    """100 ms from the first to the second of each pair, else 5 ms; 50 packets a second."""
+    sent = np.arange(0.0, 10.0, 0.02)
+    delay = np.full(sent.size, 5.0)
+    for start, end in ends:
+        delay[(sent >= start) & (sent < end)] = 100.0
+    return Packets(sent, delay)
+
+
+def test_recovery_is_the_longest_time_after_an_event() -> None:
+    packets = high_until((2.0, 3.5), (6.0, 6.5))
+    assert metrics.recovery(packets, [2.0, 6.0], 10.0, 20.0) == pytest.approx(1.5)
+    assert metrics.recovery(packets, [6.0], 10.0, 20.0) == pytest.approx(0.5)
+    assert metrics.recovery(packets, [8.0], 10.0, 20.0) == 0.0
+    # It counts until it is low for good.
+    assert metrics.recovery(packets, [1.0], 10.0, 20.0) == pytest.approx(5.5)
+    assert metrics.recovery(packets, [2.0, 6.0], 10.0, 200.0) == 0.0
+
+
+def test_recovery_that_never_comes_is_infinite() -> None:
+    packets = high_until((2.0, 6.5))
+    assert metrics.recovery(packets, [2.0, 6.0], 10.0, 20.0) == math.inf
+    assert math.isnan(metrics.recovery(packets, [], 10.0, 20.0))
+
+
+def test_recovery_is_from_the_channels_steps() -> None:
+    steps = ((0.0, 20.0), (2.0, 10.0), (6.0, 12.0))
+    run = scenario_files.record(
+        "a", 1, packets={"call": high_until((0.0, 1.9), (2.0, 3.0))}, steps=steps
+    )
+    low = quantity("recovery", "call", bound="20 ms")
+    # The first step is the rate of the ramp-up, so what is before 2 s does not count.
+    assert metrics.measure(low, run) == pytest.approx(1.0)
+
+
+def test_verdicts_hold_within_the_tolerance(tmp_path: Path) -> None:
+    scenario = scenario_files.loaded(tmp_path).scenario
+    for delay, holds in ((34.9, False), (35.1, True), (50, True), (64.9, True), (65.1, False)):
+        records = [scenario_files.record("tail", delay), scenario_files.record("codel", 30)]
+        value, order = judge.judge(scenario, records)
+        assert value.holds is holds
+        assert value.allowed == (35, 65)
+        assert value.measured == pytest.approx(delay)
+        assert order.measured == pytest.approx(delay - 30)
+        assert order.holds
+    swapped = [scenario_files.record("tail", 50), scenario_files.record("codel", 51)]
+    assert not judge.judge(scenario, swapped)[1].holds
+
+
+def test_what_was_not_run_is_not_judged(tmp_path: Path) -> None:
+    scenario = scenario_files.loaded(tmp_path).scenario
+    verdicts = judge.judge(scenario, [scenario_files.record("codel", 5)])
+    assert verdicts == []
+    left = judge.not_judged(scenario, [scenario_files.record("codel", 5)])
+    assert left == ["latency p90 of call: tail", "latency mean of call: tail"]
+
+
+def test_nothing_measured_never_holds(tmp_path: Path) -> None:
+    scenario = scenario_files.loaded(tmp_path).scenario
+    none = Packets(np.zeros(0), np.zeros(0))
+    record = scenario_files.record("tail", 1, packets={"call": none})
+    assert not judge.judge(scenario, [record])[0].holds
+
+
+def test_slope_and_ratio_are_judged_over_a_grid(tmp_path: Path) -> None:
+    new, old = scenario_files.GRID
+    scenario = scenario_files.loaded(
+        tmp_path,
+        (old, new),
+        ("check: value", "check: slope"),
+        ("runs: [tail]", "runs: [drop-tail]"),
+        ("{at_least: 40, at_most: 60}", "1"),
+        ("tolerance: 5", "tolerance: 0.1"),
+        ("check: order", "check: ratio"),
+        ("[codel, tail]", "[codel]"),
+        ("slack: 0", "published: 1\n    tolerance: 0.2\n    over: {metric: latency, of: [ftp]}"),
+    ).scenario
+    records = [
+        scenario_files.record(run.label, buffer * 0.95, buffer_ms=float(buffer))
+        for run, buffer in zip(scenario.all_runs, [50, 100, 200] * 2, strict=True)
+    ]
+    slope, *ratios = judge.judge(scenario, records)
+    assert slope.measured == pytest.approx(0.95)
+    assert slope.holds
+    assert slope.run == "drop-tail"
+    assert [ratio.measured for ratio in ratios] == pytest.approx([47.5 / 48.5, 95 / 96, 190 / 191])
+    # A slope over a part of its buffers would be another figure.
+    assert judge.judge(scenario, records[:2]) == []

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario makes its hosts do, and when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import scenario_files
+
+from docsis_control.plan import Role
+from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
+from docsis_testbed.scenarios.channel import Channel
+from docsis_testbed.scenarios.measure import PRIMARY
+from docsis_testbed.scenarios.plan import buffer_bytes, plan_for, service_flow, sustained_rate
+from docsis_testbed.sharing import ROLES
+from docsis_testbed.traffic.capture import MOST_A_SECOND, sampling
+
+
+def test_flows_take_hosts_and_servers_in_turns(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(tmp_path)
+    plan = plan_for(loaded.scenario, loaded.topology)
+    ftp = [planned for planned in plan.flows if planned.group == "ftp"]
+    assert [(p.source, p.destination) for p in ftp] == [
+        ("cpe1", "server1"),
+        ("cpe2", "server2"),
+        ("cpe1", "server1"),
+    ]
+    assert [p.flow.port for p in plan.flows] == list(range(5201, 5206))
+    assert {p.propagation_ms for p in plan.flows} == {0.0}
+    assert [(call.source, call.destination) for call in plan.calls] == [("cpe1", "server1")]
+
+
+def test_downstream_goes_the_other_way_and_has_the_propagation(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(tmp_path, ("direction: upstream", "direction: downstream"))
+    plan = plan_for(loaded.scenario, loaded.topology)
+    ftp = [planned for planned in plan.flows if planned.group == "ftp"]
+    assert [(p.source, p.destination) for p in ftp[:2]] == [
+        ("server1", "cpe1"),
+        ("server2", "cpe2"),
+    ]
+    assert [p.propagation_ms for p in ftp[:2]] == [20.0, 100.0]
+
+
+def test_times_are_of_the_measured_time(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(tmp_path)
+    plan = plan_for(loaded.scenario, loaded.topology)
+    steady = next(p.flow for p in plan.flows if p.group == "steady")
+    assert (steady.start, steady.end) == (4.0, 6.0)
+    assert (steady.kind, steady.interval) == ("datagrams", 0.004)
+    starts = [p.flow.start for p in plan.flows if p.group == "ftp"]
+    assert starts == pytest.approx([0.0, 0.1, 0.2])
+    assert plan.seconds == 2 + 10 + 3
+
+
+def test_packets_are_looked_at_at_a_bounded_rate() -> None:
+    for rate in (1, 999, 1000, 1001, 5000, 100_000):
+        one_in = sampling(rate)
+        assert one_in & (one_in - 1) == 0
+        assert rate / one_in <= MOST_A_SECOND
+        assert one_in == 1 or 2 * rate / one_in > MOST_A_SECOND
+
+
+def test_buffer_is_the_runs_or_the_service_flows(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(tmp_path)
+    tail, codel = loaded.scenario.all_runs
+    assert sustained_rate(loaded.topology, "upstream") == 20_000_000
+    assert buffer_bytes(tail, loaded.topology, "upstream") == 250_000
+    assert buffer_bytes(codel, loaded.topology, "upstream") == 625_000
+
+
+def test_index_in_the_pipeline_is_the_primary_service_flows(tmp_path: Path) -> None:
+    topology = scenario_files.loaded(tmp_path).topology
+    deployment = deploy(topology, Preset.DROP_TAIL)
+    for direction, index in PRIMARY.items():
+        device = deployment.device(ROLES[direction])
+        flow = next(flow for flow in device.service_flows if flow.index == index)
+        assert flow.primary
+        assert flow.modem == 1
+        assert flow.max_sustained_rate == service_flow(topology, direction).max_sustained_rate
+    assert ROLES["upstream"] is Role.CABLE_MODEM
+
+
+def test_channel_has_the_papers_order_and_covers_the_time() -> None:
+    channel = Channel.model_validate(
+        {"levels": ["4 Mbps", "1 Mbps", "3 Mbps", "2 Mbps"], "step": "3 s"}
+    )
+    steps = channel.steps(36.0)
+    assert [rate // 10**6 for _, rate in steps] == [2, 1, 2, 3, 1, 3, 2, 4, 1, 4, 3, 4]
+    assert [at for at, _ in steps] == [3.0 * n for n in range(12)]
+    assert len(channel.steps(37.0)) == 13
+    assert channel.steps(37.0)[12][1] == channel.steps(37.0)[0][1]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario of a few seconds in Mininet: what is measured, what is left, an interrupt."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
+from docsis_testbed.scenarios import job
+from docsis_testbed.scenarios.loader import load
+from docsis_testbed.testbed import root_interfaces
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
+
+NETWORKS = TOPOLOGIES / "scenarios" / "networks"
+
+SCENARIO = f"""\
+name: short
+title: A short one
+source: {{paper: None}}
+scale: Nothing is published of it.
+topology: {NETWORKS / "home.yaml"}
+direction: upstream
+ramp_up: 3 s
+measured: 6 s
+channel: {{sequence: [10 Mbps, 5 Mbps], step: 3 s}}
+runs:
+  - {{label: tail, manager: drop-tail, buffer: 100 ms}}
+traffic:
+  - {{name: call, kind: voip}}
+  - {{name: ftp, kind: transfer, count: 2, size: 1 MB}}
+  - {{name: game, kind: game, interval: 500 ms}}
+  - {{name: steady, kind: cbr, rate: 500 kbps, frame: 500 B, start: 3 s, end: 5 s}}
+expectations:
+  - check: value
+    quantity: {{metric: goodput, of: [ftp], during: {{start: 1 s, end: 3 s}}}}
+    runs: [tail]
+    published: 9.5
+    tolerance: {{below: 2, above: 0.5}}
+    source: nobody
+    reason: 10 Mbit/s of frames; a busy machine.
+  - check: value
+    quantity: {{metric: latency, of: [call], statistic: max}}
+    runs: [tail]
+    published: 1
+    tolerance: 0
+    source: nobody
+    reason: Cannot be; so the run fails.
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a run, and how it failed."""
+    folder = tmp_path_factory.mktemp("scenario")
+    file = folder / "short.yaml"
+    file.write_text(SCENARIO)
+    with pytest.raises(TestbedError) as raised:
+        job.run(load(file), target="embedded", console=Console(), results=folder / "results")
+    (made,) = (folder / "results").iterdir()
+    return made, str(raised.value)
+
+
+def leftovers() -> list[str]:
+    present = {name for _, name in socket.if_nameindex()}
+    topology = load(TOPOLOGIES / "scenarios" / "voip-latency.yaml").topology
+    left = [name for name in root_interfaces(topology) if name in present]
+    return left + [str(path) for path in RUN_STATE.glob("*.json")]
+
+
+def test_measured_values_are_beside_the_published(run: tuple[Path, str]) -> None:
+    folder, error = run
+    figures: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    goodput, latency = figures["expectations"]
+    assert goodput["holds"], goodput
+    # Of a buffer of 250 KB at 10 and 5 Mbit/s.
+    assert not latency["holds"]
+    assert 50 < latency["measured"] < 550
+    assert "1 of 2 measured values" in error
+    assert "latency max of call of tail" in error
+
+
+def test_every_kind_of_traffic_is_measured(run: tuple[Path, str]) -> None:
+    groups = json.loads((run[0] / "summary.json").read_text())["runs"][0]["groups"]
+    assert set(groups) == {"call", "ftp", "game", "steady"}
+    assert 290 <= groups["call"]["packets"] <= 301
+    # What the kernel saw of packets and what irtt said of its own are of one queue.
+    assert groups["ftp"]["latency_ms"]["mean"] == pytest.approx(
+        groups["call"]["latency_ms"]["mean"], rel=0.4
+    )
+    assert groups["game"]["message_latency_ms"]["mean"] > 0
+    # 458 of 500 bytes are payload, for 2 of 6 s.
+    assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 458 / 500 / 3, rel=0.2)
+
+
+def test_channel_was_made_slower(run: tuple[Path, str]) -> None:
+    rows = (run[0] / "runs" / "tail" / "channel.csv").read_text().splitlines()[1:]
+    steps = [tuple(map(float, row.split(","))) for row in rows]
+    assert [rate for _, rate in steps] == [10, 5]
+    assert [at for at, _ in steps] == pytest.approx([0, 3], abs=0.3)
+
+
+def test_results_are_whole_and_nothing_else_is_left(run: tuple[Path, str]) -> None:
+    folder, _ = run
+    assert folder.name.endswith("-short")
+    for name in ("report.html", "details.json", "inputs/scenario.yaml", "plots/over-time.png"):
+        assert (folder / name).is_file()
+    assert load(folder / "inputs" / "scenario.yaml").scenario.name == "short"
+    assert leftovers() == []
+
+
+def test_interrupt_leaves_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "short.yaml"
+    file.write_text(SCENARIO)
+    program = subprocess.Popen(
+        [str(Path(sys.executable).with_name("docsis-p4")), "run", str(file)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 40
+    while not _sends() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert program.poll() is None
+    os.kill(program.pid, signal.SIGINT)
+    _, errors = program.communicate(timeout=40)
+    assert program.returncode == 130, errors
+    assert leftovers() == []
+
+
+def _sends() -> bool:
+    """Whether the record of the run names the traffic's programs."""
+    states = [path.read_text() for path in RUN_STATE.glob("*.json")]
+    return any("irtt in" in state for state in states)
