@@ -69,11 +69,17 @@ control DepartureRate(in metadata_t meta, in bytes_t packet_size, in bytes_t bac
     }
 }
 
-// The delay that a backlog will take to leave, microseconds; 0 before anything was measured.
-control PredictedDelay(in service_flow_t service_flow, in bytes_t backlog, out bit<32> delay) {
+// The delay that a backlog will take to leave, microseconds; 0 before anything was measured
+// in this generation: until its first frame leaves the average is another manager's.
+control PredictedDelay(in metadata_t meta, in bytes_t backlog, out bit<32> delay) {
     apply {
         bit<48> avg_dq_time;
-        pie_avg_dq_time.read(avg_dq_time, (bit<32>)service_flow);
+        generation_t generation;
+        pie_avg_dq_time.read(avg_dq_time, (bit<32>)meta.service_flow);
+        pie_generation.read(generation, (bit<32>)meta.service_flow);
+        if (generation != meta.generation) {
+            avg_dq_time = 0;
+        }
         // A backlog is below 2^28 bytes, so the product is below 2^64.
         bit<64> predicted = ((bit<64>)backlog * (bit<64>)avg_dq_time)
             >> (DQ_THRESHOLD_LOG2 + DQ_TIME_FRACTION);

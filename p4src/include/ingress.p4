@@ -89,6 +89,9 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
         bytes_t own_enqueued = 0;
         if (meta.flow_queuing == 1) {
             flow_queue.apply(hdr, meta);
+        }
+        // Unless it has no entry there: then it is a queue like any other.
+        if (meta.flow_queuing == 1) {
             bit<32> sub_queue = (bit<32>)meta.queue - SERVICE_FLOWS;
             bytes_t own_dequeued;
             queue_enqueued_bytes.read(own_enqueued, sub_queue);

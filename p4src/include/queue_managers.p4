@@ -21,7 +21,7 @@ control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packe
         controller_silent = false;
         if (meta.queue_manager == CODEL_DT) {
             bit<32> delay;
-            predicted_delay.apply(meta.service_flow, backlog, delay);
+            predicted_delay.apply(meta, backlog, delay);
             codel_dt.apply(meta, backlog, delay, now, drop);
         } else if (meta.queue_manager == DOCSIS_PIE || meta.queue_manager == PIE
                    || meta.queue_manager == ADAPTIVE_RED) {

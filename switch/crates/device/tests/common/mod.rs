@@ -2,6 +2,11 @@
 //! Devices that run paths.p4, whose frames say which way they take.
 #![allow(dead_code)] // Not every test binary uses all of it.
 
+pub mod codel;
+pub mod departure_rate;
+pub mod modem;
+pub mod statistics;
+
 use device::handle::Event;
 use device::{Device, DeviceConfig, Output};
 use std::sync::{Arc, OnceLock};
