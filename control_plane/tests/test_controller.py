@@ -99,6 +99,25 @@ async def test_uses_packets_where_there_are_no_registers(running: Any, until: An
         assert modem.registers["controller_heartbeat", 0] > 0
 
 
+@pytest.mark.parametrize("has_registers", [True, False])
+async def test_runs_the_law_of_the_queue_manager(
+    running: Any, until: Any, has_registers: bool
+) -> None:
+    async with running(Preset.PIE, has_registers=has_registers) as system:
+        registers = system.modem.registers
+        # A register only the law of PIE asks for: 2^14 bytes in 8,192 us are 16 Mbit/s.
+        registers["pie_avg_dq_time", 1] = 8_192 * 256
+        registers["sf_enqueued_bytes", 1] = 100_000
+        await until(lambda: bool(system.record.samples["drop_prob"].any()))
+        assert registers["aqm_qdelay_old", 1] == 50_000
+        sample = system.record.samples[-1]
+        assert sample["rate_estimate"] == 16e6
+        assert sample["qdelay"] == pytest.approx(0.05)
+        # A burst of 150 ms, of which ten intervals leave nothing.
+        await until(lambda: registers["aqm_burst_allowance", 1] == 0)
+        assert registers["aqm_drop_prob", 1] > 0
+
+
 async def test_survives_a_restart(running: Any, until: Any) -> None:
     async with running() as system:
         modem = system.modem
@@ -184,4 +203,7 @@ async def test_saves_its_record(running: Any, until: Any, tmp_path: Path) -> Non
     lines = (tmp_path / "record" / "samples-cm1.csv").read_text().splitlines()
     assert lines[0].split(",")[2:4] == ["service_flow", "backlog_bytes"]
     assert len(lines) == stats["updates"] + 1
+    # Nobody measures the rate of DOCSIS-PIE's departures.
+    assert lines[0].endswith(",rate_estimate_bps")
+    assert lines[1].endswith(",")
     assert not (tmp_path / "record" / "samples-cmts1.csv").exists()

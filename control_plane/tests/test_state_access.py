@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from finsy.proto import p4r
-from test_device_law import flow
+from law_devices import flow
 
 from docsis_control.law.readings import Settings
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline

@@ -155,13 +155,12 @@ class RegisterAccess:
             cells.append(("msr_updated", flow.index, updated))
         self._device.written[:, self._indexes] = -1
         await self._set(cells)
-        self._device.written[:, self._indexes] = 0
 
     async def calm(self) -> None:
         """See `StateAccess`."""
+        # The next update writes them, whatever it wrote before.
         self._device.written[: len(_CALMED), self._indexes] = -1
         await self._set([(name, flow.index, 0) for name in _CALMED for flow in self._flows])
-        self._device.written[: len(_CALMED), self._indexes] = 0
 
     async def clear_queues(self, queues: Sequence[int]) -> None:
         """See `StateAccess`."""

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Service flows under any law, and what a device's registers hold of them, for the tests."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from docsis_control.law.readings import Readings, Settings
+from docsis_control.law.service_flows import DeviceLaw, Observation
+from docsis_control.plan import ServiceFlow
+from docsis_control.queue_managers.models import (
+    AdaptiveRed,
+    Codel,
+    CodelDt,
+    DocsisPie,
+    DropTail,
+    Lred,
+    Pie,
+    QueueManagement,
+)
+
+EVERY = (
+    DocsisPie(),
+    DropTail(),
+    Pie(),
+    AdaptiveRed(),
+    DocsisPie(rate_tracking=True),
+    Codel(),
+    CodelDt(),
+    Lred(),
+)
+FIELDS = ("enqueued_bytes", "dequeued_bytes", "msr_tokens", "msr_updated", "data_state")
+NEEDED = ("avg_dq_time", "requests_met", "red_avg")
+TICK_US = 16_000
+DQ_TIME = int(6553.6 * 256)  # 2^14 bytes at 20 Mbit/s.
+
+
+def flow(sfid: int, management: QueueManagement, **changes: Any) -> ServiceFlow:
+    made = ServiceFlow(
+        index=sfid,
+        port=1,
+        direction="upstream",
+        modem=1,
+        modem_name="cm1",
+        reference=sfid,
+        sfid=sfid,
+        class_name="",
+        primary=False,
+        traffic_priority=0,
+        max_sustained_rate=20_000_000,
+        peak_rate=25_000_000,
+        max_burst=500_000,
+        min_reserved_rate=0,
+        assumed_packet_size=64,
+        channel_rate=100_000_000,
+        initial_tokens=500_000,
+        buffer_size=625_000,
+        max_frame=1522,
+        management=management,
+        latency_target_us=15_000 if isinstance(management, Pie) else 10_000,
+        tos_and=255,
+        tos_or=0,
+    )
+    return replace(made, **changes)
+
+
+def readings(tick: float, **registers: list[int]) -> Readings:
+    """At a tick; registers that are not given are 0."""
+    count = len(next(iter(registers.values())))
+    now_us = int(10**9 + tick * TICK_US)
+    registers = {"msr_updated": [now_us] * count, **registers}
+    return Readings(
+        now_us,
+        *(np.array(registers.get(name, [0] * count), np.int64) for name in FIELDS + NEEDED),
+    )
+
+
+class Device:
+    """Some service flows with the same backlog, tick by tick."""
+
+    def __init__(self, *managements: QueueManagement) -> None:
+        self.law = DeviceLaw([flow(i + 1, each) for i, each in enumerate(managements)])
+        self.count = len(managements)
+        self.now = 0.0
+
+    def tick(self, backlog: int = 0, ticks: float = 1.0, **registers: int) -> tuple[Settings, Any]:
+        self.now += ticks
+        given = {name: [value] * self.count for name, value in registers.items()}
+        return self.law.update(readings(self.now, enqueued_bytes=[backlog] * self.count, **given))
+
+
+def change(device: Device, *managements: QueueManagement) -> None:
+    law = DeviceLaw([flow(i + 1, each) for i, each in enumerate(managements)])
+    law.follow(device.law)
+    device.law, device.count = law, len(managements)
+
+
+def loaded(*managements: QueueManagement) -> tuple[Device, Observation]:
+    """After so many ticks that each law has a probability of its own."""
+    device, sent = Device(*managements), 0
+    for tick in range(60):
+        sent += 20_000
+        _, seen = device.tick(
+            sent + 3_000 * tick, dequeued_bytes=sent, avg_dq_time=DQ_TIME, red_avg=1 << 36
+        )
+    return device, seen
+
+
+LAWS = (DocsisPie(), DocsisPie(rate_tracking=True), Pie(), AdaptiveRed())

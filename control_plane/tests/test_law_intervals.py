@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When the laws of a device run: at which ticks of the control loop."""
+
+import numpy as np
+import pytest
+from law_devices import DQ_TIME, TICK_US, Device, change
+
+from docsis_control.law.fixed_point import PROB_ONE, from_prob
+from docsis_control.law.schedule import Ticks, Timetable
+from docsis_control.queue_managers.models import AdaptiveRed, DropTail, Pie
+
+
+def pie_updates(intervals_ms: int, jitter_us: int = 0, ticks: int = 13) -> list[int]:
+    """The ticks at which PIE ran: its burst allowance went down."""
+    device = Device(
+        Pie.model_validate({"update_interval": f"{intervals_ms} ms", "max_burst": "10 s"})
+    )
+    allowance, ran = 10_000_000, []
+    for tick in range(1, ticks):
+        at = tick + (jitter_us if tick % 2 else -jitter_us) / TICK_US
+        settings, _ = device.tick(100_000, ticks=at - device.now, avg_dq_time=DQ_TIME)
+        if settings.burst_allowance[0] != allowance:
+            assert allowance - settings.burst_allowance[0] == intervals_ms * 1_000
+            allowance = int(settings.burst_allowance[0])
+            ran.append(tick)
+    return ran
+
+
+def test_a_law_runs_at_the_first_tick_at_which_its_interval_has_passed() -> None:
+    assert pie_updates(16) == list(range(1, 13))
+    assert pie_updates(20) == [2, 3, 4, 5, 7, 8, 9, 10, 12]
+    assert pie_updates(48) == [3, 6, 9, 12]
+
+
+@pytest.mark.parametrize("jitter_us", [100, 5_000])
+def test_jitter_takes_no_update_from_a_law_that_runs_at_every_tick(jitter_us: int) -> None:
+    assert pie_updates(16, jitter_us) == list(range(1, 13))
+
+
+def test_intervals_that_were_missed_are_not_made_up_for() -> None:
+    ticks, table = Ticks(), Timetable(np.array([16_000, 40_000]))
+    assert ticks.step(1_000_000) == TICK_US
+    assert table.passed(TICK_US).tolist() == [True, False]
+    step = ticks.step(1_000_000 + 10 * TICK_US + 3_000)
+    assert step == 10 * TICK_US
+    assert table.passed(step).tolist() == [True, True]
+    # 176 ms have gone: the next of 40 ms is at 200.
+    assert table.remaining.tolist() == [16_000, 24_000]
+
+
+def test_adaptive_red_adapts_every_half_second() -> None:
+    device = Device(AdaptiveRed())
+    found = []
+    for tick in range(1, 70):
+        settings, seen = device.tick(tick, red_avg=600_000 << 16)
+        found.append(float(seen.state.drop_prob[0]))
+        assert from_prob(settings.drop_prob)[0] == pytest.approx(found[-1], abs=1 / PROB_ONE)
+    # 500 ms are 31.25 ticks, and 1,000 ms 62.5.
+    assert found == [0.1] * 31 + [0.125] * 31 + [0.15625] * 7
+
+
+def test_each_service_flow_has_an_interval_of_its_own() -> None:
+    slow, fast = ({"update_interval": f"{ms} ms"} for ms in (500, 100))
+    device = Device(AdaptiveRed.model_validate(slow), AdaptiveRed.model_validate(fast))
+    for tick in range(1, 41):
+        _, seen = device.tick(tick, red_avg=100 << 16)
+    # 640 ms.
+    assert seen.state.drop_prob.tolist() == pytest.approx([0.1 * 0.9, 0.1 * 0.9**6])
+
+
+def test_between_two_updates_the_pipeline_keeps_the_delay_of_the_last() -> None:
+    device = Device(Pie.model_validate({"update_interval": "48 ms"}))
+    found = []
+    for tick in range(1, 8):
+        settings, seen = device.tick(10_000 * tick, avg_dq_time=DQ_TIME)
+        assert seen.qdelay[0] == pytest.approx(0.004 * tick, rel=1e-3)
+        found.append(round(int(settings.qdelay_old[0]), -3))
+    assert found == [0, 0, 12_000, 12_000, 12_000, 24_000, 24_000]
+
+
+@pytest.mark.parametrize("management", [Pie, AdaptiveRed])
+def test_a_change_does_not_put_an_update_off(management: type[Pie | AdaptiveRed]) -> None:
+    made = management.model_validate({"update_interval": "80 ms"})
+    device = Device(made)
+    before, _ = device.tick(100_000, avg_dq_time=DQ_TIME, red_avg=1 << 36)
+    change(device, made, DropTail())
+    # Two ticks were missed on the way.
+    after, _ = device.tick(200_000, ticks=3, avg_dq_time=DQ_TIME, red_avg=1 << 36)
+    assert after.drop_prob[0] == before.drop_prob[0]
+    after, _ = device.tick(200_000, avg_dq_time=DQ_TIME, red_avg=1 << 36)
+    assert after.drop_prob[0] > before.drop_prob[0]
