@@ -29,6 +29,12 @@ from docsis_testbed.runstate import recorded_run
 _BUILD_SECONDS = 4.0
 """What a run takes beside its traffic, about, for the progress bar."""
 
+_CELL = 10
+"""Characters of the table's longest figure; a queue manager's name may take several lines."""
+
+_SIDE_BY_SIDE = 4
+"""Runs that have a column each in a terminal of 80 characters."""
+
 
 def run(
     topology: Topology,
@@ -163,13 +169,23 @@ def _details(measurement: Measurement) -> dict[str, Any]:
 
 
 def table(figures: dict[str, Any]) -> Table:
-    """The result for the terminal, from summary.json's content: a column for each run."""
+    """The result for the terminal, from summary.json's content: a column for each run.
+
+    More than a terminal has room for have a row each, with the figures that matter most.
+    """
+    runs = figures["runs"]
     result = Table(title=f"{figures['topology']}, {figures['tier']}, {figures['target']} switch")
     result.add_column("", no_wrap=True)
-    for run in figures["runs"]:
-        result.add_column(STYLES[Preset(run["aqm"])].label, justify="right", no_wrap=True)
+    if len(runs) > _SIDE_BY_SIDE:
+        for heading, _ in _COLUMNS:
+            result.add_column(heading, justify="right")
+        for run in runs:
+            result.add_row(run["aqm"], *(text(run) for _, text in _COLUMNS))
+        return result
+    for run in runs:
+        result.add_column(STYLES[Preset(run["aqm"])].label, justify="right", min_width=_CELL)
     for label, text in _ROWS:
-        result.add_row(label, *(text(run) for run in figures["runs"]))
+        result.add_row(label, *(text(run) for run in runs))
     return result
 
 
@@ -197,4 +213,13 @@ _ROWS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
         ),
     ),
     ("lateness p99, ms", lambda run: f"{run['controller']['lateness_ms']['p99']:.2f}"),
+)
+
+_COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
+    ("Mbit/s", lambda run: f"{run['upstream']['goodput_mbps']:.2f}"),
+    ("p50, ms", _latency("latency_ms", "p50")),
+    ("p90, ms", _latency("latency_ms", "p90")),
+    ("p99, ms", _latency("latency_ms", "p99")),
+    ("loss, %", lambda run: f"{100 * run['upstream']['loss_ratio']:.2f}"),
+    ("MOS", lambda run: f"{run['upstream']['mos']:.2f}"),
 )
