@@ -27,7 +27,7 @@ help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r target text; do printf '%-14s %s\n' "$$target" "$$text"; done
-	@echo 'Variables: TOPOLOGY=file.yaml TIER=cable-20|cable-2018 TARGET=embedded|bmv2 AQM=docsis-pie|codel'
+	@echo 'Variables: TOPOLOGY=file.yaml TIER=cable-20|cable-2018 TARGET=embedded|bmv2 AQM=docsis-pie|codel|... (docs/queue-managers.md)'
 
 # --- Set-up -----------------------------------------------------------------
 
