@@ -68,6 +68,18 @@ def test_each_service_flow_has_an_interval_of_its_own() -> None:
     assert seen.state.drop_prob.tolist() == pytest.approx([0.1 * 0.9, 0.1 * 0.9**6])
 
 
+def test_pie_of_several_intervals_is_pie_of_each() -> None:
+    managements = [Pie.model_validate({"update_interval": f"{ms} ms"}) for ms in (16, 20, 48)]
+    together, alone = Device(*managements), [Device(each) for each in managements]
+    for tick in range(1, 60):
+        settings, _ = together.tick(3_000 * tick, avg_dq_time=DQ_TIME)
+        for column, device in enumerate(alone):
+            one, _ = device.tick(3_000 * tick, avg_dq_time=DQ_TIME)
+            for name in ("drop_prob", "qdelay_old", "burst_allowance"):
+                assert getattr(settings, name)[column] == getattr(one, name)[0]
+    assert len(set(settings.drop_prob.tolist())) == 3
+
+
 def test_between_two_updates_the_pipeline_keeps_the_delay_of_the_last() -> None:
     device = Device(Pie.model_validate({"update_interval": "48 ms"}))
     found = []
