@@ -91,8 +91,11 @@ def test_schemas_are_written(tmp_path: Path) -> None:
     result = docsis_p4("schema", str(tmp_path))
     assert result.returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "figures.schema.json",
         "modem.schema.json",
         "queue-manager.schema.json",
+        "scenario-summary.schema.json",
+        "scenario.schema.json",
         "service-classes.schema.json",
         "shares.schema.json",
         "status.schema.json",
