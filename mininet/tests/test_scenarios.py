@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from docsis_control.config.errors import ConfigError
 from docsis_testbed.cli.options import DEFAULT_TOPOLOGY
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.paths import ROOT, TOPOLOGIES
 from docsis_testbed.scenarios import job
 from docsis_testbed.scenarios.channel import TRANSITIONS
 from docsis_testbed.scenarios.loader import load
@@ -165,3 +165,23 @@ def test_command_line_says_what_is_wrong(words: list[str], message: str) -> None
     )
     assert result.returncode == 1
     assert message in result.stderr
+
+
+def test_example_of_the_documentation_is_a_scenario(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text()
+    example = text.split("```yaml\n")[1].split("```")[0]
+    example = example.replace("networks/home.yaml", str(scenario_files.NETWORK))
+    (tmp_path / "mine.yaml").write_text(example)
+    scenario = load(tmp_path / "mine.yaml").scenario
+    assert len(scenario.all_runs) == 2 + 2 * 3
+    assert {group.kind for group in scenario.traffic} == {
+        "voip", "transfer", "game", "cbr", "burst",
+    }  # fmt: skip
+
+
+def test_documentation_lists_what_is_shipped() -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text()
+    table = text.split("## What is shipped")[1].split("\n## ")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    listed = {row[1].strip(" `"): int(row[4]) for row in rows}
+    assert listed == {file.stem: len(load(file).scenario.all_runs) for file in SHIPPED}
