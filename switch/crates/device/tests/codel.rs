@@ -46,7 +46,9 @@ impl Queue {
         loop {
             let (waiting, generation) = (&mut self.waiting, self.generation);
             let packet = self.codel.deque(|| {
-                let head = *waiting.front().filter(|head| head.generation == generation)?;
+                let head = *waiting
+                    .front()
+                    .filter(|head| head.generation == generation)?;
                 waiting.pop_front();
                 Some(Head {
                     packet: head.number,

@@ -208,7 +208,13 @@ fn another_generation_starts_afresh() {
     modem.set_state("pie_generation", 0);
     assert!(!modem.passes(late, frame), "it was armed");
     armed(&mut modem);
-    modem.provision(late, &Flow { generation: 1, ..flow });
+    modem.provision(
+        late,
+        &Flow {
+            generation: 1,
+            ..flow
+        },
+    );
     assert!(modem.passes(late, frame));
     let above = modem.state("FrameIngress.codel_dt.first_above_time_");
     assert_eq!(above, late / 1000 + INTERVAL);
@@ -219,7 +225,13 @@ fn another_generation_starts_afresh() {
         manager: PIE,
         ..flow
     };
-    modem.provision(late, &Flow { generation: 2, ..flow });
+    modem.provision(
+        late,
+        &Flow {
+            generation: 2,
+            ..flow
+        },
+    );
     armed(&mut modem);
     modem.provision(
         late,

@@ -137,7 +137,11 @@ fn a_rate_of_almost_nothing_is_found() {
     (0..40).for_each(|_| pair.receive(START, 1000));
     let later = START + 600_000_000_000;
     pair.modem.release(START + 1_000_000);
-    assert_eq!(pair.modem.state("pie_avg_dq_time"), 0, "all in one microsecond");
+    assert_eq!(
+        pair.modem.state("pie_avg_dq_time"),
+        0,
+        "all in one microsecond"
+    );
     for _ in 0..40 {
         pair.receive(START + 2_000_000, 1000);
     }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::modem::{Flow, Frame, Modem, ONE, PIE, SERVICE_FLOWS, START};
+use common::modem::{Flow, Frame, MULTIPLIER, Modem, ONE, PIE, SERVICE_FLOWS, START};
 use common::statistics::{assert_geometric, assert_rate};
 use proptest::prelude::*;
 
@@ -105,8 +105,6 @@ fn the_length_does_not_matter() {
 
 #[test]
 fn a_short_delay_suppresses_a_small_probability() {
-    // One that drops every frame with a shortest sub-queue's bias would not do: the
-    // probability has to be below 0.2, so that it takes many frames to see that.
     for (qdelay_old, drop_prob, suppressed) in [
         (SLOW - 1, FIFTH - 1, true),
         (SLOW, FIFTH - 1, false),
@@ -117,7 +115,7 @@ fn a_short_delay_suppresses_a_small_probability() {
         let mut modem = modem(false, drop_prob);
         modem.set_state("aqm_qdelay_old", qdelay_old);
         let dropped = (0..2000).filter(|_| !passes(&mut modem, LONG)).count();
-        // None of 2000 by chance: (1 - 0.2)^2000.
+        // By chance none of 2000 would be: 0.8^2000.
         assert_eq!(dropped == 0, suppressed, "{qdelay_old} {drop_prob}");
     }
 }
@@ -148,12 +146,15 @@ fn a_silent_controller_drops_nothing() {
 
 /// The own sub-queue's depth, and another's that is the longest so far.
 fn set_depths(modem: &mut Modem, own: u32, longest: u32) {
-    let place = FIRST + FRAME.place(QUEUES, common::modem::MULTIPLIER);
+    let place = FIRST + FRAME.place(QUEUES, MULTIPLIER);
     let other = if place == FIRST { FIRST + 1 } else { FIRST };
     modem.set_backlog((own + longest).max(LONG));
     modem.set_depth(place, own);
     modem.set_depth(other, longest);
-    modem.set_state("flow_queue_longest", SERVICE_FLOWS as u64 + u64::from(other));
+    modem.set_state(
+        "flow_queue_longest",
+        SERVICE_FLOWS as u64 + u64::from(other),
+    );
 }
 
 #[test]
@@ -195,9 +196,15 @@ fn an_empty_sub_queue_is_immune() {
 fn another_generation_has_no_longest() {
     let mut modem = modem(true, ONE);
     set_depths(&mut modem, 100, 100_000);
-    modem.provision(START, &Flow { generation: 1, ..flow(true) });
+    modem.provision(
+        START,
+        &Flow {
+            generation: 1,
+            ..flow(true)
+        },
+    );
     assert!(!modem.passes(START, FRAME), "the own one is the longest");
-    let place = FRAME.place(QUEUES, common::modem::MULTIPLIER);
+    let place = FRAME.place(QUEUES, MULTIPLIER);
     let own = SERVICE_FLOWS as u64 + u64::from(FIRST + place);
     assert_eq!(modem.state("flow_queue_longest"), 1 << 16 | own);
 }
@@ -237,22 +244,18 @@ proptest! {
             // Depths in front of the frame are what it is told.
             let depths: Vec<u32> = (FIRST..FIRST + QUEUES).map(|q| modem.depth(q)).collect();
             let frame = Frame { session, length, number: 0 };
-            let own = depths[frame.place(QUEUES, common::modem::MULTIPLIER) as usize];
+            let own = depths[frame.place(QUEUES, MULTIPLIER) as usize];
             modem.receive(START, frame);
             let index = modem.state("flow_queue_longest") & 0xffff;
             let chosen = depths[index as usize - SERVICE_FLOWS - FIRST as usize];
             prop_assert!(chosen >= own);
         }
-        // Another frame for each: then all are known.
-        for session in 0..40 {
-            modem.receive(START, Frame { session, length: 60, number: 0 });
-        }
-        for session in 0..40 {
+        // Two frames more for each, then all are known, but for those frames themselves.
+        for session in (0..40).chain(0..40) {
             modem.receive(START, Frame { session, length: 60, number: 0 });
         }
         let index = (modem.state("flow_queue_longest") & 0xffff) as u32 - SERVICE_FLOWS as u32;
         let longest = (FIRST..FIRST + QUEUES).map(|q| modem.depth(q)).max().unwrap();
-        // But for the frames of the last round itself.
         prop_assert!(modem.depth(index) + 2 * 40 * 60 >= longest);
     }
 }
