@@ -197,7 +197,9 @@ class _Played:
         seconds = self._plan.seconds + 1.0
         for name in sorted({call.destination for call in self._plan.calls}):
             command = irtt.server_command(session.address(name))
-            session.launch(name, real_time(command, PROBE_PRIORITY), f"irtt-server-{name}.log")
+            log = f"irtt-server-{name}.log"
+            server = session.launch(name, real_time(command, PROBE_PRIORITY), log)
+            irtt.wait_until_bound(server, self._folder / log)
         started = []
         for call in self._plan.calls:
             command = irtt.client_command(

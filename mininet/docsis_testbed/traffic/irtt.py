@@ -9,6 +9,8 @@ without synchronisation.
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -30,12 +32,20 @@ INTERVAL_MS: Final = 20
 PORT: Final = 2112
 """irtt's default UDP port."""
 
+_BOUND_SECONDS: Final = 15.0
+
 LINGER_MS: Final = 1000
 """How long the client waits for replies after its last packet."""
 
 
-def server_command(address: str, interval_ms: int = INTERVAL_MS) -> list[str]:
-    """irtt's server, bound to an address, for packets that far apart."""
+def server_command(address: str, interval_ms: int = 0) -> list[str]:
+    """irtt's server, bound to an address.
+
+    Args:
+        address: IPv4 address.
+        interval_ms: Packets that come closer to each other are dropped and would count as lost;
+            0 drops none, because a queue brings packets together.
+    """
     return ["irtt", "server", "-b", f"{address}:{PORT}", "-i", f"{interval_ms}ms"]
 
 
@@ -64,6 +74,31 @@ def client_command(
         *("-o", str(output)),
         address,
     ]
+
+
+def wait_until_bound(process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until a server has its port: a client that is told otherwise gives up.
+
+    Args:
+        process: The server.
+        log: What it prints.
+
+    Raises:
+        TestbedError: it ended, or took too long.
+    """
+    deadline = time.monotonic() + _BOUND_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise TestbedError(f"irtt's server ended at its start; see {log}")
+        try:
+            # The sockets of the namespace that the process is in.
+            table = Path(f"/proc/{process.pid}/net/udp").read_text().splitlines()[1:]
+        except OSError:
+            continue
+        if any(line.split()[1].endswith(f":{PORT:04X}") for line in table):
+            return
+        time.sleep(0.02)
+    raise TestbedError(f"irtt's server had no port within {_BOUND_SECONDS:.0f} s; see {log}")
 
 
 @dataclass(frozen=True)
