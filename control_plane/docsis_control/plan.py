@@ -14,6 +14,7 @@ from docsis_control.config.models import MAX_FRAME
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.numbers import FlowKey, Numbers
+from docsis_control.queue_managers.bounds import CONTROL_INTERVAL
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import QueueManager
 from docsis_control.tables import MulticastGroup, TableEntry
@@ -34,7 +35,7 @@ GROUP_MODEM: Final = 0
 TOKENS_PER_BYTE: Final = 8_000_000
 """Unit of the register msr_tokens: one bit/s earns one token a microsecond."""
 
-CONTROL_INTERVAL_US: Final = 16_000
+CONTROL_INTERVAL_US: Final = CONTROL_INTERVAL // 1000
 """INTERVAL of RFC 8034 A.1, microseconds."""
 
 _BY_LAW: Final = (QueueManager.DOCSIS_PIE, QueueManager.PIE, QueueManager.ADAPTIVE_RED)

@@ -12,6 +12,7 @@ import pytest
 
 from docsis_control.config import BufferLimit, ConfigError
 from docsis_control.config.models import KeyedError
+from docsis_control.queue_managers.bounds import CONTROL_INTERVAL
 from docsis_control.queue_managers.document import (
     changed,
     from_argument,
@@ -20,13 +21,12 @@ from docsis_control.queue_managers.document import (
     json_schema,
     write,
 )
+from docsis_control.queue_managers.flow_queues import FlowQueues
 from docsis_control.queue_managers.models import (
     ALGORITHMS,
-    CONTROL_INTERVAL,
     AdaptiveRed,
     Codel,
     DocsisPie,
-    FlowQueues,
     Lred,
     Pie,
     as_written,

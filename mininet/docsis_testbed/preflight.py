@@ -10,7 +10,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from docsis_control.queue_managers.models import NO_FLOW_QUEUES, QueueManagement
+from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
+from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import name_of, resolve
 from docsis_control.topology.models import Topology

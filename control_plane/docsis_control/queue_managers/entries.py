@@ -11,8 +11,8 @@ from typing import Final
 from docsis_control.config.units import BufferLimit
 from docsis_control.law.inverse_square_root import entries as inverse_square_roots
 from docsis_control.plan import ServiceFlow
+from docsis_control.queue_managers.flow_queues import SEARCHED_GROUP
 from docsis_control.queue_managers.models import (
-    SEARCHED_GROUP,
     AdaptiveRed,
     Codel,
     CodelDt,

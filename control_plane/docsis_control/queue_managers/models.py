@@ -25,90 +25,15 @@ from docsis_control.config.units import (
     format_bytes,
     format_duration,
 )
+from docsis_control.queue_managers.bounds import (
+    CONTROL_INTERVAL,
+    SMALLEST_WEIGHT,
+    between,
+    time,
+    update_interval,
+)
+from docsis_control.queue_managers.flow_queues import FlowQueues
 from docsis_control.queue_managers.names import QueueManager
-
-CONTROL_INTERVAL: Final = 16_000_000
-"""Nanoseconds from one update of the controller to the next: INTERVAL of RFC 8034 A.1."""
-
-MAX_TIME: Final = 10_000_000_000
-"""Nanoseconds; no queue is meant to wait longer. The pipeline's delay_us_t holds 400 times that."""
-
-MAX_FLOW_QUEUES: Final = 256
-"""Sub-queues that a service flow may have in the traffic manager."""
-
-NO_FLOW_QUEUES: Final = "its eight queues a port are served by strict priority, not in turns"
-"""Why a target without docsis.tm.v1 (BMv2) refuses them."""
-
-SEARCHED_GROUP: Final = 4
-"""Sub-queues that a serial search looks through (001, "SFQ with Hashing/Serial Searching")."""
-
-DEFAULT_MULTIPLIER: Final = 0x9E3779B1
-"""The prime next to 2^32 over the golden ratio, which spreads what a CRC leaves close together."""
-
-SMALLEST_WEIGHT: Final = 1 / (1 << 16)
-"""The least that the pipeline's Q0.16 tells from 0."""
-
-
-def _time(value: int, what: str) -> int:
-    if value < 1000 or value > MAX_TIME or value % 1000:
-        raise ValueError(
-            f"{what} must be whole microseconds from 1 us to {format_duration(MAX_TIME)}, "
-            f"not {format_duration(value)}"
-        )
-    return value
-
-
-def _between(value: float, least: float, most: float, what: str) -> float:
-    if not least <= value <= most:
-        raise ValueError(f"{what} must be from {least:g} to {most:g}, not {value:g}")
-    return value
-
-
-class FlowQueues(Model):
-    """Stochastic Fairness Queueing: frames hashed to queues that are served in turn (DRR)."""
-
-    queues: int = Field(
-        default=MAX_FLOW_QUEUES,
-        description=f"How many, 2 to {MAX_FLOW_QUEUES}.",
-        json_schema_extra={"minimum": 2, "maximum": MAX_FLOW_QUEUES},
-    )
-    search: bool = Field(
-        default=False,
-        description=f"Whether a session looks for a queue of its own among {SEARCHED_GROUP}.",
-    )
-    multiplier: int = Field(
-        default=DEFAULT_MULTIPLIER,
-        description="Of the hash, odd: another one makes other sessions collide.",
-        json_schema_extra={"minimum": 1, "maximum": 2**32 - 1},
-    )
-
-    @field_validator("queues")
-    @classmethod
-    def _enough(cls, value: int) -> int:
-        if not 2 <= value <= MAX_FLOW_QUEUES:
-            raise ValueError(f"there may be 2 to {MAX_FLOW_QUEUES} queues, not {value}")
-        return value
-
-    @field_validator("multiplier")
-    @classmethod
-    def _odd(cls, value: int) -> int:
-        if not 1 <= value < 2**32:
-            raise ValueError(f"the multiplier must be from 1 to {2**32 - 1}, not {value}")
-        if value % 2 == 0:
-            raise ValueError(
-                f"the multiplier must be odd, not {value}: an even one loses bits of the hash"
-            )
-        return value
-
-    @model_validator(mode="after")
-    def _groups(self) -> Self:
-        if self.search and self.queues % SEARCHED_GROUP:
-            raise KeyedError(
-                "queues",
-                f"a search goes through groups of {SEARCHED_GROUP}, and {self.queues} queues are "
-                f"no multiple of {SEARCHED_GROUP}",
-            )
-        return self
 
 
 class _Management(Model):
@@ -134,7 +59,7 @@ class _Management(Model):
             return None
         if value.size is None:
             assert value.time is not None
-            _time(value.time, "a buffer in time")
+            time(value.time, "a buffer in time")
         elif not MAX_FRAME <= value.size <= MAX_BUFFER:
             raise ValueError(
                 f"a buffer must be from {MAX_FRAME} B, the largest frame, to {MAX_BUFFER} B, "
@@ -214,17 +139,17 @@ class Pie(_Management):
     @field_validator("target")
     @classmethod
     def _target(cls, value: int) -> int:
-        return _time(value, "the target")
+        return time(value, "the target")
 
     @field_validator("update_interval")
     @classmethod
     def _interval(cls, value: int) -> int:
-        return _update_interval(value)
+        return update_interval(value)
 
     @field_validator("max_burst")
     @classmethod
     def _burst(cls, value: int) -> int:
-        return _time(value, "the burst allowance") if value else 0
+        return time(value, "the burst allowance") if value else 0
 
     @field_validator("alpha", "beta")
     @classmethod
@@ -264,17 +189,17 @@ class AdaptiveRed(_Management):
     @field_validator("weight")
     @classmethod
     def _weight(cls, value: float) -> float:
-        return _between(value, SMALLEST_WEIGHT, 1 - SMALLEST_WEIGHT, "a weight")
+        return between(value, SMALLEST_WEIGHT, 1 - SMALLEST_WEIGHT, "a weight")
 
     @field_validator("initial_max_probability")
     @classmethod
     def _max_probability(cls, value: float) -> float:
-        return _between(value, 0.01, 0.5, "Adaptive RED keeps maxp within its bounds; it")
+        return between(value, 0.01, 0.5, "Adaptive RED keeps maxp within its bounds; it")
 
     @field_validator("update_interval")
     @classmethod
     def _interval(cls, value: int) -> int:
-        return _update_interval(value)
+        return update_interval(value)
 
     @field_validator("decrease")
     @classmethod
@@ -308,12 +233,12 @@ class _AnyCodel(_Management):
     @field_validator("target")
     @classmethod
     def _target(cls, value: int) -> int:
-        return _time(value, "the target")
+        return time(value, "the target")
 
     @field_validator("interval")
     @classmethod
     def _interval(cls, value: int) -> int:
-        return _time(value, "the interval")
+        return time(value, "the interval")
 
     @model_validator(mode="after")
     def _in_proportion(self) -> Self:
@@ -364,7 +289,7 @@ class Lred(_Management):
     @classmethod
     def _threshold(cls, value: BufferLimit) -> BufferLimit:
         if value.time is not None:
-            _time(value.time, "a threshold in time")
+            time(value.time, "a threshold in time")
         else:
             assert value.size is not None
             if not 1 <= value.size <= MAX_BUFFER:
@@ -377,7 +302,7 @@ class Lred(_Management):
     @field_validator("min_probability", "max_probability")
     @classmethod
     def _probability(cls, value: float) -> float:
-        return _between(value, 0, 1, "a probability")
+        return between(value, 0, 1, "a probability")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -407,15 +332,6 @@ class Lred(_Management):
     def by_depth(self) -> bool:
         """Whether the thresholds are bytes of the queue, and not times."""
         return self.min_threshold.time is None
-
-
-def _update_interval(value: int) -> int:
-    if value < CONTROL_INTERVAL:
-        raise ValueError(
-            f"{format_duration(value)} is too short: the controller's interval is "
-            f"{format_duration(CONTROL_INTERVAL)}"
-        )
-    return _time(value, "an update interval")
 
 
 QueueManagement = Annotated[

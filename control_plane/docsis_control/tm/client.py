@@ -12,7 +12,7 @@ from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.priority import paced
-from docsis_control.queue_managers.models import NO_FLOW_QUEUES
+from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
 from docsis_control.state.access import BucketState
 
 
