@@ -17,8 +17,19 @@ import pytest
 
 from docsis_control.local_socket import prepare, socket_of
 from docsis_control.p4rt.errors import P4RuntimeError
-from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.document import from_mapping
+from docsis_control.queue_managers.names import Preset, QueueManager
+from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.recording import RECENT, DeviceRecord
+from docsis_control.snmp.objects import (
+    ACTIVE,
+    AQM_ALG_IN_USE,
+    DOCSIS_PIE,
+    FIRST_IF_INDEX,
+    OTHER,
+    tree,
+)
+from docsis_control.snmp.tree import Value
 from docsis_control.status import Status, StatusError, fetch, find_controllers, json_schema
 from docsis_control.status.collect import Collector
 from docsis_control.status.model import SCHEMA_VERSION, ServiceFlow, decode, encode
@@ -248,6 +259,26 @@ async def test_shows_drop_tail_without_aqm(running: Any) -> None:
         assert not up.provisioned.aqm_enabled
         assert up.queue is not None
         assert status.devices[0].state_access == "packets"
+
+
+@pytest.mark.parametrize("preset", Preset)
+async def test_shows_who_manages_a_queue_and_how(running: Any, preset: Preset) -> None:
+    management = PRESETS[preset]
+    async with running(preset) as system:
+        status = decode(encode(await Collector(system.controller).status()))
+        assert status.aqm == preset
+        up = status.modems[0].service_flows[0]
+        assert up.provisioned.queue_manager == management.queue_manager.label
+        assert from_mapping(up.provisioned.queue_management) == management
+        lawful = (QueueManager.DOCSIS_PIE, QueueManager.PIE, QueueManager.ADAPTIVE_RED)
+        assert (up.aqm is not None) == (management.queue_manager in lawful)
+        in_use = tree(status).get((*AQM_ALG_IN_USE.oid, FIRST_IF_INDEX, ACTIVE, up.sfid))
+        if management.queue_manager is QueueManager.DROP_TAIL:
+            assert in_use is None
+        else:
+            pie = management.queue_manager is QueueManager.DOCSIS_PIE
+            assert in_use == Value(AQM_ALG_IN_USE.syntax, DOCSIS_PIE if pie else OTHER)
+        jsonschema.validate(json.loads(encode(status)), json_schema())
 
 
 async def test_shows_a_device_that_went_away(running: Any) -> None:

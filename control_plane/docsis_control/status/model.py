@@ -100,7 +100,7 @@ class Provisioned:
         default_factory=dict,
         description=(
             "The same with its parameters and flow queues, as a file for --aqm has it; what is "
-            "the service flow's own is not repeated."
+            "the service flow's own is not repeated. Its JSON Schema is queue-manager."
         ),
     )
     latency_target_ms: float = Field(
