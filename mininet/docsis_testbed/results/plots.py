@@ -7,6 +7,7 @@ styles differ as well, so that the figures survive a black-and-white printer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,12 @@ STYLES: Final[Mapping[Preset, Style]] = {
     preset: Style(preset.label, *look) for preset, look in _LOOKS.items()
 }
 
+_LEGEND_COLUMNS: Final = 3
+"""As many labels as the width has room for."""
+
+_LEGEND_ROWS: Final = 4
+"""As many labels as the height has room for."""
+
 RAMP_UP_SHOWN_SECONDS: Final = 10.0
 """How much of the time before the measured time is shown at the most."""
 
@@ -102,7 +109,11 @@ def latency_cdf(runs: Mapping[Preset, Series], target_ms: float, path: Path) -> 
         path: PNG file to write.
     """
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+        # The labels have their medians behind them: two of them are wider than the figure is.
+        columns = 1 if len(runs) <= _LEGEND_ROWS else 2
+        more = max(0, math.ceil(len(runs) / columns) - _LEGEND_ROWS)
+        size = (7.2 if columns == 1 else 9.0, 4.2 + 0.25 * more)
+        figure = Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
         longest = 10.0
         for aqm, data in runs.items():
@@ -135,7 +146,7 @@ def latency_cdf(runs: Mapping[Preset, Series], target_ms: float, path: Path) -> 
         axes.set_ylabel("Probes at or below (%)")
         axes.set_title("Upstream latency under load")
         # Outside of the axes: nowhere inside is free for every outcome.
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=1)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=columns)
         figure.savefig(path)
 
 
@@ -196,7 +207,7 @@ def over_time(
             "ramp-up", (0, 0.04), xycoords=("data", "axes fraction"), xytext=(-6, 0),
             textcoords="offset points", ha="right", color="#777777", fontsize=9,
         )  # fmt: skip
-        figure.legend(loc="outside upper center", ncols=len(runs))
+        figure.legend(loc="outside upper center", ncols=min(len(runs), _LEGEND_COLUMNS))
         figure.savefig(path)
 
 
