@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
@@ -10,12 +13,18 @@ import scenario_files
 
 from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.flow_queues import FlowQueues
 from docsis_control.queue_managers.names import Preset
+from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.scenarios.channel import Channel
+from docsis_testbed.scenarios.loader import Loaded, load
 from docsis_testbed.scenarios.measure import PRIMARY
 from docsis_testbed.scenarios.plan import buffer_bytes, plan_for, service_flow, sustained_rate
 from docsis_testbed.sharing import ROLES
+from docsis_testbed.traffic import irtt
 from docsis_testbed.traffic.capture import MOST_A_SECOND, sampling
+from docsis_testbed.traffic.flows import PORTS_BETWEEN, Flow
+from docsis_testbed.traffic.headers import TCP, UDP
 
 
 def test_flows_take_hosts_and_servers_in_turns(tmp_path: Path) -> None:
@@ -91,3 +100,53 @@ def test_channel_has_the_papers_order_and_covers_the_time() -> None:
     assert [at for at, _ in steps] == [3.0 * n for n in range(12)]
     assert len(channel.steps(37.0)) == 13
     assert channel.steps(37.0)[12][1] == channel.steps(37.0)[0][1]
+
+
+def sub_queue(
+    source: str, destination: str, protocol: int, ports: tuple[int, int], queues: FlowQueues
+) -> int:
+    """Where p4src/include/flow_queue.p4 puts a session over IPv4."""
+    fields = struct.pack("!H", 0x0800)
+    fields += IPv4Address(source).packed + IPv4Address(destination).packed + bytes(32)
+    fields += struct.pack("!BHH", protocol, *ports)
+    return ((zlib.crc32(fields) * queues.multiplier & 0xFFFFFFFF) * queues.queues) >> 32
+
+
+def sub_queue_of(flow: Flow, queues: FlowQueues, connection: int = 0) -> int:
+    """That of one of a flow's connections, or of its datagrams."""
+    protocol = UDP if flow.kind == "datagrams" else TCP
+    ports = (flow.source_port + connection * PORTS_BETWEEN, flow.port)
+    return sub_queue(flow.source, flow.destination, protocol, ports, queues)
+
+
+def queues_of(loaded: Loaded, label: str) -> FlowQueues:
+    run = next(run for run in loaded.scenario.all_runs if run.label == label)
+    queues = run.managed.management.flow_queues
+    assert queues is not None
+    return queues
+
+
+def test_every_session_of_udp_isolation_has_a_queue_of_its_own() -> None:
+    loaded = load(TOPOLOGIES / "scenarios" / "udp-isolation.yaml")
+    flows = [planned.flow for planned in plan_for(loaded.scenario, loaded.topology).flows]
+    queues = queues_of(loaded, "drr")
+    assert len({sub_queue_of(flow, queues) for flow in flows}) == len(flows) == 6
+
+
+@pytest.mark.parametrize("label", ["sfq-codel", "sfq-pie"])
+def test_call_of_voip_latency_has_a_queue_of_its_own(label: str) -> None:
+    loaded = load(TOPOLOGIES / "scenarios" / "voip-latency.yaml")
+    plan = plan_for(loaded.scenario, loaded.topology)
+    addresses = {node.name: str(node.ip.ip) for node in loaded.topology.nodes}
+    (call,) = plan.calls
+    queues = queues_of(loaded, label)
+    own = sub_queue(
+        addresses[call.source], addresses[call.destination], UDP, (call.port, irtt.PORT), queues
+    )
+    # A run has time for three or four files of each upload.
+    others = {
+        sub_queue_of(planned.flow, queues, connection)
+        for planned in plan.flows
+        for connection in range(8)
+    }
+    assert own not in others

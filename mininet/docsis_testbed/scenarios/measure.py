@@ -203,7 +203,10 @@ class _Played:
         started = []
         for call in self._plan.calls:
             command = irtt.client_command(
-                session.address(call.destination), seconds, self._folder / f"irtt-{call.name}.json"
+                session.address(call.destination),
+                seconds,
+                self._folder / f"irtt-{call.name}.json",
+                local_port=call.port,
             )
             log = f"irtt-{call.name}.log"
             client = session.launch(call.source, real_time(command, PROBE_PRIORITY), log)

@@ -16,7 +16,7 @@ from docsis_testbed.scenarios.models import Run, Scenario
 from docsis_testbed.scenarios.traffic import Bursts, Call, Constant, Group, Messages, Transfers
 from docsis_testbed.traffic import CONGESTION_CONTROL
 from docsis_testbed.traffic.capture import sampling
-from docsis_testbed.traffic.flows import FIRST_PORT, Flow, Kind
+from docsis_testbed.traffic.flows import FIRST_PORT, FIRST_SOURCE_PORT, Flow, Kind
 
 STAGGER_SECONDS: Final = 0.1
 """Between the starts of a group's transfers, so that their slow starts are not one."""
@@ -26,6 +26,11 @@ TAIL_SECONDS: Final = 3.0
 
 BUILD_SECONDS: Final = 5.0
 """What a run takes beside its traffic, about."""
+
+FIRST_CALL_PORT: Final = 19_003
+"""UDP port of the first call's client. With the hash of the flow queues' presets a call from the
+first host to the first server, at the ports of the shipped scenarios, shares its queue with no
+upload of voip-latency.yaml; 19001 and 19002 would."""
 
 _FRAME: Final = 1514
 
@@ -56,6 +61,7 @@ class PlannedCall:
         group: Of the traffic.
         name: For files.
         source, destination: Names of the hosts.
+        port: UDP port of the client.
         propagation_ms: What the topology adds on its way.
     """
 
@@ -63,6 +69,7 @@ class PlannedCall:
     name: str
     source: str
     destination: str
+    port: int
     propagation_ms: float
 
 
@@ -126,7 +133,8 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
             propagation = round_trips.get(source, 0.0)
             name = f"{group.name}-{number + 1}" if group.count > 1 else group.name
             if isinstance(group, Call):
-                calls.append(PlannedCall(group.name, name, source, destination, propagation))
+                port = FIRST_CALL_PORT + len(calls)
+                calls.append(PlannedCall(group.name, name, source, destination, port, propagation))
                 continue
             flow = _flow(group, name, number, FIRST_PORT + len(flows), scenario, topology)
             flows.append(Planned(group.name, flow, source, destination, propagation))
@@ -188,6 +196,7 @@ def _flow(
         interval=interval,
         train=train,
         congestion_control=congestion,
+        source_port=FIRST_SOURCE_PORT + port - FIRST_PORT,
     )
 
 

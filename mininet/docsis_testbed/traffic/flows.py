@@ -32,8 +32,16 @@ from docsis_testbed.traffic import CONGESTION_CONTROL
 FIRST_PORT: Final = 5201
 """Destination port of the first flow; each has the next one."""
 
+FIRST_SOURCE_PORT: Final = 20_001
+"""Of the first flow; each has the next one. The same sessions have the same ports in every run, so
+that the same ones share a flow queue."""
+
 MOST_FLOWS: Final = 200
 """Of a run; their ports end below those that the kernel gives by itself."""
+
+PORTS_BETWEEN: Final = MOST_FLOWS
+_CONNECTIONS: Final = 60
+"""Until a flow takes its first source port again; below those that the kernel gives by itself."""
 
 UDP_HEADERS: Final = 14 + 20 + 8
 SAMPLE_SECONDS: Final = 0.1
@@ -69,6 +77,8 @@ class Flow:
             datagrams to the next.
         train: Datagrams back to back.
         congestion_control: Of TCP.
+        source_port: Of the first connection. The next one's is `PORTS_BETWEEN` higher, because a
+            port that was used a moment ago is not free. 0 is any port.
     """
 
     name: str
@@ -84,20 +94,36 @@ class Flow:
     interval: float
     train: int = 1
     congestion_control: str = CONGESTION_CONTROL
+    source_port: int = 0
 
-    def connection(self) -> socket.socket:
-        """A TCP connection from the source's namespace, with the congestion control named."""
+    def connection(self, number: int = 0) -> socket.socket:
+        """A TCP connection from the source's namespace, with the congestion control named.
+
+        Args:
+            number: How many were before it.
+        """
         made = made_in(self.source_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
         name = self.congestion_control.encode()
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.connect((self.destination, self.port))
-        return made
+        return self._connected(made, number)
 
     def datagrams(self) -> socket.socket:
         """A connected UDP socket in the source's namespace."""
         made = made_in(self.source_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        made.connect((self.destination, self.port))
+        return self._connected(made)
+
+    def _connected(self, made: socket.socket, number: int = 0) -> socket.socket:
+        port = self.source_port
+        if port:
+            port += number % _CONNECTIONS * PORTS_BETWEEN
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind((self.source, port))
+            made.connect((self.destination, self.port))
+        except OSError:
+            made.close()
+            raise
         return made
 
 
@@ -158,9 +184,11 @@ class Sender:
     def _transfers(self, flow: Flow) -> None:
         data = bytes(_CHUNK)
         self._until(flow.start)
+        number = 0
         while not self._over(flow):
             try:
-                with flow.connection() as connection:
+                number += 1
+                with flow.connection(number - 1) as connection:
                     left = flow.size
                     while (left > 0 or not flow.size) and not self._over(flow):
                         # sendall: a signal or a full buffer must not cut a file short.

@@ -50,7 +50,11 @@ def server_command(address: str, interval_ms: int = 0) -> list[str]:
 
 
 def client_command(
-    address: str, seconds: float, output: Path, interval_ms: int = INTERVAL_MS
+    address: str,
+    seconds: float,
+    output: Path,
+    interval_ms: int = INTERVAL_MS,
+    local_port: int | None = None,
 ) -> list[str]:
     """irtt's client.
 
@@ -59,6 +63,7 @@ def client_command(
         seconds: How long to send.
         output: File for its JSON.
         interval_ms: Time between two packets.
+        local_port: UDP port of the client; any unless given.
     """
     return [
         "irtt",
@@ -72,6 +77,7 @@ def client_command(
         # The default gives up after some seconds of loss; a full queue may last.
         "--timeouts=1s,2s,4s",
         *("-o", str(output)),
+        *((f"--local=:{local_port}",) if local_port is not None else ()),
         address,
     ]
 
