@@ -71,6 +71,7 @@ class QueueConfig:
     traffic_priority: int = 0
     min_reserved_rate: int = 0
     assumed_packet_size: int = 0
+    sub_queues: int = 0
 
 
 class Client:

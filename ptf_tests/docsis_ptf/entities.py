@@ -67,6 +67,9 @@ class State:
     burst_allowance: int
     control_state: int
     heartbeat: int
+    avg_dq_time: int
+    requests_met: int
+    red_avg: int
 
     @property
     def backlog(self) -> int:

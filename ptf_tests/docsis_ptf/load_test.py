@@ -70,10 +70,6 @@ class LoadTest(ShapingTest):
         self.assertTrue((np.diff(arrivals.sequence) == 1).all(), "frames were reordered")
         return arrivals
 
-    def await_received(self, index: int, frames: int) -> None:
-        """Waits until the switch has received so many frames of the service flow."""
-        self.poll(f"{frames} frames received", lambda: self.fates(index).received == frames)
-
     def assert_conforms(self, arrivals: Arrivals, rate: int, depth: int, bucket: str) -> None:
         """No window holds more than the bucket allows."""
         excess = worst_excess(arrivals.time_ns, arrivals.length, rate, depth)

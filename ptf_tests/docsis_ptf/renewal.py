@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,18 @@ DROP_PROB_MAX: Final = math.floor(13.6 * ONE)
 CONFIDENCE: Final = "99.9%"
 NORMAL_QUANTILE: Final = 3.2905
 KOLMOGOROV_QUANTILE: Final = 1.9495
+
+
+class Distribution(Protocol):
+    """A discrete variable's values, rising, and their probabilities; shape (values,) each."""
+
+    @property
+    def distance(self) -> npt.NDArray[np.int64]:
+        """The values."""
+
+    @property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """Of each value."""
 
 
 def p1_of(drop_prob: int, size: int) -> int:
@@ -84,13 +96,34 @@ class Renewal:
         """Effective drop rate; 0.541 p for small p."""
         return 1 / self.mean
 
+    def drops_in(self, frames: int) -> npt.NDArray[np.float64]:
+        """Probability of 0, 1, ... drops among so many frames, wherever they begin.
+
+        That is 000's figure 10. How far the drop before them is has the stationary
+        distribution: as probable as that a distance is longer.
+        """
+        at_least = np.append(self.probability[::-1].cumsum()[::-1], 0.0)
+        surely = np.ones(self.shortest - 1)
+        # Of k frames without a drop, k = 0 ... longest - 1: the next one is dropped by this.
+        alive = np.concatenate([surely, at_least[:-1]])
+        hazard = np.concatenate([np.zeros(self.shortest - 1), self.probability / at_least[:-1]])
+        age = alive / alive.sum()
+        counts = np.zeros((frames // self.shortest + 2, len(age)))
+        counts[0] = age
+        for _ in range(frames):
+            dropped = (counts * hazard).sum(axis=1)
+            counts = np.roll(counts * (1 - hazard), 1, axis=1)
+            counts[:, 0] = 0.0
+            counts[1:, 0] = dropped[:-1]
+        return np.asarray(counts.sum(axis=1))
+
 
 def distances(dropped: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Distances between consecutive drops, from the dropped frames' positions."""
     return np.diff(dropped)
 
 
-def kolmogorov_distance(sample: npt.NDArray[np.int64], model: Renewal) -> float:
+def kolmogorov_distance(sample: npt.NDArray[np.int64], model: Distribution) -> float:
     """Largest distance between the sample's distribution function and the model's."""
     expected = np.cumsum(model.probability)
     observed = np.searchsorted(np.sort(sample), model.distance, side="right") / len(sample)

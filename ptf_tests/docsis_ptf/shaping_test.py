@@ -68,6 +68,10 @@ class ShapingTest(StreamTest):
         """Gives the queue its rates and its initial tokens."""
         self.client.configure_queue(self.shape)
 
+    def await_received(self, index: int, frames: int) -> None:
+        """Waits until the switch has received so many frames of the service flow."""
+        self.poll(f"{frames} frames received", lambda: self.fates(index).received == frames)
+
     def bucket(self, index: int, rate: int, burst: int) -> Entry:
         """An entry of table msr_bucket."""
         params = {"max_sustained_rate": rate, "max_burst": burst}

@@ -10,14 +10,11 @@ ago or far ahead. Against the RFC's own words, at random times, the pipeline run
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import Any, ClassVar, Final
 
-from docsis_control.law.inverse_square_root import ranges
 from docsis_control.queue_managers.entries import CODEL
 from docsis_control.queue_managers.names import QueueManager
-from docsis_ptf import shaping_test
-from docsis_ptf.entities import Entry
+from docsis_ptf import codel_tables, shaping_test
 
 FREE, DROPPING, FIRST, NEXT = range(4)
 PAST: Final = 1
@@ -64,6 +61,10 @@ class Decisions(shaping_test.ShapingTest):
              "lastcount": 4, "sent": [1, 4, 5]},
             {"name": "again at once", "above": PAST, "next": AHEAD, "interval": LONG,
              "count": 5, "lastcount": 4, "sent": range(1, 6), "after": {"count": 1}},
+            # Another generation: as on the first day.
+            {"name": "another generation", "above": PAST, "phase": DROPPING, "next": PAST,
+             "interval": LONG, "count": 5, "generation": 9, "sent": range(6), "after": {
+                 "phase": FREE, "count": 0, "lastcount": 0, "drop_next": 0, "generation": 9}},
         ]  # fmt: skip
 
     def doRunTest(
@@ -77,28 +78,20 @@ class Decisions(shaping_test.ShapingTest):
         next: int = 0,
         count: int = 0,
         lastcount: int = 0,
+        generation: int = 0,
         after: dict[str, int] | None = None,
     ) -> None:
-        for first, last, value in islice(ranges(), COUNTS):
-            params, match = {"inverse_square_root": value}, {"count": (first, last)}
-            self.insert(
-                Entry(f"{CODEL}.inv_sqrt", f"{CODEL}.set_inverse", params, match, priority=1)
-            )
+        for entry in codel_tables.inverse_square_roots(CODEL, COUNTS):
+            self.insert(entry)
         index = self.shaped_flow(
             max_sustained_rate=10_000_000,
             max_burst=10_000,
             peak_rate=20_000_000,
             initial_tokens=10_000,
             queue_manager=QueueManager.CODEL,
+            generation=generation,
         )
-        self.insert(
-            Entry(
-                f"{CODEL}.parameters",
-                f"{CODEL}.set_codel",
-                {"latency_target": target, "control_interval": interval},
-                {"service_flow": index},
-            )
-        )
+        self.insert(codel_tables.parameters(CODEL, index, target, interval))
         before, expected = self.fates(index), list(sent)
         stream = self.upstream(LENGTH)
         with self.recording(stream, FRAMES) as (capture, injector):

@@ -24,6 +24,9 @@ REGISTERS = {
     "burst_allowance": "aqm_burst_allowance",
     "control_state": "aqm_control_state",
     "heartbeat": "controller_heartbeat",
+    "avg_dq_time": "pie_avg_dq_time",
+    "requests_met": "sf_requests_met",
+    "red_avg": "red_avg",
 }
 LARGEST = Control(
     drop_prob=(1 << 32) - 1,

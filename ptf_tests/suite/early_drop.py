@@ -7,8 +7,11 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from docsis_ptf import aqm_test, renewal_test
 from docsis_ptf.aqm_test import HELD, LATENCY_TARGET_US, SIZE, SLOW_US, SUPPRESSIBLE
+from docsis_ptf.chance import variance_bounds
 from docsis_ptf.entities import ACTIVE, INACTIVE, QUIESCENT
 from docsis_ptf.renewal import (
     CONFIDENCE,
@@ -22,6 +25,9 @@ from docsis_ptf.renewal import (
     kolmogorov_distance,
     p1_of,
 )
+
+WINDOW = 1000
+"""Frames of 000's figures 8 and 10."""
 
 
 class RunLengths(renewal_test.RenewalTest):
@@ -66,6 +72,55 @@ class Distribution(renewal_test.RenewalTest):
             KOLMOGOROV_QUANTILE / math.sqrt(len(found)),
             f"Kolmogorov-Smirnov over {len(found)} drops, {CONFIDENCE} confidence",
         )
+
+
+class DropCounts(renewal_test.RenewalTest):
+    """Drops among 1000 frames at 0.01 (000, figure 10): about 5, hardly ever far from it."""
+
+    def doRunTest(self) -> None:
+        frames = self.params.frames // WINDOW * WINDOW
+        model, found = self.observe(drop_prob_for(0.01, SIZE), SIZE, frames)
+        expected = model.drops_in(WINDOW)
+        positions = np.cumsum(found) - 1
+        counts = np.bincount(positions // WINDOW, minlength=frames // WINDOW)
+        self.assertGreaterEqual(float(expected[counts].min()), 1e-6, f"{counts}")
+        numbers = np.arange(len(expected))
+        mean = float((numbers * expected).sum())
+        spread = float(((numbers - mean) ** 2 * expected).sum())
+        # Independent drops at the same rate would spread by 5.4.
+        self.assertLess(spread, 0.6 * mean)
+        _, high = variance_bounds(len(counts))
+        self.assertLess(float(counts.var(ddof=1)), high * spread)
+        error = NORMAL_QUANTILE * math.sqrt(spread / len(counts))
+        self.assertAlmostEqual(float(counts.mean()), mean, delta=error)
+
+
+class EffectiveRate(renewal_test.RenewalTest):
+    """The effective rate over p (000, figure 16): 0.541 p, then steps at 0.85 / k."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"p1": 0.003, "rate": 0.541 * 0.003},
+            {"p1": 0.03, "rate": 0.541 * 0.03},
+            {"p1": 0.2, "rate": 0.111},
+            # A step wherever a frame less is enough for 0.85.
+            {"p1": 0.2832, "rate": 0.153},
+            {"p1": 0.2834, "rate": 0.181},
+            {"p1": 0.4249, "rate": 0.230},
+            {"p1": 0.4251, "rate": 0.298},
+            {"p1": 0.7, "rate": 0.412},
+            {"p1": 0.8499, "rate": 0.459},
+            {"p1": 0.85, "rate": 0.85},
+            {"p1": 2.0, "rate": 0.85},
+        ]
+
+    def doRunTest(self, p1: float, rate: float) -> None:
+        frames = min(self.params.frames, max(4000, round(200 / rate)))
+        model, found = self.observe(drop_prob_for(p1, SIZE) + 1, SIZE, frames)
+        self.assertAlmostEqual(model.rate / rate, 1, delta=0.01)
+        self.assertGreater(len(found), 30)
+        error = NORMAL_QUANTILE * model.deviation / math.sqrt(len(found))
+        self.assertAlmostEqual(found.mean(), model.mean, delta=error)
 
 
 class UnreachableRates(renewal_test.RenewalTest):

@@ -12,7 +12,12 @@ from docsis_control.p4rt.pipeline import load_pipeline
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = ROOT / "docs" / "test-plan.md"
 COLUMNS = 4
-SHAPING = {"shaping_test.ShapingTest", "load_test.LoadTest", "sharing_test.SharingTest"}
+SHAPING = {
+    "shaping_test.ShapingTest",
+    "load_test.LoadTest",
+    "sharing_test.SharingTest",
+    "flow_queue_test.FlowQueueTest",
+}
 # Not provisioned by a requirement: where the queue is, and the keys that the bridge gives.
 PLUMBING = {"modem", "port", "queue_id"}
 

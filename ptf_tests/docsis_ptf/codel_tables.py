@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entries of CoDel, at the head (FrameEgress.codel) and at the tail (FrameIngress.codel_dt)."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from docsis_control.law.inverse_square_root import ranges
+from docsis_ptf.entities import Entry
+
+
+def inverse_square_roots(control: str, counts: int) -> list[Entry]:
+    """Table inv_sqrt as far as a test's counts come."""
+    return [
+        Entry(
+            f"{control}.inv_sqrt",
+            f"{control}.set_inverse",
+            {"inverse_square_root": value},
+            {"count": (first, last)},
+            priority=1,
+        )
+        for first, last, value in islice(ranges(), counts)
+    ]
+
+
+def parameters(control: str, index: int, target: int, interval: int) -> Entry:
+    """A service flow's entry; microseconds."""
+    params = {"latency_target": target, "control_interval": interval}
+    match = {"service_flow": index}
+    return Entry(f"{control}.parameters", f"{control}.set_codel", params, match)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adaptive RED's decision to drop (002, appendix), with maxp forced.
+
+A weight of almost 1 makes the average what is held, so the thresholds decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from docsis_ptf import red_test
+from docsis_ptf.chance import Uniform, q4_28
+from docsis_ptf.manager_test import SOME
+from docsis_ptf.red_test import AT_ONCE, HELD
+from docsis_ptf.renewal import ONE, distances
+
+PAPER: Final = 131
+"""0.002 in Q0.16."""
+
+
+class Average(red_test.RedTest):
+    """avgQ = (1 - Wq) avgQ + Wq q.curSize(), rounded down by less than 2^-16 byte each time."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"weight": weight} for weight in (1, PAPER, 0x8000, AT_ONCE)]
+
+    def doRunTest(self, weight: int) -> None:
+        index = self.red_flow((HELD * 2, HELD * 3), weight)
+        self.control(index)
+        average = 0
+        for _ in range(20):
+            self.assertTrue(self.fate(index))
+            average += ((HELD << 16) - average) * weight >> 16
+            self.assertEqual(self.client.state(index).red_avg, average)
+        # What another generation came to is forgotten.
+        self.modify(self.queue(index, queue_manager=int(self.manager), generation=1))
+        self.assertTrue(self.fate(index))
+        first = (HELD << 16) * weight >> 16
+        self.assertEqual(self.client.state(index).red_avg, first, "a generation begins at 0")
+
+
+class Thresholds(red_test.RedTest):
+    """Below minth none is dropped, from maxth on all, between them by maxp's share."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"low": HELD + 5_000, "high": HELD * 2, "maxp": ONE // 2, "lost": 0},
+            {"low": HELD // 4, "high": HELD - 10, "maxp": 0, "lost": SOME},
+            {"low": HELD // 4, "high": HELD * 2, "maxp": 0, "lost": 0},
+            {"low": HELD // 4, "high": HELD * 2, "maxp": 15 * ONE, "lost": SOME},
+        ]
+
+    def doRunTest(self, low: int, high: int, maxp: int, lost: int) -> None:
+        index = self.red_flow((low, high))
+        self.control(index, drop_prob=maxp)
+        # The first frame brings the average up, within two bytes.
+        self.assertEqual([self.fate(index) for _ in range(SOME)], [lost == 0] * SOME)
+
+
+class Spread(red_test.RedTest):
+    """count spreads the drops: the distance is uniform over 1 ... 1 / pb - 1."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"maxp": 0.1, "longest": 19}, {"maxp": 0.5, "longest": 3}]
+
+    def doRunTest(self, maxp: float, longest: int) -> None:
+        # The average half way between the thresholds; then it stays, whatever is under way.
+        index = self.red_flow((0, 2 * HELD))
+        self.control(index)
+        self.assertTrue(self.fate(index))
+        self.modify(self.parameters(index, (0, 2 * HELD), weight=0))
+        self.control(index, drop_prob=q4_28(maxp))
+        dropped = self.lost(index, self.params.frames // 5)
+        # Rounded down, the probability leaves a trace of one more.
+        found = np.minimum(distances(dropped), longest)
+        self.assert_distances(found, Uniform(longest))
+
+
+class SilentController(red_test.RedTest):
+    """A maxp that nobody maintains drops nothing, and that is counted."""
+
+    def doRunTest(self) -> None:
+        index = self.red_flow((HELD // 4, HELD // 2))
+        self.control(index, drop_prob=ONE, heartbeat=0)
+        before = self.fates(index)
+        self.run_stream(self.upstream(100), SOME, index)
+        self.expect_fates(index, before, forwarded=SOME, silent=SOME)
+        self.assertEqual(self.client.state(index).red_avg, 0)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PIE's decision to drop (RFC 8033, section 4.1) and its departure rate, with drop_prob forced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from docsis_control.queue_managers.names import QueueManager
+from docsis_ptf import manager_test
+from docsis_ptf.aqm_test import LATENCY_TARGET_US, SLOW_US
+from docsis_ptf.chance import Geometric, q4_28, variance_bounds
+from docsis_ptf.manager_test import SOME
+from docsis_ptf.renewal import DROP_PROB_MAX, ONE, distances
+
+FIFTH: Final = 53_687_091  # 0.2
+WINDOW: Final = 1000
+"""Frames of 000's figures 8 and 10."""
+
+
+class RunLengths(manager_test.ManagerTest):
+    """Bernoulli's drops at 0.01 (000, figures 7 and 8): mean run 100, most often 1, spread 9.9."""
+
+    manager = QueueManager.PIE
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"size": 64}, {"size": 1500}]
+
+    def doRunTest(self, size: int) -> None:
+        model, frames = Geometric(0.01), self.params.frames // WINDOW * WINDOW
+        index = self.managed_flow()
+        self.control(index, drop_prob=q4_28(model.drop), qdelay_old=SLOW_US)
+        dropped = self.lost(index, frames, size)
+        found = distances(np.insert(dropped, 0, -1))
+        self.assert_distances(found, model)
+        # Not a run of DOCSIS-PIE's is shorter than 85 frames.
+        first, second = (int(((found > a) & (found <= a + 50)).sum()) for a in (0, 50))
+        self.assertGreater(first, second, "the shorter the more frequent")
+        counts = np.bincount(dropped // WINDOW, minlength=frames // WINDOW)
+        low, high = variance_bounds(len(counts))
+        spread = float(counts.var(ddof=1)) / (WINDOW * model.drop * (1 - model.drop))
+        self.assertTrue(low <= spread <= high, f"{spread:.2f} of the binomial's: {low}, {high}")
+
+
+class Rates(manager_test.ManagerTest):
+    """The share that is dropped is drop_prob, whatever the frame's length."""
+
+    manager = QueueManager.PIE
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"probability": p, "size": size}
+            for p, size in ((0.1, 64), (0.1, 1500), (0.5, 256), (0.85, 256))
+        ]
+
+    def doRunTest(self, probability: float, size: int) -> None:
+        frames = self.params.frames // 5
+        index = self.managed_flow()
+        self.control(index, drop_prob=q4_28(probability), qdelay_old=SLOW_US)
+        self.assert_rate(len(self.lost(index, frames, size)), frames, probability)
+
+
+class Certain(manager_test.ManagerTest):
+    """From 1 on every frame is dropped, at 0 none; accu_prob is not PIE's."""
+
+    manager = QueueManager.PIE
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"drop_prob": ONE, "lost": SOME},
+            {"drop_prob": DROP_PROB_MAX, "lost": SOME},
+            {"drop_prob": 0, "lost": 0},
+        ]
+
+    def doRunTest(self, drop_prob: int, lost: int) -> None:
+        index = self.managed_flow()
+        self.control(index, drop_prob=drop_prob, qdelay_old=SLOW_US)
+        self.assertEqual(len(self.lost(index, SOME)), lost)
+        self.assertEqual(self.client.state(index).accu_prob, 0)
+
+
+class SuppressedByDelay(manager_test.ManagerTest):
+    """No drop while qdelay_old is below half of QDELAY_REF and drop_prob below 0.2."""
+
+    manager = QueueManager.PIE
+    FRAMES: ClassVar[int] = 200  # 0.8 ** 200: never all forwarded by chance
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        half = LATENCY_TARGET_US // 2
+        return [
+            {"qdelay_old": half - 1, "drop_prob": FIFTH - 1, "suppressed": True},
+            {"qdelay_old": 0, "drop_prob": FIFTH - 1, "suppressed": True},
+            {"qdelay_old": half, "drop_prob": FIFTH - 1, "suppressed": False},
+            {"qdelay_old": half - 1, "drop_prob": FIFTH, "suppressed": False},
+        ]
+
+    def doRunTest(self, qdelay_old: int, drop_prob: int, suppressed: bool) -> None:
+        index = self.managed_flow()
+        self.control(index, drop_prob=drop_prob, qdelay_old=qdelay_old)
+        self.assertEqual(len(self.lost(index, self.FRAMES)) == 0, suppressed)
+
+
+class SuppressedByShortQueue(manager_test.ManagerTest):
+    """No drop while the queue has no more than 2 * MEAN_PKTSIZE = 2048 bytes."""
+
+    manager = QueueManager.PIE
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"backlog": 0, "passes": True},
+            {"backlog": 2048, "passes": True},
+            {"backlog": 2049, "passes": False},
+        ]
+
+    def doRunTest(self, backlog: int, passes: bool) -> None:
+        index = self.managed_flow(backlog)
+        self.control(index, drop_prob=ONE, qdelay_old=SLOW_US)
+        for _ in range(3):
+            self.assertEqual(self.fate(index), passes)
+
+
+class BurstAllowance(manager_test.ManagerTest):
+    """While a burst is allowed nothing is dropped, whatever drop_prob is."""
+
+    manager = QueueManager.PIE
+
+    def doRunTest(self) -> None:
+        index = self.managed_flow()
+        for allowance, lost in ((150_000, 0), (1, 0), (0, 3)):
+            self.control(index, drop_prob=ONE, qdelay_old=SLOW_US, burst_allowance=allowance)
+            self.assertEqual(len(self.lost(index, 3)), lost, f"{allowance} us")
+
+
+class SilentController(manager_test.ManagerTest):
+    """A probability that nobody maintains drops nothing, and that is counted."""
+
+    manager = QueueManager.PIE
+
+    def doRunTest(self) -> None:
+        index = self.managed_flow()
+        self.control(index, drop_prob=ONE, qdelay_old=SLOW_US, heartbeat=0)
+        before = self.fates(index)
+        self.run_stream(self.upstream(100), SOME, index)
+        self.expect_fates(index, before, forwarded=SOME, silent=SOME)
+
+
+class DepartureRate(manager_test.ManagerTest):
+    """avg_dq_time (RFC 8033, appendix B): with 16384 bytes in the queue, of one generation."""
+
+    manager = QueueManager.PIE
+    FRAMES: ClassVar[int] = 20
+
+    def depart(self, index: int) -> int:
+        """So many frames of 1000 bytes leave one by one; the average behind them."""
+        arrivals = self.run_stream(self.upstream(1000), self.FRAMES, index, batch=1)
+        self.assertEqual(len(arrivals), self.FRAMES)
+        return self.client.state(index).avg_dq_time
+
+    def doRunTest(self) -> None:
+        # No more than 15383 bytes stay behind any frame: no measurement.
+        index = self.managed_flow(15_383)
+        self.assertEqual(self.depart(index), 0)
+        # The first frame begins one, the 17th behind it ends it.
+        index = self.managed_flow(16_384)
+        before = self.client.state(index).timestamp
+        average = self.depart(index)
+        elapsed = self.client.state(index).timestamp - before
+        self.assertTrue(0 < average <= elapsed << 8, f"{average / 256} of {elapsed} us")
+        # Another generation knows nothing of it.
+        self.modify(self.queue(index, queue_manager=int(self.manager), generation=1))
+        self.assertEqual(self.client.state(index).avg_dq_time, average)
+        self.assertTrue(self.fate(index))
+        self.assertEqual(self.client.state(index).avg_dq_time, 0)

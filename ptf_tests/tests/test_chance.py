@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models of independent and of evenly spread drops, and of drops in a window."""
+
+import numpy as np
+import pytest
+
+from docsis_ptf.chance import Geometric, Uniform, binomial_error, q4_28, variance_bounds
+from docsis_ptf.renewal import ONE, PROB_HIGH, PROB_LOW, Renewal
+
+
+@pytest.mark.parametrize("model", [Geometric(0.01), Geometric(0.5), Uniform(19)])
+def test_moments_are_those_of_the_distribution(model: Geometric | Uniform) -> None:
+    assert model.probability.sum() == pytest.approx(1, abs=1e-8)
+    mean = float((model.distance * model.probability).sum())
+    spread = float(((model.distance - mean) ** 2 * model.probability).sum())
+    assert mean == pytest.approx(model.mean, rel=1e-6)
+    assert spread**0.5 == pytest.approx(model.deviation, rel=1e-6)
+
+
+def test_reds_distances_are_uniform() -> None:
+    """pb / (1 - count pb) with count from 1 on: each of 1 ... 1 / pb - 1 as probable."""
+    pb, left, found = 0.05, 1.0, []
+    for count in range(1, 20):
+        pa = pb / (1 - count * pb)
+        found.append(left * pa)
+        left *= 1 - pa
+    assert found == pytest.approx(list(Uniform(19).probability))
+
+
+def test_chance_goes_beyond_the_bounds_once_in_a_thousand() -> None:
+    generator = np.random.default_rng(1)
+    counts = generator.binomial(1000, 0.1, 100_000)
+    outside = int((abs(counts - 100) > binomial_error(0.1, 1000)).sum())
+    assert 50 <= outside <= 200
+    low, high = variance_bounds(100)
+    spreads = generator.normal(size=(50_000, 100)).var(axis=1, ddof=1)
+    outside = int(((spreads < low) | (spreads > high)).sum())
+    assert 20 <= outside <= 100
+    assert q4_28(0.5) == ONE // 2
+
+
+def test_drops_in_a_window_are_those_of_the_algorithm() -> None:
+    """000, figure 10, against RFC 8034's accumulation played out."""
+    window, windows, p1 = 1000, 2000, ONE // 100
+    accu, counts = 0, np.zeros(windows, dtype=np.int64)
+    for n, u in enumerate(np.random.default_rng(1).integers(0, ONE, window * windows)):
+        accu += p1
+        if accu >= PROB_HIGH or (accu >= PROB_LOW and u < p1):
+            counts[n // window] += 1
+            accu = 0
+    expected = Renewal(p1).drops_in(window)
+    assert expected.sum() == pytest.approx(1)
+    found = np.bincount(counts, minlength=len(expected)) / windows
+    # 3.3 deviations of a share of 0.3.
+    assert abs(found - expected).max() < 0.034
+    assert float((np.arange(len(expected)) * expected).sum()) == pytest.approx(5.41, abs=0.01)
