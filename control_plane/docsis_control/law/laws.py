@@ -295,10 +295,13 @@ class AdaptiveRedLaw(Law):
         """See `Law`."""
         super().__init__(flows, columns)
         managements = _managements(flows, AdaptiveRed)
-        buffers = _floats(flow.buffer_size for flow in flows)
+        # Those that the pipeline has.
+        thresholds = [
+            each.thresholds(flow.buffer_size) for each, flow in zip(managements, flows, strict=True)
+        ]
         self._parameters = adaptive_red.Parameters(
-            min_threshold=buffers * _floats(each.min_threshold for each in managements),
-            max_threshold=buffers * _floats(each.max_threshold for each in managements),
+            min_threshold=_floats(low for low, _ in thresholds),
+            max_threshold=_floats(high for _, high in thresholds),
             decrease=_floats(each.decrease for each in managements),
         )
         self._timetable = Timetable(_microseconds(each.update_interval for each in managements))
