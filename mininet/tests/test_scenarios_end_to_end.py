@@ -67,7 +67,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("scenario")
     file = folder / "short.yaml"
     file.write_text(SCENARIO)
-    with pytest.raises(TestbedError) as raised:
+    with pytest.raises(TestbedError, match="not within their tolerance") as raised:
         job.run(load(file), target="embedded", console=Console(), results=folder / "results")
     (made,) = (folder / "results").iterdir()
     return made, str(raised.value)
@@ -131,9 +131,9 @@ def test_interrupt_leaves_nothing(tmp_path: Path) -> None:
         text=True,
     )
     deadline = time.monotonic() + 40
-    while not _sends() and time.monotonic() < deadline:
+    while not _sends() and program.poll() is None and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert program.poll() is None
+    assert program.poll() is None, program.stderr.read() if program.stderr else ""
     os.kill(program.pid, signal.SIGINT)
     _, errors = program.communicate(timeout=40)
     assert program.returncode == 130, errors
@@ -141,6 +141,6 @@ def test_interrupt_leaves_nothing(tmp_path: Path) -> None:
 
 
 def _sends() -> bool:
-    """Whether the record of the run names the traffic's programs."""
+    """Whether the record of the run names a program in a host, which is not its shell."""
     states = [path.read_text() for path in RUN_STATE.glob("*.json")]
-    return any("irtt in" in state for state in states)
+    return any(" in cpe1" in state for state in states)

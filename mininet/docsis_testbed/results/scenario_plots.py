@@ -107,7 +107,7 @@ def latency_cdf(scenario: Scenario, records: Sequence[RunRecord], path: Path) ->
             least = min(least, max(0.1, 0.8 * float(np.percentile(delays, 1))))
             most = max(most, float(delays[-1]))
             share = 100 * np.arange(1, delays.size + 1) / delays.size
-            label = f"{record.label} (median {np.median(delays):.3g} ms)"
+            label = f"{record.label} (median {_short(np.median(delays))} ms)"
             axes.step(delays, share, where="post", lw=1.8, label=label, **look)
         axes.set_ylim(0, 100)
         axes.set_yticks([0, 25, 50, 75, 90, 100])
@@ -122,6 +122,10 @@ def latency_cdf(scenario: Scenario, records: Sequence[RunRecord], path: Path) ->
     _ticks(axes.xaxis, least, most * 1.15)
     axes.set_xlabel("One-way latency less propagation (ms, logarithmic)")
     figure.savefig(path)
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _ticks(axis: Any, least: float, most: float) -> None:
@@ -283,13 +287,16 @@ def flows(scenario: Scenario, records: Sequence[RunRecord], path: Path) -> None:
             handles[f"{group} ({many})" if many > 1 else group] = line
         axes.set_title(record.label)
         axes.set_xlim(0, record.seconds)
-        axes.set_ylim(bottom=0)
+    # The panels share their axes: only when all is drawn is it known what is the highest.
+    panels.flat[0].set_ylim(0, 1.08 * max(axes.dataLim.y1 for axes in panels.flat[: len(records)]))
     for axes in panels.flat[len(records) :]:
         axes.set_visible(False)
+    for axes in panels.flat[max(0, len(records) - columns) : len(records)]:
+        # The last of a column, which may have a place below it that is empty.
+        axes.tick_params(labelbottom=True)
+        axes.set_xlabel("Time (s)")
     for axes in panels[:, 0]:
         axes.set_ylabel("Goodput (Mbit/s)")
-    for axes in panels[-1, :]:
-        axes.set_xlabel("Time (s)")
     figure.legend(
         handles.values(), handles.keys(), loc="outside upper center", ncols=max(1, len(handles))
     )
