@@ -198,12 +198,17 @@ def over_time(scenario: Scenario, records: Sequence[RunRecord], path: Path) -> N
     end = max(record.seconds for record in records)
     _delays(panels[0], scenario, records, (start, end))
     if controlled:
+        highest = 0.0
         for record, look in zip(records, run_styles(records), strict=True):
-            if np.any(record.control.drop_prob > 0):
-                control = record.control
-                panels[1].plot(control.time_s, 100 * control.drop_prob, lw=1.2, **look)
+            control = record.control
+            # What is before the shown time, slow start, would make the rest small.
+            shown = (control.time_s >= start) & (control.time_s <= end)
+            if np.any(control.drop_prob > 0):
+                percent = 100 * control.drop_prob[shown]
+                highest = max(highest, float(percent.max(initial=0.0)))
+                panels[1].plot(control.time_s[shown], percent, lw=1.2, **look)
         panels[1].set_ylabel("drop_prob (%)")
-        panels[1].set_ylim(bottom=0)
+        panels[1].set_ylim(0, highest * 1.08 or 1)
         panels[1].set_title("Drop probability that the controller sets")
     if steps:
         times, rates = [at for at, _ in steps], [rate for _, rate in steps]
