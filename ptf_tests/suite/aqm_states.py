@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import aqm_test
 from docsis_ptf.aqm_test import HELD, SLOW_US, SUPPRESSIBLE
-from docsis_ptf.entities import ACTIVE, INACTIVE, QUIESCENT, Control, aqm_state
+from docsis_ptf.docsis_test import MAX_FRAME
+from docsis_ptf.entities import ACTIVE, INACTIVE, QUIESCENT, Control, Entry, aqm_state
 
 MAX_BURST_US = 142_000
 
@@ -156,3 +158,30 @@ class FullBuffer(aqm_test.AqmTest):
         self.expect_fates(index, fates, buffer_full=1)
         after = self.client.state(index)
         self.assertEqual((after.accu_prob, after.data_state), (0, before.data_state))
+
+
+class RequestsMet(aqm_test.AqmTest):
+    """requests_met counts frames that leave an empty queue, or tokens for no other, behind them."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [
+            {"backlog": 0, "tokens": None, "met": 3},
+            {"backlog": HELD, "tokens": None, "met": 0},
+            # Frames of 100 bytes, and no token is earned.
+            {"backlog": HELD, "tokens": MAX_FRAME + 300, "met": 0},
+            {"backlog": HELD, "tokens": MAX_FRAME + 299, "met": 1},
+            {"backlog": HELD, "tokens": MAX_FRAME + 99, "met": 3},
+        ]
+
+    def doRunTest(self, backlog: int, tokens: int | None, met: int) -> None:
+        index = self.aqm_flow(backlog)
+        if tokens is not None:
+            bucket = {"max_sustained_rate": 0, "max_burst": 10_000}
+            table = "FrameEgress.token_bucket.msr_bucket"
+            self.insert(Entry(table, "set_bucket", bucket, {"service_flow": index}))
+            self.client.provision(index, tokens)
+        before = self.client.state(index).requests_met
+        self.assertEqual(self.pass_frames(index, 3, 100).requests_met - before, met)
+        # Nobody else's law asks for it.
+        self.modify(self.queue(index, queue_manager=int(QueueManager.PIE)))
+        self.assertEqual(self.pass_frames(index, 3, 100).requests_met - before, met)

@@ -166,9 +166,9 @@ fn the_longest_delay_is_no_short_one() {
         ..Flow::default()
     };
     let mut modem = modem(&flow);
-    modem.set_state("pie_avg_dq_time", ((1 << 28) - 1) << 8);
-    // 2^32 us and a little: cut to 32 bits it would be below the target.
-    modem.set_backlog((1 << 18) + 1);
+    modem.set_state("pie_avg_dq_time", (1 << 26) << 8);
+    // 2^32 us: cut to 32 bits it would be below the target.
+    modem.set_backlog(1 << 20);
     modem.set_state("FrameIngress.codel_dt.first_above_time_", 1);
     let frame = Frame {
         session: 1,
