@@ -125,7 +125,12 @@ def test_interrupt_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "short.yaml"
     file.write_text(SCENARIO)
     program = subprocess.Popen(
-        [str(Path(sys.executable).with_name("docsis-p4")), "run", str(file)],
+        [
+            # A shell starts what runs in its background, CI perhaps, with SIGINT ignored.
+            *("env", "--default-signal=INT"),
+            str(Path(sys.executable).with_name("docsis-p4")),
+            *("run", str(file)),
+        ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
