@@ -48,6 +48,8 @@ class Decisions(manager_test.ManagerTest):
              "sent": range(1, 6), "after": {"count": 1, "lastcount": 1}},
             {"name": "nothing measured", "target": 1, "above": PAST, "average": 0, "sent": every,
              "after": {"first_above_time": 0}},
+            {"name": "measured by another manager", "above": PAST, "measured": 5, "sent": every,
+             "after": {"first_above_time": 0}},
             # Nothing is dropped that leaves no more than a packet behind it.
             {"name": "short", "target": 0, "above": PAST, "backlog": MAX_FRAME, "sent": every,
              "after": {"first_above_time": 0}},
@@ -90,6 +92,7 @@ class Decisions(manager_test.ManagerTest):
         count: int = 0,
         lastcount: int = 0,
         generation: int = 0,
+        measured: int | None = None,
         after: dict[str, int] | None = None,
     ) -> None:
         for entry in codel_tables.inverse_square_roots(CODEL_DT, COUNTS):
@@ -109,7 +112,8 @@ class Decisions(manager_test.ManagerTest):
             # Egress measures as the frames leave.
             self.client.set_register("pie_avg_dq_time", index, average)
             self.client.set_register("pie_measurement_start", index, 0)
-            self.client.set_register("pie_generation", index, generation)
+            seen = generation if measured is None else measured
+            self.client.set_register("pie_generation", index, seen)
             if self.fate(index):
                 found.append(number)
         self.assertEqual(found, list(sent), name)

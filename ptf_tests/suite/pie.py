@@ -159,8 +159,8 @@ class DepartureRate(manager_test.ManagerTest):
         return self.client.state(index).avg_dq_time
 
     def doRunTest(self) -> None:
-        # No more than 15383 bytes stay behind any frame: no measurement.
-        index = self.managed_flow(15_383)
+        # A byte less than DQ_THRESHOLD stays behind each frame: no measurement.
+        index = self.managed_flow(16_383)
         self.assertEqual(self.depart(index), 0)
         # The first frame begins one, the 17th behind it ends it.
         index = self.managed_flow(16_384)

@@ -197,6 +197,18 @@ fn the_first_decision_has_the_ramps_probability() {
     }
 }
 
+/// Below minth the count is forgotten: 002's -1.
+#[test]
+fn a_low_average_forgets_the_count() {
+    let mut modem = modem(MINTH, MAXTH, WQ, 0.01);
+    modem.set_state("red_count", 7);
+    for (bytes, count) in [(MINTH + 1, 8), (MINTH - 1, 0), (MINTH, 1)] {
+        standing(&mut modem, bytes);
+        assert!(modem.passes(START, FRAME));
+        assert_eq!(modem.state("red_count"), count, "{bytes}");
+    }
+}
+
 #[test]
 fn nothing_is_random_outside_of_the_thresholds() {
     let mut modem = modem(MINTH, MAXTH, WQ, 0.5);
