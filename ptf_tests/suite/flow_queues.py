@@ -204,18 +204,17 @@ class StateOfItsOwn(flow_queue_test.FlowQueueTest):
         for entry in codel_tables.inverse_square_roots(CODEL, 1):
             self.insert(entry)
         self.insert(codel_tables.parameters(CODEL, index, 0, LONG))
-        upload, game = self.sessions(32, (4, 21), 1000)
-        self.queue_frames(index, upload, 6)
-        self.queue_frames(index, game, 6)
-        register = f"{CODEL}.first_above_time_"
-        self.client.set_register(register, self.state_index(4), PAST)
-        # The service flow's own cell is not theirs.
-        self.client.set_register(register, index, PAST)
+        upload, game, call = self.sessions(32, (4, 21, 30), 1000)
+        for session, frames in ((upload, 6), (game, 6), (call, 2)):
+            self.queue_frames(index, session, frames)
+        # The service flow's own cell is not theirs, and the call leaves too little behind it.
+        for cell in (self.state_index(4), self.state_index(30), index):
+            self.client.set_register(f"{CODEL}.first_above_time_", cell, PAST)
         before = self.fates(index)
         self.release()
-        self.expect_fates(index, before, received=0, forwarded=11, aqm=1)
-        cells = [(f"{CODEL}.count_", self.state_index(n)) for n in (4, 21)]
-        self.assertEqual(self.client.registers(cells), [1, 0])
+        self.expect_fates(index, before, received=0, forwarded=13, aqm=1)
+        cells = [(f"{CODEL}.count_", self.state_index(n)) for n in (4, 21, 30)]
+        self.assertEqual(self.client.registers(cells), [1, 0, 0])
 
 
 def force(test: flow_queue_test.FlowQueueTest, index: int, drop_prob: int = 1 << 28) -> None:

@@ -5,7 +5,7 @@
 mod common;
 
 use common::codel::{Codel, Head};
-use common::modem::{CODEL, Flow, Frame, MULTIPLIER, Modem, START, number};
+use common::modem::{CODEL, Flow, Frame, MAX_PACKET, MULTIPLIER, Modem, START, number};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -216,6 +216,27 @@ proptest! {
             (0..burst).for_each(|_| pair.receive(now, session));
         }
         pair.finish(bursts.last().unwrap().0);
+    }
+}
+
+/// No frame goes that leaves no more than the largest packet behind it, to the byte.
+#[test]
+fn a_packet_is_left() {
+    for (backlog, sent) in [(MAX_PACKET as u32, 1), (MAX_PACKET as u32 + 1, 0)] {
+        let mut modem = Pair::new(1).modem;
+        modem.block(START);
+        modem.receive(
+            START,
+            Frame {
+                session: 1,
+                number: 0,
+                length: FRAME,
+            },
+        );
+        modem.set_state("FrameEgress.codel.first_above_time_", 1);
+        modem.set_backlog(backlog + FRAME as u32);
+        modem.release(START + 2 * TARGET * 1000);
+        assert_eq!(modem.out.sent.len(), sent, "{backlog}");
     }
 }
 

@@ -158,6 +158,26 @@ fn a_standing_queue_is_worked_off() {
     assert!(trial.assert_fates() > 70);
 }
 
+/// No frame goes that leaves no more than the largest packet behind it, to the byte.
+#[test]
+fn a_packet_is_left() {
+    for (backlog, passes) in [(MAX_PACKET as u32, true), (MAX_PACKET as u32 + 1, false)] {
+        let mut modem = modem(&Flow {
+            manager: CODEL_DT,
+            ..Flow::default()
+        });
+        modem.set_state("pie_avg_dq_time", 1_000_000 << 8);
+        modem.set_state("FrameIngress.codel_dt.first_above_time_", 1);
+        modem.set_backlog(backlog);
+        let frame = Frame {
+            session: 1,
+            number: 0,
+            length: 100,
+        };
+        assert_eq!(modem.passes(START, frame), passes, "{backlog}");
+    }
+}
+
 /// A delay that 32 bits cannot hold is longer than any target.
 #[test]
 fn the_longest_delay_is_no_short_one() {

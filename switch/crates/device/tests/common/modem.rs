@@ -130,6 +130,7 @@ pub fn number(frame: &[u8]) -> u32 {
     u32::from_be_bytes(frame[NUMBER_AT..SHORTEST].try_into().unwrap())
 }
 
+/// cm.p4, or another build of it, `CM_JSON`: which test would notice a mistake there?
 fn program() -> Arc<Program> {
     static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
     Arc::clone(PROGRAM.get_or_init(|| {
