@@ -136,7 +136,7 @@ class Assigned:
         if wanted is None:
             return None
         first = self.numbers.ranges[key][-1].start
-        return SubQueues(first, wanted.queues, wanted.search, wanted.multiplier)
+        return SubQueues(first, wanted.queues, wanted.search, wanted.multiplier, wanted.divided)
 
 
 class ManagedFlows:

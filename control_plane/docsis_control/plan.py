@@ -61,12 +61,14 @@ class SubQueues:
         queues: How many; the traffic manager knows them as 0 to queues - 1.
         search: Whether a session looks for a queue of its own in its group.
         multiplier: Of the session's hash; odd.
+        divided: Whether each may hold its part of the buffer alone.
     """
 
     first: int
     queues: int
     search: bool
     multiplier: int
+    divided: bool
 
 
 @dataclass(frozen=True)

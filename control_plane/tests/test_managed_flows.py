@@ -137,10 +137,17 @@ def test_entries_of_each_algorithm(topology: Topology) -> None:
     hashed = entry(deploy(topology, Preset.SFQ_PIE), "FrameIngress.flow_queue.flow_queues")
     assert (hashed.action, dict(hashed.params)) == (
         "set_hashed",
-        {"first_queue": 0, "queues": 32, "multiplier": 0x9E3779B1},
+        {"first_queue": 0, "queues": 32, "multiplier": 0x9E3779B1, "queue_limit": 625_000},
     )
     searched = entry(deploy(topology, Preset.SFQ_LRED), "FrameIngress.flow_queue.flow_queues")
     assert (searched.action, searched.params["groups"]) == ("set_searched", 64)
+    divided = entry(deploy(topology, Preset.DRR), "FrameIngress.flow_queue.flow_queues")
+    assert divided.params["queue_limit"] == 625_000 // 16
+    narrow = from_mapping(
+        {"algorithm": "drop-tail", "buffer": "20 KB", "flow_queues": {"divided": True}}
+    )
+    least = entry(deploy(topology, narrow), "FrameIngress.flow_queue.flow_queues")
+    assert least.params["queue_limit"] == MAX_FRAME
 
 
 def test_adaptive_reds_thresholds_are_a_frame_apart() -> None:

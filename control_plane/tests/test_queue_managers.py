@@ -80,7 +80,7 @@ def test_the_presets_are_those_of_the_papers() -> None:
     assert sfq_codel.flow_queues == FlowQueues(queues=32)
     assert isinstance(sfq_pie, Pie)
     assert (sfq_pie.target, sfq_pie.flow_queues) == (45_000_000, FlowQueues(queues=32))
-    assert PRESETS[Preset.DRR].flow_queues == FlowQueues(queues=16)
+    assert PRESETS[Preset.DRR].flow_queues == FlowQueues(queues=16, divided=True)
     assert PRESETS[Preset.SFQ].flow_queues == FlowQueues(queues=256, search=False)
     assert PRESETS[Preset.SFQ_SEARCH].flow_queues == FlowQueues(queues=256, search=True)
     lred = PRESETS[Preset.SFQ_LRED]

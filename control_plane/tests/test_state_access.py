@@ -185,7 +185,7 @@ async def test_calm_leaves_nothing_of_the_law_before(access: Any, device: Regist
 async def test_provisions_a_service_flow_that_had_an_index_before(
     access: Any, device: Registers
 ) -> None:
-    sub_queues = SubQueues(first=100, queues=4, search=True, multiplier=1)
+    sub_queues = SubQueues(first=100, queues=4, search=True, multiplier=1, divided=False)
     queued = replace(flow(3, Pie()), sub_queues=sub_queues, ranges=(range(100, 104),))
     for register in device.ids:
         device.values |= {(register, index): 9 for index in (3, 4, 99, 100, 101, 102, 103, 104)}

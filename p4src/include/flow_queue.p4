@@ -11,6 +11,9 @@
 //             that the session had last, else the first that is empty; with all
 //             taken, it shares one
 //
+// queue_limit is what a sub-queue may hold of the service flow's buffer: all of it where
+// they share it, or a part each (002's DRR), so that what does not give way fills its own.
+//
 // The multiplier is odd. Another one puts sessions together differently, which
 // adding to what crc32 is taken of would not.
 
@@ -54,7 +57,7 @@ control SearchSlot(in bit<32> index, in bit<32> session, inout bit<2> found, ino
     }
 }
 
-control FlowQueue(in headers_t hdr, inout metadata_t meta) {
+control FlowQueue(in headers_t hdr, inout metadata_t meta, out bytes_t limit) {
     SearchSlot() search_slot;
 
     bit<32> first;
@@ -62,17 +65,21 @@ control FlowQueue(in headers_t hdr, inout metadata_t meta) {
     bit<32> odd;
     bool    searched;
 
-    action set_hashed(queue_t first_queue, bit<16> queues, bit<32> multiplier) {
+    action set_hashed(queue_t first_queue, bit<16> queues, bit<32> multiplier,
+                      bytes_t queue_limit) {
         first = (bit<32>)first_queue;
         places = (bit<32>)queues;
         odd = multiplier;
+        limit = queue_limit;
         searched = false;
     }
 
-    action set_searched(queue_t first_queue, bit<16> groups, bit<32> multiplier) {
+    action set_searched(queue_t first_queue, bit<16> groups, bit<32> multiplier,
+                        bytes_t queue_limit) {
         first = (bit<32>)first_queue;
         places = (bit<32>)groups;
         odd = multiplier;
+        limit = queue_limit;
         searched = true;
     }
 
@@ -87,6 +94,7 @@ control FlowQueue(in headers_t hdr, inout metadata_t meta) {
         first = 0;
         places = 0;
         odd = 0;
+        limit = 0;
         searched = false;
         if (flow_queues.apply().hit) {
             bit<32> session;

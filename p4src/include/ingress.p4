@@ -87,8 +87,9 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
 
         bytes_t own_depth = backlog;
         bytes_t own_enqueued = 0;
+        bytes_t own_limit = 0;
         if (meta.flow_queuing == 1) {
-            flow_queue.apply(hdr, meta);
+            flow_queue.apply(hdr, meta, own_limit);
         }
         // Unless it has no entry there: then it is a queue like any other.
         if (meta.flow_queuing == 1) {
@@ -97,6 +98,11 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
             queue_enqueued_bytes.read(own_enqueued, sub_queue);
             queue_dequeued_bytes.read(own_dequeued, sub_queue);
             own_depth = own_enqueued - own_dequeued;
+            if (own_depth + length > own_limit) {
+                sf_drop_buffer_full.count((bit<32>)meta.service_flow);
+                drop();
+                exit;
+            }
         }
 
         if (meta.queue_manager != DROP_TAIL) {

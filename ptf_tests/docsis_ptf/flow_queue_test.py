@@ -63,7 +63,13 @@ class FlowQueueTest(ShapingTest):
         return index
 
     def flow_queues_entry(
-        self, index: int, queues: int, *, search: bool = False, multiplier: int = MULTIPLIER
+        self,
+        index: int,
+        queues: int,
+        *,
+        search: bool = False,
+        multiplier: int = MULTIPLIER,
+        queue_limit: int = 10_000_000,
     ) -> Entry:
         """An entry of table flow_queues."""
         action, field, number = (
@@ -71,7 +77,12 @@ class FlowQueueTest(ShapingTest):
             if search
             else ("set_hashed", "queues", queues)
         )
-        params = {"first_queue": FIRST, field: number, "multiplier": multiplier}
+        params = {
+            "first_queue": FIRST,
+            field: number,
+            "multiplier": multiplier,
+            "queue_limit": queue_limit,
+        }
         return Entry(TABLE, action, params, {"service_flow": index})
 
     def sessions(self, places: int, wanted: Sequence[int], length: int = 100) -> list[Stream]:

@@ -104,6 +104,30 @@ class EqualShares(flow_queue_test.FlowQueueTest, sharing_test.SharingTest):
         self.assertLessEqual(int(spread.max()), 2 * MAX_FRAME, "bytes that a session is ahead")
 
 
+class OwnLimit(flow_queue_test.FlowQueueTest):
+    """A sub-queue that is full takes no more of its service flow's buffer; the others do."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"search": search} for search in (False, True)]
+
+    def doRunTest(self, search: bool) -> None:
+        index = self.flow_queues(32, search=search, buffer_size=9_000)
+        self.modify(self.flow_queues_entry(index, 32, search=search, queue_limit=5_000))
+        greedy, other = self.sessions(8 if search else 32, (3, 4), length=1000)
+        before = self.fates(index)
+        self.queue_frames(index, greedy, 8)
+        self.expect_fates(index, before, received=8, buffer_full=3)
+        # What is left of the service flow's buffer, to the byte.
+        self.queue_frames(index, other, 3)
+        self.queue_frames(index, replace(other, length=500), 1)
+        self.expect_fates(index, before, received=12, buffer_full=3)
+        self.queue_frames(index, replace(other, length=501), 1)
+        self.queue_frames(index, replace(other, length=500), 1)
+        self.expect_fates(index, before, received=14, buffer_full=4)
+        self.release()
+        self.expect_fates(index, before, forwarded=10, buffer_full=4)
+
+
 class Books(flow_queue_test.FlowQueueTest):
     """The sub-queues' backlogs add up to the service flow's, and to what the switch holds."""
 
@@ -172,11 +196,15 @@ class ScaledProbability(flow_queue_test.FlowQueueTest):
             {"own": 200_000, "longest": 200_000, "drop_prob": 0.3, "rate": 0.3},
             # The longest so far is shorter than the own: then that is the longest.
             {"own": 200_000, "longest": 50_000, "drop_prob": 0.3, "rate": 0.3},
+            # Of another generation's nobody knows whether it still is.
+            {"own": 50_000, "longest": 200_000, "drop_prob": 0.3, "rate": 0.3, "generation": 7},
         ]
 
-    def doRunTest(self, own: int, longest: int, drop_prob: float, rate: float) -> None:
+    def doRunTest(
+        self, own: int, longest: int, drop_prob: float, rate: float, generation: int = 0
+    ) -> None:
         frames, length = 4_000, 60
-        index = self.flow_queues(32, queue_manager=int(QueueManager.PIE))
+        index = self.flow_queues(32, queue_manager=int(QueueManager.PIE), generation=generation)
         (session,) = self.sessions(32, [5], length)
         self.set_depth(5, own)
         self.set_depth(6, longest)

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
+from docsis_control.config.models import MAX_FRAME
 from docsis_control.config.units import BufferLimit
 from docsis_control.law.inverse_square_root import entries as inverse_square_roots
-from docsis_control.plan import ServiceFlow
+from docsis_control.plan import ServiceFlow, SubQueues
 from docsis_control.queue_managers.flow_queues import SEARCHED_GROUP
 from docsis_control.queue_managers.models import (
     AdaptiveRed,
@@ -134,6 +135,7 @@ def _flow_queues(flow: ServiceFlow) -> TableEntry:
             first_queue=given.first,
             groups=given.queues // SEARCHED_GROUP,
             multiplier=given.multiplier,
+            queue_limit=_queue_limit(flow, given),
         )
     return _entry(
         flow,
@@ -142,4 +144,10 @@ def _flow_queues(flow: ServiceFlow) -> TableEntry:
         first_queue=given.first,
         queues=given.queues,
         multiplier=given.multiplier,
+        queue_limit=_queue_limit(flow, given),
     )
+
+
+def _queue_limit(flow: ServiceFlow, given: SubQueues) -> int:
+    """Bytes that a sub-queue may hold; room for a frame at least."""
+    return max(flow.buffer_size // given.queues, MAX_FRAME) if given.divided else flow.buffer_size

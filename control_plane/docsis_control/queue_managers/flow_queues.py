@@ -32,6 +32,11 @@ class FlowQueues(Model):
         default=False,
         description=f"Whether a session looks for a queue of its own among {SEARCHED_GROUP}.",
     )
+    divided: bool = Field(
+        default=False,
+        description="Whether each queue has a part of the buffer, as large as the others', "
+        "where otherwise all of them share all of it.",
+    )
     multiplier: int = Field(
         default=DEFAULT_MULTIPLIER,
         description="Of the hash, odd: another one makes other sessions collide.",

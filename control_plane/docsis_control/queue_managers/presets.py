@@ -59,8 +59,8 @@ PRESETS: Final[Mapping[Preset, QueueManagement]] = {
         min_probability=0.01,
         max_probability=0.05,
     ),
-    # 002: as many queues as its DRR has.
-    Preset.DRR: _of("drop-tail", flow_queues={"queues": 16}),
+    # 002: as many queues as its DRR has, and a part of the buffer each.
+    Preset.DRR: _of("drop-tail", flow_queues={"queues": 16, "divided": True}),
     # 001, figures 5 and 9.
     Preset.SFQ: _of("drop-tail", flow_queues={"queues": 256}),
     Preset.SFQ_SEARCH: _of("drop-tail", flow_queues={"queues": 256, "search": True}),

@@ -108,6 +108,7 @@ fn the_multiplier_decides_who_shares() {
             ("first_queue", 0),
             ("queues", u64::from(QUEUES)),
             ("multiplier", u64::from(multiplier)),
+            ("queue_limit", u64::from(u32::MAX)),
         ];
         modem.parameters("flow_queue.flow_queues", "set_hashed", &values);
         modem.block(START);
@@ -396,6 +397,47 @@ fn sessions_share_in_equal_bytes() {
     assert!(*least > 100_000 && most - least <= 2 * 1522, "{sent:?}");
 }
 
+/// A sub-queue has its part of the buffer, to the byte, whatever room the others leave;
+/// the buffer's own limit holds besides.
+#[test]
+fn a_sub_queue_keeps_its_limit() {
+    for search in [false, true] {
+        let mut modem = Modem::new(&Flow {
+            buffer_size: 1_500,
+            ..flow(32)
+        });
+        modem.queue_limit = 1_000;
+        if search {
+            modem.searched(64, 8);
+        } else {
+            modem.hashed(64, 32);
+        }
+        modem.block(START);
+        let mut queued = |session, length| {
+            let before = modem.backlog();
+            modem.receive(
+                START,
+                Frame {
+                    session,
+                    length,
+                    number: 0,
+                },
+            );
+            modem.backlog() != before
+        };
+        assert!(queued(1, 900));
+        assert!(!queued(1, 101));
+        assert!(queued(1, 100));
+        assert!(!queued(1, SHORTEST));
+        // Another session has all of its own, and what is left of the flow's.
+        assert!(!queued(2, 501));
+        assert!(queued(2, 500));
+        assert_eq!(modem.queue(START).queued.bytes, 1_500);
+        let total: u32 = depths(&modem, 64, 32).iter().sum();
+        assert_eq!(total, 1_500);
+    }
+}
+
 /// What a trial does.
 #[derive(Debug, Clone)]
 enum Step {
@@ -428,6 +470,7 @@ proptest! {
     fn the_books_agree(steps in steps()) {
         let mut shape = Flow { rate: 20_000_000, buffer_size: 40_000, ..flow(32) };
         let mut modem = Modem::new(&shape);
+        modem.queue_limit = 10_000;
         modem.hashed(0, 32);
         let lred = [("min_threshold", 2_000), ("max_threshold", 4_000), ("min_probability", 1 << 26),
             ("max_probability", 1 << 27), ("threshold_reciprocal", (1 << 32) / 2_000)];

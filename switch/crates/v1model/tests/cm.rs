@@ -166,7 +166,9 @@ fn a_service_flow_has_a_queue_and_a_traffic_priority() {
         );
         provision("station", &[9, 1], "forward", &[rf, 1, 9]);
         provision("primary", &[9], "set_primary", &[4]);
-        let args = [rf, queue, priority, 10_000, 1522, 0, 0, 0, 10_000, 0, 0xff, 0];
+        let args = [
+            rf, queue, priority, 10_000, 1522, 0, 0, 0, 10_000, 0, 0xff, 0,
+        ];
         provision("service_flow", &[4], "set_queue", &args);
         let mut frame = vec![0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0xb5];
         frame.resize(60, 0);

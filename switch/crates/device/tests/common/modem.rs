@@ -143,6 +143,8 @@ fn program() -> Arc<Program> {
 pub struct Modem {
     pub device: Device,
     pub out: Recorder,
+    /// Bytes that a sub-queue may hold, of the flow queues that are entered next.
+    pub queue_limit: u32,
     entries: BTreeSet<(String, u128)>,
 }
 
@@ -163,6 +165,7 @@ impl Modem {
         let mut modem = Self {
             device,
             out: Recorder::default(),
+            queue_limit: u32::MAX,
             entries: BTreeSet::new(),
         };
         let cpe = [("flood_group", 0), ("to_rf", 1), ("modem", 1)];
@@ -207,6 +210,7 @@ impl Modem {
             ("first_queue", first.into()),
             ("queues", queues.into()),
             ("multiplier", MULTIPLIER.into()),
+            ("queue_limit", self.queue_limit.into()),
         ];
         self.parameters("flow_queue.flow_queues", "set_hashed", &values);
     }
@@ -217,6 +221,7 @@ impl Modem {
             ("first_queue", first.into()),
             ("groups", groups.into()),
             ("multiplier", MULTIPLIER.into()),
+            ("queue_limit", self.queue_limit.into()),
         ];
         self.parameters("flow_queue.flow_queues", "set_searched", &values);
     }

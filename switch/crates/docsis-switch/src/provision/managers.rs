@@ -2,7 +2,7 @@
 //! What the queue managers' own tables and registers get, so that a standing queue
 //! of a few frames goes through all of their code and hardly ever loses one.
 
-use super::Management;
+use super::{BUFFER, Management};
 use crate::cli::QueueManager;
 use v1model::Pipeline;
 use v1model::by_name::{insert_exact, set_register};
@@ -42,6 +42,7 @@ pub fn insert(pipeline: &mut Pipeline, flow: u32, of: &Management) -> Result<(),
             ("first_queue", u128::from((flow - 1) * queues.queues)),
             (name, places.into()),
             ("multiplier", MULTIPLIER),
+            ("queue_limit", BUFFER),
         ];
         insert_exact(pipeline, "flow_queue.flow_queues", &key, action, &values)?;
     }
