@@ -53,6 +53,11 @@ def pipeline() -> dict[str, Any]:
     return run("pipeline", "--program", str(P4_BUILD / "cm.json"))
 
 
+def managers() -> dict[str, Any]:
+    """Nanoseconds that a packet takes in cm.p4 under each of the queue managers."""
+    return run("managers", "--program", str(P4_BUILD / "cm.json"))
+
+
 def programs() -> dict[str, Any]:
     """Nanoseconds that a packet takes in each of the programs, and the memory for it."""
     return run("programs", "--build", str(P4_BUILD))

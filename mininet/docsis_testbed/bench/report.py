@@ -62,6 +62,8 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
             programs = inprocess.programs()
         with step("cm.p4, in-process", console):
             pipeline = inprocess.pipeline()
+        with step("queue managers, in-process", console):
+            managers = inprocess.managers()
         for repetition in range(repetitions):
             for kind in kinds:
                 title = f"{_LABELS[kind]}, {repetition + 1} of {repetitions}"
@@ -84,6 +86,7 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
         "repetitions": repetitions,
         "programs": programs,
         "pipeline": pipeline,
+        "managers": managers,
         "forwarding": {kind: asdict(result) for kind, result in results.items()},
         "forwarding_runs": {k: [asdict(result) for result in found] for k, found in runs.items()},
         "ratio_to_forwarder": _ratios(results),
@@ -98,6 +101,7 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
     for table in (
         programs_table(programs),
         pipeline_table(pipeline),
+        managers_table(managers),
         forwarding_table(results),
         control_table(control),
     ):
@@ -183,6 +187,23 @@ def pipeline_table(report: dict[str, Any]) -> Table:
             str(row["frame_bytes"]),
             str(row["service_flows"]),
             *(f"{row[key]:.0f}" for key in ("ns_per_packet", "ingress_ns", "egress_ns", "p99_ns")),
+        )
+    return table
+
+
+def managers_table(report: dict[str, Any]) -> Table:
+    """What each queue manager costs, beside none."""
+    table = Table(
+        title=f"Queue managers in-process: cm.p4, {report['frame_bytes']} bytes, nanoseconds a packet"
+    )
+    table.add_column("queue manager")
+    for heading in ("ns a packet", "ingress", "egress", "times none"):
+        table.add_column(heading, justify="right")
+    for row in report["results"]:
+        table.add_row(
+            row["queue_manager"],
+            *(f"{row[key]:.0f}" for key in ("ns_per_packet", "ingress_ns", "egress_ns")),
+            f"{row['ratio_to_none']:.2f}",
         )
     return table
 

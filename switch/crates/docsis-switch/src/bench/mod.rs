@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod allocation_tests;
 mod control;
+mod managers;
 mod measure;
 mod memory;
 mod pipeline;
@@ -24,6 +25,7 @@ pub use scenario::Spread;
 pub fn run(what: &Bench) -> Result<(), String> {
     match what {
         Bench::Pipeline(options) => pipeline::run(options),
+        Bench::Managers(options) => managers::run(options),
         Bench::Programs(options) => programs::run(options),
         Bench::Control(options) => control::run(options),
     }

@@ -3,11 +3,12 @@
 
 use super::measure::{CHUNK, Sink, per_packet, quantile};
 use super::memory::peak_resident;
-use crate::cli::BenchPipeline;
+use crate::cli::{BenchPipeline, QueueManager};
 use crate::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
 use crate::switch::load_program;
 use device::{Device, DeviceConfig};
 use serde_json::json;
+use std::path::Path;
 use std::time::Instant;
 
 /// Frame lengths that are measured, bytes without FCS.
@@ -41,25 +42,36 @@ pub fn frame(len: usize, flow: u32) -> Vec<u8> {
 
 /// One configuration's result, ns a packet.
 #[derive(Debug)]
-struct Measured {
+pub struct Measured {
     /// Medians over chunks: another process that takes the processor away
     /// does not count.
-    ingress: f64,
-    egress: f64,
+    pub ingress: f64,
+    /// The same of the way out.
+    pub egress: f64,
     mean: f64,
     p99: f64,
     forwarded: u64,
     dropped: u64,
 }
 
-fn measure(options: &BenchPipeline, len: usize, flows: u32) -> Result<Measured, String> {
-    let (program, _) = load_program(&options.program)?;
+/// So many packets of `len` bytes through `flows` service flows under a queue manager.
+///
+/// # Errors
+/// One sentence: the program cannot be read or is not cm.p4.
+pub fn measure(
+    program: &Path,
+    packets: u64,
+    manager: QueueManager,
+    len: usize,
+    flows: u32,
+) -> Result<Measured, String> {
+    let (program, _) = load_program(program)?;
     let mut device = Device::new(DeviceConfig::default());
     device.add_port(RF_PORT);
     device.add_port(CPE_PORT);
     device.load(0, program);
     let mut now = 1_000_000_000;
-    cable_modem(&mut device, now, flows, options.queue_manager.into())?;
+    cable_modem(&mut device, now, flows, manager.into())?;
     let frames: Vec<Vec<u8>> = (1..=flows).map(|flow| frame(len, flow)).collect();
     let mut sink = Sink::default();
     let mut next = frames.iter().cycle();
@@ -71,7 +83,7 @@ fn measure(options: &BenchPipeline, len: usize, flows: u32) -> Result<Measured, 
     for _ in 0..(STANDING / len + 1) * flows as usize {
         give(&mut device, now);
     }
-    let chunks = (options.packets as usize).div_ceil(CHUNK);
+    let chunks = (packets as usize).div_ceil(CHUNK);
     let warm = (chunks / 10).max(10);
     let (mut ingress, mut egress, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     let mut steps = 0;
@@ -118,7 +130,8 @@ pub fn run(options: &BenchPipeline) -> Result<(), String> {
     let mut results = Vec::new();
     for flows in FLOWS {
         for len in LENGTHS {
-            let measured = measure(options, len, flows)?;
+            let manager = options.queue_manager;
+            let measured = measure(&options.program, options.packets, manager, len, flows)?;
             let total = measured.ingress + measured.egress;
             if !options.json {
                 println!(

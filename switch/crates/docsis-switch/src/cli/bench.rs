@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub enum Bench {
     /// Nanoseconds a packet takes through ingress, traffic manager and egress.
     Pipeline(BenchPipeline),
+    /// The same under each of the queue managers, beside none.
+    Managers(BenchManagers),
     /// The same for four programs: a bridge, a router, a firewall, a modem.
     Programs(BenchPrograms),
     /// The control plane of a P4Runtime server that runs: a program with many
@@ -72,6 +74,23 @@ pub struct BenchPipeline {
     /// Who decides early drops.
     #[arg(long, value_enum, default_value_t = QueueManager::DocsisPie)]
     pub queue_manager: QueueManager,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `bench managers`.
+#[derive(Debug, Args)]
+pub struct BenchManagers {
+    /// cm.p4 as p4c compiled it (BMv2 JSON).
+    #[arg(long, value_name = "FILE")]
+    pub program: PathBuf,
+    /// Packets of each queue manager in each repetition.
+    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub packets: u64,
+    /// Turns of all of them; the least of each counts.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repetitions: u32,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
