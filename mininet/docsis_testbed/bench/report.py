@@ -193,9 +193,7 @@ def pipeline_table(report: dict[str, Any]) -> Table:
 
 def managers_table(report: dict[str, Any]) -> Table:
     """What each queue manager costs, beside none."""
-    table = Table(
-        title=f"Queue managers in-process: cm.p4, {report['frame_bytes']} bytes, nanoseconds a packet"
-    )
+    table = Table(title=f"Queue managers in-process: cm.p4, {report['frame_bytes']} bytes")
     table.add_column("queue manager")
     for heading in ("ns a packet", "ingress", "egress", "times none"):
         table.add_column(heading, justify="right")
