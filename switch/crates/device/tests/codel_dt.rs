@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const RATE: u64 = 8_000_000;
 const TARGET: u64 = 5_000;
 const INTERVAL: u64 = 50_000;
-const COUNTS: u128 = 400;
+const COUNTS: u128 = 500;
 
 /// A device, and what the RFC's logic is to be told of each arrival.
 struct Trial {
