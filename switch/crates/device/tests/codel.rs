@@ -5,7 +5,9 @@
 mod common;
 
 use common::codel::{Codel, Head};
-use common::modem::{CODEL, Flow, Frame, MAX_PACKET, MULTIPLIER, Modem, START, number};
+use common::modem::{
+    CODEL, Flow, Frame, MAX_PACKET, MULTIPLIER, Modem, SERVICE_FLOWS, START, number,
+};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -238,6 +240,32 @@ fn a_packet_is_left() {
         modem.release(START + 2 * TARGET * 1000);
         assert_eq!(modem.out.sent.len(), sent, "{backlog}");
     }
+}
+
+/// With flow queues that is counted in the session's own sub-queue.
+#[test]
+fn the_packets_left_are_the_sessions_own() {
+    let mut pair = Pair::new(1);
+    let frame = Frame {
+        session: 1,
+        number: 0,
+        length: FRAME,
+    };
+    let flow = Flow {
+        flow_queuing: true,
+        sub_queues: 32,
+        ..pair.flow
+    };
+    pair.modem.hashed(100, 32);
+    pair.modem.provision(START, &flow);
+    pair.modem.block(START);
+    pair.modem.receive(START, frame);
+    let cell = SERVICE_FLOWS + 100 + frame.place(32, MULTIPLIER) as usize;
+    let modem = &mut pair.modem;
+    modem.set_register("FrameEgress.codel.first_above_time_", cell, 1);
+    modem.set_backlog(1_000_000);
+    modem.release(START + 2 * TARGET * 1000);
+    assert_eq!(modem.out.sent.len(), 1);
 }
 
 /// An upload that never ends is held at the target: one frame in some hundred goes, more
