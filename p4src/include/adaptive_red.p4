@@ -2,7 +2,9 @@
 //
 // The data path of Adaptive RED: the arrival of a packet in 002's appendix, in
 // its order and with its names, lengths in bytes where 002 counts packets. That
-// maxp follows the average queue every half second is the controller's part.
+// maxp follows the average queue every half second is the controller's part. Frames
+// that the buffer has no room for are dropped before, and are in no average; above
+// maxth every frame is dropped and the count begins anew, as in Floyd and Jacobson.
 //
 //   computeDropProbability():  pb = maxp * (avg - minth) / (maxth - minth)
 //                              pa = pb / (1 - count * pb)

@@ -24,8 +24,9 @@ register<bytes_t>(SUB_QUEUES) queue_dequeued_bytes;
 // Owner: ingress. The session that a search gave the sub-queue to.
 register<bit<32>>(SUB_QUEUES) queue_owner;
 // Owner: ingress. The service flow's longest sub-queue, as far as frames came to it:
-// one that is longer shows when the next frame comes to that. Bits 23..16 are the
-// generation that it was found in.
+// one that is longer shows when the next frame comes to that. What is scaled by its
+// depth is meanwhile scaled by less than the longest's. Bits 23..16 are the generation
+// that it was found in.
 register<bit<24>>(SERVICE_FLOWS) flow_queue_longest;
 
 const bit<32> GROUP = 4;

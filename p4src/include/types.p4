@@ -26,7 +26,7 @@ const queue_manager_t LRED         = 6;   // lred.p4
 // a queue starts afresh when the number is not the one that it saw last.
 typedef bit<8>  generation_t;
 
-// The largest frame: no queue manager drops what leaves no more than that behind it.
+// The largest frame: CoDel's maxpacket, and what a shaped service flow needs tokens for.
 const bytes_t MAX_PACKET = 1522;
 
 const modem_t NO_MODEM = 0;
