@@ -38,7 +38,7 @@ pub(crate) fn load_slots(data: &[u8], offset: usize, width: u16, slots: &mut [u6
 /// Ors `width` bits, 1 to 64, into zeroed bytes from bit `offset` on.
 pub(crate) fn store(data: &mut [u8], offset: usize, width: u16, value: u64) {
     // Most fields are whole bytes.
-    if offset.is_multiple_of(8) && width.is_multiple_of(8) {
+    if offset % 8 == 0 && width % 8 == 0 {
         let (at, bytes) = (offset / 8, usize::from(width / 8));
         data[at..at + bytes].copy_from_slice(&value.to_be_bytes()[8 - bytes..]);
         return;
