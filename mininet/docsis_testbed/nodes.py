@@ -12,6 +12,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping
+from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -100,6 +101,19 @@ class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
             raise TestbedError(
                 f"host {self.name} gets no ARP table: {errors.decode(errors='replace').strip()}"
             )
+
+    def set_initial_window(self, segments: int) -> None:
+        """TCP begins with so many segments, also after it was idle, instead of Linux's 10."""
+        interface = self.defaultIntf()
+        network = IPv4Interface(f"{interface.ip}/{interface.prefixLen}").network
+        _, errors, status = self.pexec(
+            [
+                *("ip", "route", "replace", str(network), "dev", interface.name),
+                *("scope", "link", "src", interface.ip, "initcwnd", str(segments)),
+            ]
+        )
+        if status != 0:
+            raise TestbedError(f"host {self.name} gets no initial window: {errors.strip()}")
 
 
 class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types

@@ -69,6 +69,7 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
         ("measured: 10 s", "measured: 10", 8, "measured", "has no unit"),
         ("manager: drop-tail", "manager: drop-tale", 10, "runs.0.manager", "drop-tail-250ms"),
         ("target: 5 ms", "target: 5 s", 11, "runs.1.manager.target", "above the interval"),
+        ("measured: 10 s", "measured: 10 s\ninitial_window: 0", 9, "initial_window", "1 to 64"),
         ("label: codel", "label: tail", 9, "runs", 'two runs are called "tail"'),
         ("kind: voip", "kind: voice", 13, "traffic.0.kind", "one of transfer, voip, game"),
         ("count: 3", "count: 0", 14, "traffic.1.count", "not possible"),

@@ -93,6 +93,9 @@ def measure(
                 downstream=None if upstream else management,
             )
         )
+        if scenario.initial_window is not None:
+            for node in topology.nodes:
+                session.testbed.node(node.name).set_initial_window(scenario.initial_window)
         reader = stack.enter_context(counters(device, ROLES[scenario.direction]))
         port = stack.enter_context(rf_port(device)) if scenario.channel else None
         played = _Played(session, plan, scenario, reader, port)

@@ -22,6 +22,9 @@ from docsis_testbed.traffic.flows import MOST_FLOWS
 LONGEST: Final = 600_000_000_000
 """Nanoseconds of a ramp-up or a measured time."""
 
+LARGEST_INITIAL_WINDOW: Final = 64
+"""Segments."""
+
 
 class Source(Model):
     """Where the published figures stand."""
@@ -99,6 +102,12 @@ class Scenario(Model):
     )
     grid: Grid | None = Field(default=None, description="Instead of runs, or beside them.")
     traffic: Annotated[tuple[Group, ...], BeforeValidator(as_tuple)]
+    initial_window: int | None = Field(
+        default=None,
+        description="TCP's initial window in segments, also after it was idle: what a source "
+        "from before RFC 6928 had. Linux's, 10, unless given.",
+        json_schema_extra={"minimum": 1, "maximum": LARGEST_INITIAL_WINDOW},
+    )
     channel: Channel | None = Field(
         default=None, description="RF congestion during the measured time."
     )
@@ -111,6 +120,13 @@ class Scenario(Model):
     def _bounded(cls, value: int) -> int:
         if value > LONGEST:
             raise ValueError("must be 10 minutes at most")
+        return value
+
+    @field_validator("initial_window")
+    @classmethod
+    def _window(cls, value: int | None) -> int | None:
+        if value is not None and not 1 <= value <= LARGEST_INITIAL_WINDOW:
+            raise ValueError(f"must be 1 to {LARGEST_INITIAL_WINDOW} segments, not {value}")
         return value
 
     @field_validator("measured")
