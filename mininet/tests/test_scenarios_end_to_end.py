@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -35,6 +36,7 @@ topology: {NETWORKS / "home.yaml"}
 direction: upstream
 ramp_up: 3 s
 measured: 6 s
+initial_window: 3
 channel: {{sequence: [10 Mbps, 5 Mbps], step: 3 s}}
 runs:
   - {{label: tail, manager: drop-tail, buffer: 100 ms}}
@@ -103,6 +105,15 @@ def test_every_kind_of_traffic_is_measured(run: tuple[Path, str]) -> None:
     assert groups["game"]["message_latency_ms"]["mean"] > 0
     # 458 of 500 bytes are payload, for 2 of 6 s.
     assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 458 / 500 / 3, rel=0.2)
+
+
+def test_tcp_begins_with_the_initial_window(run: tuple[Path, str]) -> None:
+    folder = Path(run[0])
+    with (folder / "runs" / "tail" / "packets.csv").open() as file:
+        sent = [float(row["time_s"]) for row in csv.DictReader(file) if row["group"] == "game"]
+    # 10 KB are seven segments; an acknowledgement is 20 ms away.
+    first = [at for at in sent if at < min(sent) + 0.01]
+    assert len(first) == 3
 
 
 def test_channel_was_made_slower(run: tuple[Path, str]) -> None:
