@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The memory that the switch needs for a cable modem: below 30 MB as it is
-//! shipped, where it needs some 22. A development build's code is three times as
-//! long, and it needs up to 38.
+//! shipped, where it needs some 29. A development build's code is three times as
+//! long, and it needs up to 45.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../p4src/build");
 const MOST_BYTES: u64 = if cfg!(debug_assertions) {
-    42_000_000
+    50_000_000
 } else {
     30_000_000
 };
