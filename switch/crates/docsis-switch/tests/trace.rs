@@ -49,8 +49,9 @@ impl Following {
 
     /// Ends it as Ctrl-C does.
     fn interrupt(mut self) {
+        // Not SIGINT, which the jobs that a shell has in the background ignore.
         // SAFETY: no pointers; the child is ours and not yet waited for.
-        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGTERM) };
         self.child.wait().unwrap();
     }
 }
