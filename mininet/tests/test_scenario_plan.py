@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import scenario_files
@@ -15,6 +18,8 @@ from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.flow_queues import FlowQueues
 from docsis_control.queue_managers.names import Preset
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.nodes import QuietHost
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.scenarios.channel import Channel
 from docsis_testbed.scenarios.loader import Loaded, load
@@ -150,3 +155,38 @@ def test_call_of_voip_latency_has_a_queue_of_its_own(label: str) -> None:
         for connection in range(8)
     }
     assert own not in others
+
+
+def test_initial_window_is_the_routes() -> None:
+    asked: list[Sequence[str]] = []
+
+    class Host:
+        name = "cpe1"
+
+        def defaultIntf(self) -> SimpleNamespace:
+            return SimpleNamespace(ip="10.0.0.11", prefixLen="24", name="cpe1-eth0")
+
+        def pexec(self, command: Sequence[str]) -> tuple[str, str, int]:
+            asked.append(command)
+            return "", "no such route", len(asked) - 1
+
+    host: Any = Host()
+    QuietHost.set_initial_window(host, 3)
+    assert asked == [
+        [
+            "ip",
+            "route",
+            "replace",
+            "10.0.0.0/24",
+            "dev",
+            "cpe1-eth0",
+            "scope",
+            "link",
+            "src",
+            "10.0.0.11",
+            "initcwnd",
+            "3",
+        ]
+    ]
+    with pytest.raises(TestbedError, match="cpe1 gets no initial window: no such route"):
+        QuietHost.set_initial_window(host, 3)
