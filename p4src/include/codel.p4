@@ -78,21 +78,19 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
             bit<32> queue = (bit<32>)meta.queue;
             time_us_t first_above_time;
             time_us_t drop_next;
-            bit<32> lastcount;
             bit<8> phase;
             generation_t generation;
             first_above_time_.read(first_above_time, queue);
             drop_next_.read(drop_next, queue);
             count_.read(count, queue);
-            lastcount_.read(lastcount, queue);
             phase_.read(phase, queue);
             generation_.read(generation, queue);
             if (generation != meta.generation) {
                 first_above_time = 0;
                 drop_next = 0;
                 count = 0;
-                lastcount = 0;
                 phase = CODEL_FREE;
+                lastcount_.write(queue, 0);
                 generation_.write(queue, meta.generation);
             }
 
@@ -116,6 +114,8 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
                 if (ok_to_drop) {
                     drop = true;
                     phase = CODEL_FIRST;
+                    bit<32> lastcount;
+                    lastcount_.read(lastcount, queue);
                     bit<32> delta = count - lastcount;
                     count = 1;
                     // drop_next may lie ahead: then it is not long ago at all.
@@ -123,7 +123,7 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
                         && (drop_next > now || now - drop_next < (time_us_t)interval << 4)) {
                         count = delta;
                     }
-                    lastcount = count;
+                    lastcount_.write(queue, count);
                     law_from = now;
                 }
             } else if (!ok_to_drop) {
@@ -153,7 +153,6 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
             first_above_time_.write(queue, first_above_time);
             drop_next_.write(queue, drop_next);
             count_.write(queue, count);
-            lastcount_.write(queue, lastcount);
             phase_.write(queue, phase);
         }
     }

@@ -30,24 +30,23 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
             dequeued = dequeued + length;
             sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued);
 
-            bytes_t own_depth = 0;
+            bit<32> sub_queue = (bit<32>)meta.queue - SERVICE_FLOWS;
+            bytes_t own_dequeued = 0;
             if (meta.flow_queuing == 1) {
-                bit<32> sub_queue = (bit<32>)meta.queue - SERVICE_FLOWS;
-                bytes_t own_enqueued;
-                bytes_t own_dequeued;
-                queue_enqueued_bytes.read(own_enqueued, sub_queue);
                 queue_dequeued_bytes.read(own_dequeued, sub_queue);
                 own_dequeued = own_dequeued + length;
                 queue_dequeued_bytes.write(sub_queue, own_dequeued);
-                own_depth = own_enqueued - own_dequeued;
             }
 
             if (meta.queue_manager != DROP_TAIL) {
                 bytes_t enqueued;
                 sf_enqueued_bytes.read(enqueued, (bit<32>)meta.service_flow);
                 backlog = enqueued - dequeued;
-                if (meta.flow_queuing == 0) {
-                    own_depth = backlog;
+                bytes_t own_depth = backlog;
+                if (meta.flow_queuing == 1) {
+                    bytes_t own_enqueued;
+                    queue_enqueued_bytes.read(own_enqueued, sub_queue);
+                    own_depth = own_enqueued - own_dequeued;
                 }
                 bool drop_head;
                 drop_at_head.apply(meta, length, backlog, own_depth,
