@@ -45,17 +45,11 @@ _CALMED: Final = _WRITTEN[:3]
 _DATA_PATH: Final = (
     "sf_enqueued_bytes",
     "sf_dequeued_bytes",
-    "sf_requests_met",
     "aqm_accu_prob",
     "aqm_data_state",
-    "pie_dq_count",
-    "pie_measurement_start",
+    # A law may read them before the first frame has started them afresh.
     "pie_avg_dq_time",
-    "pie_generation",
     "red_avg",
-    "red_count",
-    "red_generation",
-    "flow_queue_longest",
 )
 # By sub-queue: likewise.
 _SUB_QUEUE: Final = ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")
