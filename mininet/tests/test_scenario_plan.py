@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import scenario_files
 
-from docsis_control.plan import Role
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.flow_queues import FlowQueues
 from docsis_control.queue_managers.names import Preset
@@ -23,7 +23,6 @@ from docsis_testbed.nodes import QuietHost
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.scenarios.channel import Channel
 from docsis_testbed.scenarios.loader import Loaded, load
-from docsis_testbed.scenarios.measure import PRIMARY
 from docsis_testbed.scenarios.plan import buffer_bytes, plan_for, service_flow, sustained_rate
 from docsis_testbed.sharing import ROLES
 from docsis_testbed.traffic import irtt
@@ -87,9 +86,9 @@ def test_buffer_is_the_runs_or_the_service_flows(tmp_path: Path) -> None:
 def test_index_in_the_pipeline_is_the_primary_service_flows(tmp_path: Path) -> None:
     topology = scenario_files.loaded(tmp_path).topology
     deployment = deploy(topology, Preset.DROP_TAIL)
-    for direction, index in PRIMARY.items():
-        device = deployment.device(ROLES[direction])
-        flow = next(flow for flow in device.service_flows if flow.index == index)
+    for direction, role in ROLES.items():
+        flows = deployment.device(role).service_flows
+        flow = next(flow for flow in flows if flow.index == PRIMARY_SERVICE_FLOW)
         assert flow.primary
         assert flow.modem == 1
         assert flow.max_sustained_rate == service_flow(topology, direction).max_sustained_rate

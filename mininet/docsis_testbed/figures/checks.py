@@ -8,12 +8,18 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import Any, Final
 
+import numpy as np
+
+from docsis_ptf.chance import Geometric, variance_bounds
 from docsis_ptf.renewal import ONE, PROB_LOW, Renewal
 from docsis_testbed.figures import laws
 from docsis_testbed.figures.samples import Drops, Sessions
 
 P: Final = 0.01
 """drop_prob of 000, figures 7 to 10."""
+
+WINDOW: Final = 1000
+"""Frames whose drops figures 8 and 10 count together."""
 
 RATIO: Final = 0.541
 GAP: Final = (0.46, 0.85)
@@ -68,21 +74,18 @@ def _mean(counted: Sequence[tuple[int, int]]) -> tuple[float, float, int]:
 
 def bernoulli(sample: Drops) -> list[Check]:
     """PIE's drops, which remember nothing: 000, figures 7 and 8."""
-    p = sample.drop_prob
+    law = Geometric(sample.drop_prob)
     mean, _, runs = _mean(sample.runs)
-    low, high = laws.mean_bounds(1 / p, sqrt(1 - p) / p, runs)
     tens = [0] * 10
     for run, times in sample.runs:
         if run <= 100:
             tens[(run - 1) // 10] += times
-    first = sum(laws.geometric(p, run) for run in range(1, 11))
-    window_mean, window_deviation, windows = _mean(sample.windows)
-    deviation = sqrt(1000 * p * (1 - p))
-    # Of a standard deviation, for the nearly normal counts of figure 8.
-    spread = laws.mean_bounds(deviation, deviation / sqrt(2), windows)
+    first = float(law.probability[:10].sum())
+    p = sample.drop_prob
     return [
         Check(
-            "000, figure 7", "mean run length at p = 0.01, frames", "100", 1 / p, mean, low, high,
+            "000, figure 7", "mean run length at p = 0.01, frames", "100", law.mean, mean,
+            *laws.mean_bounds(law.mean, law.deviation, runs),
         ),
         Check(
             "000, figure 7", "share of runs up to 10 frames", "the shortest are the likeliest",
@@ -92,24 +95,20 @@ def bernoulli(sample: Drops) -> list[Check]:
             "000, figure 7", "which ten of the first hundred lengths are most frequent",
             "those from 1", 1.0, float(1 + 10 * tens.index(max(tens))), 1.0, 1.0,
         ),
-        Check(
-            "000, figure 8", "mean number of drops in 1000 frames", "10", 1000 * p, window_mean,
-            *laws.mean_bounds(1000 * p, deviation, windows),
-        ),
-        Check(
-            "000, figure 8", "standard deviation of it", "square root of 9.9", deviation,
-            window_deviation, *spread,
-        ),
+        *_in_thousand("000, figure 8", sample, WINDOW * p, sqrt(WINDOW * p * (1 - p)),
+                      ("10", "square root of 9.9")),
     ]  # fmt: skip
 
 
-def derandomised(sample: Drops, plain: Drops) -> list[Check]:
+def derandomised(sample: Drops) -> list[Check]:
     """DOCSIS-PIE's drops: 000, figures 9 and 10."""
     law = Renewal(round(sample.drop_prob * ONE))
     mean, _, runs = _mean(sample.runs)
     lengths = [run for run, _ in sample.runs]
-    _, deviation, _ = _mean(sample.windows)
-    _, plain_deviation, _ = _mean(plain.windows)
+    drops = law.drops_in(WINDOW)
+    counts = np.arange(len(drops))
+    expected = float((counts * drops).sum())
+    deviation = sqrt(float(((counts - expected) ** 2 * drops).sum()))
     return [
         Check(
             "000, figure 9", "shortest run at p = 0.01, frames", "0.85 / p = 85",
@@ -123,9 +122,25 @@ def derandomised(sample: Drops, plain: Drops) -> list[Check]:
             "000, figure 9", "mean run length, frames", "1 / 0.00541 = 185", law.mean, mean,
             *laws.mean_bounds(law.mean, law.deviation, runs),
         ),
+        *_in_thousand("000, figure 10", sample, expected, deviation,
+                      ("5.41", "greatly reduced")),
+    ]  # fmt: skip
+
+
+def _in_thousand(
+    figure: str, sample: Drops, mean: float, deviation: float, published: tuple[str, str]
+) -> list[Check]:
+    """Mean and deviation of the number of drops, which are nearly normal."""
+    measured, spread, windows = _mean(sample.windows)
+    low, high = variance_bounds(windows)
+    return [
         Check(
-            "000, figure 10", "deviation of drops in 1000 frames over that without",
-            "greatly reduced", None, deviation / plain_deviation, 0.0, 0.6,
+            figure, "mean number of drops in 1000 frames", published[0], mean, measured,
+            *laws.mean_bounds(mean, deviation, windows),
+        ),
+        Check(
+            figure, "standard deviation of it", published[1], deviation, spread,
+            deviation * sqrt(low), deviation * sqrt(high),
         ),
     ]  # fmt: skip
 

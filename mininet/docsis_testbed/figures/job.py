@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from docsis_ptf.renewal import CONFIDENCE
 from docsis_testbed import versions
 from docsis_testbed.figures import checks, plots, samples
 from docsis_testbed.figures.checks import Check, P
@@ -69,7 +70,7 @@ def run(
         bar.update(total, advance=1, description="report")
         found = [
             *checks.bernoulli(plain),
-            *checks.derandomised(derandomised, plain),
+            *checks.derandomised(derandomised),
             *checks.effective(curve),
             *checks.collisions([*hashed, *searched]),
         ]
@@ -80,7 +81,7 @@ def run(
                 "frames": frames,
                 "trials": trials,
                 "seed": seed,
-                "confidence": "99.9%",
+                "confidence": CONFIDENCE,
                 "passed": passed,
                 "versions": versions.collect("embedded"),
                 "checks": [check.document() for check in found],

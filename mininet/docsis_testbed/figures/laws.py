@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must come out, in closed form; de-randomised drops are docsis_ptf.renewal's."""
+"""What must come out, where docsis_ptf.chance and docsis_ptf.renewal do not say it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from functools import cache
 from math import comb, factorial, sqrt
 from typing import Final
 
+from docsis_ptf.renewal import NORMAL_QUANTILE
+
 GROUP: Final = 4
 """Sub-queues that a search looks through (GROUP of p4src/include/flow_queue.p4)."""
-
-QUANTILE: Final = 3.2905
-"""Normal quantile of a two-sided confidence of 99.9%."""
-
-CONFIDENCE: Final = "99.9%"
 
 
 def collision(sessions: int, places: int, room: int = 1) -> float:
@@ -52,28 +49,24 @@ def _collisions(most: int, places: int, room: int) -> tuple[float, ...]:
     )
 
 
-def geometric(p: float, run: int) -> float:
-    """Probability that the first drop is frame `run` (000, figure 7)."""
-    return p * float((1 - p) ** (run - 1))
-
-
 def binomial(p: float, frames: int, drops: int) -> float:
     """Probability of so many drops in so many frames (000, figure 8)."""
     return comb(frames, drops) * float(p**drops * (1 - p) ** (frames - drops))
 
 
 def share_bounds(p: float, trials: int) -> tuple[float, float]:
-    """Between which an observed share of `trials` lies with confidence `CONFIDENCE`.
+    """Between which an observed share of `trials` lies with `docsis_ptf.renewal.CONFIDENCE`.
 
     Wilson's interval, which is right for rare events, too.
     """
-    z2 = QUANTILE * QUANTILE
+    z2 = NORMAL_QUANTILE**2
     centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = QUANTILE * sqrt(p * (1 - p) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
+    error = sqrt(p * (1 - p) / trials + z2 / (4 * trials * trials))
+    half = NORMAL_QUANTILE * error / (1 + z2 / trials)
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def mean_bounds(mean: float, deviation: float, number: int) -> tuple[float, float]:
-    """Between which the mean of `number` values lies with confidence `CONFIDENCE`."""
-    half = QUANTILE * deviation / sqrt(number)
+    """Between which the mean of `number` values lies with `docsis_ptf.renewal.CONFIDENCE`."""
+    half = NORMAL_QUANTILE * deviation / sqrt(number)
     return mean - half, mean + half

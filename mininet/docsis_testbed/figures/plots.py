@@ -11,9 +11,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from docsis_ptf.renewal import ONE, PROB_LOW, Renewal
+from docsis_ptf.chance import Geometric
+from docsis_ptf.renewal import ONE, PROB_LOW, Distribution, Renewal
 from docsis_testbed.figures import laws
-from docsis_testbed.figures.checks import GAP, PUBLISHED_PLAIN, PUBLISHED_SEARCH
+from docsis_testbed.figures.checks import GAP, PUBLISHED_PLAIN, PUBLISHED_SEARCH, WINDOW
 from docsis_testbed.figures.samples import Drops, Sessions
 from docsis_testbed.results.plots import RC
 
@@ -33,15 +34,15 @@ def run_lengths(plain: Drops, derandomised: Drops, path: Path) -> None:
         derandomised: Of DOCSIS-PIE.
         path: PNG file to write.
     """
-    law = Renewal(round(derandomised.drop_prob * ONE))
     edges = np.arange(1, 901 + _BIN, _BIN)
     with mpl.rc_context(RC):
         figure = Figure(figsize=(8, 5.6), layout="constrained")
         for axes, sample, colour, title, probability in (
             (figure.add_subplot(2, 1, 1), plain, _PLAIN, "PIE: drops that remember nothing",
-             lambda run: laws.geometric(plain.drop_prob, run)),
+             _probability(Geometric(plain.drop_prob))),
             (figure.add_subplot(2, 1, 2), derandomised, _DERANDOMISED,
-             "DOCSIS-PIE: de-randomised", _derandomised(law)),
+             "DOCSIS-PIE: de-randomised",
+             _probability(Renewal(round(derandomised.drop_prob * ONE)))),
         ):  # fmt: skip
             _histogram(axes, sample.runs, edges, colour, probability)
             axes.set_title(f"{title}, p = {sample.drop_prob:g}")
@@ -53,7 +54,7 @@ def run_lengths(plain: Drops, derandomised: Drops, path: Path) -> None:
         figure.savefig(path)
 
 
-def _derandomised(law: Renewal) -> Callable[[int], float]:
+def _probability(law: Distribution) -> Callable[[int], float]:
     table = dict(zip(law.distance.tolist(), law.probability.tolist(), strict=True))
     return lambda run: table.get(run, 0.0)
 
@@ -99,10 +100,10 @@ def drops_in_thousand(plain: Drops, derandomised: Drops, path: Path) -> None:
                 0.4, color=colour, alpha=0.75, label=label,
             )  # fmt: skip
         places = np.arange(0, most + 1)
-        axes.plot(
-            places - 0.2, [laws.binomial(plain.drop_prob, 1000, int(n)) for n in places],
-            color=_LAW, lw=1.2, marker=".", label="binomial law",
-        )  # fmt: skip
+        binomial = [laws.binomial(plain.drop_prob, WINDOW, int(n)) for n in places]
+        renewal = Renewal(round(derandomised.drop_prob * ONE)).drops_in(WINDOW)
+        axes.plot(places - 0.2, binomial, color=_LAW, lw=1.2, marker=".", label="by the law")
+        axes.plot(np.arange(len(renewal)) + 0.2, renewal, color=_LAW, lw=1.2, marker=".")
         axes.set_xlabel("Drops in 1000 frames in a row")
         axes.set_ylabel("Probability")
         axes.set_title(f"Spread of the drop rate at p = {plain.drop_prob:g}")

@@ -6,15 +6,13 @@ from __future__ import annotations
 import csv
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
-from docsis_control.modem_config.provisioned import Direction
 from docsis_control.plan import PRIMARY_SERVICE_FLOW
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import preset_of
@@ -39,12 +37,6 @@ from docsis_testbed.session import Progress, Session, running_session, wait_unti
 from docsis_testbed.sharing import ROLES, read_samples
 from docsis_testbed.traffic import capture, flows, irtt
 from docsis_testbed.traffic.capture import End
-
-PRIMARY: Final[Mapping[Direction, int]] = {
-    "upstream": PRIMARY_SERVICE_FLOW,
-    "downstream": PRIMARY_SERVICE_FLOW,
-}
-"""Index of the first modem's primary service flow, which each device counts for itself."""
 
 
 def measure(
@@ -143,14 +135,14 @@ class _Played:
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.ramp_up_seconds * 1e9)
         self._wait_until("ramp-up", 0.0)
-        before = self._reader.packets(PRIMARY[self._scenario.direction])
+        before = self._reader.packets(PRIMARY_SERVICE_FLOW)
         for at, rate in steps:
             self._wait_until("measuring", at)
             if self._port is not None:
                 self._port.carry(rate)
                 self._steps.append(((time.time_ns() - self._start_ns) / 1e9, rate / 1e6))
         self._wait_until("measuring", self._plan.measured_seconds)
-        after = self._reader.packets(PRIMARY[self._scenario.direction])
+        after = self._reader.packets(PRIMARY_SERVICE_FLOW)
         self._counters = {name: after[name] - before[name] for name in after}
         self._offset_ns = time.time_ns() - time.monotonic_ns()
         self._session.wait("ending", TAIL_SECONDS)
@@ -256,7 +248,7 @@ class _Played:
         direction = self._scenario.direction
         rate = sustained_rate(topology, direction)
         samples = self._folder / "controller" / f"samples-{device}.csv"
-        control = raw.control_samples(samples, PRIMARY[direction])
+        control = raw.control_samples(samples, PRIMARY_SERVICE_FLOW)
         control_s = (control[:, 0] * 1e9 + self._offset_ns - self._start_ns) / 1e9
         return RunRecord(
             label=run.label,
