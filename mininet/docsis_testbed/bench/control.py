@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from docsis_control.plan import FIRST_HOST_PORT, RF_PORT
-from docsis_testbed.bench import inprocess
+from docsis_testbed import switch_report
 from docsis_testbed.bench.forwarding import Bench, address, topology
 from docsis_testbed.paths import P4_BUILD
 from docsis_testbed.runstate import RunState
@@ -41,7 +41,7 @@ def measure(run: RunState, progress: Callable[[str], None]) -> dict[str, Any]:
         f"{bench_topology.hosts[0].mac}@{FIRST_HOST_PORT}",
     ]
     arguments = [
-        "control",
+        *("bench", "control", "--json"),
         *("--address", address()),
         *("--device-id", str(bench_topology.cable_modem.device_id)),
         *("--program", str(_PROGRAM)),
@@ -52,15 +52,15 @@ def measure(run: RunState, progress: Callable[[str], None]) -> dict[str, Any]:
             bench.build(provision=False)
             progress("a CMTS of 4,096 service flows")
             bridged = [word for station in stations for word in ("--bridge", station)]
-            inprocess.run(*arguments, "--rounds", "1", *bridged)
+            switch_report.run(*arguments, "--rounds", "1", *bridged)
             seconds = _ROUNDS * _ROUND_SECONDS
             idle = bench.latency(seconds)
             progress("registers and tables")
-            load = inprocess.start(*arguments, "--rounds", str(_ROUNDS), "--no-push")
+            load = switch_report.start(*arguments, "--rounds", str(_ROUNDS), "--no-push")
             try:
                 loaded = bench.latency(seconds)
             finally:
-                report = inprocess.finish(load)
+                report = switch_report.finish(load)
             return {**report, "latency_idle_us": idle, "latency_us": loaded}
         finally:
             bench.close()

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import P4_BUILD, ROOT, switch_binary
+from docsis_testbed import switch_report
+from docsis_testbed.paths import P4_BUILD
 
 
 @dataclass(frozen=True)
@@ -52,15 +50,10 @@ class Sessions:
 
 
 def _sample(*arguments: str) -> list[dict[str, Any]]:
-    command = [
-        str(switch_binary()), "sample", *arguments, "--program", str(P4_BUILD / "cm.json"),
-    ]  # fmt: skip
-    done = subprocess.run(
-        command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise TestbedError(f"docsis-switch sample failed: {done.stderr.strip()}")
-    results: list[dict[str, Any]] = json.loads(done.stdout)["results"]
+    program = str(P4_BUILD / "cm.json")
+    results: list[dict[str, Any]] = switch_report.run("sample", *arguments, "--program", program)[
+        "results"
+    ]
     return results
 
 

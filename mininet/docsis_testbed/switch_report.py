@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sub-command of `docsis-switch` reports: it ends with a JSON document on its output."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import ROOT, switch_binary
+
+
+def run(*arguments: str) -> dict[str, Any]:
+    """The report of one sub-command.
+
+    Args:
+        arguments: Behind `docsis-switch`.
+
+    Raises:
+        TestbedError: It failed, or is not built; the words are the switch's.
+    """
+    return finish(start(*arguments))
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """Start a sub-command whose report `finish` waits for.
+
+    Raises:
+        TestbedError: It is not built.
+    """
+    return subprocess.Popen(
+        [str(switch_binary()), *arguments],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """The report of a sub-command that was started.
+
+    Raises:
+        TestbedError: It failed; the words are the switch's.
+    """
+    output, errors = process.communicate()
+    if process.returncode != 0:
+        raise TestbedError(f"docsis-switch failed: {errors.strip()}")
+    report: dict[str, Any] = json.loads(output)
+    return report
