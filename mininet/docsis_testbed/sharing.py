@@ -27,6 +27,7 @@ from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.session import Session, wait_until_ready
 from docsis_testbed.traffic import load
 from docsis_testbed.traffic.headers import TCP, UDP, Header, header_for
+from docsis_testbed.traffic.receiving import SAMPLE_SECONDS
 
 OVERLOAD: Final = 1.25
 """Times its configured share is what UDP offers to a service flow."""
@@ -51,7 +52,7 @@ _FIRST_SOURCE_PORT: Final = 20_000
 _FIRST_DESTINATION_PORT: Final = 30_000
 """Of service flows whose classifiers want no others."""
 
-_TAIL_SECONDS: Final = 3 * load.SAMPLE_SECONDS
+_TAIL_SECONDS: Final = 3 * SAMPLE_SECONDS
 _FORWARDED: Final = "sf_forwarded"
 
 

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import heapq
 import json
-import selectors
 import socket
 import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,23 +27,19 @@ from typing import IO, Final, Literal
 
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.traffic import CONGESTION_CONTROL
+from docsis_testbed.traffic.receiving import UDP_HEADERS, ReceivingSockets, bound
 
-UDP_HEADERS: Final = 14 + 20 + 8
 TCP_HEADERS: Final = 14 + 20 + 32
 """With timestamps."""
 
-SAMPLE_SECONDS: Final = 0.1
-
-_BUFFER: Final = 8 << 20
-"""Bytes that a receiving socket may hold while the program waits for a processor."""
-
-_SO_RCVBUFFORCE: Final = 33
+_SEND_BUFFER: Final = 8 << 20
 _SO_SNDBUFFORCE: Final = 32
 _INFO: Final = struct.Struct("=128xQ16xI")
 """struct tcp_info: tcpi_bytes_received and tcpi_data_segs_in."""
 
 _TIMESTAMPS: Final = 12
 _CHUNK: Final = 1 << 16
+_BACKLOG: Final = 256
 _BEHIND_SECONDS: Final = 0.05
 """A sender that could not run for longer does not make up for what is before."""
 
@@ -123,7 +118,7 @@ def send(streams: Sequence[Stream]) -> None:
     paced = [s for s in streams if s.transport == "udp"]
     sockets = [stream.endpoint(socket.SOCK_DGRAM) for stream in paced]
     for made in sockets:
-        made.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER)
+        made.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _SEND_BUFFER)
     print("ready", flush=True)
     _pace(
         sockets,
@@ -171,60 +166,31 @@ class Receiver:
             OSError: one cannot be had.
         """
         self.names = [stream.name for stream in streams]
-        self._bytes = [0] * len(streams)
+        self._sockets = ReceivingSockets(len(streams))
         self._connections: dict[int, socket.socket] = {}
-        self._scratch = bytearray(_CHUNK)
-        self._selector = selectors.DefaultSelector()
         listeners: dict[tuple[str, int], socket.socket] = {}
         self._expected: dict[tuple[tuple[str, int], tuple[str, int]], int] = {}
         for i, stream in enumerate(streams):
+            pid, address = stream.destination_pid, stream.destination
             if stream.transport == "udp":
-                self._register(self._datagrams(stream), self._count(i))
-            else:
-                self._expected[stream.destination, stream.source] = i
-                if stream.destination not in listeners:
-                    listener = self._listener(stream)
-                    listeners[stream.destination] = listener
-                    self._register(listener, self._accept)
+                made = bound(pid, address, socket.SOCK_DGRAM)
+                # Connected, so that of the streams to one port each has its own.
+                made.connect(stream.source)
+                self._sockets.count_datagrams(made, i, UDP_HEADERS)
+                continue
+            self._expected[address, stream.source] = i
+            if address not in listeners:
+                listeners[address] = bound(pid, address, socket.SOCK_STREAM)
+                listeners[address].listen(_BACKLOG)
+                self._sockets.watch(listeners[address], self._accept)
 
     def run(self, output: IO[str]) -> None:
         """Write samples until the process is ended."""
         output.write(",".join(["time_ns", *self.names]) + "\n")
-        due = time.monotonic()
-        while True:
-            for key, _ in self._selector.select(max(0.0, due - time.monotonic())):
-                key.data(key.fileobj)
-            if time.monotonic() >= due:
-                counts = [self._frames(i) for i in range(len(self.names))]
-                output.write(",".join(map(str, (time.time_ns(), *counts))) + "\n")
-                output.flush()
-                due += SAMPLE_SECONDS
-
-    def _register(self, made: socket.socket, handle: Callable[[socket.socket], None]) -> None:
-        made.setblocking(False)
-        self._selector.register(made, selectors.EVENT_READ, handle)
-
-    @staticmethod
-    def _datagrams(stream: Stream) -> socket.socket:
-        """Connected, so that of the streams to one port each has its own."""
-        made = made_in(
-            stream.destination_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        )
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
-        made.bind(stream.destination)
-        made.connect(stream.source)
-        return made
-
-    @staticmethod
-    def _listener(stream: Stream) -> socket.socket:
-        made = made_in(
-            stream.destination_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        )
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(stream.destination)
-        made.listen(256)
-        return made
+        for now in self._sockets.ticks():
+            counts = [self._frames(i) for i in range(len(self.names))]
+            output.write(",".join(map(str, (now, *counts))) + "\n")
+            output.flush()
 
     def _accept(self, listener: socket.socket) -> None:
         connection, source = listener.accept()
@@ -233,27 +199,17 @@ class Receiver:
             connection.close()
             return
         self._connections[stream] = connection
-        self._register(connection, self._discard)
+        self._sockets.watch(connection, self._discard)
 
     def _discard(self, connection: socket.socket) -> None:
-        if not connection.recv_into(self._scratch):
-            self._selector.unregister(connection)
-
-    def _count(self, stream: int) -> Callable[[socket.socket], None]:
-        def count(made: socket.socket) -> None:
-            # Not until it is empty: the others have their turn.
-            for _ in range(64):
-                try:
-                    self._bytes[stream] += UDP_HEADERS + made.recv_into(self._scratch)
-                except (BlockingIOError, ConnectionRefusedError):
-                    return
-
-        return count
+        # Open until the end: what it has received is asked of it.
+        if not connection.recv_into(self._sockets.scratch):
+            self._sockets.unwatch(connection)
 
     def _frames(self, stream: int) -> int:
         connection = self._connections.get(stream)
         if connection is None:
-            return self._bytes[stream]
+            return self._sockets.counted[stream]
         payload, segments = _INFO.unpack(
             connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
         )

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What receivers of traffic share: sockets in hosts' namespaces, counts, and samples on time."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from docsis_testbed.namespaces import made_in
+
+UDP_HEADERS: Final = 14 + 20 + 8
+"""Bytes of a datagram's Ethernet frame, without FCS, that are not its payload."""
+
+SAMPLE_SECONDS: Final = 0.1
+
+_CHUNK: Final = 1 << 17
+_BUFFER: Final = 8 << 20
+"""Bytes that a socket may hold while the program waits for a processor."""
+
+_SO_RCVBUFFORCE: Final = 33
+_TURN: Final = 64
+"""Datagrams of a socket until the others have their turn."""
+
+Handler = Callable[[socket.socket], None]
+
+
+def bound(pid: int, address: tuple[str, int], kind: socket.SocketKind) -> socket.socket:
+    """A socket in the namespace of a process, bound to an IPv4 address and port.
+
+    Raises:
+        OSError: it cannot be had.
+    """
+    made = made_in(pid, lambda: socket.socket(socket.AF_INET, kind))
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if kind is socket.SOCK_DGRAM:
+        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
+    made.bind(address)
+    return made
+
+
+class ReceivingSockets:
+    """Sockets that are read as data arrives, between samples of what was counted.
+
+    Args:
+        flows: How many are counted.
+
+    Attributes:
+        counted: Bytes of each so far.
+        scratch: What was read last.
+    """
+
+    def __init__(self, flows: int) -> None:
+        self.counted = [0] * flows
+        self.scratch = bytearray(_CHUNK)
+        self._selector = selectors.DefaultSelector()
+
+    def watch(self, made: socket.socket, handle: Handler) -> None:
+        """Have a socket handled whenever it can be read."""
+        made.setblocking(False)
+        self._selector.register(made, selectors.EVENT_READ, handle)
+
+    def unwatch(self, made: socket.socket) -> None:
+        """The end of `watch`; the socket stays open."""
+        self._selector.unregister(made)
+
+    def count_datagrams(self, made: socket.socket, flow: int, headers: int = 0) -> None:
+        """Count a UDP socket's datagrams.
+
+        Args:
+            made: The socket.
+            flow: Which count they go to.
+            headers: Bytes to count with each payload.
+        """
+
+        def count(made: socket.socket) -> None:
+            for _ in range(_TURN):
+                try:
+                    self.counted[flow] += headers + made.recv_into(self.scratch)
+                except (BlockingIOError, ConnectionRefusedError):
+                    return
+
+        self.watch(made, count)
+
+    def ticks(self) -> Iterator[int]:
+        """Serve the sockets; whenever a sample is due, the wall clock's nanosecond."""
+        due = time.monotonic()
+        while True:
+            for key, _ in self._selector.select(max(0.0, due - time.monotonic())):
+                key.data(key.fileobj)
+            if time.monotonic() >= due:
+                yield time.time_ns()
+                due += SAMPLE_SECONDS
