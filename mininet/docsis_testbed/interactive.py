@@ -9,7 +9,8 @@ from pathlib import Path
 from mininet.cli import CLI
 from rich.console import Console
 
-from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.presets import name_of
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
 from docsis_testbed.results.folder import write_topology
@@ -22,7 +23,8 @@ def run(
     topology: Topology,
     *,
     target: str,
-    aqm: Preset,
+    upstream: QueueManagement,
+    downstream: QueueManagement | None = None,
     console: Console,
     metrics_port: int | None = None,
 ) -> None:
@@ -31,14 +33,15 @@ def run(
     Args:
         topology: What to build.
         target: Name of the switch target.
-        aqm: The upstream queue manager.
+        upstream: Queue manager of the upstream service flows.
+        downstream: That of the downstream ones; None where they keep what is configured.
         console: Where to tell what can be done.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
 
     Raises:
         TestbedError: something is missing or did not work; nothing is left behind.
     """
-    preflight.check_queue_managers(target, aqm)
+    preflight.check_queue_managers(target, upstream, downstream)
     preflight.check_root()
     with recorded_run("run") as state, tempfile.TemporaryDirectory(prefix="docsis-p4-") as scratch:
         preflight.check_all(topology, target)
@@ -50,12 +53,14 @@ def run(
                 testbed,
                 topology_file,
                 logs / "controller",
-                upstream=aqm,
+                upstream=upstream,
+                downstream=downstream,
                 metrics_port=metrics_port,
             )
             host, server = topology.hosts[0].name, topology.servers[0].name
             console.print(
-                f"{topology.name} is running with {aqm.value}; logs are in {logs} until you leave.",
+                f"{topology.name} is running with {name_of(upstream)}; "
+                f"logs are in {logs} until you leave.",
                 soft_wrap=True,
             )
             console.print(

@@ -146,7 +146,7 @@ def check_queue_managers(target: str, *choices: Preset | QueueManagement | None)
         management = resolve(choice)
         if management.flow_queues is not None:
             raise TestbedError(
-                f"--aqm {name_of(management)}: the target {target} has no flow queues: "
+                f"queue manager {name_of(management)}: the target {target} has no flow queues: "
                 f"{NO_FLOW_QUEUES}"
             )
 

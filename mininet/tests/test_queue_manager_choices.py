@@ -59,7 +59,8 @@ def test_the_makefile_takes_any_preset() -> None:
 
 @pytest.mark.parametrize("command", [("demo",), ("run",), ("sf", "manage"), ("controller",)])
 def test_command_lines_list_the_presets(command: tuple[str, ...]) -> None:
-    text = docsis_p4(*command, "--help", COLUMNS="400").stdout
+    # However the lines are broken, at hyphens too.
+    text = "".join(docsis_p4(*command, "--help").stdout.split())
     for preset in Preset:
         assert preset.value in text
 
@@ -85,19 +86,30 @@ def test_sf_manage_says_what_is_wrong(
     assert sentence in result.stderr
 
 
+def test_run_names_what_is_wrong_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "pie.yaml"
+    file.write_text("algorithm: pie\ntarget: 0 ms\n")
+    for option in ("--aqm", "--downstream-aqm"):
+        result = docsis_p4("run", option, str(file))
+        assert result.returncode == 1
+        assert f"{option}: {file}:2: target: the target must be" in result.stderr
+        result = docsis_p4("run", option, "fq-codel")
+        assert f'{option}: there is no queue manager "fq-codel"' in result.stderr
+
+
 @pytest.mark.parametrize("command", ["demo", "run"])
 def test_bmv2_has_no_flow_queues(command: str) -> None:
     result = docsis_p4(command, "--target", "bmv2", "--aqm", "sfq-codel")
     assert result.returncode == 1
     assert result.stderr.startswith(
-        "docsis-p4: --aqm sfq-codel: the target bmv2 has no flow queues: its eight queues a port"
+        "docsis-p4: queue manager sfq-codel: the target bmv2 has no flow queues: its eight queues"
     )
 
 
 def test_what_bmv2_can_do_is_not_refused() -> None:
     preflight.check_queue_managers("bmv2", Preset.LRED, Preset.CODEL_DT, None)
     preflight.check_queue_managers("embedded", Preset.SFQ)
-    with pytest.raises(TestbedError, match="--aqm drop-tail: the target bmv2"):
+    with pytest.raises(TestbedError, match="queue manager drop-tail: the target bmv2"):
         preflight.check_queue_managers(
             "bmv2", changed(PRESETS[Preset.SFQ], {"flow_queues": {"queues": 9}})
         )

@@ -14,6 +14,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
 if TYPE_CHECKING:
+    from docsis_control.queue_managers.models import QueueManagement
     from docsis_control.topology.models import Topology
 
 
@@ -45,10 +46,26 @@ def load(topology: Path, tier: str | None) -> Topology:
         raise TestbedError(str(error)) from None
 
 
+def management(text: str, option: str) -> QueueManagement:
+    """The queue manager that an option names, or describes in a file.
+
+    Raises:
+        TestbedError: It cannot be used; file, line and key are in the message.
+    """
+    from docsis_control.queue_managers.document import from_argument
+
+    try:
+        return from_argument(text)
+    except ValueError as error:
+        raise TestbedError(f"{option}: {error}") from None
+
+
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
 TierOption = Annotated[
     str | None, typer.Option("--tier", help="Service tier instead of the topology's.")
 ]
+QUEUE_MANAGER = "PRESET|FILE.yaml"
+"""How `management` is asked for."""
 TargetOption = Annotated[Target, typer.Option("--target", help="Switch target.")]
 MetricsPortOption = Annotated[
     int | None,

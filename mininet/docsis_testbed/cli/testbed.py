@@ -13,12 +13,14 @@ from docsis_control.queue_managers.names import Preset
 from docsis_testbed.cli.options import (
     DEFAULT_TOPOLOGY,
     DEMONSTRATED,
+    QUEUE_MANAGER,
     MetricsPortOption,
     Target,
     TargetOption,
     TierOption,
     TopologyOption,
     load,
+    management,
 )
 from docsis_testbed.errors import TestbedError
 
@@ -64,12 +66,29 @@ def run(
     topology: TopologyOption = DEFAULT_TOPOLOGY,
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
-    aqm: Annotated[Preset, typer.Option("--aqm", help="Queue manager.")] = Preset.DOCSIS_PIE,
+    aqm: Annotated[
+        str,
+        typer.Option(
+            "--aqm",
+            metavar=QUEUE_MANAGER,
+            help="Queue manager of the upstream service flows: a file with its parameters, or one "
+            f"of {', '.join(Preset)}.",
+        ),
+    ] = Preset.DOCSIS_PIE.value,
+    downstream_aqm: Annotated[
+        str | None,
+        typer.Option(
+            "--downstream-aqm",
+            metavar=QUEUE_MANAGER,
+            help="The same of the downstream ones; what is configured unless given.",
+        ),
+    ] = None,
     metrics_port: MetricsPortOption = None,
 ) -> None:
     """A scenario held against published figures; without one the system, with you in it."""
     if scenario is not None:
-        _refuse(context, "topology", "tier", "aqm", "metrics_port", because="the scenario says it")
+        said = ("topology", "tier", "aqm", "downstream_aqm", "metrics_port")
+        _refuse(context, *said, because="the scenario says it")
         _run_scenario(scenario, target, only or [])
         return
     _refuse(context, "only", because="there is no scenario")
@@ -79,7 +98,8 @@ def run(
     interactive.run(
         loaded,
         target=target.value,
-        aqm=aqm,
+        upstream=management(aqm, "--aqm"),
+        downstream=management(downstream_aqm, "--downstream-aqm") if downstream_aqm else None,
         console=_CONSOLE,
         metrics_port=metrics_port,
     )
