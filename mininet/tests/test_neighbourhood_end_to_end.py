@@ -39,6 +39,7 @@ START_SECONDS = 40.0
 MOST_MISSED = 0.01
 UPLOADERS = 8
 OBSERVED_SECONDS = 5.0
+ROUNDS = 3
 INTERVAL_MS = 16.0
 ADDITIONS = 20
 SOME_HOMES = (0, 31, 63)
@@ -61,16 +62,25 @@ def loop(status: dict[str, Any]) -> tuple[int, int]:
     return device["loop"]["cycles"], device["loop"]["missed"]
 
 
-@contextmanager
-def few_missed(system: Running) -> Iterator[None]:
-    """In the block the loop of the modems misses less than 1% of its updates."""
-    cycles, missed = loop(system.show())
-    yield
-    status = system.show()
-    more = loop(status)
-    cycles, missed = more[0] - cycles, more[1] - missed
-    assert cycles > 0.9 * OBSERVED_SECONDS * 1000 / INTERVAL_MS, status["devices"]
-    assert missed < MOST_MISSED * (cycles + missed), status["devices"]
+def assert_few_missed(system: Running) -> None:
+    """The loop of the modems misses less than 1% of its updates, in one of three rounds.
+
+    What else runs on the machine may cost a round, not all of them.
+    """
+    rounds: list[float] = []
+    before = loop(system.show())
+    while len(rounds) < ROUNDS:
+        # What is measured is time; there is nothing to poll for.
+        time.sleep(OBSERVED_SECONDS)
+        status = system.show()
+        after = loop(status)
+        cycles, missed = after[0] - before[0], after[1] - before[1]
+        before = after
+        assert cycles > 0.9 * OBSERVED_SECONDS * 1000 / INTERVAL_MS, status["devices"]
+        rounds.append(missed / (cycles + missed))
+        if rounds[-1] < MOST_MISSED:
+            return
+    raise AssertionError((rounds, status["devices"]))
 
 
 def test_everything_is_provisioned(system: Running) -> None:
@@ -160,9 +170,7 @@ def test_frames_are_counted_in_their_service_flow(system: Running, direction: st
 
 
 def test_the_loop_keeps_its_time_while_idle(system: Running) -> None:
-    with few_missed(system):
-        # What is measured is time; there is nothing to poll for.
-        time.sleep(OBSERVED_SECONDS)
+    assert_few_missed(system)
 
 
 @contextmanager
@@ -206,8 +214,8 @@ def uploads(system: Running, folder: Path) -> Iterator[None]:
 
 
 def test_the_loop_keeps_its_time_while_homes_upload(system: Running, tmp_path: Path) -> None:
-    with uploads(system, tmp_path), few_missed(system):
-        time.sleep(OBSERVED_SECONDS)
+    with uploads(system, tmp_path):
+        assert_few_missed(system)
 
 
 def additions(system: Running) -> list[float]:
@@ -225,7 +233,7 @@ def additions(system: Running) -> list[float]:
 
 def test_a_service_flow_is_added_within_an_interval(system: Running) -> None:
     # The 90th percentile; what else runs on the machine may cost one round, not all of them.
-    rounds = [additions(system) for _ in range(3)]
+    rounds = [additions(system) for _ in range(ROUNDS)]
     assert min(times[int(0.9 * ADDITIONS) - 1] for times in rounds) < INTERVAL_MS, rounds
 
 

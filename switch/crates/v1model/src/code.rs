@@ -24,8 +24,11 @@ pub(crate) struct Code {
     pub deparser: Option<Pc>,
     /// A packet-header vector before its packet: zeroes and constants.
     pub template: Vec<u64>,
-    /// Slots from the front that a new packet resets.
+    /// Slots from the front that are the packet's state: headers and metadata.
     pub state_slots: usize,
+    /// Those of them that a new packet resets, first and number; the others are written before
+    /// they are read. A packet that is traced resets all: a trace shows what it pleases.
+    pub resets: Vec<(Slot, Slot)>,
     /// First action parameter; each takes two slots.
     pub params: usize,
     pub headers: Vec<HeaderCode>,

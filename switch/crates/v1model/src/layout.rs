@@ -4,8 +4,9 @@
 //! `[ headers and metadata | action parameters | temporaries | constants ]`.
 //! Every header instance has a slot for its validity (0 or 1), one for where
 //! its unmodified bytes are (`raw`), then its fields in P4 order: one slot up
-//! to 64 bits, more above, the lowest bits first. Only the first part is
-//! cleared between packets.
+//! to 64 bits, more above, the lowest bits first. Metadata that a new packet need
+//! not reset comes last of its instance, whatever P4's order is: the rest is reset
+//! in few pieces. Of the other parts nothing is.
 //!
 //! A stack is a block: its `next` index, then its elements in order, each as
 //! many slots long as the others, so that an index is a multiplication away.
@@ -15,7 +16,7 @@ use crate::error::LoadError;
 use crate::json::{self, Document};
 use crate::op::Slot;
 use crate::stack::{Stack, Union};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Temporaries that one expression may need.
 pub(crate) const TEMPORARIES: usize = 64;
@@ -92,7 +93,13 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub fn new(document: &Document, param_slots: usize, quirks: bool) -> Result<Layout, LoadError> {
+    /// `late`: the metadata fields, by instance and name, to come last.
+    pub fn new(
+        document: &Document,
+        param_slots: usize,
+        quirks: bool,
+        late: &HashSet<(String, String)>,
+    ) -> Result<Layout, LoadError> {
         let shape = crate::stack::Shape::new(document)?;
         let mut built: Vec<Option<Header>> = document.headers.iter().map(|_| None).collect();
         let mut first_of_stack = vec![0; shape.stacks.len()];
@@ -111,7 +118,7 @@ impl Layout {
                 None => &alone,
             };
             for member in members {
-                built[*member] = Some(build_header(document, *member, &mut next)?);
+                built[*member] = Some(build_header(document, *member, &mut next, late)?);
             }
         }
         let mut headers: Vec<Header> = built.into_iter().flatten().collect();
@@ -261,7 +268,12 @@ impl Layout {
     }
 }
 
-fn build_header(document: &Document, at: usize, next: &mut usize) -> Result<Header, LoadError> {
+fn build_header(
+    document: &Document,
+    at: usize,
+    next: &mut usize,
+    late: &HashSet<(String, String)>,
+) -> Result<Header, LoadError> {
     let header = &document.headers[at];
     let position = json::position(&header.source_info);
     let header_type = document
@@ -274,7 +286,7 @@ fn build_header(document: &Document, at: usize, next: &mut usize) -> Result<Head
                 header.name, header.header_type
             ))
         })?;
-    build(header, header_type, next)
+    build(header, header_type, next, late)
         .map_err(|e| e.at(position).at(json::position(&header_type.source_info)))
 }
 
@@ -282,6 +294,7 @@ fn build(
     header: &json::Header,
     header_type: &json::HeaderType,
     next: &mut usize,
+    late: &HashSet<(String, String)>,
 ) -> Result<Header, LoadError> {
     let slot = |index: usize| {
         Slot::try_from(index).map_err(|_| {
@@ -329,12 +342,18 @@ fn build(
         bits += u32::from(width);
         fields.push(Field {
             name: name.to_owned(),
-            slot: slot(at)?,
+            slot: 0,
             width,
             signed,
             var,
         });
-        at += usize::from(words(width));
+    }
+    let is_late = |field: &Field| late.contains(&(header.name.clone(), field.name.clone()));
+    for turn in [false, true] {
+        for field in fields.iter_mut().filter(|f| is_late(f) == turn) {
+            field.slot = slot(at)?;
+            at += usize::from(words(field.width));
+        }
     }
     slot(at + 2)?;
     *next = at;

@@ -4,6 +4,9 @@
 use crate::bits::PADDING;
 use crate::program::Program;
 
+/// What no program expects.
+const UNSET: u64 = 0xdead_beef_dead_beef;
+
 /// A frame as received, and the fields that the program made of it. Carried
 /// through the traffic manager as it is and reused from a pool: nothing is
 /// allocated per packet once its buffers have grown.
@@ -104,15 +107,28 @@ impl Packet {
         self.trace = other.trace;
     }
 
-    /// Gets ready for a program, with the frame in the buffer.
+    /// Gets ready for a program, with the frame in the buffer. `traced`: for its
+    /// traced code, if need be.
     #[inline]
-    pub(crate) fn reset(&mut self, program: &Program) {
+    pub(crate) fn reset(&mut self, program: &Program, traced: bool) {
         let code = &program.code;
-        if self.program == program.id {
-            self.phv[..code.state_slots].copy_from_slice(&code.template[..code.state_slots]);
-        } else {
+        if self.program != program.id {
             self.phv.clone_from(&code.template);
             self.program = program.id;
+        }
+        let state = &mut self.phv[..code.state_slots];
+        let template = &code.template[..code.state_slots];
+        if traced {
+            state.copy_from_slice(template);
+        } else {
+            // So that tests find what is read all the same.
+            if cfg!(debug_assertions) {
+                state.fill(UNSET);
+            }
+            for (first, slots) in &code.resets {
+                let run = usize::from(*first)..usize::from(*first + *slots);
+                state[run.clone()].copy_from_slice(&template[run]);
+            }
         }
         self.recirculated = false;
         self.len = self.frame.len();

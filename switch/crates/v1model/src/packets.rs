@@ -68,7 +68,7 @@ impl Pipeline {
     pub(crate) fn receive(&mut self, now_ns: u64, port: u16, packet: &mut Packet) {
         self.state.now_ns = now_ns;
         let program = &*self.program;
-        packet.reset(program);
+        packet.reset(program, self.trace.is_on());
         packet.port = port;
         packet.passes = 0;
         packet.trace = 0;
@@ -101,7 +101,7 @@ impl Pipeline {
         }
         // What is in front of the parser is a frame without padding.
         packet.frame.truncate(packet.len);
-        packet.reset(program);
+        packet.reset(program, packet.trace != 0);
         packet.passes = packet.passes.saturating_add(1);
         let mut carried = self.state.carried.iter();
         for field in fields(&code.paths, list) {
@@ -271,7 +271,7 @@ impl Pipeline {
         let code = &program.code;
         copy.frame.clear();
         copy.frame.extend_from_slice(packet.received());
-        copy.reset(program);
+        copy.reset(program, packet.trace != 0);
         copy.port = packet.port;
         copy.passes = packet.passes;
         if packet.program != program.id {

@@ -3,6 +3,7 @@
 
 use super::emit::Label;
 use super::fuse::fuse;
+use super::live;
 use super::optimise::{Optimised, optimise};
 use super::parser::the_one;
 use super::{Lowered, Lowering, Purpose};
@@ -12,9 +13,10 @@ use crate::code::{
 };
 use crate::error::LoadError;
 use crate::json::{self, Document};
-use crate::layout::{self, Header, Layout};
+use crate::layout::{Header, Layout, words};
 use crate::op::{Op, Pc, Slot, Use};
 use crate::schema::{ActionSchema, ParamSchema};
+use std::collections::HashSet;
 
 impl Lowering<'_> {
     /// The program, once all instructions are emitted.
@@ -49,7 +51,7 @@ impl Lowering<'_> {
         // What instructions read without having it as an operand.
         let mut aside: Vec<(Slot, u16)> = Vec::new();
         for source in self.tables.iter().flat_map(|t| &t.keys) {
-            aside.push((source.slot, layout::words(source.width)));
+            aside.push((source.slot, words(source.width)));
         }
         let messages = self.messages.iter().flat_map(|m: &Message| &m.values);
         for expr in messages.chain(wides.iter().map(|w| &w.expr)) {
@@ -179,7 +181,28 @@ impl Lowering<'_> {
             tables.push(table.schema);
         }
         let deparse = deparse_order(document, &layout)?;
+        let starts: Vec<Pc> = [parser, parser_end, ingress, egress]
+            .into_iter()
+            .chain(deparser)
+            .map(place)
+            .collect();
+        let read_first = live::read_first(&ops, &table_code, &starts, template.len());
+        for meter in table_code.iter().filter_map(|t| t.meter) {
+            kept[usize::from(meter.target)] = true;
+        }
+        let mut reset = vec![true; layout.state_slots];
+        let mut late = HashSet::new();
+        for header in layout.headers.iter().filter(|h| h.metadata) {
+            for field in &header.fields {
+                let own = usize::from(field.slot)..usize::from(field.slot + words(field.width));
+                if !own.clone().any(|slot| kept[slot] || read_first[slot]) {
+                    reset[own].fill(false);
+                    late.insert((header.name.clone(), field.name.clone()));
+                }
+            }
+        }
         let code = Code {
+            resets: live::runs(&reset),
             ops,
             parser: place(parser),
             ingress: place(ingress),
@@ -206,6 +229,7 @@ impl Lowering<'_> {
         };
         Ok(Lowered {
             code,
+            late,
             tables,
             actions,
             registers: self.registers,
@@ -284,7 +308,7 @@ fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
         offset += u32::from(field.width);
     }
     let needed = |f: &&FieldCode| {
-        let slots = usize::from(f.slot)..usize::from(f.slot + layout::words(f.width));
+        let slots = usize::from(f.slot)..usize::from(f.slot + words(f.width));
         !f.var && (rebuilt || read[slots].contains(&true))
     };
     HeaderCode {

@@ -12,6 +12,7 @@ mod fuse;
 mod generate;
 mod header_ref;
 mod limits;
+mod live;
 mod marks;
 mod meter;
 mod optimise;
@@ -34,11 +35,13 @@ use crate::schema::{
     TableSchema, ValueSetSchema,
 };
 use emit::{Emitter, Label};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A program as lowered: what packets need, and what the control plane sees.
 pub(crate) struct Lowered {
     pub code: Code,
+    /// Header and name of the metadata fields that a new packet does not reset.
+    pub late: HashSet<(String, String)>,
     pub tables: Vec<TableSchema>,
     pub actions: Vec<ActionSchema>,
     pub registers: Vec<RegisterSchema>,
@@ -90,9 +93,12 @@ pub(crate) fn lower(
     let document: Document = serde_json::from_slice(text)
         .map_err(|e| LoadError::new(format!("this is not the BMv2 JSON of a P4 program: {e}")))?;
     refuse_unsupported(&document)?;
-    let lowered = lower_document(&document, options, Purpose::Speed)?;
+    // Twice: which slots a packet resets is known of the code alone, and then they are laid out
+    // next to each other.
+    let late = lower_document(&document, options, Purpose::Speed, &HashSet::new())?.late;
+    let lowered = lower_document(&document, options, Purpose::Speed, &late)?;
     limits::check(&lowered)?;
-    let traced = lower_document(&document, options, Purpose::Trace)?.code;
+    let traced = lower_document(&document, options, Purpose::Trace, &late)?.code;
     // Packets go from one to the other when tracing is switched on or off.
     if traced.template != lowered.code.template {
         return Err(LoadError::new(
@@ -107,6 +113,7 @@ fn lower_document(
     document: &Document,
     options: &LoadOptions,
     purpose: Purpose,
+    late: &HashSet<(String, String)>,
 ) -> Result<Lowered, LoadError> {
     // Each parameter takes two slots, so that arguments need no schema.
     let params = document
@@ -115,7 +122,7 @@ fn lower_document(
         .map(|a| 2 * a.runtime_data.len())
         .max()
         .unwrap_or(0);
-    let layout = Layout::new(document, params, options.bmv2_quirks)?;
+    let layout = Layout::new(document, params, options.bmv2_quirks, late)?;
     let mut emitter = Emitter::new(&layout, purpose == Purpose::Trace);
     let action_labels = document.actions.iter().map(|_| emitter.label()).collect();
     let mut lowering = Lowering {
