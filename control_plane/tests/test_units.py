@@ -79,7 +79,23 @@ def test_buffers() -> None:
     assert parse_buffer("250 KB").bytes_at(20_000_000) == 250_000
     assert str(parse_buffer("250 ms")) == "250 ms"
     assert str(parse_buffer("0.25 MB")) == "250 KB"
-    with pytest.raises(ValueError, match="unit of a size or a duration"):
+    with pytest.raises(ValueError, match="unit of a size, a duration or a multiple like"):
         parse_buffer("250 Mbps")
     with pytest.raises(ValueError, match="either"):
         BufferLimit()
+
+
+def test_a_buffer_in_bandwidth_delay_products() -> None:
+    # 20 Mbit/s and a round trip of 50 ms are 125 KB.
+    assert parse_buffer("1 BDP at 50 ms").bytes_at(20_000_000) == 125_000
+    assert parse_buffer("2 BDP at 50 ms") == parse_buffer("100 ms")
+    assert parse_buffer("0.5BDP at 25ms") == BufferLimit(time=12_500_000)
+    for wrong, sentence in (
+        ("2 BDP", "BDP"),
+        ("2 BDP at 50", "is not a duration"),
+        ("2 BDP at 50 KB", "not a unit of a duration"),
+        ("-1 BDP at 50 ms", "is not a size, a duration or a multiple"),
+        ("0.3 BDP at 1 ns", "finer than 1 ns"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            parse_buffer(wrong)

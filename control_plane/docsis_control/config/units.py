@@ -8,6 +8,7 @@ is refused instead of rounded.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Final
@@ -28,6 +29,7 @@ _RATE_UNITS: Final = {
 }
 _DURATION_UNITS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _FREQUENCY_UNITS: Final = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+_BDP: Final = re.compile(r"(?P<times>\d+(?:\.\d+)?) ?BDP at (?P<round_trip>.+)", re.ASCII)
 _BYTE_UNITS: Final = {"B": 1, "bytes": 1, "KB": 10**3, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -154,32 +156,41 @@ class BufferLimit:
 
 
 def parse_buffer(value: object) -> BufferLimit:
-    """Parses "250 KB" or "250 ms".
+    """Parses "250 KB", "250 ms", or "2 BDP at 50 ms".
+
+    The last is a multiple of the bandwidth-delay product, the rate times the round-trip time (001,
+    Type C): at the rate, that lasts a multiple of the round-trip time.
 
     Raises:
-        ValueError: Neither a size nor a duration; the message is for the operator.
+        ValueError: None of them; the message is for the operator.
     """
     if isinstance(value, BufferLimit):
         return value
+    product = _BDP.fullmatch(value.strip()) if isinstance(value, str) else None
+    if product is not None:
+        exact = Fraction(product["times"]) * parse_duration(product["round_trip"])
+        if exact.denominator != 1:
+            raise ValueError(f'"{value}" is finer than 1 ns, the smallest unit')
+        return BufferLimit(time=exact.numerator)
     units = _BYTE_UNITS | _DURATION_UNITS
     match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is not None and match["unit"] in _BYTE_UNITS:
         return BufferLimit(size=parse_bytes(value))
     if match is not None and match["unit"] in _DURATION_UNITS:
         return BufferLimit(time=parse_duration(value))
-    _parse(value, units, "a size or a duration", "250 ms")
+    _parse(value, units, 'a size, a duration or a multiple like "2 BDP at 50 ms"', "250 ms")
     raise AssertionError("unreachable: every known unit was handled")
 
 
-def _pattern(units: dict[str, int]) -> str:
-    return rf"^[0-9]+(\.[0-9]+)? ?({'|'.join(units)})$"
+def _pattern(units: Iterable[str]) -> str:
+    return rf"[0-9]+(\.[0-9]+)? ?({'|'.join(units)})"
 
 
-def _schema(units: dict[str, int], description: str, *examples: str) -> WithJsonSchema:
+def _schema(units: Iterable[str], description: str, *examples: str) -> WithJsonSchema:
     return WithJsonSchema(
         {
             "type": "string",
-            "pattern": _pattern(units),
+            "pattern": f"^{_pattern(units)}$",
             "description": description,
             "examples": list(examples),
         }
@@ -223,10 +234,12 @@ Buffer = Annotated[
     BeforeValidator(parse_buffer),
     PlainSerializer(str, return_type=str),
     _schema(
-        _BYTE_UNITS | _DURATION_UNITS,
-        "Buffer: a size, or a time at the Maximum Sustained Traffic Rate",
+        [*_BYTE_UNITS, *_DURATION_UNITS, f"BDP at {_pattern(_DURATION_UNITS)}"],
+        "Buffer: a size, or a time at the Maximum Sustained Traffic Rate, or a multiple of that "
+        "rate's bandwidth-delay product at a round-trip time",
         "250 ms",
         "625 KB",
+        "2 BDP at 50 ms",
     ),
 ]
-"""A `BufferLimit` in Python, "250 ms" or "625 KB" in YAML."""
+"""A `BufferLimit` in Python, "250 ms", "625 KB" or "2 BDP at 50 ms" in YAML."""
