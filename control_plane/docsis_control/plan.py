@@ -38,9 +38,6 @@ TOKENS_PER_BYTE: Final = 8_000_000
 CONTROL_INTERVAL_US: Final = CONTROL_INTERVAL // 1000
 """INTERVAL of RFC 8034 A.1, microseconds."""
 
-_BY_LAW: Final = (QueueManager.DOCSIS_PIE, QueueManager.PIE, QueueManager.ADAPTIVE_RED)
-"""Queue managers of which a part is a periodic law of the controller's."""
-
 CONTROLLER_TIMEOUT_US: Final = 6 * CONTROL_INTERVAL_US
 """Silence of the controller after which the pipeline stops early drops, microseconds."""
 
@@ -145,7 +142,7 @@ class ServiceFlow:
     @property
     def controlled(self) -> bool:
         """Whether the controller runs a law for it; others decide in the pipeline alone."""
-        return self.queue_manager in _BY_LAW
+        return self.management.controlled
 
     @property
     def queue_limit(self) -> int:

@@ -42,6 +42,9 @@ class _Management(Model):
     without_flow_queues: ClassVar[str] = ""
     """Why it goes without flow queues; "" where it can have them."""
 
+    controlled: ClassVar[bool] = False
+    """Whether a periodic law of the controller's sets its drop probability."""
+
     algorithm: str = ""
     buffer: Buffer | None = Field(
         default=None,
@@ -102,6 +105,8 @@ class DocsisPie(_Management):
         "queue (RFC 8034, section 4.2)"
     )
 
+    controlled: ClassVar[bool] = True
+
     algorithm: Literal["docsis-pie"] = "docsis-pie"
     latency_target: Duration | None = Field(
         default=None,
@@ -121,6 +126,8 @@ class DocsisPie(_Management):
 
 class Pie(_Management):
     """PIE (RFC 8033) with the dequeue rate estimated (section 5.2)."""
+
+    controlled: ClassVar[bool] = True
 
     algorithm: Literal["pie"] = "pie"
     target: Duration = Field(default=15_000_000, description="QDELAY_REF, 15 ms unless given.")
@@ -166,6 +173,8 @@ class AdaptiveRed(_Management):
         "its average is of the service flow's whole backlog, so that it would drop frames of short "
         "queues for what long ones hold"
     )
+
+    controlled: ClassVar[bool] = True
 
     algorithm: Literal["adaptive-red"] = "adaptive-red"
     min_threshold: float = Field(default=0.05, description="minth, a share of the buffer.")

@@ -186,7 +186,11 @@ impl Lowering<'_> {
             .chain(deparser)
             .map(place)
             .collect();
-        let read_first = live::read_first(&ops, &table_code, &starts, template.len());
+        let read_first = match self.purpose {
+            Purpose::Speed => live::read_first(&ops, &table_code, &starts, template.len()),
+            // A packet that is traced resets all.
+            Purpose::Trace => vec![true; template.len()],
+        };
         for meter in table_code.iter().filter_map(|t| t.meter) {
             kept[usize::from(meter.target)] = true;
         }
