@@ -190,11 +190,12 @@ def measure(
 def _measure(session: Session, plan: Plan, reader: CounterReader, aqm: Preset) -> Measurement:
     testbed = session.testbed
     servers = testbed.topology.servers
-    session.launch(
+    server = session.launch(
         plan.probed,
         real_time(irtt.server_command(session.address(plan.probed)), PROBE_PRIORITY),
         "irtt-server.log",
     )
+    irtt.wait_until_bound(server, session.folder / "irtt-server.log")
     for upload in plan.uploads:
         session.launch(
             upload.destination,

@@ -295,12 +295,13 @@ class Bench:
         sink = str(self._topology.servers[0].ip.ip)
         output = self._logs / f"{self._kind}-irtt.json"
         log = self._logs / f"{self._kind}-irtt.log"
+        server_log = log.with_suffix(".server.log")
         server = self._launch(
             self._sink,
             real_time(irtt.server_command(sink, PROBE_INTERVAL_MS), PROBE_PRIORITY),
-            log.with_suffix(".server.log"),
+            server_log,
         )
-        time.sleep(0.3)
+        irtt.wait_until_bound(server, server_log)
         command = irtt.client_command(sink, seconds + WARM_UP_SECONDS, output, PROBE_INTERVAL_MS)
         client = self._launch(self._source, real_time(command, PROBE_PRIORITY), log)
         try:
