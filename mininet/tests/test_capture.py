@@ -84,6 +84,14 @@ def test_delay_is_from_end_to_end_and_loss_has_none() -> None:
     assert matcher.rows() == [(5201, 1_000, 4_000), (5201, 2_000, None), (5201, 6_000, 500)]
 
 
+def test_an_identification_that_comes_round_hides_no_loss() -> None:
+    matcher = Matcher()
+    matcher.seen("sender", packet(), 1_000)
+    matcher.seen("sender", packet(), 9_000)
+    matcher.seen("receiver", packet(), 9_500)
+    assert matcher.rows() == [(5201, 1_000, None), (5201, 9_000, 500)]
+
+
 def test_ends_may_be_read_in_either_order() -> None:
     matcher = Matcher()
     matcher.seen("receiver", packet(), 5_000)

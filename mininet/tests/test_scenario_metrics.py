@@ -97,6 +97,18 @@ def test_recovery_that_never_comes_is_infinite() -> None:
     assert math.isnan(metrics.recovery(packets, [], 10.0, 20.0))
 
 
+def test_nothing_that_arrives_is_no_recovery() -> None:
+    packets = high_until()
+    lost = np.where(packets.sent_s >= 6.0, np.nan, packets.delay_ms)
+    assert metrics.recovery(Packets(packets.sent_s, lost), [2.0], 10.0, 20.0) == math.inf
+    lost = np.where((packets.sent_s >= 6.0) & (packets.sent_s < 7.0), np.nan, packets.delay_ms)
+    assert metrics.recovery(Packets(packets.sent_s, lost), [2.0], 10.0, 20.0) == 5.0
+    # A pause says nothing, and nothing at all neither.
+    some = packets.between(0.0, 6.0)
+    assert metrics.recovery(some, [2.0], 10.0, 20.0) == 0.0
+    assert math.isnan(metrics.recovery(some, [6.0], 10.0, 20.0))
+
+
 def test_recovery_is_from_the_channels_steps() -> None:
     steps = ((0.0, 20.0), (2.0, 10.0), (6.0, 12.0))
     run = scenario_files.record(

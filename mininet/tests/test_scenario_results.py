@@ -159,8 +159,3 @@ def test_tables_show_published_and_measured(tmp_path: Path, records: list[RunRec
     text = console.export_text()
     for words in ("40 to 60", "35 to 65", "holds", "tail", "latency p90 of call, ms"):
         assert words in text
-
-
-def test_label_is_a_folders_name() -> None:
-    assert job.slug("sfq-codel 50 ms") == "sfq-codel-50-ms"
-    assert job.slug("PIE (15/16)!") == "pie-15-16"

@@ -71,6 +71,8 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
         ("target: 5 ms", "target: 5 s", 11, "runs.1.manager.target", "above the interval"),
         ("measured: 10 s", "measured: 10 s\ninitial_window: 0", 9, "initial_window", "1 to 64"),
         ("label: codel", "label: tail", 9, "runs", 'two runs are called "tail"'),
+        ("label: codel", "label: Tail!", 9, "runs", '"tail" and "Tail!" are the same folder'),
+        ("label: codel", "label: '?!'", 11, "runs.1.label", "no letter or digit"),
         ("kind: voip", "kind: voice", 13, "traffic.0.kind", "one of transfer, voip, game"),
         ("count: 3", "count: 0", 14, "traffic.1.count", "not possible"),
         ("count: 3", "sizes: 3 MB", 14, "traffic.1.sizes", 'did you mean "size"'),

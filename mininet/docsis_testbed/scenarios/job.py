@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -79,7 +78,7 @@ def run(
             each = plan.seconds + BUILD_SECONDS
             task = bar.add_task("starting", total=len(runs) * each)
             for number, one in enumerate(runs):
-                raw_folder = folder / "runs" / slug(one.label)
+                raw_folder = folder / "runs" / one.folder
                 raw_folder.mkdir(parents=True)
 
                 def show(phase: str, passed: float, number: int = number, one: Run = one) -> None:
@@ -137,11 +136,6 @@ def chosen_runs(scenario: Scenario, only: Sequence[str]) -> list[Run]:
             )
         labels.update(found)
     return [one for one in scenario.all_runs if not only or one.label in labels]
-
-
-def slug(label: str) -> str:
-    """A label as the name of a folder."""
-    return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
 
 
 def write_scenario(scenario: Scenario, path: Path) -> None:

@@ -64,7 +64,8 @@ def recovery(packets: Packets, events: Sequence[float], end: float, bound_ms: fl
         bound_ms: The latency that counts as low.
 
     Returns:
-        Seconds; infinite where an event's time ends in a high latency, NaN without an event.
+        Seconds; infinite where an event's time ends in a high latency, or with packets of which
+        none arrives; NaN without an event or without packets.
     """
     longest = math.nan
     for event, until in pairwise([*events, end]):
@@ -73,12 +74,16 @@ def recovery(packets: Packets, events: Sequence[float], end: float, bound_ms: fl
 
 
 def _one_recovery(packets: Packets, event: float, until: float, bound_ms: float) -> float:
+    if not packets.between(event, until).sent_s.size:
+        return math.nan
     recovered = event
     edges = np.arange(event, until, RECOVERY_BIN_SECONDS)
     for edge in edges:
         last = edge + RECOVERY_BIN_SECONDS >= until
-        delays = packets.between(edge, min(until, edge + RECOVERY_BIN_SECONDS)).delays
-        if delays.size and float(np.median(delays)) > bound_ms:
+        seen = packets.between(edge, min(until, edge + RECOVERY_BIN_SECONDS))
+        if not seen.sent_s.size:
+            continue
+        if not seen.delays.size or float(np.median(seen.delays)) > bound_ms:
             if last:
                 return math.inf
             recovered = edge + RECOVERY_BIN_SECONDS

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Final, Self
 
@@ -48,10 +49,27 @@ class Run(Model):
         Managed.of(self.manager, self.buffer)
         return self
 
+    @field_validator("label")
+    @classmethod
+    def _names_a_folder(cls, value: str) -> str:
+        if not slug(value):
+            raise ValueError(f'"{value}" has no letter or digit from which its folder has a name')
+        return value
+
     @property
     def managed(self) -> Managed:
         """The queue manager with the run's buffer."""
         return Managed.of(self.manager, self.buffer)
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder that its files are in."""
+        return slug(self.label)
+
+
+def slug(label: str) -> str:
+    """A label as the name of a folder."""
+    return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
 
 
 class Grid(Model):
@@ -157,6 +175,10 @@ class Scenario(Model):
         labels = [run.label for run in self.all_runs]
         if twice := next((label for label in labels if labels.count(label) > 1), None):
             raise KeyedError("runs", f'two runs are called "{twice}"')
+        folders = [run.folder for run in self.all_runs]
+        if twice := next((name for name in folders if folders.count(name) > 1), None):
+            both = [run.label for run in self.all_runs if run.folder == twice]
+            raise KeyedError("runs", f'"{both[0]}" and "{both[1]}" are the same folder, "{twice}"')
         for index, group in enumerate(self.traffic):
             if (group.start or 0) >= self.measured:
                 raise KeyedError(f"traffic.{index}.start", "is after the measured time")

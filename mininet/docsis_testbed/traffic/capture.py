@@ -158,6 +158,9 @@ class Matcher:
         key = (port, source_port, identification, sequence)
         here, there = (self._sent, self._came) if end == "sender" else (self._came, self._sent)
         if (other := there.pop(key, None)) is None:
+            if end == "sender" and (before := here.get(key)) is not None:
+                # The identification has come round since: that one was lost.
+                self._rows.append((port, before, None))
             here[key] = at
         else:
             sent, came = (at, other) if end == "sender" else (other, at)
