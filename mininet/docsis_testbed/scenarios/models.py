@@ -161,9 +161,11 @@ class Scenario(Model):
             raise ValueError("is empty; name one group at least")
         seen: set[str] = set()
         for index, group in enumerate(value):
-            if group.name in seen:
-                raise KeyedError(f"{index}.name", f"{group.name}: another group has that name")
-            seen.add(group.name)
+            # Groups and flows are told apart by their names alone.
+            names = {group.name, *group.flow_names}
+            if twice := sorted(names & seen):
+                raise KeyedError(f"{index}.name", f"{twice[0]}: another group or flow has it")
+            seen |= names
         if sum(group.count for group in value) > MOST_FLOWS:
             raise ValueError(f"has more than {MOST_FLOWS} flows")
         return value

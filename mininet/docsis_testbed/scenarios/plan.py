@@ -131,7 +131,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         for number, (source, destination) in enumerate(_pairs(group, scenario, topology)):
             # The propagation delay is on what comes from a server.
             propagation = round_trips.get(source, 0.0)
-            name = f"{group.name}-{number + 1}" if group.count > 1 else group.name
+            name = group.flow_names[number]
             if isinstance(group, Call):
                 port = FIRST_CALL_PORT + len(calls)
                 calls.append(PlannedCall(group.name, name, source, destination, port, propagation))

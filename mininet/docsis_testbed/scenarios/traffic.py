@@ -53,6 +53,13 @@ class _Group(Model):
             )
         return self
 
+    @property
+    def flow_names(self) -> tuple[str, ...]:
+        """Of its flows: the group's, numbered where there are several."""
+        if self.count == 1:
+            return (self.name,)
+        return tuple(f"{self.name}-{number}" for number in range(1, self.count + 1))
+
 
 class Transfers(_Group):
     """TCP transfers, as FTP's: each flow sends one file after the other, or one without an end."""
