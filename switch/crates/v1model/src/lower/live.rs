@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which slots are read before the packet has written them.
 //!
-//! p4c makes a slot of every local variable of every control, and nearly all of
-//! them are written before they are read, on every path. A new packet need not
-//! reset those. Found by going backwards through the code: a slot is live where
-//! some path from there reads it before it writes it.
+//! p4c makes a slot of every local variable of every control, and most of them
+//! are written before they are read, on every path. A new packet need not reset
+//! those. Found by going backwards through the code: a slot is live where some
+//! path from there reads it before it writes it.
 
 use crate::code::TableCode;
 use crate::op::{Op, Pc, Slot, Use};
