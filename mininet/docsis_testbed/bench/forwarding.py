@@ -38,7 +38,7 @@ from docsis_testbed.nodes import Bmv2Switch, DocsisSwitch, P4Switch, QuietHost
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.runstate import RunState, interrupts_deferred
-from docsis_testbed.traffic import iperf3, irtt
+from docsis_testbed.traffic import UDP_HEADERS, iperf3, irtt
 
 FRAME_BYTES: Final = (64, 200)
 """UDP frames, Ethernet header included, FCS not."""
@@ -50,7 +50,6 @@ PROBE_INTERVAL_MS: Final = 1
 _NICE: Final = -20
 """Of every switch that is measured: what the embedded one asks for itself."""
 
-_UDP_HEADERS: Final = 14 + 20 + 8
 _SWITCH: Final = "bench1"
 
 
@@ -353,7 +352,7 @@ class Bench:
                 "--udp",
                 *("--client", str(self._topology.servers[0].ip.ip)),
                 *("--port", str(iperf3.FIRST_PORT)),
-                *("--length", str(frame_bytes - _UDP_HEADERS)),
+                *("--length", str(frame_bytes - UDP_HEADERS)),
                 *("--bitrate", "0"),
                 *("--time", str(round(seconds + 2 * WARM_UP_SECONDS + 2))),
             ],

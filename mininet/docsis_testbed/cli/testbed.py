@@ -99,7 +99,9 @@ def run(
         loaded,
         target=target.value,
         upstream=management(aqm, "--aqm"),
-        downstream=management(downstream_aqm, "--downstream-aqm") if downstream_aqm else None,
+        downstream=management(downstream_aqm, "--downstream-aqm")
+        if downstream_aqm is not None
+        else None,
         console=_CONSOLE,
         metrics_port=metrics_port,
     )

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from docsis_testbed.namespaces import made_in
+from docsis_testbed.traffic.receiving import make_room
 
 MOST_A_SECOND: Final = 1000
 """Packets looked at, about, at each end."""
@@ -38,8 +39,6 @@ _SNAP: Final = 40
 _ETH_P_ALL: Final = 0x0003
 _SO_ATTACH_FILTER: Final = 26
 _SO_TIMESTAMPNS: Final = 35
-_SO_RCVBUFFORCE: Final = 33
-_BUFFER: Final = 8 << 20
 _TIMESPEC: Final = struct.Struct("=qq")
 _PACKET: Final = struct.Struct("!4xH14xHHI")
 """Identification, ports, and TCP's sequence number (of UDP: length and checksum)."""
@@ -136,7 +135,7 @@ def _open(point: Point, program: Sequence[Instruction]) -> socket.socket:
     attached = struct.pack("@HP", len(program), ctypes.addressof(buffer))
     made.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, attached)
     made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-    made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
+    make_room(made)
     # Only a socket for all protocols is shown what leaves.
     made.bind((point.interface, _ETH_P_ALL))
     made.setblocking(False)

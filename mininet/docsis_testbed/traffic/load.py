@@ -20,14 +20,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Final, Literal
 
 from docsis_testbed.namespaces import made_in
-from docsis_testbed.traffic import CONGESTION_CONTROL
-from docsis_testbed.traffic.receiving import UDP_HEADERS, ReceivingSockets, bound
+from docsis_testbed.traffic import CONGESTION_CONTROL, UDP_HEADERS
+from docsis_testbed.traffic.receiving import ReceivingSockets, bound
+from docsis_testbed.traffic.sending import BEHIND_SECONDS, send_or_lose
 
 TCP_HEADERS: Final = 14 + 20 + 32
 """With timestamps."""
@@ -40,8 +41,6 @@ _INFO: Final = struct.Struct("=128xQ16xI")
 _TIMESTAMPS: Final = 12
 _CHUNK: Final = 1 << 16
 _BACKLOG: Final = 256
-_BEHIND_SECONDS: Final = 0.05
-"""A sender that could not run for longer does not make up for what is before."""
 
 
 @dataclass(frozen=True)
@@ -145,10 +144,8 @@ def _pace(
         now = time.monotonic()
         if when > now:
             time.sleep(when - now)
-        # What cannot be sent is lost, as a packet may be.
-        with suppress(BlockingIOError, ConnectionRefusedError):
-            sockets[i].send(payloads[i])
-        heapq.heapreplace(due, (max(when, now - _BEHIND_SECONDS) + intervals[i], i))
+        send_or_lose(sockets[i], payloads[i])
+        heapq.heapreplace(due, (max(when, now - BEHIND_SECONDS) + intervals[i], i))
     threading.Event().wait()
 
 

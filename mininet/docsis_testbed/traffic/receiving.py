@@ -11,20 +11,20 @@ from typing import Final
 
 from docsis_testbed.namespaces import made_in
 
-UDP_HEADERS: Final = 14 + 20 + 8
-"""Bytes of a datagram's Ethernet frame, without FCS, that are not its payload."""
-
 SAMPLE_SECONDS: Final = 0.1
 
 _CHUNK: Final = 1 << 17
 _BUFFER: Final = 8 << 20
-"""Bytes that a socket may hold while the program waits for a processor."""
-
 _SO_RCVBUFFORCE: Final = 33
 _TURN: Final = 64
 """Datagrams of a socket until the others have their turn."""
 
 Handler = Callable[[socket.socket], None]
+
+
+def make_room(made: socket.socket) -> None:
+    """Let a socket hold what comes while the program waits for a processor."""
+    made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
 
 
 def bound(pid: int, address: tuple[str, int], kind: socket.SocketKind) -> socket.socket:
@@ -36,7 +36,7 @@ def bound(pid: int, address: tuple[str, int], kind: socket.SocketKind) -> socket
     made = made_in(pid, lambda: socket.socket(socket.AF_INET, kind))
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if kind is socket.SOCK_DGRAM:
-        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
+        make_room(made)
     made.bind(address)
     return made
 

@@ -8,15 +8,13 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Final
 
+from docsis_testbed.traffic import UDP_HEADERS
 from docsis_testbed.traffic.flows import MESSAGE, Flow, Kind
-from docsis_testbed.traffic.receiving import UDP_HEADERS
+from docsis_testbed.traffic.sending import BEHIND_SECONDS, send_or_lose
 
 _CHUNK: Final = 1 << 17
-_BEHIND_SECONDS: Final = 0.05
-"""A sender that could not run for longer does not make up for what is before."""
 _RETRY_SECONDS: Final = 1.0
 
 
@@ -94,7 +92,5 @@ class Sender:
             while not self._over(flow):
                 self._until(at)
                 for _ in range(flow.train):
-                    # What cannot be sent is lost, as a packet may be.
-                    with suppress(BlockingIOError, ConnectionRefusedError):
-                        made.send(payload)
-                at = max(at, time.monotonic() - self._origin - _BEHIND_SECONDS) + flow.interval
+                    send_or_lose(made, payload)
+                at = max(at, time.monotonic() - self._origin - BEHIND_SECONDS) + flow.interval
