@@ -3,6 +3,7 @@
 
 use crate::counters::DeviceCounters;
 use crate::digest::Digests;
+use crate::lateness::Lateness;
 use crate::taps::Taps;
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,6 +27,8 @@ pub struct DeviceConfig {
     pub seed: u64,
     /// The traffic manager between ingress and egress.
     pub traffic_manager: ModelKind,
+    /// How far the device's time may be behind the shell's clock before it jumps, ns.
+    pub lateness_bound: u64,
 }
 
 impl Default for DeviceConfig {
@@ -36,6 +39,7 @@ impl Default for DeviceConfig {
             drop_port: 511,
             seed: 0,
             traffic_manager: ModelKind::Docsis,
+            lateness_bound: 20_000_000,
         }
     }
 }
@@ -146,6 +150,7 @@ pub struct Device {
     pub(crate) digests: Digests,
     /// Idle entries are not looked for before; 0 is not known.
     pub(crate) idle_check: u64,
+    lateness: Lateness,
 }
 
 impl fmt::Debug for Device {
@@ -180,6 +185,7 @@ impl Device {
             dequeues: 0,
             digests: Digests::default(),
             idle_check: 0,
+            lateness: Lateness::new(config.lateness_bound),
         };
         if let Some(port) = config.cpu_port {
             device.add_port(port);
@@ -388,6 +394,17 @@ impl Device {
             service_flows: self.tm.service_flows(now),
             packet_queues: self.tm.packet_queues(),
         }
+    }
+
+    /// How late the shell runs what is due.
+    #[must_use]
+    pub fn lateness(&self) -> &Lateness {
+        &self.lateness
+    }
+
+    /// [`Self::lateness`], for the shell to note it.
+    pub fn lateness_mut(&mut self) -> &mut Lateness {
+        &mut self.lateness
     }
 
     /// Drops that no other counter shows.

@@ -15,7 +15,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use bench::{Bench, BenchControl, BenchManagers, BenchPipeline, BenchPrograms, Station};
+pub use bench::{
+    Bench, BenchControl, BenchManagers, BenchPipeline, BenchPrograms, BenchTimers, Station,
+};
 pub use ctl::{Ctl, CtlArgs, FollowArgs};
 pub use queue_manager::{FlowQueues, QueueManager};
 pub use sample::{Sample, SampleDrops, SampleSessions};

@@ -2,12 +2,15 @@
 //! `docsis-switch ctl`: a client of docsis.switch.v1.Switch.
 
 mod info;
+mod lateness;
 mod trace;
 
 use crate::cli::{Ctl, CtlArgs};
 use crate::process::to_proto;
 use p4runtime::proto::docsis::switch::v1 as switch;
 use p4runtime::proto::docsis::switch::v1::switch_client::SwitchClient;
+use p4runtime::proto::docsis::tm::v1::GetLatenessRequest;
+use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -34,7 +37,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 
-async fn connect(args: &CtlArgs) -> Result<SwitchClient<Channel>, String> {
+async fn connect(args: &CtlArgs) -> Result<Channel, String> {
     let scheme = if args.tls_ca.is_some() {
         "https"
     } else {
@@ -56,17 +59,17 @@ async fn connect(args: &CtlArgs) -> Result<SwitchClient<Channel>, String> {
             .tls_config(tls)
             .map_err(|error| format!("TLS: {error}"))?;
     }
-    let channel = endpoint.connect().await.map_err(|error| {
+    endpoint.connect().await.map_err(|error| {
         format!(
             "no switch answers on {}; give its --grpc-server-addr as --address ({error})",
             args.address
         )
-    })?;
-    Ok(SwitchClient::new(channel))
+    })
 }
 
 async fn ask(args: &CtlArgs) -> Result<String, String> {
-    let mut client = connect(args).await?;
+    let channel = connect(args).await?;
+    let mut client = SwitchClient::new(channel.clone());
     let said = |status: tonic::Status| match status.code() {
         tonic::Code::Unimplemented => {
             format!("what answers on {} is not docsis-switch", args.address)
@@ -106,6 +109,28 @@ async fn ask(args: &CtlArgs) -> Result<String, String> {
         Ctl::Trace(options) => {
             let followed = trace::follow(&mut client, options, args.json).await;
             followed.map(|()| String::new()).map_err(said)
+        }
+        Ctl::Lateness { device_id } => {
+            let info = client.get_info(switch::GetInfoRequest {}).await;
+            let devices = info.map_err(said)?.into_inner().devices;
+            let mut client = TrafficManagerClient::new(channel);
+            let (mut documents, mut text) = (Vec::new(), String::new());
+            let asked = device_id.map_or_else(
+                || devices.iter().map(|device| device.device_id).collect(),
+                |device_id| vec![device_id],
+            );
+            for device_id in asked {
+                let request = GetLatenessRequest { device_id };
+                let answer = client.get_lateness(request).await.map_err(said)?;
+                let answer = answer.into_inner();
+                documents.push(lateness::json(device_id, &answer));
+                text += &lateness::sentences(device_id, &answer);
+            }
+            Ok(if args.json {
+                pretty(&json!({ "devices": documents }))
+            } else {
+                text
+            })
         }
         Ctl::Info => {
             let answer = client.get_info(switch::GetInfoRequest {}).await;

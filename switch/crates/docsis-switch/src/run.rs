@@ -3,10 +3,10 @@
 
 use crate::clock::Clock;
 use crate::control::Command;
-use crate::lateness::{Lateness, Slack};
 use crate::packet_socket::{BATCH, ReceiveBatch};
 use crate::ports::Ports;
 use crate::process::log_messages;
+use crate::slack::Slack;
 use crate::wait::{PollSet, Waker};
 use device::Device;
 use device::handle::Requests;
@@ -171,7 +171,7 @@ impl Shell {
         let waker_at = self.ports.len();
         let fds: Vec<_> = self.ports.fds().chain([self.waker.as_raw_fd()]).collect();
         let mut poll = PollSet::new(fds);
-        let (mut slack, mut lateness) = (Slack::default(), Lateness::default());
+        let mut slack = Slack::default();
         // Requests may wait, and nobody says so again.
         let mut asked = false;
         loop {
@@ -199,7 +199,7 @@ impl Shell {
                 slack.overslept(awake - now - timeout);
             }
             if let Some(at) = deadline.filter(|&at| at > now && at <= awake) {
-                lateness.note(awake - at);
+                self.device.lateness_mut().note(awake - at);
                 if timeout == Some(0) && !busy {
                     slack.stayed_awake();
                 }
@@ -226,7 +226,7 @@ impl Shell {
         self.ports.flush_captures();
         self.ports.count_missed(&mut self.device);
         self.report();
-        info!("{lateness}; slack {} us", slack.ns() / 1000);
+        info!("{}; slack {} us", self.device.lateness(), slack.ns() / 1000);
     }
 
     /// The final counters: every port's, and of the others those that counted.

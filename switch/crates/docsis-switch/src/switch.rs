@@ -167,6 +167,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
             drop_port: target.drop_port,
             seed: args.seed,
             traffic_manager: args.model(target),
+            lateness_bound: args.lateness_bound_ms * 1_000_000,
         };
         let prepared = device_thread::prepare(config, interfaces, pipeline, &common)?;
         let (device, for_server, control) = prepared.split();

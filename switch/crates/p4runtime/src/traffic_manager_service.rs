@@ -54,6 +54,25 @@ impl TrafficManager for Service {
             packet_queues: state.packet_queues.iter().map(packet_queue_state).collect(),
         }))
     }
+
+    async fn get_lateness(
+        &self,
+        request: Request<tm::GetLatenessRequest>,
+    ) -> Result<Response<tm::GetLatenessResponse>, Status> {
+        let target = self.targets.find(request.into_inner().device_id)?;
+        let (now_ns, lateness) = target
+            .call(|device, now| (now, device.lateness().clone()))
+            .await?;
+        let bucket = |(upto_ns, count)| tm::LatenessBucket { upto_ns, count };
+        Ok(Response::new(tm::GetLatenessResponse {
+            now_ns,
+            buckets: lateness.buckets().map(bucket).collect(),
+            most_ns: lateness.most(),
+            bound_ns: lateness.bound(),
+            jumps: lateness.jumps(),
+            jumped_ns: lateness.jumped(),
+        }))
+    }
 }
 
 fn configuration(request: &tm::ConfigureRequest) -> Result<Configuration, Failure> {

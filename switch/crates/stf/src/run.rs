@@ -169,6 +169,7 @@ impl Run {
             seed: options.seed,
             // Depths in packets, whatever metadata the program has.
             traffic_manager: ModelKind::Bmv2 { priorities: 1 },
+            ..DeviceConfig::default()
         });
         // Egress runs for every port, as in BMv2; what leaves through a port
         // that is not there is lost after it.

@@ -11,6 +11,7 @@ mod memory;
 mod pipeline;
 mod programs;
 mod scenario;
+mod timers;
 
 use crate::cli::Bench;
 
@@ -28,5 +29,6 @@ pub fn run(what: &Bench) -> Result<(), String> {
         Bench::Managers(options) => managers::run(options),
         Bench::Programs(options) => programs::run(options),
         Bench::Control(options) => control::run(options),
+        Bench::Timers(options) => timers::run(options),
     }
 }

@@ -17,6 +17,26 @@ pub enum Bench {
     /// The control plane of a P4Runtime server that runs: a program with many
     /// service flows, its registers and tables.
     Control(BenchControl),
+    /// How late this machine wakes a thread that sleeps for 1.5 ms, under SCHED_RR
+    /// and under the ordinary policy.
+    Timers(BenchTimers),
+}
+
+/// Options of `bench timers`.
+#[derive(Debug, Args)]
+pub struct BenchTimers {
+    /// How long to measure, seconds, 0.1 to 60.
+    #[arg(long, default_value_t = 3.0, value_parser = parse_seconds)]
+    pub seconds: f64,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok();
+    let seconds = seconds.filter(|seconds| (0.1..=60.0).contains(seconds));
+    seconds.ok_or_else(|| format!("{text} is not a number of seconds within 0.1 to 60"))
 }
 
 /// Options of `bench control`.

@@ -54,6 +54,12 @@ pub enum Ctl {
     /// it: when there are too many, some are passed over, which is told on
     /// standard error. With --json an object on a line for each event.
     Trace(FollowArgs),
+    /// How late devices ran what was due, and whether what was measured is valid.
+    Lateness {
+        /// Only this device's.
+        #[arg(long)]
+        device_id: Option<u64>,
+    },
     /// Programs, devices, ports, time and memory.
     Info,
 }

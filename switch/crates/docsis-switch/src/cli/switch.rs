@@ -94,6 +94,11 @@ pub struct SwitchArgs {
     /// awake for departures: give each a processor of its own.
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(i32).range(1..=99))]
     pub realtime: Option<i32>,
+    /// How late the switch may be and still make up for it, in milliseconds. When it
+    /// is later, its time jumps, nothing is earned for the gap, and the run is not
+    /// valid. Interfaces' buffers hold what comes at line rate in that time.
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub lateness_bound_ms: u64,
     /// TLS for gRPC: the server's certificate chain (PEM).
     #[arg(long, value_name = "FILE", requires = "grpc_tls_key")]
     pub grpc_tls_cert: Option<PathBuf>,

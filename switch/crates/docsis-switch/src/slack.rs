@@ -46,35 +46,6 @@ impl Slack {
     }
 }
 
-/// How late departures were for which the thread had to wait.
-#[derive(Debug, Default)]
-pub struct Lateness {
-    count: u64,
-    sum: u64,
-    most: u64,
-}
-
-impl Lateness {
-    /// One was `ns` late.
-    pub fn note(&mut self, ns: u64) {
-        self.count += 1;
-        self.sum += ns;
-        self.most = self.most.max(ns);
-    }
-}
-
-impl std::fmt::Display for Lateness {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} deadlines, late by {:.1} us on average, {:.1} us at the most",
-            self.count,
-            self.sum as f64 / self.count.max(1) as f64 / 1e3,
-            self.most as f64 / 1e3
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
