@@ -150,6 +150,11 @@ pub struct Device {
     pub(crate) digests: Digests,
     /// Idle entries are not looked for before; 0 is not known.
     pub(crate) idle_check: u64,
+    /// The device's time: everything before it has happened.
+    pub(crate) time: u64,
+    /// How much of it nothing was earned for: the traffic manager's clock is
+    /// behind the device's by so much.
+    pub(crate) skipped: u64,
     lateness: Lateness,
 }
 
@@ -185,6 +190,8 @@ impl Device {
             dequeues: 0,
             digests: Digests::default(),
             idle_check: 0,
+            time: 0,
+            skipped: 0,
             lateness: Lateness::new(config.lateness_bound),
         };
         if let Some(port) = config.cpu_port {
@@ -307,6 +314,7 @@ impl Device {
         if self.taps.count() > 0 {
             pipeline.set_trace(Some(Box::new(self.taps.clone())));
         }
+        let now = self.advance(now);
         let packets = self.flush(now);
         let digests = Digests::new(pipeline.program().digests().len());
         self.idle_check = 0;
@@ -340,7 +348,8 @@ impl Device {
                 surplus.push(packet);
             }
         };
-        self.tm.flush(now, &mut |queued| keep(queued.packet));
+        self.tm
+            .flush(now - self.skipped, &mut |queued| keep(queued.packet));
         while let Some(packet) = self.again.pop_front() {
             self.counters.flushed.count(packet.received().len());
             keep(packet);
@@ -355,10 +364,12 @@ impl Device {
     /// # Errors
     /// A value out of range; the words name the port, the queue and the field.
     pub fn configure(&mut self, now: u64, request: &Configuration) -> Result<(), ConfigError> {
+        let now = self.advance(now);
         let packets = &mut self.packets;
-        self.tm.configure(now, request, &mut |queued| {
-            recycle(packets, queued.packet);
-        })?;
+        self.tm
+            .configure(now - self.skipped, request, &mut |queued| {
+                recycle(packets, queued.packet);
+            })?;
         for config in &request.ports {
             if let Some(index) = self.index(config.port) {
                 let port = &self.ports[index as usize];
@@ -375,6 +386,7 @@ impl Device {
     /// Configuration, counters and state of the traffic manager, all of one moment.
     #[must_use]
     pub fn traffic_manager_state(&self, now: u64) -> TrafficManagerState {
+        let now = now.max(self.time);
         let ports = self.ports.iter().filter_map(|port| {
             let (config, queue_overflow, queued) = self.tm.port_state(port.number)?;
             Some(PortState {
@@ -391,8 +403,39 @@ impl Device {
         TrafficManagerState {
             now_ns: now,
             ports: ports.collect(),
-            service_flows: self.tm.service_flows(now),
+            service_flows: self.tm.service_flows(now - self.skipped),
             packet_queues: self.tm.packet_queues(),
+        }
+    }
+
+    // --- time ---------------------------------------------------------------
+
+    /// The device's time: everything that was due before it has happened.
+    #[must_use]
+    pub fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// Time goes on to `now`, never back.
+    pub(crate) fn advance(&mut self, now: u64) -> u64 {
+        self.time = self.time.max(now);
+        self.time
+    }
+
+    /// The shell looks at the clock, which says `now`, before it runs what is due.
+    /// `arrived` is when the first frame came that it has not yet delivered. Where
+    /// the device is further behind than [`DeviceConfig::lateness_bound`] its time
+    /// jumps: what was due happens at once, and no bucket earns for the gap.
+    pub fn wake(&mut self, now: u64, arrived: Option<u64>) {
+        let Some(due) = self.next_deadline().into_iter().chain(arrived).min() else {
+            return;
+        };
+        let behind = now.saturating_sub(due.max(self.time));
+        if behind > self.config.lateness_bound {
+            let gap = behind - self.config.lateness_bound;
+            self.time = now - self.config.lateness_bound;
+            self.skipped += gap;
+            self.lateness.jump(gap);
         }
     }
 

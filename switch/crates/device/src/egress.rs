@@ -20,40 +20,69 @@ const IDLE_PAUSE: u64 = 500_000;
 const MOST_DEQUEUES: u8 = 16;
 
 impl Device {
-    /// Does the next thing that is due at `now`, if any: one frame leaves, is
-    /// dropped by egress, reaches ingress or goes through it again, or the
-    /// controller is told something. To be called again with a fresh clock until
-    /// it returns false.
-    pub fn step(&mut self, now: u64, output: &mut impl Output) -> bool {
+    /// Does the next thing that is due by `until`, if any, at the time at which it is
+    /// due: one frame leaves, is dropped by egress, reaches ingress or goes through it
+    /// again, or the controller is told something. To be called again until it
+    /// returns false. Of what is due at one time, the end of a transmit delay comes
+    /// first, then what the controller is told, then queues, then packets that go
+    /// through ingress again, then the end of a receive delay.
+    pub fn step(&mut self, until: u64, output: &mut impl Output) -> bool {
+        let far = u64::MAX;
+        let sent = self.transmit_lines.next_deadline().unwrap_or(far);
+        let told = self.digests.next_deadline().unwrap_or(far);
+        let told = told.min(self.idle_deadline());
+        let received = self.receive_lines.next_deadline().unwrap_or(far);
+        let line = sent.min(told);
+        if line > self.time {
+            // Queues before packets that go through ingress again, so that copies
+            // which one pass makes leave before the next makes more: BMv2's threads do
+            // both at once. Full queues do not hold up packets on their way back for
+            // ever, though.
+            let again = !self.again.is_empty();
+            let turn = again && self.dequeues >= MOST_DEQUEUES;
+            let limit = if again { self.time } else { far };
+            let limit = limit.min(until).min(line - 1).min(received);
+            if !turn && self.dequeue(limit, output) {
+                self.dequeues = self.dequeues.saturating_add(1);
+                return true;
+            }
+            self.dequeues = 0;
+            if again && self.time <= until {
+                return self.ingress_again(self.time);
+            }
+        }
+        if line.min(received) > until.max(self.time) {
+            return false;
+        }
+        if line <= received {
+            let now = self.advance(line);
+            if sent <= told {
+                self.end_transmit_delay(now, output);
+            } else {
+                self.tell(now, output);
+            }
+        } else {
+            let now = self.advance(received);
+            self.end_receive_delay(now);
+        }
+        true
+    }
+
+    fn end_transmit_delay(&mut self, now: u64, output: &mut impl Output) {
         if let Some((_, mut arrived)) = self.transmit_lines.pop(now) {
             let port = self.ports[arrived.port as usize].number;
             let (index, paced) = (arrived.port, arrived.paced);
             self.send(now, index, port, &mut arrived.frame, paced, output);
             reuse(&mut self.buffers, arrived.frame);
-            return true;
         }
-        if self.tell(now, output) {
-            return true;
-        }
-        // Queues first, so that copies which one pass makes leave before the next
-        // makes more: BMv2's threads do both at once. Full queues do not hold up
-        // packets on their way back for ever, though.
-        let turn = self.dequeues >= MOST_DEQUEUES && !self.again.is_empty();
-        if !turn && self.dequeue(now, output) {
-            self.dequeues = self.dequeues.saturating_add(1);
-            return true;
-        }
-        self.dequeues = 0;
-        if self.ingress_again(now) {
-            return true;
-        }
+    }
+
+    fn end_receive_delay(&mut self, now: u64) {
         if let Some((_, arrived)) = self.receive_lines.pop(now) {
             let port = self.ports[arrived.port as usize].number;
             self.ingress(now, port, &arrived.frame);
             reuse(&mut self.buffers, arrived.frame);
-            return true;
         }
-        false
     }
 
     /// Whether packets are in queues or on delay lines.
@@ -65,20 +94,20 @@ impl Device {
             && self.transmit_lines.next_deadline().is_none()
     }
 
-    /// Does all that is due at `now`.
-    pub fn poll(&mut self, now: u64, output: &mut impl Output) {
-        while self.step(now, output) {}
+    /// Does all that is due by `until`, each thing at its own time.
+    pub fn poll(&mut self, until: u64, output: &mut impl Output) {
+        while self.step(until, output) {}
     }
 
     /// When [`Self::step`] next has something to do, to the nanosecond; a time
-    /// not after the last call's is "now", `None` is "when a frame comes".
+    /// not after [`Self::time`] is "at once", `None` is "when a frame comes".
     pub fn next_deadline(&mut self) -> Option<u64> {
         if !self.again.is_empty() {
             return Some(0);
         }
         let idle = self.idle_deadline();
         [
-            self.tm.next_deadline(),
+            self.tm.next_deadline().map(|at| at + self.skipped),
             self.receive_lines.next_deadline(),
             self.transmit_lines.next_deadline(),
             self.digests.next_deadline(),
@@ -132,10 +161,15 @@ impl Device {
         false
     }
 
-    fn dequeue(&mut self, now: u64, output: &mut impl Output) -> bool {
-        let Some(offer) = self.tm.offer(now) else {
+    /// Lets the first frame leave that may by `until`, when it may.
+    fn dequeue(&mut self, until: u64, output: &mut impl Output) -> bool {
+        let (time, until) = (self.time - self.skipped, until.saturating_sub(self.skipped));
+        let Some((at, offer)) = self.tm.offer_by(time, until) else {
+            // Timers may have fired, to no avail.
+            self.advance(self.tm.now() + self.skipped);
             return false;
         };
+        let now = self.advance(at + self.skipped);
         let (Some(pipeline), Some(queued)) = (&mut self.pipeline, self.tm.offered_mut()) else {
             // Frames are only queued by a pipeline, and flushed with it.
             return false;

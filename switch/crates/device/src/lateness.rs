@@ -72,7 +72,8 @@ impl Lateness {
     /// What was counted, by the largest lateness of each bucket, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let counts = self.counts.iter().enumerate();
-        counts.filter_map(|(bucket, &count)| (count > 0).then(|| (upto(bucket), count)))
+        let counts = counts.filter(|&(_, &count)| count > 0);
+        counts.map(|(bucket, &count)| (upto(bucket), count))
     }
 
     /// The lateness that the share `q` of all did not exceed, within an eighth.

@@ -20,7 +20,11 @@ pub const AGAIN: usize = 1024;
 
 impl Device {
     /// A frame came from a port's wire.
+    ///
+    /// What was due before `now` is to have happened: see [`Self::step`]. A time before
+    /// [`Self::time`] is that time.
     pub fn receive(&mut self, now: u64, port: u16, frame: &[u8]) {
+        let now = self.advance(now);
         let Some(index) = self.index(port) else {
             self.counters.no_such_port.count(frame.len());
             return;
@@ -264,7 +268,8 @@ impl Device {
             ModelKind::Docsis => to.queue_id,
             ModelKind::Bmv2 { .. } => u32::from(to.priority),
         };
-        match self.tm.enqueue(now, slot, sub_queue, len, queued) {
+        let earning = now - self.skipped;
+        match self.tm.enqueue(earning, slot, sub_queue, len, queued) {
             Ok(()) => {
                 let queued = TraceEvent::Queued { port, queue, depth };
                 self.trace(now, number, &queued);

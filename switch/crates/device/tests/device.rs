@@ -103,7 +103,7 @@ fn a_station_gets_its_frames_unchanged() {
         let now = 10 * n as u64;
         device.receive(now, 1, &frame);
         device.poll(now + 2, &mut out);
-        assert_eq!(out.sent.pop(), Some((now + 2, 3, frame, false)), "{len}");
+        assert_eq!(out.sent.pop(), Some((now, 3, frame, false)), "{len}");
     }
     assert_eq!(device.next_deadline(), None);
     let states = ports(&device);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `switch/proto/docsis/tm/v1/traffic_manager.proto` configures and reports.
 //!
-//! Rates are in bit/s of Ethernet frames without FCS, lengths in bytes, times
+//! Rates are in bit/s of Ethernet frames to the end of the CRC, lengths in bytes, times
 //! in nanoseconds since the process started; 0 means what the .proto says.
 
 pub use crate::packet_queue_config::*;
@@ -49,7 +49,8 @@ impl fmt::Display for QueueId {
 pub struct Traffic {
     /// Number of frames.
     pub frames: u64,
-    /// Sum of their lengths without FCS.
+    /// Sum of their lengths: in the queues of the docsis model as DOCSIS counts them
+    /// ([`crate::frame_length`]), elsewhere as an interface does.
     pub bytes: u64,
 }
 

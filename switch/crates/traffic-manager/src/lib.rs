@@ -7,7 +7,8 @@
 //! A state machine: it reads no clock, has no threads and no sockets. Every
 //! call takes `now`, nanoseconds since the process started, never decreasing.
 //!
-//! Per service flow, in the first model, and over all t1 < t2 (R, P in bit/s, B in bytes):
+//! In the first model a frame is as long as DOCSIS counts it ([`frame_length`]).
+//! Per service flow, and over all t1 < t2 (R, P in bit/s, B in bytes):
 //!
 //! * bytes sent <= (t2 - t1) * R / 8 + B, the Maximum Sustained Traffic Rate;
 //! * bytes sent <= (t2 - t1) * P / 8 + 1522, the Peak Traffic Rate.
@@ -42,6 +43,7 @@ mod config;
 mod delay;
 mod entitled;
 mod frames;
+mod length;
 mod manager;
 mod model;
 mod packet_queue_config;
@@ -54,6 +56,7 @@ mod sub_queues;
 pub use bucket::TOKENS_PER_BYTE;
 pub use config::*;
 pub use delay::DelayLines;
+pub use length::frame_length;
 pub use manager::{Commit, Offer, Slot, TrafficManager};
 pub use model::{Destination, Model, ModelKind, Place};
 pub use packet_queues::{DEFAULT_DEPTH, MAX_PRIORITIES, PacketQueues};

@@ -383,6 +383,40 @@ impl<T> TrafficManager<T> {
         })
     }
 
+    /// The frame that leaves next, if one may leave by `until`, and when it may: not
+    /// before `now`. Timers fire one by one, each at its own time, so that [`Self::now`]
+    /// may have gone on when there is none, but not beyond `until`.
+    pub fn offer_by(&mut self, now: u64, until: u64) -> Option<(u64, Offer)> {
+        self.advance(now);
+        loop {
+            if self.now > until {
+                return None;
+            }
+            if let Some(offer) = self.offer(self.now) {
+                return Some((self.now, offer));
+            }
+            let at = self.next_timer().filter(|&at| at <= until)?;
+            self.advance(at);
+        }
+    }
+
+    /// The time of the last call, or of the last timer that fired in it.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// When the first timer fires.
+    fn next_timer(&mut self) -> Option<u64> {
+        while let Some(&Reverse((at, timer))) = self.timers.peek() {
+            if self.confirmed(at, timer) {
+                return Some(at);
+            }
+            self.timers.pop();
+        }
+        None
+    }
+
     /// The offered frame.
     pub fn offered_mut(&mut self) -> Option<&mut T> {
         let slot = self.offered?.slot;
@@ -474,13 +508,7 @@ impl<T> TrafficManager<T> {
         if self.offered.is_some() || self.select().is_some() {
             return Some(self.now);
         }
-        while let Some(&Reverse((at, timer))) = self.timers.peek() {
-            if self.confirmed(at, timer) {
-                return Some(at);
-            }
-            self.timers.pop();
-        }
-        None
+        self.next_timer()
     }
 
     /// A port's configuration, and of its own queue what overflowed and what is

@@ -4,6 +4,7 @@
 use crate::config::{
     ConfigError, Configuration, PacketQueueState, PortConfig, QueueId, ServiceFlowState, Traffic,
 };
+
 use crate::manager::{Commit, Offer, Slot, TrafficManager};
 use crate::packet_queues::PacketQueues;
 
@@ -117,7 +118,8 @@ impl<T> Model<T> {
         either!(self, tm => tm.depth(slot))
     }
 
-    /// Queues a packet of `len` bytes, in the docsis model in a sub-queue.
+    /// Queues a packet that has `len` bytes on an interface, in the docsis model in a
+    /// sub-queue.
     ///
     /// # Errors
     /// Hands the packet back, counted as overflow.
@@ -149,13 +151,25 @@ impl<T> Model<T> {
         either!(self, tm => tm.offer(now))
     }
 
+    /// The packet that leaves next, if one may leave by `until`, and when it may: not
+    /// before `now`. Without one [`Self::now`] may have gone on, but not beyond `until`.
+    pub fn offer_by(&mut self, now: u64, until: u64) -> Option<(u64, Offer)> {
+        either!(self, tm => tm.offer_by(now, until))
+    }
+
+    /// The traffic manager's time.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        either!(self, tm => tm.now())
+    }
+
     /// The offered packet.
     pub fn offered_mut(&mut self) -> Option<&mut T> {
         either!(self, tm => tm.offered_mut())
     }
 
-    /// The offered packet leaves, `len` bytes long after egress. `None` when
-    /// nothing is on offer.
+    /// The offered packet leaves, with `len` bytes on an interface after egress.
+    /// `None` when nothing is on offer.
     pub fn commit(&mut self, len: usize) -> Option<Commit<'_, T>> {
         match self {
             Self::Docsis(tm) => tm.commit(len),

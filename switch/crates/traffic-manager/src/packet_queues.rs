@@ -270,6 +270,20 @@ impl<T> PacketQueues<T> {
         })
     }
 
+    /// The packet that leaves next, if one may leave by `until`, and when it may: not
+    /// before `now`.
+    pub fn offer_by(&mut self, now: u64, until: u64) -> Option<(u64, Offer)> {
+        self.advance(now);
+        let at = self.next_deadline().filter(|&at| at <= until)?;
+        self.offer(at).map(|offer| (at, offer))
+    }
+
+    /// The time of the last call.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     /// The offered packet.
     pub fn offered_mut(&mut self) -> Option<&mut T> {
         let slot = self.offered?;
