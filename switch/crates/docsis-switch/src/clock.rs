@@ -27,6 +27,14 @@ impl Clock {
         self.start.elapsed().as_nanos() as u64
     }
 
+    /// How far the wall clock, nanoseconds since 1970, is ahead of this one. The kernel stamps
+    /// frames by that clock, which may be set: ask before each use.
+    pub fn ahead(&self) -> u64 {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH);
+        let wall = wall.map_or(0, |since| since.as_nanos() as u64);
+        wall.saturating_sub(self.now())
+    }
+
     /// Nanoseconds since 1970 at `now`, for capture files.
     pub fn wall(&self, now: u64) -> u64 {
         self.wall + now

@@ -3,6 +3,7 @@
 
 use crate::clock::Clock;
 use crate::control::Control;
+use crate::device_core::{self, Core};
 use crate::ports::{Opening, Ports};
 use crate::process::log_messages;
 use crate::run::Shell;
@@ -12,9 +13,9 @@ use crate::wait::Waker;
 use device::{Device, DeviceConfig, handle};
 use p4runtime::{PipelineConfig, ServedDevice};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::{Builder, JoinHandle};
 use tracing::warn;
 use v1model::{LoadOptions, Program};
@@ -85,9 +86,14 @@ pub fn prepare(
     if let Some(program) = &common.program {
         device.load(common.clock.now(), Arc::clone(program));
     }
-    let wake = waker.clone();
+    // Filled below: the core has what the handle's requests go to.
+    let entrance: Arc<OnceLock<Weak<Mutex<Core>>>> = Arc::default();
+    let (way, wake) = (Arc::clone(&entrance), waker.clone());
     let (handle, requests, event_sender, events) =
-        handle::channel(config.device_id, config.cpu_port, move || wake.wake());
+        handle::channel(config.device_id, config.cpu_port, move || match way.get() {
+            Some(core) => device_core::serve(core, &wake),
+            None => wake.wake(),
+        });
     let ports = Ports::open(
         interfaces,
         common.pcap,
@@ -96,16 +102,21 @@ pub fn prepare(
         event_sender,
     )?;
     let (control, commands) = Control::new(waker.clone());
+    let core = Arc::new(Mutex::new(Core {
+        device,
+        ports,
+        clock: common.clock,
+        requests,
+        // Until the device's thread runs, requests wait for it.
+        sleeps_until: 0,
+    }));
+    let _ = entrance.set(Arc::downgrade(&core));
     Ok(Prepared {
         shell: Shell {
-            device,
-            ports,
-            requests,
+            core,
             waker,
             commands,
-            clock: common.clock,
             logs,
-            stop_at: None,
         },
         served: ServedDevice {
             handle: handle.with_load_options(common.load),

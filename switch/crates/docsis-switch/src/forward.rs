@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 use tracing::warn;
 
 fn pass(from: &PacketSocket, to: &PacketSocket, batch: &mut ReceiveBatch, out: &mut SendBatch) {
-    let Ok(count) = from.receive(batch, BATCH) else {
+    let Ok(count) = from.receive(batch, 0..BATCH) else {
         return;
     };
     for n in 0..count {
@@ -37,7 +37,7 @@ pub fn run(first: &str, second: &str) -> Result<(), String> {
     let first = ports::open(first, how)?;
     let second = ports::open(second, how)?;
     let mut poll = PollSet::new([first.as_raw_fd(), second.as_raw_fd(), signals.as_raw_fd()]);
-    let (mut batch, mut out) = (ReceiveBatch::default(), SendBatch::default());
+    let (mut batch, mut out) = (ReceiveBatch::new(BATCH), SendBatch::default());
     scheduling::exact_timers();
     if let Err(error) = scheduling::nice(NICE) {
         warn!("no nice {NICE}: {error}");

@@ -5,12 +5,14 @@ mod alias;
 // Tests count allocations.
 #[cfg(not(test))]
 mod allocator;
+mod arrivals;
 mod bench;
 mod cli;
 mod clock;
 mod control;
 mod ctl;
 mod defect;
+mod device_core;
 mod device_thread;
 mod forward;
 mod interface;

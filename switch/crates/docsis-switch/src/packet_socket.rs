@@ -4,6 +4,7 @@
 use crate::interface::Interface;
 use std::io;
 use std::mem::{size_of, zeroed};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// Frames received or sent by one system call at the most.
@@ -15,16 +16,26 @@ const HEADROOM: usize = 4;
 /// Not a multiple of 4096: the first lines of all buffers would compete for
 /// the same cache sets.
 const SLOT: usize = HEADROOM + LONGEST_FRAME + 60;
-/// Room for one PACKET_AUXDATA message, in units of its alignment.
-const CONTROL: usize = 8;
-/// Kernel buffer of a socket, bytes.
-const SOCKET_BUFFER: i32 = 32 << 20;
+/// Room for one PACKET_AUXDATA and one time stamp, in units of their alignment.
+const CONTROL: usize = 12;
+/// Kernel buffer of a socket at the least, bytes.
+const SOCKET_BUFFER: u64 = 32 << 20;
+/// What is taken for the line rate of an interface, bit/s: a veth pair has none.
+const LINE_RATE: u64 = 10_000_000_000;
 
 const PACKET_IGNORE_OUTGOING: i32 = 23;
 const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
 const ETHERTYPE_VLAN: u16 = 0x8100;
+
+/// Kernel buffer for what comes at line rate in `lateness` ns, bytes. The kernel doubles
+/// it and charges some 1.6 times of a long frame's bytes, so it holds them with room to spare.
+fn receive_buffer(lateness: u64) -> i32 {
+    let bytes = u128::from(LINE_RATE / 8) * u128::from(lateness) / 1_000_000_000;
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).max(SOCKET_BUFFER);
+    i32::try_from(bytes).unwrap_or(i32::MAX / 2)
+}
 
 /// A socket that is the wire of one interface.
 #[derive(Debug)]
@@ -56,14 +67,14 @@ impl PacketSocket {
         check(status).map(|_| ())
     }
 
-    /// Opens an interface: promiscuous, without its own frames. What it sends
-    /// goes through the interface's qdisc, which costs nothing measurable where
+    /// Opens an interface: promiscuous, without its own frames. Its buffer holds what
+    /// comes at line rate while nobody receives for `lateness` ns. What it sends goes through the interface's qdisc, which costs nothing measurable where
     /// there is none: so what `tc` or Mininet's `bw` set on a link holds, and
     /// tcpdump sees the frames.
     ///
     /// # Errors
     /// No permission (CAP_NET_RAW and CAP_NET_ADMIN), or the interface is gone.
-    pub fn open(interface: &Interface) -> io::Result<Self> {
+    pub fn open(interface: &Interface, lateness: u64) -> io::Result<Self> {
         // Protocol 0 receives nothing until bind has said from where.
         // SAFETY: no pointers.
         let fd = check(unsafe {
@@ -80,7 +91,9 @@ impl PacketSocket {
         let on: i32 = 1;
         socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
-        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
+        let buffer = receive_buffer(lateness);
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &buffer)?;
 
         // SAFETY: plain data, for which zeros are valid.
         let mut membership: libc::packet_mreq = unsafe { zeroed() };
@@ -110,15 +123,16 @@ impl PacketSocket {
     /// # Errors
     /// No permission (CAP_NET_ADMIN).
     pub fn enlarge_send_buffer(&self) -> io::Result<()> {
-        self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER)
+        let buffer = SOCKET_BUFFER as i32;
+        self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &buffer)
     }
 
-    /// Receives up to `limit` frames into `batch` without waiting; returns how many.
+    /// Receives frames into these slots of `batch` without waiting; returns how many.
     ///
     /// # Errors
     /// The interface is down or gone.
-    pub fn receive(&self, batch: &mut ReceiveBatch, limit: usize) -> io::Result<usize> {
-        batch.receive(self.fd.as_raw_fd(), limit)
+    pub fn receive(&self, batch: &mut ReceiveBatch, slots: Range<usize>) -> io::Result<usize> {
+        batch.receive(self.fd.as_raw_fd(), slots)
     }
 
     /// Frames that the kernel dropped since the last call, because nobody had
@@ -138,26 +152,6 @@ impl PacketSocket {
             )
         };
         if status < 0 { 0 } else { statistics[1].into() }
-    }
-
-    /// Sends one frame without waiting.
-    ///
-    /// # Errors
-    /// The kernel did not take it.
-    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
-        // SAFETY: the frame's bytes and their number.
-        let sent = unsafe {
-            libc::send(
-                self.fd.as_raw_fd(),
-                frame.as_ptr().cast(),
-                frame.len(),
-                libc::MSG_DONTWAIT,
-            )
-        };
-        if sent < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(())
     }
 }
 
@@ -182,7 +176,7 @@ pub enum Received<'b> {
     TooLong(usize),
 }
 
-/// Buffers for [`PacketSocket::receive`], used for all ports in turn.
+/// Buffers for [`PacketSocket::receive`], which ports share: slots, of one frame each.
 pub struct ReceiveBatch {
     buffers: Box<[u8]>,
     controls: Box<[[u64; CONTROL]]>,
@@ -193,17 +187,18 @@ pub struct ReceiveBatch {
 // SAFETY: the pointers within go to the boxes within, which move with it.
 unsafe impl Send for ReceiveBatch {}
 
-impl Default for ReceiveBatch {
-    fn default() -> Self {
-        let mut buffers = vec![0u8; SLOT * BATCH].into_boxed_slice();
-        let mut controls = vec![[0u64; CONTROL]; BATCH].into_boxed_slice();
-        let mut iovecs: Box<[libc::iovec]> = (0..BATCH)
+impl ReceiveBatch {
+    /// A batch of so many slots. Memory that no frame has reached is none.
+    pub fn new(slots: usize) -> Self {
+        let mut buffers = vec![0u8; SLOT * slots].into_boxed_slice();
+        let mut controls = vec![[0u64; CONTROL]; slots].into_boxed_slice();
+        let mut iovecs: Box<[libc::iovec]> = (0..slots)
             .map(|n| libc::iovec {
                 iov_base: buffers[n * SLOT + HEADROOM..].as_mut_ptr().cast(),
                 iov_len: LONGEST_FRAME,
             })
             .collect();
-        let messages = (0..BATCH)
+        let messages = (0..slots)
             .map(|n| {
                 // SAFETY: plain data, for which zeros are valid.
                 let mut message: libc::mmsghdr = unsafe { zeroed() };
@@ -220,23 +215,26 @@ impl Default for ReceiveBatch {
             messages,
         }
     }
-}
 
-impl ReceiveBatch {
-    fn receive(&mut self, fd: RawFd, limit: usize) -> io::Result<usize> {
-        let limit = limit.min(BATCH);
-        for message in &mut self.messages[..limit] {
+    /// How many frames there is room for.
+    pub fn slots(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn receive(&mut self, fd: RawFd, slots: Range<usize>) -> io::Result<usize> {
+        let messages = &mut self.messages[slots];
+        for message in &mut *messages {
             message.msg_hdr.msg_controllen = size_of::<[u64; CONTROL]>() as _;
             message.msg_hdr.msg_flags = 0;
         }
         debug_assert_eq!(self.iovecs.len(), self.controls.len());
-        // SAFETY: `limit` headers whose iovec, buffer and control area belong
-        // to this batch and do not overlap.
+        // SAFETY: headers whose iovec, buffer and control area belong to this batch
+        // and do not overlap.
         let count = unsafe {
             libc::recvmmsg(
                 fd,
-                self.messages.as_mut_ptr(),
-                limit as libc::c_uint,
+                messages.as_mut_ptr(),
+                messages.len() as libc::c_uint,
                 // TRUNC: msg_len is the length on the wire even if it did not fit.
                 (libc::MSG_DONTWAIT | libc::MSG_TRUNC) as _,
                 std::ptr::null_mut(),
@@ -252,28 +250,40 @@ impl ReceiveBatch {
         }
     }
 
-    fn auxdata(header: &libc::msghdr) -> Option<libc::tpacket_auxdata> {
+    /// The content of the first control message of this kind.
+    fn control<T>(header: &libc::msghdr, level: i32, kind: i32) -> Option<T> {
         // SAFETY: the kernel filled msg_control with whole control messages
-        // and set msg_controllen; CMSG_FIRSTHDR checks the length.
+        // and set msg_controllen; the macros check the length, and a message of
+        // this level and kind holds a `T`.
         unsafe {
-            let control = libc::CMSG_FIRSTHDR(header);
-            if control.is_null()
-                || (*control).cmsg_level != libc::SOL_PACKET
-                || (*control).cmsg_type != libc::PACKET_AUXDATA
-            {
-                return None;
+            let mut control = libc::CMSG_FIRSTHDR(header);
+            while !control.is_null() {
+                if (*control).cmsg_level == level && (*control).cmsg_type == kind {
+                    return Some(std::ptr::read_unaligned(libc::CMSG_DATA(control).cast()));
+                }
+                control = libc::CMSG_NXTHDR(header, control);
             }
-            Some(std::ptr::read_unaligned(libc::CMSG_DATA(control).cast()))
         }
+        None
     }
 
-    /// Frame `n` of those received last.
+    /// When the kernel received the frame in slot `n`, nanoseconds since 1970.
+    pub fn stamp(&self, n: usize) -> Option<u64> {
+        let header = &self.messages[n].msg_hdr;
+        let time: libc::timespec = Self::control(header, libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS)?;
+        let seconds = u64::try_from(time.tv_sec).ok()?;
+        Some(seconds * 1_000_000_000 + time.tv_nsec as u64)
+    }
+
+    /// The frame in slot `n`.
     pub fn frame(&mut self, n: usize) -> Received<'_> {
         let len = self.messages[n].msg_len as usize;
         if len > LONGEST_FRAME {
             return Received::TooLong(len);
         }
-        let aux = Self::auxdata(&self.messages[n].msg_hdr);
+        let header = &self.messages[n].msg_hdr;
+        let aux: Option<libc::tpacket_auxdata> =
+            Self::control(header, libc::SOL_PACKET, libc::PACKET_AUXDATA);
         let slot = &mut self.buffers[n * SLOT..(n + 1) * SLOT];
         let status = aux.map_or(0, |aux| aux.tp_status);
         let checksum_missing = status & TP_STATUS_CSUMNOTREADY != 0;
@@ -346,6 +356,11 @@ impl Default for SendBatch {
 }
 
 impl SendBatch {
+    /// Frames that wait to be sent.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
     /// True when there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -3,11 +3,13 @@
 
 use crate::clock::Clock;
 use crate::interface::{Interface, mend_command};
-use crate::packet_socket::{LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
+use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
 use crate::pcap::Capture;
 use device::handle::{Event, EventSender};
-use device::{Device, Output, Traffic};
+use device::{Device, DeviceConfig, Output, Traffic};
+use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use tracing::{error, warn};
@@ -15,14 +17,32 @@ use tracing::{error, warn};
 /// Longest Ethernet header that the MTU leaves out: addresses, VLAN tag, type.
 const HEADER: u32 = 18;
 
+/// Bytes that may wait for a port's socket to have room; more is lost.
+const BACKLOG: usize = 16 << 20;
+/// A due time that is not to be compared with the clock.
+const UNKNOWN: u64 = u64::MAX;
+
 /// How interfaces are opened.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Opening {
     /// Switch their offloads off.
     pub offloads_off: bool,
     /// Packets wait in a port's queues while its interface takes none, because
-    /// it is shaped: as with BMv2, whose threads wait in the system call.
+    /// it is shaped: as with BMv2, whose threads wait in the system call. Otherwise they
+    /// leave their queues when they are due and wait behind them.
     pub wait_for_room: bool,
+    /// What comes while nobody receives for so long, ns, is kept by the kernel.
+    pub lateness: u64,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        Self {
+            offloads_off: false,
+            wait_for_room: false,
+            lateness: DeviceConfig::default().lateness_bound,
+        }
+    }
 }
 
 /// Opens an interface and says what about it will disturb.
@@ -33,7 +53,7 @@ pub fn open(name: &str, how: Opening) -> Result<PacketSocket, String> {
     let interface = Interface::find(name).map_err(|_| {
         format!("interface {name} does not exist in this network namespace; create it first")
     })?;
-    let opened = PacketSocket::open(&interface).and_then(|socket| {
+    let opened = PacketSocket::open(&interface, how.lateness).and_then(|socket| {
         if !how.wait_for_room {
             socket.enlarge_send_buffer()?;
         }
@@ -81,8 +101,13 @@ struct Port {
     name: String,
     socket: PacketSocket,
     batch: SendBatch,
+    /// When the frames in the batch were due; [`UNKNOWN`] of those that waited for room.
+    due: Vec<u64>,
+    /// What waits behind the batch for the socket to have room, and its bytes.
+    backlog: VecDeque<Vec<u8>>,
+    backlog_bytes: usize,
     captures: Option<(Capture, Capture)>,
-    /// What is in the batch waits until the socket has room.
+    /// The socket has no room: what is in the batch waits.
     full: bool,
     failed: Traffic,
     warned_checksum: bool,
@@ -107,11 +132,45 @@ impl Port {
         }
     }
 
-    fn flush(&mut self, wait: bool) {
-        let (failed, warned, name) = (&mut self.failed, &mut self.warned_send, &self.name);
-        self.full = self.batch.flush(&self.socket, wait, |len, error| {
-            Self::send_failed(failed, warned, name, len, error);
-        });
+    /// Sends what waits. Without `wait`, what the socket has no room for is lost.
+    /// `late` gets how late each frame was, but for those that waited for room.
+    fn flush(&mut self, wait: bool, clock: Clock, late: &mut Vec<u64>) {
+        loop {
+            let (failed, warned, name) = (&mut self.failed, &mut self.warned_send, &self.name);
+            self.full = self.batch.flush(&self.socket, wait, |len, error| {
+                Self::send_failed(failed, warned, name, len, error);
+            });
+            let left = self.due.len() - self.batch.len();
+            let now = clock.now();
+            let due = self.due.drain(..left).filter(|&due| due != UNKNOWN);
+            late.extend(due.map(|due| now.saturating_sub(due)));
+            if self.full {
+                // From here on it is the link that makes them late.
+                self.due.fill(UNKNOWN);
+            }
+            if self.full || self.backlog.is_empty() {
+                return;
+            }
+            while !self.batch.is_full()
+                && let Some(mut frame) = self.backlog.pop_front()
+            {
+                self.backlog_bytes -= frame.len();
+                self.batch.push_buffer(&mut frame);
+                self.due.push(UNKNOWN);
+            }
+        }
+    }
+
+    /// A frame waits behind those for which the socket has no room.
+    fn wait(&mut self, frame: &mut Vec<u8>) {
+        if self.backlog_bytes + frame.len() <= BACKLOG {
+            self.backlog_bytes += frame.len();
+            self.backlog.push_back(std::mem::take(frame));
+        } else {
+            let error = io::Error::from_raw_os_error(libc::EAGAIN);
+            let (failed, warned) = (&mut self.failed, &mut self.warned_send);
+            Self::send_failed(failed, warned, &self.name, frame.len(), &error);
+        }
     }
 }
 
@@ -134,8 +193,14 @@ pub struct Ports {
     events: EventSender,
     /// Ports whose batch is not empty.
     pending: Vec<usize>,
-    /// Frames wait for room in a socket; otherwise they are lost.
+    /// A port's queues are held while its socket has no room.
+    hold: bool,
+    /// Frames wait for room in a socket; at the end they are lost.
     wait: bool,
+    /// Some port's socket has no room.
+    full: bool,
+    /// How late the frames were that left since the last [`Self::flush`].
+    late: Vec<u64>,
     capturing: bool,
 }
 
@@ -164,6 +229,9 @@ impl Ports {
                 name: name.clone(),
                 socket: open(name, how)?,
                 batch: SendBatch::default(),
+                due: Vec::with_capacity(BATCH),
+                backlog: VecDeque::new(),
+                backlog_bytes: 0,
                 captures: pcap.map(|dir| captures(dir, name)).transpose()?,
                 full: false,
                 failed: Traffic::default(),
@@ -175,7 +243,10 @@ impl Ports {
         Ok(Self {
             capturing: pcap.is_some(),
             pending: Vec::with_capacity(ports.len()),
-            wait: how.wait_for_room,
+            hold: how.wait_for_room,
+            wait: true,
+            full: false,
+            late: Vec::new(),
             ports,
             index,
             clock,
@@ -206,16 +277,16 @@ impl Ports {
         port.socket = socket;
     }
 
-    /// Receives up to `limit` frames from a port into `batch`. `None`: the
+    /// Receives frames from a port into these slots of `batch`. `None`: the
     /// interface is gone.
     pub fn receive(
         &mut self,
         index: usize,
         batch: &mut ReceiveBatch,
-        limit: usize,
+        slots: Range<usize>,
     ) -> Option<usize> {
         let port = &mut self.ports[index];
-        match port.socket.receive(batch, limit) {
+        match port.socket.receive(batch, slots) {
             Ok(count) => Some(count),
             // The socket works again when the interface is up again; the link
             // monitor says so.
@@ -275,17 +346,23 @@ impl Ports {
         }
     }
 
-    /// Sends what waits in batches, and tells the device what failed.
+    /// Sends what waits in batches, and tells the device what failed and how late it was.
     pub fn flush(&mut self, device: &mut Device) {
-        let (ports, wait) = (&mut self.ports, self.wait);
+        let (ports, hold, wait) = (&mut self.ports, self.hold, self.wait);
+        let (clock, late) = (self.clock, &mut self.late);
+        self.full = false;
+        let full = &mut self.full;
         self.pending.retain(|&index| {
             let port = &mut ports[index];
-            port.flush(wait);
-            if wait {
+            port.flush(wait, clock, late);
+            if hold {
                 device.set_port_full(port.number, port.full);
             }
+            *full |= port.full;
             port.full
         });
+        let lateness = device.lateness_mut();
+        self.late.drain(..).for_each(|late| lateness.note(late));
         for port in &mut self.ports {
             if port.failed.frames > 0 {
                 device.send_failed(port.number, std::mem::take(&mut port.failed));
@@ -298,9 +375,9 @@ impl Ports {
         self.ports[index].full
     }
 
-    /// Whether [`Self::is_waiting`] may ever be true.
-    pub fn may_wait(&self) -> bool {
-        self.wait
+    /// Whether frames wait for room in any socket.
+    pub fn any_waiting(&self) -> bool {
+        self.full
     }
 
     /// What waits for room has no more time: it is sent now or counted as failed.
@@ -365,38 +442,31 @@ impl Output for Ports {
                 &mut self.capturing,
             );
         }
-        if paced && !self.wait {
-            // What was to leave before it, first.
-            if !port.batch.is_empty() {
-                port.flush(false);
-            }
-            if let Err(error) = port.socket.send(frame) {
-                let (failed, warned) = (&mut port.failed, &mut port.warned_send);
-                Port::send_failed(failed, warned, &port.name, frame.len(), &error);
-            }
+        if port.full && !self.hold {
+            port.wait(frame);
             return;
         }
         if port.batch.is_full() {
-            port.flush(self.wait);
+            port.flush(self.wait, self.clock, &mut self.late);
         }
         if port.batch.is_full() {
-            // A full port's queues are held: it comes from a delay line.
-            let error = io::Error::from_raw_os_error(libc::EAGAIN);
-            let (failed, warned) = (&mut port.failed, &mut port.warned_send);
-            Port::send_failed(failed, warned, &port.name, frame.len(), &error);
+            // The socket has no room. Where queues are held, it comes from a delay line.
+            port.wait(frame);
             return;
         }
         if port.batch.is_empty() && !self.pending.contains(&index) {
             self.pending.push(index);
         }
         port.batch.push_buffer(frame);
-        if self.wait && (paced || port.batch.is_full()) {
-            port.flush(true);
+        port.due.push(now);
+        // What is paced leaves at once, behind what was to leave before it.
+        if paced || (self.hold && port.batch.is_full()) {
+            port.flush(self.wait, self.clock, &mut self.late);
         }
     }
 
     fn is_full(&self, port: u16) -> bool {
-        self.wait
+        self.hold
             && self
                 .index
                 .get(usize::from(port))

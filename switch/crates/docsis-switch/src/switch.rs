@@ -139,6 +139,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     let opening = Opening {
         offloads_off: args.offloads_off,
         wait_for_room: args.model(target) != ModelKind::Docsis,
+        lateness: args.lateness_bound_ms * 1_000_000,
     };
     let common = Common {
         clock,

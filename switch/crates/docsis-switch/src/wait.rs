@@ -103,6 +103,8 @@ impl AsRawFd for Waker {
 #[derive(Debug)]
 pub struct PollSet {
     entries: Vec<libc::pollfd>,
+    /// Entries that also wait for room to send.
+    for_room: usize,
 }
 
 impl PollSet {
@@ -117,6 +119,7 @@ impl PollSet {
                     revents: 0,
                 })
                 .collect(),
+            for_room: 0,
         }
     }
 
@@ -151,7 +154,15 @@ impl PollSet {
 
     /// Whether to wait also for room to send to descriptor `n`.
     pub fn want_room(&mut self, n: usize, wanted: bool) {
-        self.entries[n].events = libc::POLLIN | if wanted { libc::POLLOUT } else { 0 };
+        let events = libc::POLLIN | if wanted { libc::POLLOUT } else { 0 };
+        let before = std::mem::replace(&mut self.entries[n].events, events);
+        self.for_room -= usize::from(before & libc::POLLOUT != 0);
+        self.for_room += usize::from(wanted);
+    }
+
+    /// Whether it waits for room to send to any descriptor.
+    pub fn wants_room(&self) -> bool {
+        self.for_room > 0
     }
 
     /// Waits for `fd` in the place of descriptor `n`.

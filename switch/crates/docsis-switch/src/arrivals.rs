@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames that wait in the ports' sockets, in the order in which the kernel
+//! received them, whatever port they came from.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+/// Where frames come from: the ports' sockets, or a test.
+pub trait Source {
+    /// Receives frames of a port into these slots, without waiting; how many.
+    fn receive(&mut self, port: usize, slots: Range<usize>) -> usize;
+
+    /// When the frame in a slot was received, on the switch's clock.
+    fn stamp(&self, slot: usize) -> u64;
+}
+
+/// A frame that is next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When the kernel received it.
+    pub at: u64,
+    /// Index of its port.
+    pub port: usize,
+    /// Where it is.
+    pub slot: usize,
+    run: usize,
+}
+
+/// A port's frames, as they were received together.
+#[derive(Debug)]
+struct Run {
+    port: usize,
+    slots: Range<usize>,
+    /// Slots with a frame that has not been handed out.
+    waiting: Range<usize>,
+    /// When the last one handed out was received: no frame overtakes another of its port.
+    last: u64,
+    /// Every slot had a frame, so the socket may have more.
+    full: bool,
+}
+
+/// Merges the ports' frames by time, then port, then sequence. A port whose frames
+/// have been handed out is asked for more before a later frame of another is.
+#[derive(Debug, Default)]
+pub struct Arrivals {
+    runs: Vec<Run>,
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    refills: usize,
+}
+
+impl Arrivals {
+    /// Receives from these ports, ascending. Each has an equal part of the `slots`, at
+    /// most `limit`; sockets are asked again up to `refills` times in all.
+    pub fn gather(
+        &mut self,
+        ports: &[usize],
+        slots: usize,
+        limit: usize,
+        refills: usize,
+        source: &mut impl Source,
+    ) {
+        debug_assert!(ports.len() <= slots && self.next.is_empty());
+        self.runs.clear();
+        self.refills = refills;
+        let part = (slots / ports.len().max(1)).min(limit).max(1);
+        for (n, &port) in ports.iter().enumerate() {
+            let slots = n * part..(n + 1) * part;
+            self.runs.push(Run {
+                port,
+                waiting: slots.start..slots.start,
+                slots,
+                last: 0,
+                full: false,
+            });
+            self.fill(n, source);
+        }
+    }
+
+    fn fill(&mut self, n: usize, source: &mut impl Source) {
+        let run = &mut self.runs[n];
+        let count = source.receive(run.port, run.slots.clone());
+        run.waiting = run.slots.start..run.slots.start + count;
+        run.full = count == run.slots.len();
+        self.queue(n, source);
+    }
+
+    /// Notes when the run's first frame came, if it has one.
+    fn queue(&mut self, n: usize, source: &impl Source) {
+        let run = &mut self.runs[n];
+        if !run.waiting.is_empty() {
+            run.last = run.last.max(source.stamp(run.waiting.start));
+            self.next.push(Reverse((run.last, n)));
+        }
+    }
+
+    /// When the first frame came.
+    pub fn first(&self) -> Option<u64> {
+        self.next.peek().map(|&Reverse((at, _))| at)
+    }
+
+    /// The next frame. Its slot is in use until the next call.
+    pub fn next(&mut self, source: &impl Source) -> Option<Arrival> {
+        let Reverse((at, n)) = self.next.pop()?;
+        let run = &mut self.runs[n];
+        let slot = run.waiting.start;
+        run.waiting.start += 1;
+        let port = run.port;
+        self.queue(n, source);
+        Some(Arrival {
+            at,
+            port,
+            slot,
+            run: n,
+        })
+    }
+
+    /// The frame handed out last has been delivered: its port is asked for more, if that
+    /// was the last of a full run.
+    pub fn delivered(&mut self, arrival: Arrival, source: &mut impl Source) {
+        let run = &self.runs[arrival.run];
+        if run.waiting.is_empty() && run.full && self.refills > 0 {
+            self.refills -= 1;
+            self.fill(arrival.run, source);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    /// Sockets with the times at which their frames came, and what is in the slots.
+    struct Sockets {
+        waiting: Vec<VecDeque<u64>>,
+        slots: Vec<u64>,
+    }
+
+    impl Source for Sockets {
+        fn receive(&mut self, port: usize, slots: Range<usize>) -> usize {
+            let queue = &mut self.waiting[port];
+            let count = slots.len().min(queue.len());
+            let taken = queue.drain(..count);
+            taken
+                .zip(slots)
+                .for_each(|(at, slot)| self.slots[slot] = at);
+            count
+        }
+
+        fn stamp(&self, slot: usize) -> u64 {
+            self.slots[slot]
+        }
+    }
+
+    fn all(sockets: &mut Sockets, limit: usize, refills: usize) -> Vec<(u64, usize)> {
+        let mut arrivals = Arrivals::default();
+        let ports: Vec<usize> = (0..sockets.waiting.len()).collect();
+        let slots = sockets.slots.len();
+        arrivals.gather(&ports, slots, limit, refills, sockets);
+        let mut order = Vec::new();
+        while let Some(arrival) = arrivals.next(&*sockets) {
+            assert_eq!(sockets.slots[arrival.slot], arrival.at);
+            order.push((arrival.at, arrival.port));
+            arrivals.delivered(arrival, sockets);
+        }
+        order
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+        #[test]
+        fn frames_come_in_the_order_of_time_then_port(
+            ports in prop::collection::vec(prop::collection::vec(0u64..1000, 0..40), 1..6),
+            limit in 1usize..10,
+        ) {
+            let sorted = |mut times: Vec<u64>| { times.sort_unstable(); VecDeque::from(times) };
+            let waiting: Vec<VecDeque<u64>> = ports.into_iter().map(sorted).collect();
+            let mut expected: Vec<(u64, usize)> = waiting.iter().enumerate()
+                .flat_map(|(port, times)| times.iter().map(move |&at| (at, port)))
+                .collect();
+            expected.sort_unstable();
+            let mut sockets = Sockets { waiting, slots: vec![0; 16] };
+            prop_assert_eq!(all(&mut sockets, limit, usize::MAX), expected);
+        }
+    }
+
+    #[test]
+    fn a_port_s_frames_stay_in_their_order_though_stamps_do_not() {
+        let waiting = vec![VecDeque::from([5, 3, 9]), VecDeque::from([4])];
+        let mut sockets = Sockets {
+            waiting,
+            slots: vec![0; 8],
+        };
+        let mut arrivals = Arrivals::default();
+        arrivals.gather(&[0, 1], 8, 8, 0, &mut sockets);
+        let mut order = Vec::new();
+        while let Some(arrival) = arrivals.next(&sockets) {
+            order.push((arrival.at, arrival.port, arrival.slot));
+        }
+        assert_eq!(order, [(4, 1, 4), (5, 0, 0), (5, 0, 1), (9, 0, 2)]);
+    }
+
+    #[test]
+    fn sockets_that_are_never_empty_end() {
+        let waiting = vec![(0..10_000).collect(), (0..10_000).collect()];
+        let mut sockets = Sockets {
+            waiting,
+            slots: vec![0; 8],
+        };
+        assert_eq!(all(&mut sockets, 4, 3).len(), (2 + 3) * 4);
+    }
+}
