@@ -228,9 +228,7 @@ impl<T> TrafficManager<T> {
         // A head that can never go is offered: `offer` throws it out.
         let at = queue.ready_at(len).unwrap_or(0);
         if at > now {
-            queue.standing = Standing::Waiting(at);
-            queue.waited |= queue.is_paced(now, len);
-            self.set_timer(at, Timer::Queue(slot));
+            self.wait(slot, len, at);
             return;
         }
         queue.standing = Standing::Ready;
@@ -241,6 +239,15 @@ impl<T> TrafficManager<T> {
             port.entitled.set(&mut self.positions, slot, since);
         }
         self.activate(index);
+    }
+
+    /// The queue's head, of `len` bytes, is short of tokens until `at`.
+    fn wait(&mut self, slot: u32, len: u32, at: u64) {
+        let now = self.now;
+        let queue = self.queue_mut(slot);
+        queue.standing = Standing::Waiting(at);
+        queue.waited = queue.waited || queue.is_paced(now, len);
+        self.set_timer(at, Timer::Queue(slot));
     }
 
     /// Entries that are out of date, or there twice, are thrown out before they
@@ -479,15 +486,23 @@ impl<T> TrafficManager<T> {
     fn settle(&mut self, slot: u32, index: u32) {
         let now = self.now;
         let queue = self.queue(slot);
-        let stays = queue
-            .head()
-            .is_some_and(|len| queue.ready_at(len).unwrap_or(0) <= now);
-        if !stays {
-            self.stand_down(slot);
-            self.stand(slot);
-        } else if let Some(since) = queue.entitled_since() {
-            let port = &mut self.ports[index as usize];
-            port.entitled.set(&mut self.positions, slot, since);
+        let head = queue.head();
+        let next = head.map(|len| (len, queue.ready_at(len).unwrap_or(0)));
+        match next {
+            Some((_, at)) if at <= now => {
+                if let Some(since) = queue.entitled_since() {
+                    let port = &mut self.ports[index as usize];
+                    port.entitled.set(&mut self.positions, slot, since);
+                }
+            }
+            Some((len, at)) => {
+                self.stand_down(slot);
+                self.wait(slot, len, at);
+            }
+            None => {
+                self.stand_down(slot);
+                self.stand(slot);
+            }
         }
         // The other ports' turn; this one, if it has nothing left, drops out.
         let more = !self.ports[index as usize].round.is_empty();
