@@ -408,3 +408,47 @@ fn matches_and_actions_that_do_not_fit_are_refused() {
     );
     assert_eq!(p.entries(id).unwrap(), []);
 }
+
+#[test]
+fn entries_that_p4_gives_are_numbered_as_p4runtime_has_it() {
+    let p = pipeline("initial_entries.json");
+    let priorities = |name| {
+        let entries = p.entries(table(&p, name)).unwrap();
+        let priorities = entries.iter().map(|entry| entry.key.priority);
+        priorities.collect::<Vec<_>>()
+    };
+    assert_eq!(priorities("exact_one"), [0, 0]);
+    assert_eq!(priorities("ordered"), [3, 2, 1]);
+    // Annotated with 30, 10 and 20, where the lowest wins.
+    assert_eq!(priorities("annotated"), [1, 21, 11]);
+    assert_eq!(priorities("fixed"), [2, 1]);
+}
+
+#[test]
+fn entries_that_p4_gives_can_be_changed_once_they_are_known_not_to_be_const() {
+    let mut p = pipeline("initial_entries.json");
+    let id = table(&p, "exact_one");
+    let set = call(&p, id, "set_exact", &[9]);
+    let refused = |e: ControlError| e.code();
+    let added = insert(&mut p, id, &exact(0x86dd), &set);
+    assert_eq!(added.map_err(refused), Err(Code::PermissionDenied));
+
+    p.unlock_entries(id, 4).unwrap();
+    insert(&mut p, id, &exact(0x86dd), &set).unwrap();
+    modify(&mut p, id, &exact(0x0800), &set).unwrap();
+    p.delete(id, &exact(0x0806)).unwrap();
+    let mut found = |kind: u16| {
+        let frame = [&kind.to_be_bytes()[..], &[0; 6]].concat();
+        let (_, out) = common::pass(&mut p, 0, &frame).unwrap();
+        out[0]
+    };
+    assert_eq!([0x86dd, 0x0800, 0x0806].map(&mut found), [9, 9, 0]);
+    // The JSON has room for the entries of P4 and no more.
+    insert(&mut p, id, &exact(1), &set).unwrap();
+    insert(&mut p, id, &exact(2), &set).unwrap();
+    let full = insert(&mut p, id, &exact(3), &set);
+    assert_eq!(full.map_err(refused), Err(Code::ResourceExhausted));
+    // One pipeline's are as P4 gives them, whatever another one's are.
+    let other = Pipeline::new(std::sync::Arc::clone(p.program()), 0);
+    assert_eq!(other.entries(id).unwrap().len(), 2);
+}

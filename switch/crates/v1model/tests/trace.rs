@@ -190,3 +190,52 @@ fn a_trace_has_at_most_its_length() {
     let text = out.text();
     assert!(text.len() <= 1000 && text.ends_with("}\n"), "{text}");
 }
+
+#[test]
+fn a_drop_by_way_of_a_copy_is_where_the_copy_was_marked() {
+    /// Action and line of every drop.
+    #[derive(Clone, Default)]
+    struct Drops(Arc<Mutex<Vec<(Option<String>, u64)>>>);
+
+    impl TraceSink for Drops {
+        fn begin(&mut self, _: u64, _: u16, _: &[u8]) -> Option<u64> {
+            Some(1)
+        }
+
+        fn copy(&mut self, of: u64) -> u64 {
+            of
+        }
+
+        fn event(&mut self, _: u64, _: u64, event: &TraceEvent<'_>) {
+            if let TraceEvent::Dropped(DropReason::Marked(cause)) = event {
+                let line = cause.source.map_or(0, |source| source.line);
+                let action = cause.action.map(str::to_owned);
+                self.0.lock().unwrap().push((action, line));
+            }
+        }
+    }
+
+    let drops = Drops::default();
+    let mut p = pipeline("drop_copies.json");
+    p.set_trace(Some(Box::new(drops.clone())));
+    let source = include_str!("programs/drop_copies.p4");
+    let line = |text: &str| {
+        let at = source.lines().position(|line| line.contains(text));
+        at.unwrap() as u64 + 1
+    };
+    // In an action, in a table's action, in a copy of the control's own, and none.
+    let copy = line("standard_metadata_t copy = sm;") + 4;
+    for (request, wanted) in [
+        ([0x10, 0], Some(line("action drop("))),
+        ([0x20, 0], Some(line("action drop("))),
+        ([0x51, 0], Some(copy + 1)),
+        ([0, 0x10], Some(line("action drop("))),
+        ([0x50, 0], None),
+    ] {
+        drops.0.lock().unwrap().clear();
+        assert_eq!(pass(&mut p, 0, &request).is_none(), wanted.is_some());
+        let seen = drops.0.lock().unwrap().clone();
+        let lines: Vec<u64> = seen.iter().map(|(_, line)| *line).collect();
+        assert_eq!(lines, Vec::from_iter(wanted), "{request:x?}: {seen:?}");
+    }
+}
