@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a trace says, word by word.
 
-mod common;
-
-use common::{call, pass, pipeline, table};
+use crate::common::{call, pass, pipeline, table};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use v1model::trace::*;
@@ -218,7 +216,7 @@ fn a_drop_by_way_of_a_copy_is_where_the_copy_was_marked() {
     let drops = Drops::default();
     let mut p = pipeline("drop_copies.json");
     p.set_trace(Some(Box::new(drops.clone())));
-    let source = include_str!("programs/drop_copies.p4");
+    let source = include_str!("../programs/drop_copies.p4");
     let line = |text: &str| {
         let at = source.lines().position(|line| line.contains(text));
         at.unwrap() as u64 + 1
