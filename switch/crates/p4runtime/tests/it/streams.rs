@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! StreamChannel, the traffic manager's service, and the server's life.
 
-mod common;
-
 use std::time::Duration;
 
-use common::*;
+use crate::common::*;
 use p4::stream_message_request::Update as ToSwitch;
 use p4::stream_message_response::Update as FromSwitch;
 use p4runtime::proto::docsis::tm::v1 as tm;

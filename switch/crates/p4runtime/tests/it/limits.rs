@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Several devices and roles in one process, and what clients may use up.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use p4::stream_message_request::Update as ToSwitch;
 use p4runtime::proto::p4::v1 as p4;
 use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;

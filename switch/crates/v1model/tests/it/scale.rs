@@ -2,9 +2,7 @@
 //! Tables of every kind under random insertions, changes and deletions: what
 //! packets find is what a naive search finds.
 
-mod common;
-
-use common::{Reader, call, insert, modify, pass, pipeline, table};
+use crate::common::{Reader, call, insert, modify, pass, pipeline, table};
 use proptest::prelude::*;
 use v1model::*;
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Header stacks and unions, on stacks.p4.
 
-mod common;
-
-use common::{Reader, pass, pipeline};
+use crate::common::{Reader, pass, pipeline};
 
 /// What a program of stacks.p4 reported, and the frame behind the report.
 #[derive(Debug, PartialEq, Eq)]
@@ -152,7 +150,7 @@ fn of_a_union_one_member_is_valid() {
 
 #[test]
 fn a_select_without_a_match_is_an_error() {
-    let text = include_str!("programs/stacks.json");
+    let text = include_str!("../programs/stacks.json");
     // The select of the state "labels" as if it had no case for 1.
     let cut = text.replacen("\"value\" : \"0x01\"", "\"value\" : \"0x00\"", 1);
     let frame = [0, 0, label(1, 1), 9];

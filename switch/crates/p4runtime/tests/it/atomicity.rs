@@ -2,9 +2,7 @@
 //! Batches that are all or none: what succeeded before an update fails is undone,
 //! for every kind of entity.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use p4::entity::Entity;
 use p4::packet_replication_engine_entry::Type as Replication;
 use p4::table_action::Type as Choice;

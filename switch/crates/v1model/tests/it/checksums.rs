@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checksums and hashes, on checksum.p4.
 
-mod common;
-
-use common::{Reader, pass, pipeline};
+use crate::common::{Reader, pass, pipeline};
 use serde_json::Value;
 use std::io::Write;
 use std::sync::{Arc, Mutex};

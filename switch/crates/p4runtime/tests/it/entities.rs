@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Write and Read: table entries, counters, registers, multicast groups.
 
-mod common;
-
-use common::{
+use crate::common::{
     Fixture, Type, action, errors, exact, range, register_entry, table_entry, ternary, update,
 };
 use p4::entity::Entity;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lowered expressions equal BMv2's arithmetic, for random expressions.
 
-mod common;
-mod generate;
-
-use common::pass;
-use generate::expression::{Data, FIELDS, Truth, bytes_of, data, fields_of, truth};
-use generate::*;
+use crate::common::pass;
+use crate::generate::expression::{Data, FIELDS, Truth, bytes_of, data, fields_of, truth};
+use crate::generate::*;
 use num_bigint::BigInt;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -2,9 +2,9 @@
 //! Tables that P4 gives entries: const ones, and others that a client may change
 //! (P4Runtime specification 1.5, "Constant Tables" and "Preinitialized tables").
 
-mod common;
-
-use common::{Action, Fixture, Type, action, config, exact, range, table_entry, ternary, update};
+use crate::common::{
+    Action, Fixture, Type, action, config, exact, range, table_entry, ternary, update,
+};
 use p4runtime::proto::p4::v1 as p4;
 use p4runtime::proto::p4::v1::entity::Entity;
 use p4runtime::proto::p4::v1::field_match::{self, FieldMatchType};
@@ -259,7 +259,7 @@ async fn a_batch_that_fails_leaves_the_entries_of_p4_as_they_were() {
         change(Type::Insert, &t.exact_one(0x86dd, 7)),
         change(Type::Delete, &t.exact_one(0x9999, 0)),
     ];
-    let atomicity = common::Atomicity::RollbackOnError;
+    let atomicity = crate::common::Atomicity::RollbackOnError;
     fixture.write_as(atomicity, updates).await.unwrap_err();
     let after = fixture.everything().await;
     assert_eq!(sorted(after), sorted(before));

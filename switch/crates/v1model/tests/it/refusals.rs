@@ -4,7 +4,7 @@
 use v1model::Program;
 
 fn refused(change: impl FnOnce(&mut serde_json::Value)) -> String {
-    let text = include_str!("programs/features.json");
+    let text = include_str!("../programs/features.json");
     let mut json: serde_json::Value = serde_json::from_str(text).unwrap();
     change(&mut json);
     Program::load(json.to_string().as_bytes())

@@ -2,9 +2,7 @@
 //! The cable modem's program: frames pass unchanged, requests are answered,
 //! malformed frames are dropped and counted.
 
-mod common;
-
-use common::{Reader, call, insert, pass, project, table};
+use crate::common::{Reader, call, insert, pass, project, table};
 use proptest::prelude::*;
 use std::sync::{Arc, OnceLock};
 use v1model::*;

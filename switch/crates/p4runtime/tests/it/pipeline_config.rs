@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! SetForwardingPipelineConfig and GetForwardingPipelineConfig.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use p4runtime::proto::p4::v1 as p4;
 use prost::Message;
 use prost::bytes::Bytes;
@@ -124,7 +122,7 @@ async fn a_saved_config_takes_writes_until_it_is_committed() {
     );
 
     let with_config = fixture
-        .set_pipeline(Action::Commit, Some(common::config("cm")))
+        .set_pipeline(Action::Commit, Some(crate::common::config("cm")))
         .await;
     assert_eq!(with_config.unwrap_err().code(), Code::InvalidArgument);
     fixture.set_pipeline(Action::Commit, None).await.unwrap();

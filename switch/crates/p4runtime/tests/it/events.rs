@@ -2,11 +2,9 @@
 //! Digests and idle timeouts on the stream, and how they are configured; value
 //! sets and clone sessions, by what they do to packets.
 
-mod common;
-
 use std::time::Duration;
 
-use common::*;
+use crate::common::*;
 use p4::entity::Entity;
 use p4::p4_data::Data;
 use p4::stream_message_request::Update as ToSwitch;

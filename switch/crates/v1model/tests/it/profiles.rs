@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Action profiles and selectors, as packets and the control plane meet them.
 
-mod common;
-
-use common::{Reader, call, pass, pipeline, table};
+use crate::common::{Reader, call, pass, pipeline, table};
 use std::collections::BTreeMap;
 use v1model::*;
 

@@ -2,9 +2,7 @@
 //! Random requests: whatever a client sends, the server answers, and a batch
 //! that is refused as a whole has changed nothing.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use p4::entity::Entity;
 use p4runtime::proto::p4::v1 as p4;
 use proptest::prelude::*;

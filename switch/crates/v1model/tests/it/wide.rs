@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Fields, constants, selects and lookaheads of 200 bits, on wide.p4.
 
-mod common;
-
-use common::{pass, pipeline};
+use crate::common::{pass, pipeline};
 use num_bigint::BigUint;
 use v1model::Pipeline;
 

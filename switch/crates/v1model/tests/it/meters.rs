@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Meters and idle timeouts, as packets and the control plane meet them.
 
-mod common;
-
-use common::{call, insert, pass_at, pipeline, table};
+use crate::common::{call, insert, pass_at, pipeline, table};
 use v1model::*;
 
 const SECOND: u64 = 1_000_000_000;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parser, externs and metadata, on features.p4.
 
-mod common;
-
-use common::{Reader, pass, pipeline};
+use crate::common::{Reader, pass, pipeline};
 use std::sync::{Arc, Mutex};
 use v1model::*;
 

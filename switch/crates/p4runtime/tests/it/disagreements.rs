@@ -2,9 +2,7 @@
 //! P4Info that does not fit the program is refused in words that name what
 //! disagrees, and nothing is changed by it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use p4runtime::proto::p4::config::v1 as config;
 use p4runtime::proto::p4::v1 as p4;
 use tonic::Code;

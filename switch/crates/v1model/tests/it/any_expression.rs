@@ -2,9 +2,7 @@
 //! Random expressions of any width against big integers: 64 bits, 128 bits
 //! and the slow path must give what unbounded arithmetic gives.
 
-mod common;
-
-use common::pass;
+use crate::common::pass;
 use num_bigint::{BigInt, Sign};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -250,7 +248,7 @@ impl Truth {
 
 /// anything.p4 with these expressions.
 fn program(numbers: &[Number], condition: &Truth) -> Value {
-    let mut json: Value = serde_json::from_str(include_str!("programs/anything.json")).unwrap();
+    let mut json: Value = serde_json::from_str(include_str!("../programs/anything.json")).unwrap();
     for action in json["actions"].as_array_mut().unwrap() {
         for primitive in action["primitives"].as_array_mut().unwrap() {
             let target = &primitive["parameters"][0]["value"];

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parser value sets, on value_sets.p4.
 
-mod common;
-
-use common::{pass, pipeline};
+use crate::common::{pass, pipeline};
 use v1model::*;
 
 /// The path that the parser took.

@@ -2,12 +2,9 @@
 //! Random programs: what changes nothing gives back what it got, and the
 //! optimiser changes nothing that anyone can see.
 
-mod common;
-mod generate;
-
-use common::pass;
-use generate::expression::{data, truth};
-use generate::program::{identity, program};
+use crate::common::pass;
+use crate::generate::expression::{data, truth};
+use crate::generate::program::{identity, program};
 use proptest::prelude::*;
 use std::sync::Arc;
 use v1model::trace::{TraceEvent, TraceSink};

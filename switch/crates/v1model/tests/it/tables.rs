@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Table lookups against a naive search, and what the control plane may do.
 
-mod common;
-
-use common::{Reader, call, insert, modify, pass, pipeline, table};
+use crate::common::{Reader, call, insert, modify, pass, pipeline, table};
 use proptest::prelude::*;
 use v1model::*;
 
@@ -439,7 +437,7 @@ fn entries_that_p4_gives_can_be_changed_once_they_are_known_not_to_be_const() {
     p.delete(id, &exact(0x0806)).unwrap();
     let mut found = |kind: u16| {
         let frame = [&kind.to_be_bytes()[..], &[0; 6]].concat();
-        let (_, out) = common::pass(&mut p, 0, &frame).unwrap();
+        let (_, out) = crate::common::pass(&mut p, 0, &frame).unwrap();
         out[0]
     };
     assert_eq!([0x86dd, 0x0800, 0x0806].map(&mut found), [9, 9, 0]);

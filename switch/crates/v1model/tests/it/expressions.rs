@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every operator against the same operation in Rust.
 
-mod common;
-
-use common::{Reader, pass, pipeline};
+use crate::common::{Reader, pass, pipeline};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]

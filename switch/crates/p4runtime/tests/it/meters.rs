@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Meters and direct meters, and direct counters of entries that are modified.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use p4::entity::Entity;
 use p4runtime::proto::p4::v1 as p4;
 use tonic::Code;

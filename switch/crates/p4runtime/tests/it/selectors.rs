@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Action profile members, groups and one-shots.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use p4::action_profile_group::member::WatchKind;
 use p4::entity::Entity;
 use p4::table_action::Type as Choice;
