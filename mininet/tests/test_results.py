@@ -65,7 +65,7 @@ def measurement(folder: Path, aqm: Preset, loaded_ms: float) -> Measurement:
         aqm=aqm,
         idle=Window(T0, T0 + 5 * SECOND),
         loaded=Window(T0 + 10 * SECOND, T0 + 20 * SECOND),
-        probes=Probes(sent, delay, arrived),
+        probes=Probes(sent, delay, arrived, sent.size - 1),
         goodput=GoodputSeries(times, (times - T0) // 1000 * 2),
         uploads={"cpe1-server1-5201": UploadResult(10**6, 10.0, 3, "cubic")},
         counters={"sf_drop_aqm": 12, "sf_drop_buffer_full": 34},

@@ -70,6 +70,50 @@ def test_mos_falls_with_loss() -> None:
     assert metrics.measure(mos, bad) < 3.7
 
 
+def silent_call() -> Packets:
+    return Packets(np.zeros(0), np.zeros(0))
+
+
+def test_call_that_sent_nothing_fails_with_words(tmp_path: Path) -> None:
+    scenario = scenario_files.loaded(
+        tmp_path,
+        ("{metric: latency, of: [call], statistic: p90}", "{metric: mos, of: [call]}"),
+        ("{at_least: 40, at_most: 60}", "{at_most: 4}"),
+    ).scenario
+    record = scenario_files.record("tail", 1, packets={"call": silent_call()})
+    (verdict,) = judge.judge(scenario, [record])
+    assert math.isnan(verdict.measured)
+    assert not verdict.holds
+    assert verdict.absent == "no packet of call was sent in that time"
+
+
+def test_one_of_two_calls_that_sent_nothing_is_not_hidden_by_the_other() -> None:
+    both = {"call": scenario_files.packets(10), "game": silent_call()}
+    run = scenario_files.record("a", 10, packets=both)
+    for metric in ("mos", "loss", "latency", "recovery"):
+        more = {"bound": "20 ms"} if metric == "recovery" else {}
+        asked = quantity(metric, "call", "game", **more)
+        assert math.isnan(metrics.measure(asked, run))
+        assert metrics.absence(asked, run) == "no packet of game was sent in that time"
+
+
+def test_what_is_absent_says_why() -> None:
+    lost = Packets(np.array([1.0]), np.array([math.nan]))
+    run = scenario_files.record(
+        "a", 1, packets={"call": lost}, messages={"game": silent_call()},
+        received={"ftp": scenario_files.received({"ftp-1": 0.0})},
+    )  # fmt: skip
+    for asked, words in (
+        (quantity("latency", "call"), "no packet of call arrived in that time"),
+        (quantity("message-latency", "game"), "no message of game arrived in that time"),
+        (quantity("fairness", "ftp"), "nothing of ftp arrived in that time"),
+    ):
+        assert math.isnan(metrics.measure(asked, run))
+        assert metrics.absence(asked, run) == words
+    present = scenario_files.record("a", 1)
+    assert metrics.absence(quantity("latency", "call"), present) == ""
+
+
 def test_slope_is_that_of_the_line() -> None:
     assert metrics.slope([50, 100, 200], [40, 90, 190]) == pytest.approx(1.0)
     assert metrics.slope([50, 100, 200], [7, 7, 7]) == pytest.approx(0.0)

@@ -9,6 +9,7 @@ count as lost, and the buffer's depth counts as delay.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -52,14 +53,17 @@ def mean_opinion_score(rating: float) -> float:
     return 1 + 0.035 * rating + 7e-6 * rating * (rating - 60) * (100 - rating)
 
 
-def mos(delays_ms: Samples, sent: int) -> float:
-    """MOS of a call whose packets had these one-way delays.
+def mos(delays_ms: Samples, lost: int) -> float:
+    """MOS of a call whose packets had these one-way delays; NaN of one that sent none.
 
     Args:
         delays_ms: Of the packets that arrived, milliseconds.
-        sent: Packets sent, those lost included.
+        lost: Packets that did not arrive.
     """
-    if sent == 0 or delays_ms.size == 0:
+    sent = delays_ms.size + lost
+    if not sent:
+        return math.nan
+    if not delays_ms.size:
         return 1.0
     played_at = float(delays_ms.min()) + JITTER_BUFFER_MS
     in_time = int(np.count_nonzero(delays_ms <= played_at))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from docsis_testbed.experiment import Measurement
-from docsis_testbed.measure import statistics, voice
+from docsis_testbed.measure import statistics
 from docsis_testbed.results import document
 
 
@@ -26,7 +26,7 @@ def run_figures(measurement: Measurement) -> dict[str, Any]:
             "latency_ms": asdict(statistics.latency(loaded.delays)),
             "induced_latency_ms": asdict(statistics.induced(loaded.delays, idle.delays)),
             "loss_ratio": loaded.loss_ratio,
-            "mos": voice.mos(loaded.delays, loaded.sent_ns.size),
+            "mos": loaded.mos,
         },
         "aqm_drops": measurement.counters["sf_drop_aqm"],
         "tail_drops": measurement.counters["sf_drop_buffer_full"],

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from docsis_testbed.scenarios import metrics
-from docsis_testbed.scenarios.expectations import Band, Expectation, Order, Ratio, Slope, Tolerance
+from docsis_testbed.scenarios.expectations import (
+    Band,
+    Expectation,
+    Order,
+    Quantity,
+    Ratio,
+    Slope,
+    Tolerance,
+)
 from docsis_testbed.scenarios.models import Scenario
 from docsis_testbed.scenarios.record import RunRecord
 
@@ -27,6 +35,7 @@ class Verdict:
         measured: NaN where there was nothing to be measured, infinite for never.
         source: Where the published value stands.
         reason: Why the tolerance is what it is.
+        absent: Why there was nothing to be measured, in words; "" where there was.
     """
 
     what: str
@@ -37,6 +46,7 @@ class Verdict:
     measured: float
     source: str
     reason: str
+    absent: str = ""
 
     @property
     def holds(self) -> bool:
@@ -77,7 +87,13 @@ def _verdicts(
     quantity = expectation.quantity
 
     def verdict(
-        what: str, run: str, unit: str, band: Band, tolerance: Tolerance, measured: float
+        what: str,
+        run: str,
+        unit: str,
+        band: Band,
+        tolerance: Tolerance,
+        measured: float,
+        absent: str,
     ) -> Verdict:
         low, high = band.at_least, band.at_most
         return Verdict(
@@ -92,7 +108,14 @@ def _verdicts(
             measured=measured,
             source=expectation.source,
             reason=expectation.reason,
+            absent=absent if math.isnan(measured) else "",
         )
+
+    def absences(quantity: Quantity, *runs: RunRecord) -> str:
+        words = {run.label: metrics.absence(quantity, run) for run in runs}
+        if len(runs) == 1:
+            return words[runs[0].label]
+        return "; ".join(f"{label}: {why}" for label, why in words.items() if why)
 
     match expectation:
         case Order():
@@ -104,6 +127,7 @@ def _verdicts(
                     Band(at_least=0),
                     Tolerance(below=expectation.slack),
                     metrics.measure(quantity, after) - metrics.measure(quantity, before),
+                    absences(quantity, before, after) or "both are never",
                 )
         case Slope():
             if len(runs) == len(labels):
@@ -117,6 +141,7 @@ def _verdicts(
                         [run.buffer_ms for run in runs],
                         [metrics.measure(quantity, run) for run in runs],
                     ),
+                    absences(quantity, *runs) or "a line needs two sizes of the buffer",
                 )
         case Ratio():
             for run in runs:
@@ -127,6 +152,9 @@ def _verdicts(
                     expectation.published,
                     expectation.tolerance,
                     _over(metrics.measure(quantity, run), metrics.measure(expectation.over, run)),
+                    absences(quantity, run)
+                    or absences(expectation.over, run)
+                    or f"{expectation.over.words} is 0",
                 )
         case _:
             for run in runs:
@@ -137,6 +165,7 @@ def _verdicts(
                     expectation.published,
                     expectation.tolerance,
                     metrics.measure(quantity, run),
+                    absences(quantity, run),
                 )
 
 

@@ -108,9 +108,39 @@ def _span(quantity: Quantity, run: RunRecord) -> tuple[float, float]:
 
 
 def packets_of(quantity: Quantity, run: RunRecord, of: Mapping[str, Packets]) -> Packets:
-    """Those of the quantity's groups and time."""
-    together = Packets.together([of[name] for name in quantity.of if name in of])
-    return together.between(*_span(quantity, run))
+    """Those of the quantity's groups and time; none where one of the groups has none.
+
+    What the other groups have would stand for the group that sent nothing.
+    """
+    if _silent(quantity, run, of):
+        return Packets.together([])
+    return Packets.together([of[name] for name in quantity.of]).between(*_span(quantity, run))
+
+
+def _silent(quantity: Quantity, run: RunRecord, of: Mapping[str, Packets]) -> list[str]:
+    """The quantity's groups that have no packet in its time."""
+    span = _span(quantity, run)
+    return [
+        name for name in quantity.of if name not in of or not of[name].between(*span).sent_s.size
+    ]
+
+
+def absence(quantity: Quantity, run: RunRecord) -> str:
+    """Why a quantity has no value, in words; "" where it has one."""
+    if not math.isnan(measure(quantity, run)):
+        return ""
+    names = " and ".join(quantity.of)
+    match quantity.metric:
+        case "message-latency":
+            silent = _silent(quantity, run, run.messages)
+            return f"no message of {' and '.join(silent) or names} arrived in that time"
+        case "goodput" | "fairness":
+            return f"nothing of {names} arrived in that time"
+    if silent := _silent(quantity, run, run.packets):
+        return f"no packet of {' and '.join(silent)} was sent in that time"
+    if quantity.metric == "recovery":
+        return f"no step was followed by a packet of {names}"
+    return f"no packet of {names} arrived in that time"
 
 
 def _latency(quantity: Quantity, run: RunRecord) -> float:
@@ -140,7 +170,7 @@ def _fairness(quantity: Quantity, run: RunRecord) -> float:
 
 def _mos(quantity: Quantity, run: RunRecord) -> float:
     packets = packets_of(quantity, run, run.packets)
-    return voice.mos(packets.delays, packets.delay_ms.size)
+    return voice.mos(packets.delays, int(np.isnan(packets.delay_ms).sum()))
 
 
 def _recovery(quantity: Quantity, run: RunRecord) -> float:
