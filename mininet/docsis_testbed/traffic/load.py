@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO, Final, Literal
 
 from docsis_testbed.namespaces import made_in
@@ -40,7 +41,12 @@ _INFO: Final = struct.Struct("=128xQ16xI")
 
 _TIMESTAMPS: Final = 12
 _CHUNK: Final = 1 << 16
+_LOOK_SECONDS: Final = 0.2
+"""At the latest after this long the sender looks whether a thread of its own has failed."""
 _BACKLOG: Final = 256
+
+
+Transport = Literal["udp", "tcp"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Stream:
     """
 
     name: str
-    transport: Literal["udp", "tcp"]
+    transport: Transport
     source: tuple[str, int]
     destination: tuple[str, int]
     source_pid: int
@@ -108,12 +114,26 @@ def read(path: Path) -> list[Stream]:
     ]
 
 
+class SendingError(Exception):
+    """A stream cannot be sent any more; the message names it."""
+
+
+_Failures = SimpleQueue[SendingError]
+
+
 def send(streams: Sequence[Stream]) -> None:
-    """Send until the process is ended."""
+    """Send until the process is ended.
+
+    Raises:
+        SendingError: A stream of TCP came to an end.
+    """
+    failures: _Failures = SimpleQueue()
     for stream in streams:
         if stream.transport == "tcp":
             connection = stream.endpoint(socket.SOCK_STREAM)
-            threading.Thread(target=_pour, args=(connection,), daemon=True).start()
+            threading.Thread(
+                target=_pour, args=(stream.name, connection, failures), daemon=True
+            ).start()
     paced = [s for s in streams if s.transport == "udp"]
     sockets = [stream.endpoint(socket.SOCK_DGRAM) for stream in paced]
     for made in sockets:
@@ -123,30 +143,42 @@ def send(streams: Sequence[Stream]) -> None:
         sockets,
         [stream.frame_bytes * 8 / stream.rate for stream in paced],
         [bytes(stream.frame_bytes - UDP_HEADERS) for stream in paced],
+        failures,
     )
 
 
-def _pour(connection: socket.socket) -> None:
+def _pour(name: str, connection: socket.socket, failures: _Failures) -> None:
     data = bytes(_CHUNK)
-    while True:
-        connection.sendall(data)
+    try:
+        while True:
+            connection.sendall(data)
+    except Exception as error:
+        # Whatever it is: in a thread nobody else would see it.
+        failures.put(SendingError(f"{name}: {error or type(error).__name__}"))
 
 
 def _pace(
-    sockets: Sequence[socket.socket], intervals: Sequence[float], payloads: Sequence[bytes]
+    sockets: Sequence[socket.socket],
+    intervals: Sequence[float],
+    payloads: Sequence[bytes],
+    failures: _Failures,
 ) -> None:
     now = time.monotonic()
     # Streams of one rate do not send all at the same moment.
     due = [(now + t * i / len(intervals), i) for i, t in enumerate(intervals)]
     heapq.heapify(due)
     while due:
+        if not failures.empty():
+            raise failures.get()
         when, i = due[0]
         now = time.monotonic()
         if when > now:
-            time.sleep(when - now)
+            time.sleep(min(when - now, _LOOK_SECONDS))
+        if when > now + _LOOK_SECONDS:
+            continue
         send_or_lose(sockets[i], payloads[i])
         heapq.heapreplace(due, (max(when, now - BEHIND_SECONDS) + intervals[i], i))
-    threading.Event().wait()
+    raise failures.get()
 
 
 class Receiver:
@@ -221,6 +253,8 @@ def _quietly() -> Iterator[None]:
         yield
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
         sys.exit(1)
+    except SendingError as error:
+        sys.exit(str(error))
 
 
 def main(arguments: Sequence[str]) -> None:
