@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.measure import voice
-from docsis_testbed.results.page import Figure, Page
+from docsis_testbed.results.page import Figure, Page, time_values
 from docsis_testbed.results.plots import STYLES
 
 LATENCY: Final = Figure(
@@ -38,6 +38,11 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
             for run in summary["runs"]
         ],
         "jitter_buffer_ms": voice.JITTER_BUFFER_MS,
+        **time_values(
+            summary,
+            "Queue manager",
+            [(STYLES[Preset(run["aqm"])].label, run) for run in summary["runs"]],
+        ),
     }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong with the measuring of a run, in words: a run with faults gets no verdict. Pure."""
+"""What went wrong with the measuring of a run, in words; such a run gets no verdict. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from docsis_testbed.traffic.capture import Counted, End
 from docsis_testbed.traffic.irtt import Probes
 
 END_SLACK_SECONDS: Final = 0.1
-"""How long after its end a flow may have sent: its program is woken, and the kernel stamps, later."""
+"""How long after its end a flow may have sent: programs are woken late, and kernels stamp later."""
 
 _PLACES: Final[Mapping[End, str]] = {"sender": "the senders", "receiver": "the receivers"}
 

@@ -36,6 +36,7 @@ class Verdict:
         source: Where the published value stands.
         reason: Why the tolerance is what it is.
         absent: Why there was nothing to be measured, in words; "" where there was.
+        withheld: Why there is no verdict on what was measured, in words; "" where there is one.
     """
 
     what: str
@@ -47,12 +48,18 @@ class Verdict:
     source: str
     reason: str
     absent: str = ""
+    withheld: str = ""
 
     @property
-    def holds(self) -> bool:
-        """Whether the measured value is allowed."""
+    def holds(self) -> bool | None:
+        """Whether the measured value is allowed; None where there is no verdict.
+
+        What is not there does not hold, however late the switches were.
+        """
         if math.isnan(self.measured):
             return False
+        if self.withheld:
+            return None
         low, high = self.allowed
         return (low is None or self.measured >= low) and (high is None or self.measured <= high)
 
@@ -94,6 +101,7 @@ def _verdicts(
         tolerance: Tolerance,
         measured: float,
         absent: str,
+        of: Sequence[RunRecord],
     ) -> Verdict:
         low, high = band.at_least, band.at_most
         return Verdict(
@@ -109,6 +117,7 @@ def _verdicts(
             source=expectation.source,
             reason=expectation.reason,
             absent=absent if math.isnan(measured) else "",
+            withheld="; ".join(f"{one.label}: {one.withheld}" for one in of if one.withheld),
         )
 
     def absences(quantity: Quantity, *runs: RunRecord) -> str:
@@ -128,6 +137,7 @@ def _verdicts(
                     Tolerance(below=expectation.slack),
                     metrics.measure(quantity, after) - metrics.measure(quantity, before),
                     absences(quantity, before, after) or "both are never",
+                    (before, after),
                 )
         case Slope():
             if len(runs) == len(labels):
@@ -142,6 +152,7 @@ def _verdicts(
                         [metrics.measure(quantity, run) for run in runs],
                     ),
                     absences(quantity, *runs) or "a line needs two sizes of the buffer",
+                    runs,
                 )
         case Ratio():
             for run in runs:
@@ -155,6 +166,7 @@ def _verdicts(
                     absences(quantity, run)
                     or absences(expectation.over, run)
                     or f"{expectation.over.words} is 0",
+                    (run,),
                 )
         case _:
             for run in runs:
@@ -166,6 +178,7 @@ def _verdicts(
                     expectation.tolerance,
                     metrics.measure(quantity, run),
                     absences(quantity, run),
+                    (run,),
                 )
 
 

@@ -170,7 +170,7 @@ def _fairness(quantity: Quantity, run: RunRecord) -> float:
 
 def _mos(quantity: Quantity, run: RunRecord) -> float:
     packets = packets_of(quantity, run, run.packets)
-    return voice.mos(packets.delays, int(np.isnan(packets.delay_ms).sum()))
+    return voice.mos(packets.delays, loss_percent(packets) / 100)
 
 
 def _recovery(quantity: Quantity, run: RunRecord) -> float:

@@ -9,6 +9,7 @@ without synchronisation.
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import time
 from dataclasses import dataclass
@@ -154,11 +155,11 @@ class Probes:
 
     @property
     def mos(self) -> float:
-        """Quality of a call whose packets these are, as it is heard at the server.
+        """Quality of a call whose packets these are, as it is heard at the server; NaN of none.
 
-        What was lost on the way back is left out: it arrived, but nobody knows when.
+        What was lost on the way back arrived: it is no loss, but nobody knows its delay.
         """
-        return voice.mos(self.delays, int(np.count_nonzero(~self.arrived)))
+        return voice.mos(self.delays, self.loss_ratio if self.arrived.size else math.nan)
 
 
 def load(path: Path) -> Probes:
