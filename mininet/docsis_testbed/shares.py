@@ -60,7 +60,7 @@ def run(
         seconds: Length of the measured time of each.
         tolerance_percent: How far a share may be off.
         tcp: TCP wherever the classifiers allow it, instead of UDP.
-        frame_bytes: Length of the frames, without FCS.
+        frame_bytes: Length of the frames to the end of the CRC.
         console: Where progress and tables go.
         results: Folder that gets the run's folder.
 

@@ -102,8 +102,8 @@ def test_every_kind_of_traffic_is_measured(run: tuple[Path, str]) -> None:
         groups["call"]["latency_ms"]["mean"], rel=0.4
     )
     assert groups["game"]["message_latency_ms"]["mean"] > 0
-    # 458 of 500 bytes are payload, for 2 of 6 s.
-    assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 458 / 500 / 3, rel=0.2)
+    # 454 of 500 bytes are payload, for 2 of 6 s.
+    assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 454 / 500 / 3, rel=0.2)
 
 
 def test_channel_was_made_slower(run: tuple[Path, str]) -> None:

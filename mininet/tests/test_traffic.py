@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from docsis_control.lengths import frame_length
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.traffic import iperf3, irtt
 
@@ -22,10 +23,12 @@ def trips() -> dict[str, Any]:
     return recorded
 
 
-def test_probe_is_a_frame_of_218_bytes() -> None:
-    assert irtt.PAYLOAD_BYTES + 8 + 20 + 14 == 218
+def test_probe_is_a_frame_of_218_bytes_with_its_crc() -> None:
+    # As 000 has it: 20 ms of G.711, and headers of RTP, UDP, IPv4 and Ethernet.
+    assert irtt.PAYLOAD_BYTES == 160 + 12
+    assert frame_length(14 + 20 + 8 + irtt.PAYLOAD_BYTES) == 218
     command = irtt.client_command("10.0.0.101", 30.0, Path("out.json"))
-    assert command[command.index("-l") + 1] == "176"
+    assert command[command.index("-l") + 1] == "172"
     assert command[command.index("-i") + 1] == "20ms"
     assert command[command.index("-d") + 1] == "30000ms"
 

@@ -37,6 +37,9 @@ MOST_A_SECOND: Final = 1000
 SMALLEST: Final = 100
 """Bytes of an IPv4 packet; shorter ones are handshakes and acknowledgements."""
 
+ETHERNET: Final = 14
+"""Bytes before the IPv4 packet in its frame."""
+
 _SNAP: Final = 40
 _ETH_P_ALL: Final = 0x0003
 _SO_ATTACH_FILTER: Final = 26

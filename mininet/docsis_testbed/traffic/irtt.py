@@ -21,12 +21,14 @@ import numpy.typing as npt
 
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure import voice
+from docsis_testbed.traffic import udp_payload
 
 FRAME_BYTES: Final = 218
-"""The frame of 000, section 4.3 (VoIP and gaming), as an Ethernet frame without FCS."""
+"""The frame of 000, section 4.3 (VoIP and gaming), to the end of its CRC: 20 ms of G.711 and the
+headers of RTP, UDP, IPv4 and Ethernet are as long."""
 
-PAYLOAD_BYTES: Final = FRAME_BYTES - 14 - 20 - 8
-"""UDP payload of that frame: without the Ethernet, IPv4 and UDP headers."""
+PAYLOAD_BYTES: Final = udp_payload(FRAME_BYTES)
+"""UDP payload of that frame."""
 
 INTERVAL_MS: Final = 20
 """50 packets a second, as in 000."""

@@ -7,7 +7,7 @@
 Each is one process with sockets in the namespaces of the hosts, because a program for each of
 hundreds of streams would need more of a machine than their packets do. Both say "ready" when
 their sockets are there, and go on until they are ended. The receiver writes ten times a second
-what has arrived of each stream, in bytes of Ethernet frames without FCS.
+what has arrived of each stream, in bytes of Ethernet frames to the end of their CRC.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Final, Literal
 
+from docsis_control.lengths import FCS_BYTES, counted_bytes, frame_length
 from docsis_testbed.namespaces import made_in
-from docsis_testbed.traffic import CONGESTION_CONTROL, UDP_HEADERS
+from docsis_testbed.traffic import CONGESTION_CONTROL, TCP_HEADERS, UDP_HEADERS, udp_payload
 from docsis_testbed.traffic.receiving import ReceivingSockets, bound
 from docsis_testbed.traffic.sending import BEHIND_SECONDS, send_or_lose
-
-TCP_HEADERS: Final = 14 + 20 + 32
-"""With timestamps."""
 
 _SEND_BUFFER: Final = 8 << 20
 _SO_SNDBUFFORCE: Final = 32
@@ -59,8 +57,8 @@ class Stream:
         source, destination: IPv4 address and port.
         source_pid, destination_pid: A process in the namespace of each.
         tos: ToS byte.
-        rate: bit/s of frames, of UDP.
-        frame_bytes: Length of its frames; of TCP, of full segments.
+        rate: bit/s of frames to the end of their CRC, of UDP.
+        frame_bytes: Length of its frames to the end of the CRC; of TCP, of full segments.
     """
 
     name: str
@@ -81,7 +79,7 @@ class Stream:
         if kind is socket.SOCK_STREAM:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION_CONTROL.encode())
             # The segment size counts no options.
-            most = self.frame_bytes - TCP_HEADERS + _TIMESTAMPS
+            most = self.frame_bytes - FCS_BYTES - TCP_HEADERS + _TIMESTAMPS
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, most)
         made.bind(self.source)
         made.connect(self.destination)
@@ -142,7 +140,7 @@ def send(streams: Sequence[Stream]) -> None:
     _pace(
         sockets,
         [stream.frame_bytes * 8 / stream.rate for stream in paced],
-        [bytes(stream.frame_bytes - UDP_HEADERS) for stream in paced],
+        [bytes(udp_payload(stream.frame_bytes)) for stream in paced],
         failures,
     )
 
@@ -205,7 +203,7 @@ class Receiver:
                 made = bound(pid, address, socket.SOCK_DGRAM)
                 # Connected, so that of the streams to one port each has its own.
                 made.connect(stream.source)
-                self._sockets.count_datagrams(made, i, UDP_HEADERS)
+                self._sockets.count_datagrams(made, i, _length_of_datagram)
                 continue
             self._expected[address, stream.source] = i
             if address not in listeners:
@@ -242,8 +240,11 @@ class Receiver:
         payload, segments = _INFO.unpack(
             connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
         )
-        total: int = payload + TCP_HEADERS * segments
-        return total
+        return counted_bytes(payload + TCP_HEADERS * segments, segments)
+
+
+def _length_of_datagram(payload: int) -> int:
+    return frame_length(UDP_HEADERS + payload)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
 
-from docsis_testbed.traffic import UDP_HEADERS
+from docsis_testbed.traffic import udp_payload
 from docsis_testbed.traffic.flows import MESSAGE, Flow, Kind
 from docsis_testbed.traffic.sending import BEHIND_SECONDS, send_or_lose
 
@@ -138,7 +138,7 @@ class Sender:
     def _datagrams(self, flow: Flow) -> None:
         # Not all of one rate at the same moment.
         at = flow.start + random.Random(flow.port).random() * min(flow.interval, 0.1)
-        payload = bytes(flow.size - UDP_HEADERS)
+        payload = bytes(udp_payload(flow.size))
         with flow.datagrams() as made:
             while flow.end is None or at < flow.end:
                 self._until(at)
