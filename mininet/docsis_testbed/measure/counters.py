@@ -13,12 +13,12 @@ from typing import Any, Final
 import grpc
 from finsy.proto import p4r
 
+from docsis_control.p4rt.channel import channel_options
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import Role
 from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count
 from docsis_control.topology.models import Device
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.local_channel import local_channel
 from docsis_testbed.testbed import device_address
 
 _TIMEOUT_SECONDS: Final = 5.0
@@ -38,7 +38,7 @@ class CounterReader:
         self._device_id = device_id
         p4info: Any = load_pipeline(role.value).p4info
         self._ids = {c.preamble.name: c.preamble.id for c in p4info.counters}
-        self._channel = local_channel(address)
+        self._channel = grpc.insecure_channel(address, options=channel_options())
         self._read: Any = self._channel.unary_stream(
             "/p4.v1.P4Runtime/Read",
             request_serializer=p4r.ReadRequest.SerializeToString,
