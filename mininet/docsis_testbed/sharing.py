@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All service flows of a direction loaded above their share at once, and what each of them gets.
 
-Rates are bit/s of Ethernet frames to the end of their CRC, as DOCSIS counts. The receiver's
-payloads and v1model's counters leave it out; docsis_control.lengths adds it.
+Rates are bit/s of Ethernet frames to the end of their CRC, as DOCSIS counts. The receiver adds to
+payloads what they leave out, and the reader of v1model's counters does so, too.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from docsis_control.lengths import counted_bytes
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.plan import GROUP_MODEM, Deployment, ModemPlan, Role, ServiceFlow
-from docsis_control.state.counters import Count
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure.counters import CounterReader, counters
 from docsis_testbed.measure.lateness import lateness_of
@@ -286,19 +284,11 @@ def streams_of(session: Session, plan: LoadPlan) -> list[load.Stream]:
 
 
 def _forwarded(reader: CounterReader, loads: Sequence[Load]) -> tuple[int, dict[int, int]]:
-    """When, wall clock in nanoseconds, each service flow had forwarded how many bytes.
-
-    A difference of two is exact as long as no frame is padded, which those of a load are not.
-    """
+    """When, wall clock in nanoseconds, each service flow had forwarded how many bytes."""
     asked = time.time_ns()
     counts = reader.counts([item.flow.index for item in loads], [_FORWARDED])
     middle = (asked + time.time_ns()) // 2
-    return middle, {index: forwarded_bytes(count[_FORWARDED]) for index, count in counts.items()}
-
-
-def forwarded_bytes(count: Count) -> int:
-    """Bytes to the end of the CRC of what a v1model counter counted, which leaves it out."""
-    return counted_bytes(count.octets, count.packets)
+    return middle, {index: count[_FORWARDED].octets for index, count in counts.items()}
 
 
 def read_samples(

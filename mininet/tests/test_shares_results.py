@@ -14,7 +14,6 @@ from time_samples import IN_TIME, JUMPED, LATE, TIMERS
 
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
-from docsis_control.state.counters import Count
 from docsis_control.topology.loader import load_topology
 from docsis_testbed import shares
 from docsis_testbed.errors import TestbedError
@@ -22,7 +21,7 @@ from docsis_testbed.measure.timing import Timing
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.results import document, report
 from docsis_testbed.results import folder as run_folder
-from docsis_testbed.sharing import Share, forwarded_bytes, plan_load, rate_between, read_samples
+from docsis_testbed.sharing import Share, plan_load, rate_between, read_samples
 
 TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
 
@@ -118,13 +117,6 @@ def test_table_fits_a_terminal() -> None:
     text = console.export_text()
     assert "…" not in text
     assert "14.000" in text
-
-
-def test_pipelines_counter_leaves_the_crc_out() -> None:
-    # 10 frames that an interface shows with 796 bytes each.
-    assert forwarded_bytes(Count(10, 7960)) == 8000
-    # Half a second at 8 Mbit/s.
-    assert forwarded_bytes(Count(625, 497_500)) * 8 / 0.5 == 8e6
 
 
 def test_rate_is_that_of_the_measured_time(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def run(seconds: float, console: Console) -> dict[str, Any]:
             ended.set()
             bench.close()
         controller.join(timeout=10)
+    console.print(timers.words(late), soft_wrap=True, highlight=False)
     return {**_judge(samples, frames, seconds, console), "timers": late}
 
 

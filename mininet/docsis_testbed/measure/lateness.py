@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import grpc
 
+from docsis_control.p4rt.channel import channel_options
 from docsis_control.tm.lateness import METHOD, Lateness, lateness_from, request
 from docsis_control.topology.models import Device
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.local_channel import local_channel
 from docsis_testbed.measure.timing import Timing
 from docsis_testbed.testbed import device_address
 
@@ -32,7 +32,7 @@ class LatenessReader:
     def __init__(self, addresses: Mapping[str, tuple[str, int]]) -> None:
         self._asked: dict[str, tuple[Any, Any, bytes]] = {}
         for name, (address, device_id) in addresses.items():
-            channel = local_channel(address)
+            channel = grpc.insecure_channel(address, options=channel_options())
             # In and out as bytes: docsis_control.tm.lateness knows the messages.
             ask = channel.unary_unary(METHOD, request_serializer=None, response_deserializer=None)
             self._asked[name] = (channel, ask, request(device_id))
