@@ -15,6 +15,7 @@ import grpc
 import jsonschema
 import pytest
 
+from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.local_socket import prepare, socket_of
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.queue_managers.document import from_mapping
@@ -32,7 +33,7 @@ from docsis_control.snmp.objects import (
 from docsis_control.snmp.tree import Value
 from docsis_control.status import Status, StatusError, fetch, find_controllers, json_schema
 from docsis_control.status.collect import Collector
-from docsis_control.status.model import SCHEMA_VERSION, ServiceFlow, decode, encode
+from docsis_control.status.model import SCHEMA_VERSION, Lateness, ServiceFlow, decode, encode
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
 from docsis_control.topology import Topology, load_topology
@@ -133,6 +134,22 @@ async def test_shows_what_the_devices_hold(running: Any, until: Any) -> None:
         assert device.loop.cycles >= 3
         assert device.loop.lateness_ms.max > 0
         assert other.loop is None
+
+
+async def test_shows_how_late_the_devices_are(running: Any) -> None:
+    async with running() as system:
+        told = tm.GetLatenessResponse(
+            most_ns=21_500_000, bound_ns=20_000_000, jumps=2, jumped_ns=3_000_000
+        )
+        for upto_ns, count in ((40_000, 98), (1_500_000, 1), (22_000_000, 1)):
+            told.buckets.add(upto_ns=upto_ns, count=count)
+        system.modem.lateness = told
+        modem, cmts = (await Collector(system.controller).status()).devices
+    assert modem.lateness == Lateness(
+        events=100, p50_ms=0.04, p99_ms=1.5, max_ms=21.5, bound_ms=20.0, jumps=2, jumped_ms=3.0
+    )
+    assert cmts.connected
+    assert cmts.lateness is None
 
 
 async def test_shows_what_the_devices_counted(running: Any) -> None:
