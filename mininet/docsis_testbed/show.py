@@ -165,7 +165,7 @@ def _lateness(status: Status) -> Iterator[RenderableType]:
     told = [(device.name, device.lateness) for device in status.devices if device.lateness]
     if told:
         yield _table(
-            "Lateness of what was due in the switches since they were started, in ms",
+            "Lateness in the switches, ms",
             "device|events|p50|p99|max|time jumped|",
             (_late(name, late) for name, late in told),
             left=1,
