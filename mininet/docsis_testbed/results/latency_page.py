@@ -14,8 +14,8 @@ LATENCY: Final = Figure(
     "latency-cdf.png",
     "Latency",
     "Cumulative distributions of one-way upstream latency, one line for each queue manager.",
-    "Probes are frames of 218 bytes, to the end of the CRC, every 20 ms, from the first host to the "
-    "first server. "
+    "Probes are frames of 218 bytes to the end of their CRC, every 20 ms, from the first host to "
+    "the first server. "
     "The path's propagation delay is on the way back, so this is what the upstream queue adds.",
 )
 OVER_TIME: Final = Figure(

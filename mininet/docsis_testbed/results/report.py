@@ -63,8 +63,7 @@ def write(folder: Path) -> Path:
         figures=figures,
         topology=topology,
         # What an experiment may leave out.
-        **{"times": (), "faults": (), "machine": ""}
-        | page.values(summary, details),
+        **{"times": (), "faults": (), "machine": ""} | page.values(summary, details),
     )
     path = folder / "report.html"
     path.write_text(text)
