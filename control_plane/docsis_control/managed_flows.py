@@ -14,7 +14,8 @@ from docsis_control.config.models import (
 from docsis_control.modem_config import provisioned
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.numbers import GENERATIONS, FlowKey, Numbers
-from docsis_control.plan import GROUP_MODEM, RF_PORT, ModemPlan, ServiceFlow, SubQueues
+from docsis_control.plan import GROUP_MODEM, ModemPlan, ServiceFlow, SubQueues
+from docsis_control.ports import RF_PORT
 from docsis_control.queue_managers.models import DocsisPie, DropTail, Pie, Pie002, QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
