@@ -54,8 +54,8 @@ control Codel002Arrival(in metadata_t meta, in bytes_t backlog, in time_us_t now
         interval = 0;
         bit<32> dropping;
         codel_002_dropping.read(dropping, (bit<32>)meta.service_flow);
-        if (backlog != 0 && dropping[0:0] == 1 && dropping[31:24] == meta.generation
-            && parameters.apply().hit) {
+        bool may_drop = backlog != 0 && dropping[0:0] == 1 && dropping[31:24] == meta.generation;
+        if (may_drop && parameters.apply().hit) {
             time_us_t drop_next;
             bit<32> dropped_now;
             codel_002_count.read(count, (bit<32>)meta.service_flow);

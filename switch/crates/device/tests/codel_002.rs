@@ -217,6 +217,30 @@ fn what_is_not_dropped() {
     assert!(modem.passes(START, LONE));
 }
 
+/// What leaves after exactly the target is neither above it nor below; at exactly the time
+/// that first_above_time names the interval is over.
+#[test]
+fn the_target_to_the_microsecond() {
+    let left = START / 1000 + TARGET;
+    for (waited, above, dropping, then_above, then) in [
+        (TARGET + 1, 0, 0, left + 1 + INTERVAL, 0),
+        (TARGET, 1, 0, 0, 0),
+        (TARGET + 1, left + 1, 0, left + 1, 1),
+        (TARGET + 1, left + 2, 0, left + 2, 0),
+        (TARGET, 1, 3, 1, 3),
+        (TARGET - 1, 1, 3, 0, 4),
+    ] {
+        let mut modem = modem(&flow());
+        modem.block(START);
+        modem.receive(START, LONE);
+        modem.set_state("codel_002_first_above_time", above);
+        modem.set_state(DROPPING, dropping);
+        modem.release(START + waited * 1000);
+        let found = ["codel_002_first_above_time", DROPPING].map(|name| modem.state(name));
+        assert_eq!(found, [then_above, then], "{waited} {above} {dropping}");
+    }
+}
+
 /// One frame goes for drop_now, whatever drop_next is; then those after drop_next.
 #[test]
 fn drop_now_is_carried_out_once() {
