@@ -89,8 +89,8 @@ class Outcome(NamedTuple):
         qdelay_old: For aqm_qdelay_old, seconds.
         burst_allowance: For aqm_burst_allowance, microseconds.
         status: `Status` values. A law without such states is always ACTIVE, and a service flow
-            without a law INACTIVE; their managers do not read it. PIE of 002 has its count
-            of resets there.
+            without a law INACTIVE; their managers do not read it.
+        control: Bits 1..0 of aqm_control_state: the status, or what a law without states has there.
     """
 
     qdelay: Floats
@@ -99,6 +99,7 @@ class Outcome(NamedTuple):
     qdelay_old: Floats
     burst_allowance: Ints
     status: Ints
+    control: Ints
 
 
 class Law(ABC):
@@ -149,7 +150,7 @@ class Unmanaged(Law):
         """See `Law`."""
         qdelay, rate_estimate = self._delay(interval)
         nothing, no_time = self._nothing, self._no_time
-        return Outcome(qdelay, rate_estimate, nothing, qdelay, no_time, no_time)
+        return Outcome(qdelay, rate_estimate, nothing, qdelay, no_time, no_time, no_time)
 
     def observe(self, interval: Interval) -> Outcome:
         """See `Law`."""
@@ -211,6 +212,7 @@ class DocsisPieLaw(Law):
             state.drop_prob,
             state.qdelay_old,
             state.burst_allowance,
+            state.status,
             state.status,
         )
 
@@ -284,6 +286,7 @@ class PieLaw(Law):
             state.qdelay_old,
             state.burst_allowance,
             self._active,
+            self._active,
         )
 
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
@@ -337,7 +340,13 @@ class Pie002Law(Law):
         delay, _ = self._measured(interval.readings)
         state = self._state
         return Outcome(
-            delay, self._unknown, state.drop_prob, state.prev_delay, self._no_time, state.resets
+            delay,
+            self._unknown,
+            state.drop_prob,
+            state.prev_delay,
+            self._no_time,
+            self._active,
+            state.resets,
         )
 
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
@@ -399,7 +408,13 @@ class AdaptiveRedLaw(Law):
         """See `Law`."""
         qdelay = self._delay_by_shaper(interval)
         return Outcome(
-            qdelay, self._unknown, self._max_probability, qdelay, self._no_time, self._active
+            qdelay,
+            self._unknown,
+            self._max_probability,
+            qdelay,
+            self._no_time,
+            self._active,
+            self._active,
         )
 
     def follow(self, before: Self, here: Ints, there: Ints) -> None:

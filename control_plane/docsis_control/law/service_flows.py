@@ -120,7 +120,7 @@ class DeviceLaw:
             drop_prob=to_prob(outcome.drop_prob),
             qdelay_old=to_delay_us(outcome.qdelay_old),
             burst_allowance=outcome.burst_allowance,
-            control_state=control_state(outcome.status, self._acknowledged),
+            control_state=control_state(outcome.control, self._acknowledged),
         )
         return settings, _observation(interval, outcome)
 
