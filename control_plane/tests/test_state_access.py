@@ -9,7 +9,8 @@ import pytest
 from finsy.proto import p4r
 from law_devices import flow
 
-from docsis_control.law.readings import Settings
+from docsis_control.law.readings import Settings, backlog
+from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.plan import SubQueues
 from docsis_control.queue_managers.models import (
@@ -49,6 +50,8 @@ class Registers:
         self.given: dict[tuple[str, int], int] = {}
         self.election_id = p4r.Uint128(low=1)
         self.fails = False
+        # Bytes that enter and leave each service flow's queue between two cells of a Read.
+        self.passing = 0
 
     def cell(self, entity: Any) -> tuple[str, int]:
         entry = entity.register_entry
@@ -60,6 +63,8 @@ class Registers:
         for entity in entities:
             value = self.values.get(self.cell(entity), 0)
             entity.register_entry.data.bitstring = value.to_bytes(8, "big")
+            for cell in self.values.keys() if self.passing else ():
+                self.values[cell] = (self.values[cell] + self.passing) % (1 << 32)
         return [p4r.ReadResponse(entities=reversed(entities)).SerializeToString()]
 
     async def write(self, updates: Any, what: Any = ()) -> None:
@@ -144,6 +149,28 @@ async def test_readings_are_of_their_service_flows(access: Any, device: Register
     assert found.avg_dq_time.tolist() == [9, 0, 0, 0]
     assert found.red_avg.tolist() == [0, 0, 107, 0]
     assert found.requests_met.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("enqueued", [90_000, 2**32 - 3_000, 5_000])
+async def test_a_frame_that_passes_while_registers_are_read_is_no_backlog_of_4_gb(
+    access: Any, device: Registers, enqueued: int
+) -> None:
+    flows = [flow(3, DocsisPie()), flow(5, DocsisPie())]
+    for index in (3, 5):
+        device.values["sf_enqueued_bytes", index] = enqueued
+        device.values["sf_dequeued_bytes", index] = (enqueued - 1_500) % (1 << 32)
+    device.passing = 1_000
+    law = DeviceLaw(flows)
+    for _ in range(3):
+        seen = law.observe(await access(*flows).read())
+        # Never less than there is, and no more besides than what passed between two cells.
+        assert ((seen.backlog >= 1_500) & (seen.backlog <= 1_500 + 1_000)).all()
+
+
+def test_what_left_before_it_came_is_no_backlog() -> None:
+    enqueued = np.array([100, 0, 2**32 - 1, 2**31 + 5, 2**31 + 4, 40])
+    dequeued = np.array([101, 2**32 - 1, 0, 5, 5, 40])
+    assert backlog(enqueued, dequeued).tolist() == [0, 1, 0, 0, 2**31 - 1, 0]
 
 
 async def test_writes_what_changed_and_again_what_is_not_sure(

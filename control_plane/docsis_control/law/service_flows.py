@@ -15,7 +15,7 @@ from docsis_control.law.docsis_pie import Floats, Ints
 from docsis_control.law.fixed_point import to_delay_us, to_prob
 from docsis_control.law.handshake import control_state, sequence_numbers
 from docsis_control.law.laws import Interval, Law, Outcome, Unmanaged, law_of
-from docsis_control.law.readings import Readings, Settings
+from docsis_control.law.readings import Readings, Settings, backlog
 from docsis_control.law.schedule import Ticks
 from docsis_control.plan import TOKENS_PER_BYTE, ServiceFlow
 
@@ -125,8 +125,8 @@ class DeviceLaw:
         return settings, _observation(interval, outcome)
 
     def _interval(self, readings: Readings, step_us: int) -> Interval:
-        backlog = (readings.enqueued_bytes - readings.dequeued_bytes) & 0xFFFFFFFF
-        return Interval(readings, backlog, self._tokens(readings), self._acknowledged, step_us)
+        queued = backlog(readings.enqueued_bytes, readings.dequeued_bytes)
+        return Interval(readings, queued, self._tokens(readings), self._acknowledged, step_us)
 
     def _tokens(self, readings: Readings) -> Floats:
         """The bucket's tokens now, bytes: the register's, and what was earned since."""

@@ -31,6 +31,9 @@ _READ: Final = (
 )
 """In the order of `Readings`; the last are read only where a law needs them."""
 
+_COUNTERS: Final = ("sf_dequeued_bytes", "sf_enqueued_bytes")
+"""The first of `_READ`, in the order in which they have to be read: see `readings.backlog`."""
+
 _NEEDED: Final = {"avg_dq_time": 5, "requests_met": 6, "red_avg": 7}
 """Where in `_READ` the register of a field is that a law may need."""
 
@@ -118,7 +121,11 @@ class RegisterAccess:
         self._order = tuple(flow.index for flow in service_flows)
         self._indexes = np.array(self._order, np.intp)
         self._device = device or _Device(pipeline)
-        cells = [(name, index) for name in _READ[:_ALWAYS] for index in self._order]
+        # Next to each other, so that as little as possible passes in between.
+        cells = [(name, index) for index in self._order for name in _COUNTERS]
+        cells += [
+            (name, index) for name in _READ[len(_COUNTERS) : _ALWAYS] for index in self._order
+        ]
         cells += [
             (_READ[_NEEDED[field]], flow.index) for flow in self._flows for field in needs(flow)
         ]
