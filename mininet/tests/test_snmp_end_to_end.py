@@ -18,6 +18,7 @@ from finsy.proto import p4r
 from running_system import PROGRAM, Running, running_system
 
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
+from docsis_control.p4rt.channel import channel_options
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.provisioning import deploy
@@ -58,7 +59,7 @@ class Pipeline:
         device = TOPOLOGY.cable_modem if plan.role.value == "cm" else TOPOLOGY.cmts
         self._plan = plan
         self._program = load_pipeline(plan.role.value)
-        self._channel = grpc.insecure_channel(device_address(device))
+        self._channel = grpc.insecure_channel(device_address(device), options=channel_options())
         self._read: Any = self._channel.unary_stream(
             "/p4.v1.P4Runtime/Read",
             request_serializer=p4r.ReadRequest.SerializeToString,

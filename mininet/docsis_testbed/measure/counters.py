@@ -13,6 +13,7 @@ from typing import Any, Final
 import grpc
 from finsy.proto import p4r
 
+from docsis_control.p4rt.channel import channel_options
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import Role
 from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count
@@ -37,7 +38,7 @@ class CounterReader:
         self._device_id = device_id
         p4info: Any = load_pipeline(role.value).p4info
         self._ids = {c.preamble.name: c.preamble.id for c in p4info.counters}
-        self._channel = grpc.insecure_channel(address)
+        self._channel = grpc.insecure_channel(address, options=channel_options())
         self._read: Any = self._channel.unary_stream(
             "/p4.v1.P4Runtime/Read",
             request_serializer=p4r.ReadRequest.SerializeToString,
