@@ -71,6 +71,8 @@ def test_counters_are_not_asked_through_a_proxy(port: int) -> None:
     reader = CounterReader(f"127.0.0.1:{port}", 1, Role.CABLE_MODEM)
     try:
         assert reader.packets(3, ["sf_forwarded"]) == {"sf_forwarded": PACKETS}
+        # With the FCS, which the pipeline leaves out.
+        assert reader.counts([3], ["sf_forwarded"])[3]["sf_forwarded"].octets == BYTES + 4 * PACKETS
     finally:
         reader.close()
 

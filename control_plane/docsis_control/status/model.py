@@ -15,7 +15,7 @@ from docsis_control.config.schema import DIALECT
 from docsis_control.priority import paced
 from docsis_control.queue_managers import names
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 
 # A reader takes documents of a newer controller, which may hold more.
@@ -34,7 +34,11 @@ class Traffic:
     """A counter of frames."""
 
     packets: int = Field(ge=0, description="Frames.")
-    octets: int = Field(ge=0, description="Their bytes, Ethernet headers but not the FCS included.")
+    octets: int = Field(
+        ge=0,
+        description="Their bytes as DOCSIS counts them: from the destination address to the end "
+        "of the FCS, at least 64 a frame.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
