@@ -42,12 +42,17 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass
 class _Session:
-    """A provisioned device; what it holds of service flows goes with the plan."""
+    """A provisioned device; what it holds of service flows goes with the plan.
+
+    Attributes:
+        flows: Service flows of the plan that the device runs.
+    """
 
     connection: Connection
     clock: SwitchClock
     access: StateAccess
     counters: CounterAccess
+    flows: tuple[ServiceFlow, ...]
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,7 @@ class DeviceController:
         try:
             # Of one plan, and of one moment of the law.
             async with self._turn:
-                flows, counters = self.plan.service_flows, session.counters
+                flows, counters = session.flows, session.counters
                 seen = self._law.observe(await session.access.read())
             delayed: Mapping[tuple[int, int], Traffic] = {}
             if self.record.traffic_manager:
@@ -185,21 +190,42 @@ class DeviceController:
             counters = CounterAccess(session.connection, self._pipeline, indexes)
             try:
                 in_force = await change.apply(counters)
-            except NotApplied as error:
-                if error.uncertain:
-                    # It may have half of it, or all: everything is pushed again.
-                    self._cookie = None
-                    session.connection.abandon(str(error))
+            except BaseException as error:
+                if change.uncertain:
+                    # It may have half of it, or all.
+                    self._push_again(str(error))
                 raise
             law = DeviceLaw(plan.service_flows)
             law.follow(self._law)
             self._law = law
             session.access = session.access.of(plan.service_flows)
             session.counters = counters
+            session.flows = plan.service_flows
             self.record.follow(indexes)
             self.plan = plan
             self._changed.set()
             return in_force
+
+    async def restore(self, plan: DevicePlan) -> None:
+        """Takes back a change that the device has made.
+
+        Raises:
+            NotApplied: The device does not answer, or does not go back by itself. It gets
+                everything anew then, as soon as it answers: no device keeps another plan than
+                the one that the controller believes in.
+        """
+        try:
+            await self.change(plan)
+        except NotApplied as error:
+            self.plan = plan
+            self._push_again(str(error))
+            raise
+
+    def _push_again(self, why: str) -> None:
+        """What the device has is not known: the connection ends, and the next pushes its plan."""
+        self._cookie = None
+        if self._session is not None:
+            self._session.connection.abandon(why)
 
     async def _provision(self, connection: Connection) -> _Session:
         """Pushes everything, unless the device still has it all from before."""
@@ -208,7 +234,7 @@ class DeviceController:
         if self._cookie is not None and await self._still_provisioned(connection):
             access = await self._access(connection, control, clock)
             await clock.learn()
-            return _Session(connection, clock, access, self._counters(connection))
+            return self._new_session(connection, clock, access)
 
         self._cookie = None
         cookie = secrets.randbits(63) | 1
@@ -216,7 +242,9 @@ class DeviceController:
         access = await self._access(connection, control, clock)
         await clock.learn()
         await access.provision(await self._configure_queues(connection))
-        self._law.restart()
+        # Of the plan as it is now, which may have changed while there was no connection.
+        self._law = DeviceLaw(self.plan.service_flows)
+        self.record.follow([flow.index for flow in self.plan.service_flows])
         groups = self.plan.groups
         await connection.write(
             list(group_updates(groups)), [f"multicast group {group.group_id}" for group in groups]
@@ -226,7 +254,7 @@ class DeviceController:
             list(table_updates(self._pipeline, entries)), [str(entry) for entry in entries]
         )
         self._cookie = cookie
-        return _Session(connection, clock, access, self._counters(connection))
+        return self._new_session(connection, clock, access)
 
     async def _still_provisioned(self, connection: Connection) -> bool:
         """Whether only the connection was lost, not the switch's state."""
@@ -250,9 +278,12 @@ class DeviceController:
         self.record.access = access.name
         return access
 
-    def _counters(self, connection: Connection) -> CounterAccess:
-        flows = [flow.index for flow in self.plan.service_flows]
-        return CounterAccess(connection, self._pipeline, flows)
+    def _new_session(
+        self, connection: Connection, clock: SwitchClock, access: StateAccess
+    ) -> _Session:
+        flows = self.plan.service_flows
+        counters = CounterAccess(connection, self._pipeline, [flow.index for flow in flows])
+        return _Session(connection, clock, access, counters, flows)
 
     async def _configure_queues(self, connection: Connection) -> list[BucketState]:
         """Configures the traffic manager; returns the buckets for the pipeline to follow."""
