@@ -234,6 +234,7 @@ class DeviceController:
         if self._cookie is not None and await self._still_provisioned(connection):
             access = await self._access(connection, control, clock)
             await clock.learn()
+            self._law.resume()
             return self._new_session(connection, clock, access)
 
         self._cookie = None
@@ -342,14 +343,14 @@ class DeviceController:
         """
         clock, record, connection = session.clock, self.record, session.connection
         with DeadlineTimer() as timer:
-            deadline = time.monotonic_ns() + INTERVAL_NS
+            first = deadline = time.monotonic_ns() + INTERVAL_NS
             while True:
                 await timer.wait_until(deadline)
                 async with self._turn:
                     start = time.monotonic_ns()
                     connection.check()
                     readings = await session.access.read()
-                    settings, seen = self._law.update(readings)
+                    settings, seen = self._law.update(readings, (start - first) // INTERVAL_NS)
                     await session.access.write(settings)
                     done = time.monotonic_ns()
                     missed = (done - deadline) // INTERVAL_NS
