@@ -25,7 +25,7 @@ from docsis_control.queue_managers.models import (
 from docsis_control.state.access import BucketState, needs
 from docsis_control.state.control_header import Operation
 from docsis_control.state.packets import PacketAccess
-from docsis_control.state.registers import RegisterAccess
+from docsis_control.state.registers import RegisterAccess, RegisterTicks
 
 ALWAYS = {
     "sf_enqueued_bytes",
@@ -58,6 +58,17 @@ class Registers:
         return self.names[entry.register_id], entry.index.index
 
     async def read_raw(self, request: bytes, seconds: float) -> list[bytes]:
+        return self.answer(request)
+
+    def call(self, method: str, request: bytes) -> list[bytes]:
+        """As the control loop's own connection does."""
+        if method.endswith("Read"):
+            return self.answer(request)
+        updates = p4r.WriteRequest.FromString(request).updates
+        self.take(updates)
+        return [b""]
+
+    def answer(self, request: bytes) -> list[bytes]:
         entities = p4r.ReadRequest.FromString(request).entities
         self.asked = [self.cell(entity) for entity in entities]
         for entity in entities:
@@ -69,6 +80,9 @@ class Registers:
 
     async def write(self, updates: Any, what: Any = ()) -> None:
         assert len(updates) == len(what)
+        self.take(updates)
+
+    def take(self, updates: Any) -> None:
         self.given = {}
         for update in updates:
             value = int.from_bytes(update.entity.register_entry.data.bitstring, "big")
@@ -76,10 +90,6 @@ class Registers:
         if self.fails:
             raise ConnectionError
         self.values |= self.given
-
-    async def write_raw(self, request: bytes, seconds: float) -> None:
-        updates = p4r.WriteRequest.FromString(request).updates
-        await self.write(updates, updates)
 
 
 class Clock:
@@ -110,6 +120,11 @@ def access(pipeline: Pipeline, device: Registers) -> Any:
         return RegisterAccess(any_device, pipeline, clock, flows)
 
     return of
+
+
+def ticks(state: RegisterAccess, device: Registers) -> RegisterTicks:
+    calls: Any = device
+    return state.in_thread(calls)
 
 
 def settings(*columns: tuple[int, int, int, int]) -> Settings:
@@ -145,6 +160,8 @@ async def test_readings_are_of_their_service_flows(access: Any, device: Register
         device.values |= {(each, one.index): 100 * index + one.index for one in flows}
     found = await access(*flows).read()
     assert found.now_us == 555
+    in_thread = ticks(access(*flows), device).read()
+    assert in_thread.avg_dq_time.tolist() == found.avg_dq_time.tolist()
     assert found.dequeued_bytes.tolist() == [209, 202, 207, 201]
     assert found.avg_dq_time.tolist() == [9, 0, 0, 0]
     assert found.red_avg.tolist() == [0, 0, 107, 0]
@@ -177,25 +194,25 @@ async def test_writes_what_changed_and_again_what_is_not_sure(
     access: Any, device: Registers
 ) -> None:
     state = access(flow(3, Pie()), flow(5, Pie()))
-    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    ticks(state, device).write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
     assert len(device.given) == 9
-    await state.write(settings((1, 2, 3, 4), (5, 60, 7, 8)))
+    ticks(state, device).write(settings((1, 2, 3, 4), (5, 60, 7, 8)))
     assert device.given == {("aqm_qdelay_old", 5): 60, ("controller_heartbeat", 0): 777}
     # Another access to the device knows what this one wrote.
     other = state.of([flow(5, Pie()), flow(6, Pie())])
-    await other.write(settings((5, 60, 7, 8), (0, 0, 0, 0)))
+    ticks(other, device).write(settings((5, 60, 7, 8), (0, 0, 0, 0)))
     assert {index for _, index in device.given} == {0, 6}
     device.fails = True
     with pytest.raises(ConnectionError):
-        await other.write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
+        ticks(other, device).write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
     device.fails = False
-    await other.write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
+    ticks(other, device).write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
     assert len(device.given) == 9
 
 
 async def test_calm_leaves_nothing_of_the_law_before(access: Any, device: Registers) -> None:
     state = access(flow(3, Pie()), flow(5, Pie()))
-    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    ticks(state, device).write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
     await state.of([flow(5, AdaptiveRed())]).calm()
     assert device.given == {
         ("aqm_drop_prob", 5): 0,
@@ -204,7 +221,7 @@ async def test_calm_leaves_nothing_of_the_law_before(access: Any, device: Regist
     }
     assert device.values["aqm_control_state", 5] == 8
     # The first access knows: what it wrote before is written again.
-    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    ticks(state, device).write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
     assert {index for _, index in device.given} == {0, 5}
     assert len(device.given) == 4
 
