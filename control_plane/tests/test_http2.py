@@ -193,6 +193,17 @@ OK_END = frame(1, 5, 1, hpack.encoded([(b"grpc-status", b"0")]))
 SAID = frame(0, 0, 1, b"\0\0\0\0\x02hi")
 
 
+def listen(connection: socket.socket) -> None:
+    """Until the client has closed the connection."""
+    while connection.recv(1 << 16):
+        pass
+
+
+def say_no_more(connection: socket.socket) -> None:
+    connection.shutdown(socket.SHUT_WR)
+    listen(connection)
+
+
 @contextmanager
 def peer(answer: bytes, more: Callable[[socket.socket], None] = lambda peer: None) -> Iterator[str]:
     """A server that sends this, whatever it is asked, and closes the connection."""
@@ -232,10 +243,6 @@ def peer(answer: bytes, more: Callable[[socket.socket], None] = lambda peer: Non
     ],
 )  # fmt: skip
 def test_takes_what_a_server_may_send(answer: bytes) -> None:
-    def listen(connection: socket.socket) -> None:
-        while connection.recv(1 << 16):
-            pass
-
     with peer(answer, listen) as address:
         calls = Calls(address, 10.0)
         assert calls.call(ECHO, b"") == [b"hi"]
@@ -261,7 +268,7 @@ def test_takes_what_a_server_may_send(answer: bytes) -> None:
     ],
 )
 def test_what_is_no_answer_is_said(answer: bytes, words: str) -> None:
-    with peer(answer) as address:
+    with peer(answer, say_no_more) as address:
         calls = Calls(address, 10.0)
         with pytest.raises((Broken, Failed), match=words):
             calls.call(ECHO, b"")
