@@ -9,7 +9,7 @@ there, and computes all of them at once. Another law is another class here, with
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -42,7 +42,8 @@ class Interval:
         backlog: Bytes queued.
         tokens: Bytes in the sustained rate's bucket.
         acknowledged: Sequence numbers of aqm_data_state that the controller has seen.
-        step_us: Microseconds since the tick before; 0 between two ticks.
+        step_us: Microseconds since the tick before, which are those of an interval: ticks that were
+            missed are made up for one by one (`missed`). 0 between two ticks.
     """
 
     readings: Readings
@@ -137,6 +138,12 @@ class Law(ABC):
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
         """Takes over state: its own service flows `here` from those `there` of `before`."""
 
+    def resume(self, interval: Interval) -> None:  # noqa: B027 - most need nothing
+        """Goes on after a gap in which nobody read anything: what was read before it is too old.
+
+        Called before `update`, with the same interval.
+        """
+
     def _delay_by_shaper(self, interval: Interval) -> Floats:
         return docsis_pie.queue_delay(
             self._rates, interval.backlog.astype(np.float64), interval.tokens
@@ -197,6 +204,11 @@ class DocsisPieLaw(Law):
         """See `Law`."""
         _take(self._state, before._state, here, there)
 
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; there is no trend."""
+        delay, _ = self._delay(interval)
+        self._state = replace(self._state, qdelay_old=delay)
+
     def _adopted(self, interval: Interval) -> docsis_pie.State:
         state, _ = adopt(self._state, interval.acknowledged, interval.readings.data_state)
         return state
@@ -239,6 +251,11 @@ class TrackedDocsisPieLaw(DocsisPieLaw):
         """See `Law`."""
         super().follow(before, here, there)
         _take(self._tracking, before._tracking, here, there)
+
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; the next interval of the tracking begins now."""
+        super().resume(interval)
+        self._tracking = rate_tracking.resumed(self._tracking)
 
     def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
         rate_estimate = self._tracking.rate_estimate
@@ -288,6 +305,11 @@ class PieLaw(Law):
             self._active,
             self._active,
         )
+
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; there is no trend."""
+        delay = pie.queue_delay(interval.backlog, interval.readings.avg_dq_time)
+        self._state = replace(self._state, qdelay_old=delay)
 
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
         """See `Law`."""
