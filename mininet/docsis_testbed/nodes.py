@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol
 
 from mininet.node import Host, Node, Switch
 
+from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.paths import switch_binary
@@ -217,9 +218,10 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                words = self.said().strip().splitlines()
-                last = words[-1] if words else "it said nothing"
-                raise TestbedError(f"switch {self.name} ended at its start: {last}")
+                raise TestbedError(
+                    f"switch {self.name} {how(self.process.returncode)} at its start: "
+                    f"{last_words(self.log, self._log_start)}"
+                )
             try:
                 with socket.create_connection((host, int(port)), timeout=1):
                     return
@@ -229,12 +231,6 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
             f"switch {self.name} did not open {self.grpc_address} within {seconds:.0f} s; "
             f"see {self.log}"
         )
-
-    def said(self) -> str:
-        """What the program has printed since it was started last."""
-        with self.log.open("rb") as log:
-            log.seek(self._log_start)
-            return log.read().decode(errors="replace")
 
     def stop(self, deleteIntfs: bool = True) -> None:  # Mininet's name
         """End the program, then what Mininet does."""
