@@ -145,6 +145,7 @@ def test_interrupt_leaves_nothing(tmp_path: Path) -> None:
     os.kill(program.pid, signal.SIGINT)
     _, errors = program.communicate(timeout=40)
     assert program.returncode == 130, errors
+    assert "docsis-p4: interrupted; nothing of it is left running" in errors
     assert leftovers() == []
 
 
