@@ -186,8 +186,8 @@ def _send(end: socket.socket, message: bytes) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Keep one run: FOLDER, and the descriptor of the lifeline; the lock's is only held."""
-    # The terminal's and the session's signals are for the run, which tells what becomes of it.
-    for number in (signal.SIGINT, signal.SIGHUP):
+    # These are for the run, which tells what becomes of it, and whose end is this one's.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     lifeline = socket.socket(fileno=int(arguments[1]))
     try:

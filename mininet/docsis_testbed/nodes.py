@@ -70,6 +70,7 @@ class RunNode(Node):  # type: ignore[misc]  # Mininet has no types
 
     def __init__(self, name: str, *, spawn: Spawn, **params: Any) -> None:
         self.spawn = spawn
+        self._starts_shell = False
         super().__init__(name, **params)
         # To a process of another PID namespace than a /proc is of, that has no "self".
         if Path(f"/proc/{self.pid}/root/proc/self").exists():
@@ -78,9 +79,17 @@ class RunNode(Node):  # type: ignore[misc]  # Mininet has no types
                 "run outside of a restricted container"
             )
 
+    def startShell(self, mnopts: str | None = None) -> None:  # Mininet's name
+        """Start the shell that holds the node's namespaces."""
+        self._starts_shell = True
+        try:
+            super().startShell(mnopts)
+        finally:
+            self._starts_shell = False
+
     def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[Any]:  # Mininet's name
-        """Start a program; the first is the node's shell."""
-        if self.shell is not None:
+        """Start a program, or the node's shell."""
+        if not self._starts_shell:
             return self.spawn(cmd, **params)
         mnexec, options, *shell = cmd
         own_mounts = () if self.inNamespace else _OWN_MOUNTS

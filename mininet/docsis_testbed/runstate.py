@@ -59,7 +59,11 @@ class RunState:
         self._folder = folder
         self._state = State(command, network_namespace())
         self._state.write(folder)
-        self._lifetime = Lifetime(folder, lock)
+        try:
+            self._lifetime = Lifetime(folder, lock)
+        except BaseException:
+            clear_files(folder)
+            raise
 
     @property
     def broken(self) -> bool:

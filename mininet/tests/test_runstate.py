@@ -372,6 +372,19 @@ def test_stop_while_a_run_ends_waits_for_it(tmp_path: Path) -> None:
         timer.join()
 
 
+def test_a_run_that_can_have_no_namespace_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with (
+        pytest.raises(TestbedError, match="no PID namespace for this run .*run as root"),
+        runstate.recorded_run("demo", tmp_path),
+    ):
+        pytest.fail("must not start")
+    assert [path.name for path in tmp_path.iterdir()] == [runfiles.LOCK]
+    assert runstate.stop(tmp_path) == []
+
+
 def test_stop_where_nothing_ran(tmp_path: Path) -> None:
     assert runstate.stop(tmp_path) == []
     assert runstate.stop(tmp_path / "none") == []
