@@ -29,13 +29,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from docsis_testbed.namespaces import CLONE_NEWPID, enter, unshare
+from docsis_testbed.namespaces import CLONE_NEWPID, enter, mount_proc, unshare
 from docsis_testbed.runfiles import SOCKET, clear_files
 
 READY: Final = b"ready"
 CLEAR: Final = b"clear"
 """Kill everything in the namespace but init."""
 CLEARED: Final = b"cleared"
+PROC: Final = b"proc "
+"""And a process, which gets a /proc of the namespace in its mounts; the caller's number of it."""
+MOUNTED: Final = b"mounted"
 END: Final = b"end"
 STOP: Final = b"stop"
 """Somebody wants the run to end: passed on to it, and answered."""
@@ -153,6 +156,13 @@ def _init(folder: Path, keeper: socket.socket) -> None:
         if message == CLEAR:
             _kill_all()
             _send(keeper, CLEARED)
+        elif message.startswith(PROC):
+            try:
+                mount_proc(int(message.removeprefix(PROC)))
+            except OSError as error:
+                _send(keeper, FAILED + str(error.strerror).encode()[: LONGEST - len(FAILED)])
+            else:
+                _send(keeper, MOUNTED)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # The keeper may have been killed.
     clear_files(folder)

@@ -8,6 +8,7 @@ run's own process, which knows them by the ids of its own namespace and waits fo
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -60,7 +61,9 @@ class Lifetime:
             self._keeper.wait()
             raise
         self._started: list[tuple[subprocess.Popen[Any], int]] = []
-        self._cleared = threading.Event()
+        # One question at a time; nothing is the answer of a keeper that has ended.
+        self._asking = threading.Lock()
+        self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._ending = False
         self._broken = False
         self._listener = threading.Thread(target=self._listen, daemon=True)
@@ -112,6 +115,20 @@ class Lifetime:
         self._started.append((process, end_signal))
         return process
 
+    def mount_proc(self, pid: int) -> None:
+        """Give a process of the namespace, in a mount namespace of its own, the right /proc.
+
+        Raises:
+            TestbedError: the kernel refuses.
+        """
+        answer = self._ask(keeper.PROC + str(pid).encode())
+        if answer != keeper.MOUNTED:
+            reason = answer.removeprefix(keeper.FAILED).decode(errors="replace")
+            raise TestbedError(
+                f"no /proc for the processes of this run ({reason or 'the run is over'}); "
+                "run outside of a restricted container"
+            )
+
     def clear(self, grace: float = GRACE_SECONDS) -> None:
         """End everything that runs in the namespace, by SIGKILL after `grace` seconds."""
         started = [(process, number) for process, number in self._started if process.poll() is None]
@@ -127,9 +144,7 @@ class Lifetime:
                 process.wait()
         self._started.clear()
         # What they have left in the background: a daemon, perhaps, that a user started in a host.
-        self._cleared.clear()
-        if self._tell(keeper.CLEAR) and not self._broken:
-            self._cleared.wait(_END_SECONDS)
+        self._ask(keeper.CLEAR)
 
     def close(self) -> None:
         """End the namespace with all that is in it."""
@@ -147,6 +162,17 @@ class Lifetime:
         self._lifeline.close()
         os.close(self._namespace)
 
+    def _ask(self, what: bytes) -> bytes:
+        with self._asking:
+            if self._broken or not self._tell(what):
+                return b""
+            try:
+                return self._answers.get(timeout=_END_SECONDS)
+            except queue.Empty:
+                # What comes now would be taken for the answer to the next question.
+                self._broken = True
+                return b""
+
     def _tell(self, message: bytes) -> bool:
         try:
             return self._lifeline.send(message) == len(message)
@@ -159,13 +185,13 @@ class Lifetime:
                 message = self._lifeline.recv(keeper.LONGEST)
             except OSError:
                 message = b""
-            if message == keeper.CLEARED:
-                self._cleared.set()
-            elif message == keeper.STOP:
+            if message == keeper.STOP:
                 os.kill(os.getpid(), signal.SIGTERM)
-            elif not message:
-                self._cleared.set()
+            elif message:
+                self._answers.put(message)
+            else:
                 if not self._ending:
                     self._broken = True
                     os.kill(os.getpid(), signal.SIGTERM)
+                self._answers.put(b"")
                 return

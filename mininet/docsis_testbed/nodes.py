@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -51,33 +51,30 @@ def _set_kernel() -> None:
         Path("/proc/sys", *key.split(".")).write_text(value)
 
 
-class Spawn(Protocol):
-    """Starts a program that ends with the run, as `RunState.spawn` does."""
+class Run(Protocol):
+    """What nodes need of a `RunState`."""
 
-    def __call__(
-        self, command: list[str], *, end_signal: int = signal.SIGTERM, **options: Any
-    ) -> subprocess.Popen[Any]: ...
+    def spawn(
+        self, command: Sequence[str], *, end_signal: int = signal.SIGTERM, **options: Any
+    ) -> subprocess.Popen[Any]:
+        """Start a program that ends with the run."""
+
+    def mount_proc(self, pid: int) -> None:
+        """Give a process with mounts of its own the run's /proc."""
 
 
 _OWN_MOUNTS: Final = ("unshare", "--mount", "--propagation", "slave")
 """What mnexec does for hosts; switches stay in the caller's network namespace."""
 
-_OWN_PROC: Final = ("sh", "-c", 'mount -t proc proc /proc; exec "$@"', "sh")
-
 
 class RunNode(Node):  # type: ignore[misc]  # Mininet has no types
     """A node whose shell, and all that is started in it, ends with the run."""
 
-    def __init__(self, name: str, *, spawn: Spawn, **params: Any) -> None:
-        self.spawn = spawn
+    def __init__(self, name: str, *, run: Run, **params: Any) -> None:
+        self.run = run
         self._starts_shell = False
         super().__init__(name, **params)
-        # To a process of another PID namespace than a /proc is of, that has no "self".
-        if Path(f"/proc/{self.pid}/root/proc/self").exists():
-            raise TestbedError(
-                f"node {self.name}: the kernel mounts no /proc of its own for it; "
-                "run outside of a restricted container"
-            )
+        run.mount_proc(self.pid)
 
     def startShell(self, mnopts: str | None = None) -> None:  # Mininet's name
         """Start the shell that holds the node's namespaces."""
@@ -90,11 +87,11 @@ class RunNode(Node):  # type: ignore[misc]  # Mininet has no types
     def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[Any]:  # Mininet's name
         """Start a program, or the node's shell."""
         if not self._starts_shell:
-            return self.spawn(cmd, **params)
+            return self.run.spawn(cmd, **params)
         mnexec, options, *shell = cmd
         own_mounts = () if self.inNamespace else _OWN_MOUNTS
-        command = [mnexec, options, *own_mounts, *_OWN_PROC, *shell]
-        return self.spawn(command, end_signal=signal.SIGHUP, **params)
+        command = [mnexec, options, *own_mounts, *shell]
+        return self.run.spawn(command, end_signal=signal.SIGHUP, **params)
 
 
 class QuietHost(RunNode, Host):  # type: ignore[misc]
@@ -207,7 +204,7 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
         # One that is started again must not lose what the one before it said.
         with self.log.open("ab") as log:
             self._log_start = log.tell()
-            self.process = self.spawn(
+            self.process = self.run.spawn(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -29,7 +29,6 @@ TOOLS = {
     "ifconfig": "net-tools",
     "mnexec": "mininet",
     "unshare": "util-linux",
-    "mount": "mount",
     "iperf3": "iperf3",
     "irtt": "irtt",
 }

@@ -76,6 +76,10 @@ class RunState:
         """Start a program that ends with the run; see `Lifetime.spawn`."""
         return self._lifetime.spawn(command, end_signal=end_signal, **options)
 
+    def mount_proc(self, pid: int) -> None:
+        """Give a process with mounts of its own the run's /proc; see `Lifetime.mount_proc`."""
+        self._lifetime.mount_proc(pid)
+
     def add_interface(self, name: str) -> None:
         """Record an interface that we made."""
         index = interface_index(name)

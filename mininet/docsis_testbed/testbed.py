@@ -90,7 +90,7 @@ class Testbed:
         switch: P4Switch = self.net.addSwitch(
             device.name,
             cls=self._switch_class,
-            spawn=self._run.spawn,
+            run=self._run,
             device_id=device.device_id,
             grpc_address=device_address(device),
             log=self.logs / f"{device.name}.log",
@@ -99,7 +99,7 @@ class Testbed:
 
     def _attach_host(self, switch: P4Switch, host: Host, port: int) -> None:
         node = self.net.addHost(
-            host.name, cls=QuietHost, spawn=self._run.spawn, ip=str(host.ip), mac=host.mac
+            host.name, cls=QuietHost, run=self._run, ip=str(host.ip), mac=host.mac
         )
         self._link(switch, node, port1=port, port2=0, addr2=host.mac)
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +96,21 @@ def status() -> dict[str, Any]:
     return found
 
 
+def commands(run: int) -> dict[int, list[str]]:
+    """What a run has started, by process id; what has just ended is left out."""
+    found = {}
+    for child in psutil.Process(run).children():
+        with suppress(psutil.NoSuchProcess):
+            found[child.pid] = child.cmdline()
+    return found
+
+
 def switch(run: int, device_id: int) -> int:
     """The process of a run's switch."""
     found = [
-        child.pid
-        for child in psutil.Process(run).children()
-        if "--device-id" in (words := child.cmdline())
-        and words[words.index("--device-id") + 1] == str(device_id)
+        pid
+        for pid, words in commands(run).items()
+        if "--device-id" in words and words[words.index("--device-id") + 1] == str(device_id)
     ]
     assert len(found) == 1
     return found[0]
@@ -198,7 +206,7 @@ def test_a_switch_that_dies_fails_the_demo(tmp_path: Path) -> None:
         )  # fmt: skip
         try:
             wait_until(
-                lambda: any("irtt" in c.cmdline() for c in psutil.Process(demo.pid).children()),
+                lambda: any("irtt" in words for words in commands(demo.pid).values()),
                 "the probes do not start",
             )
             os.kill(switch(demo.pid, TOPOLOGY.cmts.device_id), signal.SIGKILL)

@@ -462,6 +462,29 @@ def test_the_processes_of_a_run_see_no_others(tmp_path: Path) -> None:
         assert reach.wait(timeout=10) == 1
 
 
+@pytest.mark.root
+def test_a_node_has_the_processes_of_the_run_in_its_proc(tmp_path: Path) -> None:
+    mounts = Path("/proc/self/mountinfo").read_text()
+    with runstate.recorded_run("demo", tmp_path) as run:
+        script = "echo up; read go; ps -e -o pid="
+        node = run.spawn(
+            ["unshare", "--mount", "--propagation", "shared", "sh", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert node.stdout is not None
+        assert node.stdout.readline() == b"up\n"
+        run.mount_proc(node.pid)
+        output, _ = node.communicate(b"go\n", timeout=20)
+        # The first process, the shell, and ps.
+        assert [int(pid) for pid in output.split()] == [1, 2, 3]
+        # One that has the caller's mounts would change everybody's /proc.
+        other = run.spawn(["sleep", "600"])
+        with pytest.raises(TestbedError, match="it would be everybody's /proc"):
+            run.mount_proc(other.pid)
+    assert Path("/proc/self/mountinfo").read_text() == mounts
+
+
 def test_controllers_of_root_are_found_where_runs_are_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -227,7 +227,7 @@ class Bench:
         switch: P4Switch = self._net.addSwitch(
             device.name,
             cls=KINDS[self._kind],
-            spawn=self._run.spawn,
+            run=self._run,
             device_id=device.device_id,
             grpc_address=address(),
             log=self._logs / f"{self._kind}.log",
@@ -254,7 +254,7 @@ class Bench:
 
     def _host(self, switch: P4Switch, host: Host, port: int) -> Any:
         node = self._net.addHost(
-            host.name, cls=QuietHost, spawn=self._run.spawn, ip=str(host.ip), mac=host.mac
+            host.name, cls=QuietHost, run=self._run, ip=str(host.ip), mac=host.mac
         )
         with interrupts_deferred():
             link = self._net.addLink(
