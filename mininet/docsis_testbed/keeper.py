@@ -53,6 +53,7 @@ LONGEST: Final = 256
 _DEATH_SECONDS: Final = 10.0
 """How long the kernel may take to end a namespace. It waits for parents outside to notice."""
 
+_MOST_CLIENTS: Final = 16
 _POLL_SECONDS: Final = 0.002
 
 
@@ -119,6 +120,9 @@ class _Keeper:
                     with suppress(OSError):
                         client, _ = self._listener.accept()
                         client.setblocking(False)
+                        if len(self._clients) >= _MOST_CLIENTS:
+                            client.close()
+                            continue
                         self._clients[client.fileno()] = client
                         poller.register(client, select.POLLIN)
                 else:

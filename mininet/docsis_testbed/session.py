@@ -26,6 +26,8 @@ from docsis_testbed.testbed import Testbed, running_testbed
 _READY_SECONDS: Final = 30.0
 _END_SECONDS: Final = 15.0
 _POLL_SECONDS: Final = 0.1
+_DEATH_SECONDS: Final = 0.5
+"""How long after the end of its connections a process may take to have ended."""
 
 Progress = Callable[[str, float], None]
 """Called with what is happening and the seconds of the run that have passed."""
@@ -171,6 +173,7 @@ class Session:
         progress: Told how far the run is.
         controller: The controller's process.
         started: When the run began, by CLOCK_MONOTONIC in seconds.
+        phase: What is happening.
     """
 
     testbed: Testbed
@@ -178,6 +181,7 @@ class Session:
     progress: Progress
     controller: subprocess.Popen[bytes]
     started: float
+    phase: str = "starting"
     _watched: list[tuple[str, subprocess.Popen[bytes], Path]] = field(default_factory=list)
 
     def address(self, name: str) -> str:
@@ -209,8 +213,21 @@ class Session:
                     f"{last_words(log)} ({log})"
                 )
 
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Who does not answer in the block may have died: then that is what is said."""
+        try:
+            yield
+        except TestbedError:
+            deadline = time.monotonic() + _DEATH_SECONDS
+            while time.monotonic() < deadline:
+                self.check(self.phase)
+                time.sleep(_POLL_SECONDS / 10)
+            raise
+
     def wait(self, phase: str, seconds: float) -> Window:
         """Let time pass while watching what must go on; its first and last nanosecond."""
+        self.phase = phase
         start_ns = time.time_ns()
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -225,6 +242,7 @@ class Session:
         Raises:
             TestbedError: it does not.
         """
+        self.phase = "ending"
         deadline = time.monotonic() + _END_SECONDS
         while process.poll() is None:
             self.progress("ending", time.monotonic() - self.started)
@@ -304,5 +322,6 @@ def running_session(
         for name in (topology.cable_modem.name, topology.cmts.name):
             switch = testbed.node(name)
             session.watch(f"switch {name}", switch.process, switch.log)
-        yield session
+        with session.explained():
+            yield session
         session.end_controller()
