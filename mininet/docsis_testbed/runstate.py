@@ -38,6 +38,7 @@ from docsis_testbed.runfiles import (
 STOP_SECONDS: Final = 60.0
 """How long a run may take to clean up after it was asked to."""
 
+_REMOVED: Final = "{} was just removed, as `make clean` does; start again"
 _KILLED_SECONDS: Final = 20.0
 _ANSWER_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.02
@@ -134,12 +135,19 @@ def recorded_run(command: str, folder: Path = RUN_STATE) -> Iterator[RunState]:
 
 @contextmanager
 def _locked(folder: Path, command: str) -> Iterator[int]:
-    with _lock_file(folder) as lock:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TestbedError(f"{folder}: cannot be made ({error.strerror}); run as root") from None
+    lock = _open_lock(folder)
+    if lock is None:
+        raise TestbedError(_REMOVED.format(folder))
+    with lock:
         if not _try_lock(lock):
             other = _owner(lock) or "another docsis-p4"
             raise TestbedError(f"{other} is running already; end it, or run `make stop` first")
         if not (folder / LOCK).exists():
-            raise TestbedError(f"{folder} was just removed, as `make clean` does; start again")
+            raise TestbedError(_REMOVED.format(folder))
         _say_owner(lock, f"docsis-p4 {command} (process {os.getpid()})")
         try:
             yield lock.fileno()
@@ -147,9 +155,16 @@ def _locked(folder: Path, command: str) -> Iterator[int]:
             _say_owner(lock, "")
 
 
-def _lock_file(folder: Path) -> IO[str]:
-    folder.mkdir(parents=True, exist_ok=True)
-    return (folder / LOCK).open("a+")
+def _open_lock(folder: Path) -> IO[str] | None:
+    """The lock's file; None where there is no folder, also because `clean` removed it just now."""
+    try:
+        return (folder / LOCK).open("a+") if folder.is_dir() else None
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TestbedError(
+            f"{folder / LOCK}: {error.strerror}; run this as the user who runs the testbed: root"
+        ) from None
 
 
 def _try_lock(lock: IO[str]) -> bool:
@@ -185,10 +200,7 @@ def stop(folder: Path = RUN_STATE, grace: float = STOP_SECONDS) -> list[str]:
     Raises:
         TestbedError: it does not end.
     """
-    try:
-        lock = (folder / LOCK).open("a+") if folder.is_dir() else None
-    except FileNotFoundError:
-        lock = None  # removed meanwhile, as `clean` does
+    lock = _open_lock(folder)
     if lock is None:
         return []
     ended: list[str] = []
@@ -224,9 +236,10 @@ def remove_folder(folder: Path = RUN_STATE) -> None:
     """Remove the folder of the records, unless a run has it."""
     from docsis_control.local_socket import remove_dead
 
-    if not folder.is_dir():
+    lock = _open_lock(folder)
+    if lock is None:
         return
-    with (folder / LOCK).open("a+") as lock:
+    with lock:
         if _try_lock(lock):
             remove_dead(folder)
             (folder / LOCK).unlink(missing_ok=True)

@@ -390,6 +390,16 @@ def test_stop_where_nothing_ran(tmp_path: Path) -> None:
     assert runstate.stop(tmp_path / "none") == []
 
 
+def test_another_users_lock_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    for command in (runstate.stop, runstate.remove_folder):
+        with pytest.raises(TestbedError, match="lock: Permission denied; run this as the user"):
+            command(tmp_path)
+
+
 def test_a_lock_that_nobody_gives_up_is_told(tmp_path: Path) -> None:
     with (tmp_path / runfiles.LOCK).open("w") as holding:
         fcntl.flock(holding, fcntl.LOCK_EX)
