@@ -30,6 +30,7 @@ from docsis_control.state.control_header import ControlHeader, SwitchClock
 from docsis_control.state.counters import CounterAccess, CounterReadings
 from docsis_control.state.probe import probe_state_access
 from docsis_control.tm.client import Traffic, TrafficManager
+from docsis_control.tm.lateness import Lateness
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 _BACK_OFF_FIRST: Final = 0.05
@@ -60,12 +61,14 @@ class Observed:
         queues: As the control law sees them.
         delayed: Frames that their service flow's rates made wait, by port and queue, as far as the
             target tells.
+        lateness: How late the device ran what was due; None where it does not tell.
     """
 
     flows: tuple[ServiceFlow, ...]
     counters: CounterReadings
     queues: Observation
     delayed: Mapping[tuple[int, int], Traffic]
+    lateness: Lateness | None
 
 
 class DeviceController:
@@ -147,9 +150,11 @@ class DeviceController:
                 flows, counters = self.plan.service_flows, session.counters
                 seen = self._law.observe(await session.access.read())
             delayed: Mapping[tuple[int, int], Traffic] = {}
+            late: Lateness | None = None
             if self.record.traffic_manager:
                 delayed = await TrafficManager(session.connection).delayed()
-            return Observed(flows, await counters.read(), seen, delayed)
+                late = await TrafficManager(session.connection).lateness()
+            return Observed(flows, await counters.read(), seen, delayed, late)
         except ConnectionLost:
             return None
         except P4RuntimeError:

@@ -72,6 +72,8 @@ class FakeSwitch:
         self.reads = 0
         self.pushes = 0
         self.primary = 0
+        # What it says of its lateness; None is a target that does not know the question.
+        self.lateness: Any = None
         self._server: grpc.aio.Server | None = None
         self._names = {register.id: register.name for register in pipeline.schema.registers}
         self._counters = {c.preamble.id: c.preamble.name for c in pipeline.p4info.counters}
@@ -140,6 +142,11 @@ class FakeSwitch:
                         "Get": grpc.unary_unary_rpc_method_handler(
                             self._tm_get, tm.GetRequest.FromString, tm.GetResponse.SerializeToString
                         ),
+                        "GetLateness": grpc.unary_unary_rpc_method_handler(
+                            self._tm_lateness,
+                            tm.GetLatenessRequest.FromString,
+                            tm.GetLatenessResponse.SerializeToString,
+                        ),
                     },
                 )
             )
@@ -153,6 +160,11 @@ class FakeSwitch:
         if self._server is not None:
             await self._server.stop(None)
             self._server = None
+
+    async def _tm_lateness(self, _request: Any, context: Any) -> Any:
+        if self.lateness is None:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no such method")
+        return self.lateness
 
     async def _tm_configure(self, request: Any, context: Any) -> Any:
         if self.traffic_manager is None:

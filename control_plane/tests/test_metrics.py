@@ -216,7 +216,7 @@ async def test_a_controllers_metrics_are_served(running: Any) -> None:
         async with serving_metrics(maker.status, 0) as port:
             metrics = await scrape(port)
             assert metrics.value("docsis_controller_scrape_success") == 1
-            assert metrics.value("docsis_service_flow_received_bytes_total", **UP) == 110_000
+            assert metrics.value("docsis_service_flow_received_bytes_total", **UP) == 110_440
             # Only this machine is served.
             with socket.socket() as other:
                 other.settimeout(2)

@@ -15,6 +15,7 @@ import grpc
 import jsonschema
 import pytest
 
+from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.local_socket import prepare, socket_of
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.queue_managers.document import from_mapping
@@ -32,7 +33,7 @@ from docsis_control.snmp.objects import (
 from docsis_control.snmp.tree import Value
 from docsis_control.status import Status, StatusError, fetch, find_controllers, json_schema
 from docsis_control.status.collect import Collector
-from docsis_control.status.model import SCHEMA_VERSION, ServiceFlow, decode, encode
+from docsis_control.status.model import SCHEMA_VERSION, Lateness, ServiceFlow, decode, encode
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
 from docsis_control.topology import Topology, load_topology
@@ -135,6 +136,22 @@ async def test_shows_what_the_devices_hold(running: Any, until: Any) -> None:
         assert other.loop is None
 
 
+async def test_shows_how_late_the_devices_are(running: Any) -> None:
+    async with running() as system:
+        told = tm.GetLatenessResponse(
+            most_ns=21_500_000, bound_ns=20_000_000, jumps=2, jumped_ns=3_000_000
+        )
+        for upto_ns, count in ((40_000, 98), (1_500_000, 1), (22_000_000, 1)):
+            told.buckets.add(upto_ns=upto_ns, count=count)
+        system.modem.lateness = told
+        modem, cmts = (await Collector(system.controller).status()).devices
+    assert modem.lateness == Lateness(
+        events=100, p50_ms=0.04, p99_ms=1.5, max_ms=21.5, bound_ms=20.0, jumps=2, jumped_ms=3.0
+    )
+    assert cmts.connected
+    assert cmts.lateness is None
+
+
 async def test_shows_what_the_devices_counted(running: Any) -> None:
     async with running() as system:
         modem = system.modem
@@ -150,17 +167,17 @@ async def test_shows_what_the_devices_counted(running: Any) -> None:
 
         up = status.modems[0].service_flows[0]
         assert up.counters is not None
-        assert (up.counters.received.packets, up.counters.received.octets) == (110, 110_000)
+        assert (up.counters.received.packets, up.counters.received.octets) == (110, 110_440)
         assert up.counters.forwarded.packets == 90
-        assert up.counters.dropped_aqm.octets == 7_000
+        assert up.counters.dropped_aqm.octets == 7_028
         assert up.counters.dropped_buffer_full.packets == 2
-        assert up.counters.dropped_policed.octets == 1_600
+        assert up.counters.dropped_policed.octets == 1_604
         assert up.counters.dropped_malformed.packets == 0
         assert up.classifiers is not None
         (rest,) = up.classifiers
         assert (rest.reference, rest.rule_priority, rest.match) == (None, None, {})
         assert rest.matched is not None
-        assert rest.matched.octets == 99_000
+        assert rest.matched.octets == 99_400
 
         device = status.devices[0]
         assert device.without_service_flow is not None
@@ -184,14 +201,15 @@ def check_classifiers(number: int, best: ServiceFlow, voice: ServiceFlow) -> Non
     # 1 and 2 are two cubes of the ToS byte, for each of two protocols: 1 + 2 + 3 + 4.
     assert either.matched is not None
     assert either.matched.packets == 4 * (number * 1000 + 20) + 10
-    assert either.matched.octets == 10
+    # Shorter than a frame can be.
+    assert either.matched.octets == 64 * either.matched.packets
     assert udp.matched is not None
     assert udp.matched.packets == number * 1000 + 11
     assert inactive.matched is None
     assert best.classifiers is not None
     (rest,) = best.classifiers
     assert rest.matched is not None
-    assert (rest.matched.packets, rest.matched.octets) == (number, 60 * number)
+    assert (rest.matched.packets, rest.matched.octets) == (number, 64 * number)
 
 
 async def test_shows_each_modems_own(running: Any, street: Topology) -> None:

@@ -12,13 +12,17 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import primary_service_flow
 from docsis_testbed import experiment, preflight, versions
+from docsis_testbed.errors import NoVerdict
 from docsis_testbed.experiment import Measurement, Plan
+from docsis_testbed.measure import timers
+from docsis_testbed.measure.timing import MOST_P99_MS
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import folder as run_folder
@@ -61,6 +65,7 @@ def run(
         The run's folder.
 
     Raises:
+        NoVerdict: time jumped in a switch, so a run is not valid; the results are written.
         TestbedError: something is missing or did not work; nothing is left behind but what
             was written, in a folder whose name ends with `.partial`.
     """
@@ -70,6 +75,8 @@ def run(
     started = datetime.now()
     with recorded_run("demo") as state:
         preflight.check_all(topology, target)
+        # Before anything of ours runs: the machine's own.
+        late = timers.measured()
         folder = run_folder.create(topology, results)
         topology_file = folder / "inputs" / "topology.yaml"
         run_folder.write_topology(topology, topology_file)
@@ -106,11 +113,15 @@ def run(
                 topology=topology.name,
                 tier=topology.services,
                 versions=versions.collect(target),
+                timers=late,
             )
             write_results(folder, topology, plan, measurements, figures, started)
             folder = run_folder.finish(folder)
     console.print(table(figures))
+    console.print(timing_words(figures), soft_wrap=True, highlight=False)
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    if not figures["valid"]:
+        raise NoVerdict(f"these figures are not valid: {'; '.join(figures['no_verdict'])}")
     return folder
 
 
@@ -189,8 +200,27 @@ def table(figures: dict[str, Any]) -> Table:
     return result
 
 
+def timing_words(figures: dict[str, Any]) -> Text:
+    """How late the machine and the switches were, from summary.json's content."""
+    said = Text(timers.words(figures["timers"]))
+    for words in figures["no_verdict"]:
+        said.append(f"\n{words[:1].upper()}{words[1:]}.", "bold red")
+    if not figures["no_verdict"]:
+        said.append(
+            "\nAll runs are valid: time never jumped, and no switch was later than "
+            f"{MOST_P99_MS:g} ms at p99."
+        )
+    return said
+
+
 def _latency(key: str, quantile: str) -> Callable[[dict[str, Any]], str]:
     return lambda run: f"{run['upstream'][key][quantile]:.1f}"
+
+
+def _switches_p99(run: dict[str, Any]) -> str:
+    """Of the later one, milliseconds."""
+    told = [s["lateness_ms"]["p99"] for s in run["timing"]["switches"].values() if s is not None]
+    return f"{max(told):.2f}" if told else "-"
 
 
 _ROWS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
@@ -212,7 +242,9 @@ _ROWS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
             f"{run['controller']['updates'] + run['controller']['missed']}"
         ),
     ),
-    ("lateness p99, ms", lambda run: f"{run['controller']['lateness_ms']['p99']:.2f}"),
+    ("loop late p99, ms", lambda run: f"{run['controller']['lateness_ms']['p99']:.2f}"),
+    ("switch late p99,ms", _switches_p99),
+    ("valid", lambda run: "yes" if run["timing"]["valid"] else "NO"),
 )
 
 _COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
@@ -222,4 +254,5 @@ _COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
     ("p99, ms", _latency("latency_ms", "p99")),
     ("loss, %", lambda run: f"{100 * run['upstream']['loss_ratio']:.2f}"),
     ("MOS", lambda run: f"{run['upstream']['mos']:.2f}"),
+    ("late", lambda run: _switches_p99(run) if run["timing"]["valid"] else "INVALID"),
 )

@@ -25,6 +25,8 @@ from docsis_control.topology.models import Topology
 from docsis_control.topology.services import primary_service_flow
 from docsis_testbed.measure.counters import CounterReader, counters
 from docsis_testbed.measure.goodput import GoodputSampler, GoodputSeries, Watched
+from docsis_testbed.measure.lateness import LatenessReader, lateness_of
+from docsis_testbed.measure.timing import Timing
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.runstate import RunState
 from docsis_testbed.session import Progress, Session, Window, running_session
@@ -127,6 +129,7 @@ class Measurement:
         goodput: Payload received by the servers.
         uploads: What iperf3 says of each whole upload.
         counters: The primary service flow's counters over the measured time, packets.
+        timing: How late the switches were over the measured time.
         folder: Where the raw files are.
         monotonic_offset_ns: Wall clock minus CLOCK_MONOTONIC, nanoseconds, for the
             controller's samples.
@@ -139,6 +142,7 @@ class Measurement:
     goodput: GoodputSeries
     uploads: dict[str, iperf3.UploadResult]
     counters: dict[str, int]
+    timing: Timing
     folder: Path
     monotonic_offset_ns: int
 
@@ -183,11 +187,14 @@ def measure(
             metrics_port=metrics_port,
         ) as session,
         counters(topology.cable_modem, Role.CABLE_MODEM) as reader,
+        lateness_of((topology.cable_modem, topology.cmts)) as clocks,
     ):
-        return _measure(session, plan, reader, aqm)
+        return _measure(session, plan, reader, clocks, aqm)
 
 
-def _measure(session: Session, plan: Plan, reader: CounterReader, aqm: Preset) -> Measurement:
+def _measure(
+    session: Session, plan: Plan, reader: CounterReader, clocks: LatenessReader, aqm: Preset
+) -> Measurement:
     testbed = session.testbed
     servers = testbed.topology.servers
     server = session.launch(
@@ -232,9 +239,9 @@ def _measure(session: Session, plan: Plan, reader: CounterReader, aqm: Preset) -
         session.watch(f"the upload {upload.name}", client, session.folder / name)
         clients.append((upload, client, session.folder / name))
     session.wait("ramp-up", plan.ramp_up_seconds)
-    before = reader.packets(PRIMARY_SERVICE_FLOW)
+    before, late = reader.packets(PRIMARY_SERVICE_FLOW), clocks.read()
     loaded = session.wait("measuring", plan.measured_seconds)
-    after = reader.packets(PRIMARY_SERVICE_FLOW)
+    after, timing = reader.packets(PRIMARY_SERVICE_FLOW), clocks.since(late)
     # From here on traffic may end.
     session.let_end(prober, *(client for _, client, _ in clients))
     session.wait("ending", TAIL_SECONDS)
@@ -250,6 +257,7 @@ def _measure(session: Session, plan: Plan, reader: CounterReader, aqm: Preset) -
         goodput=goodput,
         uploads={upload.name: iperf3.load(path) for upload, _, path in clients},
         counters={name: after[name] - before[name] for name in after},
+        timing=timing,
         folder=session.folder,
         monotonic_offset_ns=time.time_ns() - time.monotonic_ns(),
     )

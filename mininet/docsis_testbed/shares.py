@@ -20,7 +20,9 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight, sharing, versions
-from docsis_testbed.errors import TestbedError
+from docsis_testbed.errors import NoVerdict, TestbedError
+from docsis_testbed.measure import timers as measure_timers
+from docsis_testbed.measure.timing import Timing, unjudged
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import document, report, share_plot
@@ -58,7 +60,7 @@ def run(
         seconds: Length of the measured time of each.
         tolerance_percent: How far a share may be off.
         tcp: TCP wherever the classifiers allow it, instead of UDP.
-        frame_bytes: Length of the frames, without FCS.
+        frame_bytes: Length of the frames to the end of the CRC.
         console: Where progress and tables go.
         results: Folder that gets the run's folder.
 
@@ -66,6 +68,7 @@ def run(
         The run's folder.
 
     Raises:
+        NoVerdict: a switch was too late for one; the results are written.
         TestbedError: a share is off by more than the tolerance (the results are written), or
             something is missing or did not work; nothing is left behind but the folder.
     """
@@ -78,6 +81,8 @@ def run(
     ]
     with recorded_run("shares") as state:
         preflight.check_all(topology, target)
+        # Before anything of ours runs: the machine's own.
+        late = measure_timers.measured()
         folder = run_folder.create(topology, results)
         topology_file = folder / "inputs" / "topology.yaml"
         run_folder.write_topology(topology, topology_file)
@@ -100,7 +105,7 @@ def run(
                 progress=show,
                 static_arp=True,
             ) as session:
-                measured = [(plan, sharing.measure(session, plan, seconds)) for plan in plans]
+                measured = [(plan, *sharing.measure(session, plan, seconds)) for plan in plans]
                 streams = [s for plan in plans for s in sharing.streams_of(session, plan)]
             bar.update(task, description="report", completed=bar.tasks[0].total)
             figures = summarise(
@@ -112,6 +117,7 @@ def run(
                 tolerance_percent=tolerance_percent,
                 controller=document.controller_figures(folder / "runs" / "controller"),
                 versions=versions.collect(target),
+                timers=late,
             )
             details = {
                 **run_folder.circumstances(started),
@@ -122,16 +128,19 @@ def run(
             folder = run_folder.finish(folder)
     for panel in figures["directions"]:
         console.print(table(panel, tolerance_percent))
+    console.print(measure_timers.words(figures["timers"]), soft_wrap=True, highlight=False)
     if details["left_out"]:
         console.print(f"Without traffic: {'; '.join(details['left_out'])}.", soft_wrap=True)
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    if figures["passed"] is None:
+        raise NoVerdict("; ".join(figures["no_verdict"]))
     if not figures["passed"]:
         raise TestbedError(_verdict(figures))
     return folder
 
 
 def summarise(
-    measured: Sequence[tuple[LoadPlan, Sequence[Share]]],
+    measured: Sequence[tuple[LoadPlan, Sequence[Share], Timing]],
     *,
     target: str,
     topology: str,
@@ -140,16 +149,22 @@ def summarise(
     tolerance_percent: float,
     controller: dict[str, Any],
     versions: dict[str, str],
+    timers: dict[str, Any],
 ) -> dict[str, Any]:
-    """The whole of summary.json, validated."""
+    """The whole of summary.json, validated.
+
+    Whether it passed is null where a switch was too late for a verdict.
+    """
     panels: list[dict[str, Any]] = [
         {
             "direction": plan.direction,
             "channel_mbps": plan.channel / 1e6,
             "flows": [_flow(plan, share) for share in shares],
+            "timing": timing.document(),
         }
-        for plan, shares in measured
+        for plan, shares, timing in measured
     ]
+    withheld = unjudged((panel["direction"], panel["timing"]) for panel in panels)
     figures: dict[str, Any] = document.rounded(
         {
             "experiment": "shares",
@@ -159,10 +174,14 @@ def summarise(
             "frame_bytes": measured[0][0].frame_bytes,
             "seconds": float(seconds),
             "tolerance_percent": tolerance_percent,
-            "passed": not any(
+            "passed": None
+            if withheld
+            else not any(
                 _is_off(flow, tolerance_percent) for panel in panels for flow in panel["flows"]
             ),
+            "no_verdict": withheld,
             "versions": versions,
+            "timers": timers,
             "directions": panels,
             "controller": controller,
         }
@@ -222,11 +241,19 @@ def write_results(folder: Path, figures: dict[str, Any], details: dict[str, Any]
     report.write(folder)
 
 
+def timing_words(timing: dict[str, Any]) -> Text:
+    """How late the switches were, for under a table."""
+    words = f"{timing['words'][:1].upper()}{timing['words'][1:]}."
+    return Text(words, "" if timing["judged"] else "bold red")
+
+
 def table(panel: dict[str, Any], tolerance_percent: float) -> Table:
     """A direction of summary.json for the terminal; rates in Mbit/s."""
     result = Table(
         title=f"{panel['direction']}, a channel of {panel['channel_mbps']:g} Mbit/s",
         title_justify="left",
+        caption=timing_words(panel["timing"]),
+        caption_justify="left",
     )
     for column in ("modem", "flow"):
         result.add_column(column, no_wrap=True)

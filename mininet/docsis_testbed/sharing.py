@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All service flows of a direction loaded above their share at once, and what each of them gets.
 
-Rates are bit/s of Ethernet frames without FCS.
+Rates are bit/s of Ethernet frames to the end of their CRC, as DOCSIS counts. The receiver adds to
+payloads what they leave out, and the reader of v1model's counters does so, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from docsis_control.modem_config.provisioned import Direction
 from docsis_control.plan import GROUP_MODEM, Deployment, ModemPlan, Role, ServiceFlow
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure.counters import CounterReader, counters
+from docsis_testbed.measure.lateness import lateness_of
 from docsis_testbed.measure.shares import configured_shares, rate_limit
+from docsis_testbed.measure.timing import Timing
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.session import Session, wait_until_ready
 from docsis_testbed.traffic import load
@@ -93,7 +96,7 @@ class LoadPlan:
     Attributes:
         direction: The direction.
         channel: bit/s that it carries.
-        frame_bytes: Length of its frames.
+        frame_bytes: Length of its frames to the end of the CRC.
         loads: By service flow.
         left_out: Service flows that no packet between the hosts reaches, in words.
     """
@@ -145,7 +148,7 @@ def plan_load(
         deployment: What runs.
         direction: Which way.
         tcp: TCP wherever the classifiers allow it, instead of UDP.
-        frame_bytes: Length of the frames, without FCS.
+        frame_bytes: Length of the frames to the end of the CRC.
 
     Raises:
         TestbedError: no service flow can be reached.
@@ -206,8 +209,8 @@ def _header(
     )  # fmt: skip
 
 
-def measure(session: Session, plan: LoadPlan, seconds: float) -> list[Share]:
-    """Load a direction, let it settle, and measure.
+def measure(session: Session, plan: LoadPlan, seconds: float) -> tuple[list[Share], Timing]:
+    """Load a direction, let it settle, and measure; how late the switches were meanwhile.
 
     Args:
         session: A running system.
@@ -224,7 +227,10 @@ def measure(session: Session, plan: LoadPlan, seconds: float) -> list[Share]:
     load.write(streams_of(session, plan), streams)
     topology = session.testbed.topology
     device = topology.cable_modem if plan.direction == "upstream" else topology.cmts
-    with counters(device, ROLES[plan.direction]) as reader:
+    with (
+        counters(device, ROLES[plan.direction]) as reader,
+        lateness_of((topology.cable_modem, topology.cmts)) as clocks,
+    ):
         programs = []
         for what, command in (
             ("receiver", load.receive_command(streams, samples)),
@@ -236,9 +242,11 @@ def measure(session: Session, plan: LoadPlan, seconds: float) -> list[Share]:
             wait_until_ready(process, f"the {what}", log)
             programs.append(process)
         session.wait(f"{plan.direction}: settling", plan.settle_seconds)
+        late = clocks.read()
         first, before = _forwarded(reader, plan.loads)
         session.wait(f"{plan.direction}: measuring", seconds)
         last, after = _forwarded(reader, plan.loads)
+        timing = clocks.since(late)
         # So that there is a sample behind the measured time.
         session.wait(f"{plan.direction}: ending", _TAIL_SECONDS)
     session.let_end(*programs)
@@ -246,7 +254,7 @@ def measure(session: Session, plan: LoadPlan, seconds: float) -> list[Share]:
         process.terminate()
         session.wait_for(process, "a program that sends or receives")
     times, received = read_samples(samples)
-    return [
+    shares = [
         Share(
             item,
             received=rate_between(times, received[item.name], first, last),
@@ -254,6 +262,7 @@ def measure(session: Session, plan: LoadPlan, seconds: float) -> list[Share]:
         )
         for item in plan.loads
     ]
+    return shares, timing
 
 
 def streams_of(session: Session, plan: LoadPlan) -> list[load.Stream]:

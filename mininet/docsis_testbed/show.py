@@ -13,9 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from docsis_control.queue_managers.names import QueueManager
-from docsis_control.status.model import Classifier, Counters, Device, ServiceFlow, Status
+from docsis_control.status.model import (
+    Classifier,
+    Counters,
+    Device,
+    Lateness,
+    ServiceFlow,
+    Status,
+)
 from docsis_testbed.conditions import short
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.measure.timing import MOST_P99_MS
 
 _UNKNOWN: Final = "?"
 """Of a device that does not answer."""
@@ -66,7 +74,8 @@ def render(status: Status, *, in_detail: bool = False) -> RenderableType:
         up, down = status.channel.upstream_bps, status.channel.downstream_bps
         title.append(f"\nchannel {_mbps(up)} Mbit/s up, {_mbps(down)} Mbit/s down")
     many = len(status.modems) > _MANY and not in_detail
-    return Group(title, *(_summary(status) if many else _details(status)), _devices(status))
+    tables = _summary(status) if many else _details(status)
+    return Group(title, *tables, _devices(status), *_lateness(status))
 
 
 def _summary(status: Status) -> Iterator[RenderableType]:
@@ -149,6 +158,30 @@ def _devices(status: Status) -> RenderableType:
         (_device(device) for device in status.devices),
         left=2,
     )
+
+
+def _lateness(status: Status) -> Iterator[RenderableType]:
+    """How late switches ran what was due, of those that tell."""
+    told = [(device.name, device.lateness) for device in status.devices if device.lateness]
+    if told:
+        yield _table(
+            "Lateness in the switches, ms",
+            "device|events|p50|p99|max|time jumped|",
+            (_late(name, late) for name, late in told),
+            left=1,
+        )
+
+
+def _late(name: str, late: Lateness) -> Row:
+    jumped: str | Text = "never"
+    verdict: str | Text = "valid"
+    if late.jumps:
+        jumped = Text(f"{late.jumps} times, {late.jumped_ms:.1f} ms", "bold red")
+        verdict = Text("not valid", "bold red")
+    elif late.p99_ms > MOST_P99_MS:
+        verdict = Text("too late for a verdict", "bold yellow")
+    times = (f"{time:.3f}" for time in (late.p50_ms, late.p99_ms, late.max_ms))
+    return name, str(late.events), *times, jumped, verdict
 
 
 def _table(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from time_samples import IN_TIME
 
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.paths import TOPOLOGIES
@@ -125,5 +126,7 @@ def record(label: str, delay_ms: float, **changes: Any) -> RunRecord:
             "missed": 0,
             "lateness_ms": {"p50": 0.1, "p99": 0.2, "max": 0.3},
         },
+        "timing": IN_TIME,
+        "faults": (),
     }
     return RunRecord(**(values | changes))

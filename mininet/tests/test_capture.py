@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 import struct
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from docsis_testbed.traffic import capture
-from docsis_testbed.traffic.capture import Capture, Instruction, Matcher, Point
+from docsis_testbed.traffic.capture import Capture, Counted, Instruction, Matcher, Point
 
 
 def packet(
@@ -103,6 +107,67 @@ def test_what_only_came_is_nobodys() -> None:
     matcher = Matcher()
     matcher.seen("receiver", packet(), 5_000)
     assert matcher.rows() == []
+
+
+def there_and_back(out: socket.socket, sink: socket.socket) -> None:
+    """A datagram that has come, so that the taps of both directions have been shown it."""
+    out.sendto(bytes(200), sink.getsockname())
+    sink.settimeout(20)
+    sink.recv(2000)
+
+
+@pytest.mark.root
+def test_packets_that_a_socket_has_no_room_for_are_counted() -> None:
+    with (
+        socket.socket(type=socket.SOCK_DGRAM) as sink,
+        socket.socket(type=socket.SOCK_DGRAM) as out,
+    ):
+        sink.bind(("127.0.0.1", 0))
+        port = sink.getsockname()[1]
+        program = capture.packet_filter((port, port), 1)
+        with capture.opened(Point(os.getpid(), "lo", "sender"), program) as made:
+            # As when the program had not run for long: there is room for a few only.
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            for _ in range(500):
+                there_and_back(out, sink)
+            counted = capture.counted(made)
+            # What leaves and what comes: of the loopback interface both are shown.
+            assert counted.packets == 1000
+            read = 0
+            with contextlib.suppress(BlockingIOError):
+                while made.recv(100):
+                    read += 1
+            assert read == counted.packets - counted.lost
+            assert counted.lost > 0
+            # They are told once.
+            assert capture.counted(made) == Counted(0, 0)
+
+
+@pytest.mark.root
+def test_program_leaves_its_counts_beside_the_packets(tmp_path: Path) -> None:
+    with (
+        socket.socket(type=socket.SOCK_DGRAM) as sink,
+        socket.socket(type=socket.SOCK_DGRAM) as out,
+    ):
+        sink.bind(("127.0.0.1", 0))
+        port = sink.getsockname()[1]
+        made = Capture((Point(os.getpid(), "lo", "sender"),), (port, port), 1)
+        capture.write(made, tmp_path / "capture.json")
+        packets = tmp_path / "captured.csv"
+        process = subprocess.Popen(
+            capture.command(tmp_path / "capture.json", packets),
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            for _ in range(5):
+                there_and_back(out, sink)
+        finally:
+            process.terminate()
+            process.wait(20)
+        process.stdout.close()
+    assert capture.counts(packets) == {"sender": Counted(10, 0), "receiver": Counted(0, 0)}
 
 
 def test_capture_is_written_and_read(tmp_path: Path) -> None:

@@ -9,20 +9,24 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
+from time_samples import IN_TIME, JUMPED, LATE, SILENT, TIMERS
 
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.services import primary_service_flow
 from docsis_testbed import demo, experiment, preflight
-from docsis_testbed.errors import TestbedError
+from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.experiment import Measurement
+from docsis_testbed.measure import timers
 from docsis_testbed.measure.goodput import GoodputSeries
+from docsis_testbed.measure.timing import Timing
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.results import document, raw, report, summary
 from docsis_testbed.results import folder as run_folder
@@ -43,7 +47,9 @@ STATS = {
 }
 
 
-def measurement(folder: Path, aqm: Preset, loaded_ms: float) -> Measurement:
+def measurement(
+    folder: Path, aqm: Preset, loaded_ms: float, timing: Timing = IN_TIME
+) -> Measurement:
     """5 s idle at 0.5 ms, 5 s of ramp-up, 10 s at `loaded_ms` with every 50th probe lost."""
     sent = T0 + np.arange(0, 20 * SECOND, SECOND // 50, dtype=np.int64)
     delay = np.where(sent < T0 + 5 * SECOND, 0.5, loaded_ms)
@@ -65,30 +71,41 @@ def measurement(folder: Path, aqm: Preset, loaded_ms: float) -> Measurement:
         aqm=aqm,
         idle=Window(T0, T0 + 5 * SECOND),
         loaded=Window(T0 + 10 * SECOND, T0 + 20 * SECOND),
-        probes=Probes(sent, delay, arrived),
+        probes=Probes(sent, delay, arrived, sent.size - 1),
         goodput=GoodputSeries(times, (times - T0) // 1000 * 2),
         uploads={"cpe1-server1-5201": UploadResult(10**6, 10.0, 3, "cubic")},
         counters={"sf_drop_aqm": 12, "sf_drop_buffer_full": 34},
+        timing=timing,
         folder=folder,
         monotonic_offset_ns=T0 + 11 * SECOND - 100 * SECOND,
     )
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
+def finished(tmp_path: Path, timing: Timing = IN_TIME) -> Path:
     """The folder of a finished run of two queue managers."""
     topology = load_topology(TOPOLOGIES / "residential.yaml")
     folder = run_folder.create(topology, tmp_path)
     run_folder.write_topology(topology, folder / "inputs" / "topology.yaml")
     measurements = [
-        measurement(folder / "runs" / aqm.value, aqm, delay)
+        measurement(folder / "runs" / aqm.value, aqm, delay, timing)
         for aqm, delay in ((Preset.DROP_TAIL_250MS, 221.0), (Preset.DOCSIS_PIE, 11.0))
     ]
     figures = summary.summarise(
-        measurements, target="embedded", topology="residential", tier="cable-20", versions={}
+        measurements,
+        target="embedded",
+        topology="residential",
+        tier="cable-20",
+        versions={},
+        timers=TIMERS,
     )
     demo.write_results(folder, topology, experiment.plan_for(topology), measurements, figures)
     return run_folder.finish(folder)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of a finished run of two queue managers, in time."""
+    return finished(tmp_path)
 
 
 @contextmanager
@@ -103,6 +120,7 @@ def test_a_run_that_does_not_finish_is_called_partial(
     for name in ("check_root", "check_all"):
         monkeypatch.setattr(preflight, name, lambda *_: None)
     monkeypatch.setattr(demo, "recorded_run", pretended_run)
+    monkeypatch.setattr(timers, "measured", lambda: TIMERS)
     second: list[Path] = []
 
     def measure(*_: object, folder: Path, **__: object) -> Measurement:
@@ -190,6 +208,78 @@ def test_raw_samples_are_on_one_time_axis(run: Path) -> None:
     assert rows[0] == {"time_s": "-10", "one_way_delay_ms": "0.5"}
     # A lost probe has no delay.
     assert rows[507]["one_way_delay_ms"] == ""
+
+
+def test_lost_replies_are_no_loss(tmp_path: Path) -> None:
+    made = measurement(tmp_path, Preset.DOCSIS_PIE, 11.0)
+    whole = summary.run_figures(made)["upstream"]
+    delay = made.probes.delay_ms.copy()
+    delay[600:700] = np.nan
+    replies_lost = replace(made, probes=replace(made.probes, delay_ms=delay))
+    figures = summary.run_figures(replies_lost)["upstream"]
+    assert figures["mos"] == pytest.approx(whole["mos"], abs=0.02)
+    assert figures["loss_ratio"] == whole["loss_ratio"]
+    assert figures["undetermined"] == 0
+
+
+@pytest.mark.parametrize(("timing", "row"), [(LATE, "2.31"), (JUMPED, "NO"), (SILENT, "-")])
+def test_lateness_is_told(tmp_path: Path, timing: Timing, row: str) -> None:
+    folder = finished(tmp_path, timing)
+    figures = json.loads((folder / "summary.json").read_text())
+    assert figures["timers"] == TIMERS
+    assert figures["valid"] is timing.valid
+    assert figures["no_verdict"] == [
+        f"{aqm}: {timing.words}" for aqm in ("drop-tail-250ms", "docsis-pie")
+    ]
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(demo.table(figures))
+    lines = console.export_text(clear=False).splitlines()
+    assert any(row in line.split() for line in lines if "late" in line or "valid" in line)
+    console.print(demo.timing_words(figures), soft_wrap=True)
+    text = console.export_text()
+    assert timing.words in text
+    assert "0.08 / 0.12 ms under SCHED_RR" in text
+    page = (folder / "report.html").read_text()
+    assert timing.words in page
+    assert ("not valid</strong>" in page) is not timing.valid
+
+
+def test_demo_whose_time_jumped_ends_with_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("check_root", "check_all"):
+        monkeypatch.setattr(preflight, name, lambda *_: None)
+    monkeypatch.setattr(demo, "recorded_run", pretended_run)
+    monkeypatch.setattr(timers, "measured", lambda: TIMERS)
+
+    def measure(*_: object, folder: Path, **__: object) -> Measurement:
+        return measurement(folder, Preset.DOCSIS_PIE, 11.0, JUMPED)
+
+    monkeypatch.setattr(experiment, "measure", measure)
+    with pytest.raises(NoVerdict, match="time jumped 2 times in cm1") as raised:
+        demo.run(
+            load_topology(TOPOLOGIES / "residential.yaml"),
+            target="embedded",
+            aqms=[Preset.DOCSIS_PIE],
+            measured_seconds=10,
+            console=Console(file=io.StringIO()),
+            results=tmp_path,
+        )
+    assert raised.value.exit_status == 3
+    # The results are there, and whole.
+    [folder] = tmp_path.iterdir()
+    assert folder.name.endswith("-residential")
+
+
+def test_report_of_an_older_run_has_no_time(run: Path) -> None:
+    figures = json.loads((run / "summary.json").read_text())
+    for part in (figures, *figures["runs"]):
+        for key in ("timers", "valid", "no_verdict", "timing"):
+            part.pop(key, None)
+    (run / "summary.json").write_text(json.dumps(figures))
+    page = report.write(run).read_text()
+    assert "<h2>Time</h2>" not in page
+    assert "221.0" in page
 
 
 def test_report_opens_offline(run: Path) -> None:

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scenario_files
+from hypothesis import given
+from hypothesis import strategies as st
 
 from docsis_testbed.scenarios import judge, metrics
 from docsis_testbed.scenarios.expectations import Quantity
@@ -65,6 +70,50 @@ def test_mos_falls_with_loss() -> None:
     assert metrics.measure(mos, bad) < 3.7
 
 
+def silent_call() -> Packets:
+    return Packets(np.zeros(0), np.zeros(0))
+
+
+def test_call_that_sent_nothing_fails_with_words(tmp_path: Path) -> None:
+    scenario = scenario_files.loaded(
+        tmp_path,
+        ("{metric: latency, of: [call], statistic: p90}", "{metric: mos, of: [call]}"),
+        ("{at_least: 40, at_most: 60}", "{at_most: 4}"),
+    ).scenario
+    record = scenario_files.record("tail", 1, packets={"call": silent_call()})
+    (verdict,) = judge.judge(scenario, [record])
+    assert math.isnan(verdict.measured)
+    assert not verdict.holds
+    assert verdict.absent == "no packet of call was sent in that time"
+
+
+def test_one_of_two_calls_that_sent_nothing_is_not_hidden_by_the_other() -> None:
+    both = {"call": scenario_files.packets(10), "game": silent_call()}
+    run = scenario_files.record("a", 10, packets=both)
+    for metric in ("mos", "loss", "latency", "recovery"):
+        more = {"bound": "20 ms"} if metric == "recovery" else {}
+        asked = quantity(metric, "call", "game", **more)
+        assert math.isnan(metrics.measure(asked, run))
+        assert metrics.absence(asked, run) == "no packet of game was sent in that time"
+
+
+def test_what_is_absent_says_why() -> None:
+    lost = Packets(np.array([1.0]), np.array([math.nan]))
+    run = scenario_files.record(
+        "a", 1, packets={"call": lost}, messages={"game": silent_call()},
+        received={"ftp": scenario_files.received({"ftp-1": 0.0})},
+    )  # fmt: skip
+    for asked, words in (
+        (quantity("latency", "call"), "no packet of call arrived in that time"),
+        (quantity("message-latency", "game"), "no message of game arrived in that time"),
+        (quantity("fairness", "ftp"), "nothing of ftp arrived in that time"),
+    ):
+        assert math.isnan(metrics.measure(asked, run))
+        assert metrics.absence(asked, run) == words
+    present = scenario_files.record("a", 1)
+    assert metrics.absence(quantity("latency", "call"), present) == ""
+
+
 def test_slope_is_that_of_the_line() -> None:
     assert metrics.slope([50, 100, 200], [40, 90, 190]) == pytest.approx(1.0)
     assert metrics.slope([50, 100, 200], [7, 7, 7]) == pytest.approx(0.0)
@@ -107,6 +156,76 @@ def test_nothing_that_arrives_is_no_recovery() -> None:
     some = packets.between(0.0, 6.0)
     assert metrics.recovery(some, [2.0], 10.0, 20.0) == 0.0
     assert math.isnan(metrics.recovery(some, [6.0], 10.0, 20.0))
+
+
+@pytest.mark.parametrize("length_ms", [1_999, 2_000, 2_001, 2_250, 2_499, 2_501, 3_007])
+def test_a_step_that_never_recovers_is_infinite_off_the_grid(length_ms: int) -> None:
+    for event_ms in range(0, 1_000, 7):
+        start, end = event_ms / 1e3, (event_ms + length_ms) / 1e3
+        sent = np.arange(0.0, 10.0, 0.02)
+        delay = np.where(sent >= start, 100.0, 5.0)
+        assert metrics.recovery(Packets(sent, delay), [start], end, 20.0) == math.inf
+
+
+def test_a_pause_shows_no_recovery() -> None:
+    # High until the group falls silent: nothing says that it ever was low again.
+    silent = high_until((2.0, 4.0)).between(0.0, 4.0)
+    assert metrics.recovery(silent, [2.0], 10.0, 20.0) == math.inf
+    # What is first seen to be low at 7 s has recovered by then, and not before.
+    packets = high_until((2.0, 4.0))
+    kept = (packets.sent_s < 4.0) | (packets.sent_s >= 7.0)
+    seen = Packets(packets.sent_s[kept], packets.delay_ms[kept])
+    assert metrics.recovery(seen, [2.0], 10.0, 20.0) == pytest.approx(5.0)
+
+
+def by_definition(
+    packets: Sequence[tuple[int, float]], events: Sequence[int], end: int, bound: float
+) -> float:
+    """The recovery of packets that were sent at whole milliseconds, as the documentation has it.
+
+    The time from an event to the next one is parted into half seconds, of which the last has what
+    is left over, too. It has recovered at the start of the first after which every one that has
+    packets is low: where half of those that arrived, at least, are within the bound.
+    """
+    found = []
+    for event, until in itertools.pairwise([*events, end]):
+        edges = list(range(event, until, 500))
+        if len(edges) > 1 and until - edges[-1] < 500:
+            edges.pop()
+        low: dict[int, bool] = {}
+        for edge, after in itertools.pairwise([*edges, until]):
+            inside = [delay for sent, delay in packets if edge <= sent < after]
+            arrived = [delay for delay in inside if not math.isnan(delay)]
+            if inside:
+                low[edge] = bool(arrived) and statistics.median(arrived) <= bound
+        if low:
+            good = [edge for edge in low if all(low[other] for other in low if other >= edge)]
+            # What was never seen to be high has been low since the event.
+            since = event if all(low.values()) else min(good, default=math.inf)
+            found.append((since - event) / 1e3)
+    return max(found, default=math.nan)
+
+
+DELAYS = st.one_of(st.floats(0, 40), st.just(math.nan))
+
+
+@given(
+    packets=st.lists(st.tuples(st.integers(0, 6_000), DELAYS), max_size=120),
+    dense=st.integers(0, 300),
+    high=st.tuples(st.integers(0, 6_000), st.integers(0, 6_000)),
+    times=st.lists(st.integers(0, 6_000), min_size=2, max_size=5, unique=True).map(sorted),
+)
+def test_recovery_is_that_of_the_definition_at_any_times(
+    packets: list[tuple[int, float]], dense: int, high: tuple[int, int], times: list[int]
+) -> None:
+    steady = range(dense % 20, 6_000, 20) if dense % 2 else ()
+    drawn = sorted([*packets, *((at, 30.0 if high[0] <= at < high[1] else 1.0) for at in steady)])
+    *events, end = times
+    sent, delays = np.array(drawn, dtype=np.float64).reshape(-1, 2).T
+    measured = metrics.recovery(
+        Packets(sent / 1e3, delays), [e / 1e3 for e in events], end / 1e3, 20.0
+    )
+    assert measured == pytest.approx(by_definition(drawn, events, end, 20.0), nan_ok=True)
 
 
 def test_recovery_is_from_the_channels_steps() -> None:

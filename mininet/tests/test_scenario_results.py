@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 import scenario_files
 from rich.console import Console
+from time_samples import JUMPED, LATE, TIMERS
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.measure.timing import Timing
 from docsis_testbed.results import document, report, scenario_plots
 from docsis_testbed.results import folder as run_folder
 from docsis_testbed.scenarios import job, judge, summary
@@ -35,6 +37,7 @@ def summarised(loaded: Loaded, records: list[RunRecord]) -> dict[str, Any]:
         target="embedded",
         topology=loaded.topology.name,
         versions={"python": "3"},
+        timers=TIMERS,
     )
 
 
@@ -114,6 +117,83 @@ def test_report_says_what_fails(tmp_path: Path) -> None:
     assert "<strong" in (folder / "report.html").read_text()
 
 
+@pytest.mark.parametrize("timing", [LATE, JUMPED])
+def test_late_switch_gives_no_verdict_and_the_values_are_shown(
+    tmp_path: Path, timing: Timing
+) -> None:
+    loaded = scenario_files.loaded(tmp_path)
+    # The value would hold, and the order would too.
+    records = [
+        scenario_files.record("tail", 50, timing=timing),
+        scenario_files.record("codel", 20),
+    ]
+    folder = written(tmp_path / "run", loaded, records)
+    figures = json.loads((folder / "summary.json").read_text())
+    assert figures["passed"] is None
+    assert [entry["holds"] for entry in figures["expectations"]] == [None, None]
+    assert figures["expectations"][0]["measured"] == 50.0
+    assert figures["no_verdict"] == [f"tail: {timing.words}"]
+    assert figures["runs"][0]["timing"]["valid"] is timing.valid
+    page = (folder / "report.html").read_text()
+    assert page.count("no verdict</strong>") == 2
+    assert timing.words in page
+    assert ("not valid</strong>" in page) is not timing.valid
+    text = told(figures)
+    assert timing.words in text.replace("\n", " ")
+    assert "no verdict" in text
+
+
+def test_run_that_is_late_does_not_hide_another_that_fails(tmp_path: Path) -> None:
+    records = [
+        scenario_files.record("tail", 500),
+        scenario_files.record("codel", 20, timing=LATE),
+    ]
+    figures = summarised(scenario_files.loaded(tmp_path), records)
+    assert figures["passed"] is False
+    assert [entry["holds"] for entry in figures["expectations"]] == [False, None]
+
+
+def test_run_that_was_measured_wrongly_gets_no_verdict(tmp_path: Path) -> None:
+    fault = "the capture had no room for 7 of 80 packets at the receivers"
+    records = [
+        scenario_files.record("tail", 50, faults=(fault,)),
+        scenario_files.record("codel", 20),
+    ]
+    folder = written(tmp_path / "run", scenario_files.loaded(tmp_path), records)
+    figures = json.loads((folder / "summary.json").read_text())
+    assert figures["passed"] is None
+    assert figures["no_verdict"] == [f"tail: no verdict: {fault}"]
+    assert fault in (folder / "report.html").read_text()
+
+
+def test_absent_value_fails_and_says_why(tmp_path: Path) -> None:
+    none = Packets(np.zeros(0), np.zeros(0))
+    records = [
+        scenario_files.record("tail", 1, packets={"call": none, "ftp": none, "game": none,
+                                                  "steady": none}),
+        scenario_files.record("codel", 20),
+    ]  # fmt: skip
+    folder = written(tmp_path / "run", scenario_files.loaded(tmp_path), records)
+    figures = json.loads((folder / "summary.json").read_text())
+    assert figures["passed"] is False
+    why = "no packet of call was sent in that time"
+    assert figures["expectations"][0]["absent"] == why
+    assert why in (folder / "report.html").read_text()
+    assert why in told(figures)
+
+
+def test_report_of_an_older_run_can_be_written_again(
+    tmp_path: Path, records: list[RunRecord]
+) -> None:
+    folder = written(tmp_path / "run", scenario_files.loaded(tmp_path), records)
+    figures = json.loads((folder / "summary.json").read_text())
+    for part in (figures, *figures["runs"], *figures["expectations"]):
+        for key in ("timers", "no_verdict", "timing", "faults", "absent", "withheld"):
+            part.pop(key, None)
+    (folder / "summary.json").write_text(json.dumps(figures))
+    assert "holds" in report.write(folder).read_text()
+
+
 def test_grid_is_shown_against_its_buffers(tmp_path: Path) -> None:
     new, old = scenario_files.GRID
     loaded = scenario_files.loaded(
@@ -151,11 +231,18 @@ def test_raw_samples_are_kept(tmp_path: Path, records: list[RunRecord]) -> None:
     assert len((tmp_path / "messages.csv").read_text().splitlines()) == 3
 
 
-def test_tables_show_published_and_measured(tmp_path: Path, records: list[RunRecord]) -> None:
-    figures = summarised(scenario_files.loaded(tmp_path), records)
+def told(figures: dict[str, Any]) -> str:
+    """All that the terminal shows."""
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(job.runs_table(figures))
     console.print(job.verdicts_table(figures))
-    text = console.export_text()
+    console.print(job.timing_words(figures), soft_wrap=True)
+    return console.export_text()
+
+
+def test_tables_show_published_and_measured(tmp_path: Path, records: list[RunRecord]) -> None:
+    figures = summarised(scenario_files.loaded(tmp_path), records)
+    text = told(figures)
+    assert "All runs are valid" in text
     for words in ("40 to 60", "35 to 65", "holds", "tail", "latency p90 of call, ms"):
         assert words in text

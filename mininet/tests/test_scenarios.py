@@ -81,6 +81,8 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
         ("name: game", "name: ftp-2", 15, "traffic.2.name", "ftp-2: another group or flow"),
         ("end: 4 s", "end: 1 s", 16, "traffic.3.end", "not after the start"),
         ("start: 2 s, end: 4 s", "start: 11 s", 16, "traffic.3.start", "after the measured"),
+        ("frame: 500 B", "frame: 117 B", 16, "traffic.3.frame", "118 B to 1518 B"),
+        ("frame: 500 B", "frame: 1519 B", 16, "traffic.3.frame", "118 B to 1518 B"),
         ("server2", "server9", 14, "traffic.1.servers.1", "server1, server2"),
         ("check: value", "check: worth", 18, "expectations.0.check", "value, ratio, slope, order"),
         ("statistic: p90", "statistic: p95", 19, "expectations.0.quantity.statistic", "p95"),

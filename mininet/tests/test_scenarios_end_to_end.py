@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from late_machine import skip_or_fail
 from rich.console import Console
 
 from docsis_testbed.errors import TestbedError
@@ -68,7 +69,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("scenario")
     file = folder / "short.yaml"
     file.write_text(SCENARIO)
-    with pytest.raises(TestbedError, match="not within their tolerance") as raised:
+    # One value cannot hold; of switches that were too late there is no verdict.
+    with pytest.raises(TestbedError) as raised:
         job.run(load(file), target="embedded", console=Console(), results=folder / "results")
     (made,) = (folder / "results").iterdir()
     return made, str(raised.value)
@@ -85,10 +87,13 @@ def test_measured_values_are_beside_the_published(run: tuple[Path, str]) -> None
     folder, error = run
     figures: dict[str, Any] = json.loads((folder / "summary.json").read_text())
     goodput, latency = figures["expectations"]
-    assert goodput["holds"], goodput
     # Of a buffer of 250 KB at 10 and 5 Mbit/s.
-    assert not latency["holds"]
     assert 50 < latency["measured"] < 550
+    if figures["passed"] is None:
+        assert "tail: no" in error
+        skip_or_fail(figures, error)
+    assert goodput["holds"], goodput
+    assert latency["holds"] is False
     assert "1 of 2 measured values" in error
     assert "latency max of call of tail" in error
 
@@ -102,8 +107,8 @@ def test_every_kind_of_traffic_is_measured(run: tuple[Path, str]) -> None:
         groups["call"]["latency_ms"]["mean"], rel=0.4
     )
     assert groups["game"]["message_latency_ms"]["mean"] > 0
-    # 458 of 500 bytes are payload, for 2 of 6 s.
-    assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 458 / 500 / 3, rel=0.2)
+    # 454 of 500 bytes are payload, for 2 of 6 s.
+    assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 454 / 500 / 3, rel=0.2)
 
 
 def test_channel_was_made_slower(run: tuple[Path, str]) -> None:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from time_samples import IN_TIME, JUMPED, LATE, TIMERS
 
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_testbed import shares
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.measure.timing import Timing
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.results import document, report
 from docsis_testbed.results import folder as run_folder
@@ -24,7 +26,9 @@ from docsis_testbed.sharing import Share, plan_load, rate_between, read_samples
 TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
 
 
-def figures(factor: float, forwarded: float = 1.0, *, tcp: bool = False) -> dict[str, Any]:
+def figures(
+    factor: float, forwarded: float = 1.0, *, tcp: bool = False, timing: Timing = IN_TIME
+) -> dict[str, Any]:
     """Both directions; the first flow of each is off by these factors."""
     deployment = deploy(TOPOLOGY, Preset.DOCSIS_PIE)
     measured = []
@@ -33,7 +37,7 @@ def figures(factor: float, forwarded: float = 1.0, *, tcp: bool = False) -> dict
         got = [Share(item, item.configured, item.configured) for item in plan.loads]
         first = plan.loads[0]
         got[0] = Share(first, first.configured * factor, first.configured * forwarded)
-        measured.append((plan, got))
+        measured.append((plan, got, timing))
     return shares.summarise(
         measured,
         target="embedded",
@@ -43,6 +47,7 @@ def figures(factor: float, forwarded: float = 1.0, *, tcp: bool = False) -> dict
         tolerance_percent=2.0,
         controller={"updates": 9, "missed": 0, "lateness_ms": {"p50": 0, "p99": 0, "max": 0}},
         versions={"python": "3"},
+        timers=TIMERS,
     )
 
 
@@ -86,6 +91,24 @@ def test_report_opens_offline_and_can_be_written_again(tmp_path: Path) -> None:
         assert words in page
     for reference in ("http://", "https://", 'src="plots', "<script", "@import"):
         assert reference not in page
+
+
+@pytest.mark.parametrize("timing", [LATE, JUMPED])
+@pytest.mark.parametrize("factor", [1, 0.9])
+def test_late_switch_gives_no_verdict(tmp_path: Path, factor: float, timing: Timing) -> None:
+    summary = figures(factor, timing=timing)
+    assert summary["passed"] is None
+    assert summary["no_verdict"] == [f"{way}: {timing.words}" for way in ("upstream", "downstream")]
+    folder = run_folder.create(TOPOLOGY, tmp_path)
+    run_folder.write_topology(TOPOLOGY, folder / "inputs" / "topology.yaml")
+    details = {"started": "2026-11-21 19:00:00", "left_out": [], "streams": []}
+    shares.write_results(folder, summary, details)
+    page = (folder / "report.html").read_text()
+    assert timing.words in page
+    assert "within 2%" not in page
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(shares.table(summary["directions"][0], 2.0))
+    assert timing.words[1:20] in console.export_text()
 
 
 def test_table_fits_a_terminal() -> None:

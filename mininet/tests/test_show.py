@@ -21,7 +21,7 @@ from rich.console import Console
 from docsis_control.queue_managers.models import as_written
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
-from docsis_control.status.model import Status, decode, json_schema
+from docsis_control.status.model import Lateness, Status, decode, json_schema
 from docsis_control.status.server import serving
 from docsis_testbed import show
 from docsis_testbed.conditions import short
@@ -52,6 +52,27 @@ def test_the_tables_hold_every_figure() -> None:
     assert "1 4 10 tos=0xb8-0xb8&0xfc (inactive) - -" in lines
     assert "1 - - all else 1000 1628200" in lines
     assert "cm1 registers 3700 2 0.10/0.50/3.25 0.90/1.50/4.75 0" in lines
+
+
+@pytest.mark.parametrize(
+    ("p99_ms", "jumps", "line"),
+    [
+        (0.3, 0, "cm1 7000 0.040 0.300 4.500 never valid"),
+        (1.2, 0, "cm1 7000 0.040 1.200 4.500 never too late for a verdict"),
+        (0.3, 2, "cm1 7000 0.040 0.300 4.500 2 times, 9.0 ms not valid"),
+    ],
+)
+def test_lateness_of_a_switch_is_shown(p99_ms: float, jumps: int, line: str) -> None:
+    late = Lateness(
+        events=7000, p50_ms=0.04, p99_ms=p99_ms, max_ms=4.5, bound_ms=20.0, jumps=jumps,
+        jumped_ms=4.5 * jumps,
+    )  # fmt: skip
+    modem, *others = STATUS.devices
+    devices = (dataclasses.replace(modem, lateness=late), *others)
+    lines = text_of(dataclasses.replace(STATUS, devices=devices), width=80)
+    assert line in lines
+    # One that does not tell is not there.
+    assert not any("Lateness" in line for line in text_of(STATUS))
 
 
 def test_what_does_not_answer_is_told_from_nothing() -> None:

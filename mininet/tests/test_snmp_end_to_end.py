@@ -18,11 +18,13 @@ from finsy.proto import p4r
 from running_system import PROGRAM, Running, running_system
 
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
+from docsis_control.p4rt.channel import channel_options
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.snmp.agent import KEEP_SECONDS
+from docsis_control.state.counters import counted
 from docsis_control.topology import load_topology
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.testbed import device_address
@@ -58,7 +60,7 @@ class Pipeline:
         device = TOPOLOGY.cable_modem if plan.role.value == "cm" else TOPOLOGY.cmts
         self._plan = plan
         self._program = load_pipeline(plan.role.value)
-        self._channel = grpc.insecure_channel(device_address(device))
+        self._channel = grpc.insecure_channel(device_address(device), options=channel_options())
         self._read: Any = self._channel.unary_stream(
             "/p4.v1.P4Runtime/Read",
             request_serializer=p4r.ReadRequest.SerializeToString,
@@ -79,7 +81,7 @@ class Pipeline:
         ]
 
     def counter(self, name: str, flow: ServiceFlow) -> tuple[int, int]:
-        """Packets and octets of a service flow."""
+        """Packets and octets of a service flow, these with the FCS."""
         request: Any = p4r.ReadRequest(device_id=self._plan.device_id)
         entry = request.entities.add().counter_entry
         counters = self._program.p4info.counters
@@ -87,7 +89,7 @@ class Pipeline:
         entry.index.index = flow.index
         (entity,) = self._entities(request)
         data = entity.counter_entry.data
-        return data.packet_count, data.byte_count
+        return counted(data)
 
     def classified(self, flow: ServiceFlow) -> int:
         """Packets that the entries of a modem's classifiers to a service flow took."""
@@ -169,7 +171,7 @@ def settled(system: Running, pipelines: dict[str, Pipeline]) -> Values:
         time.sleep(0.05)
 
 
-def counted(pipelines: dict[str, Pipeline]) -> Iterator[tuple[str, str]]:
+def told(pipelines: dict[str, Pipeline]) -> Iterator[tuple[str, str]]:
     """Object identifiers behind QOS, and values."""
     for device, flow in flows():
         pipeline = pipelines[device]
@@ -264,7 +266,7 @@ def test_every_value_is_the_pipelines(system: Running, pipelines: dict[str, Pipe
             expected = settled(system, pipelines)
             walked = walk(address, QOS)
             # A host may say something of its own accord.
-            if dict(counted(pipelines)) == expected:
+            if dict(told(pipelines)) == expected:
                 break
         names = walk(address, "1.3.6.1.2.1.2.2.1.2")
     shown = {oid.removeprefix(f"{QOS}."): value for oid, value in walked.items()}

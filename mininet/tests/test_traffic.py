@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from docsis_control.lengths import frame_length
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.traffic import iperf3, irtt
 
@@ -22,10 +23,12 @@ def trips() -> dict[str, Any]:
     return recorded
 
 
-def test_probe_is_a_frame_of_218_bytes() -> None:
-    assert irtt.PAYLOAD_BYTES + 8 + 20 + 14 == 218
+def test_probe_is_a_frame_of_218_bytes_with_its_crc() -> None:
+    # As 000 has it: 20 ms of G.711, and headers of RTP, UDP, IPv4 and Ethernet.
+    assert irtt.PAYLOAD_BYTES == 160 + 12
+    assert frame_length(14 + 20 + 8 + irtt.PAYLOAD_BYTES) == 218
     command = irtt.client_command("10.0.0.101", 30.0, Path("out.json"))
-    assert command[command.index("-l") + 1] == "176"
+    assert command[command.index("-l") + 1] == "172"
     assert command[command.index("-i") + 1] == "20ms"
     assert command[command.index("-d") + 1] == "30000ms"
 
@@ -40,19 +43,59 @@ def test_one_way_delay_is_server_receive_less_client_send(trips: dict[str, Any])
     assert probes.loss_ratio == 0.0
 
 
-@pytest.mark.parametrize(
-    ("lost", "arrived"), [("true", False), ("true_up", False), ("true_down", True)]
-)
+def lose(trips: dict[str, Any], way: str, *numbers: int) -> None:
+    """No reply came to these packets, and irtt says which way they were lost."""
+    for number in numbers:
+        trip = trips["round_trips"][number]
+        trip["lost"] = way
+        del trip["timestamps"]["server"]
+        del trip["timestamps"]["client"]["receive"]
+
+
+@pytest.mark.parametrize(("lost", "arrived"), [("true_up", False), ("true_down", True)])
 def test_only_upstream_losses_count(trips: dict[str, Any], lost: str, arrived: bool) -> None:
-    trip = trips["round_trips"][4]
-    trip["lost"] = lost
-    del trip["timestamps"]["server"]
-    del trip["timestamps"]["client"]["receive"]
+    lose(trips, lost, 4)
     probes = irtt.parse(trips)
     assert bool(probes.arrived[4]) is arrived
     assert np.isnan(probes.delay_ms[4])
     assert probes.delays.size == 19
     assert probes.loss_ratio == pytest.approx(0.0 if arrived else 0.05)
+    assert probes.undetermined == 0
+
+
+@pytest.mark.parametrize(
+    ("received", "arrived"), [(20, 3), (19, 2), (18, 1), (17, 0), (16, 0), (98, 3)]
+)
+def test_server_says_how_many_came_where_no_reply_tells(
+    trips: dict[str, Any], received: int, arrived: int
+) -> None:
+    """A gap longer than the window of irtt's replies leaves each packet's way unknown."""
+    lose(trips, "true", 4, 5, 6)
+    trips["stats"]["server_packets_received"] = received
+    probes = irtt.parse(trips)
+    assert int(probes.arrived[4:7].sum()) == arrived
+    assert int(probes.arrived.sum()) == 17 + arrived
+    assert probes.undetermined == 0
+
+
+def test_after_the_last_reply_nobody_knows(trips: dict[str, Any]) -> None:
+    # The server's count came with the last reply, so it does not tell of what was sent later.
+    lose(trips, "true", 18, 19)
+    trips["stats"]["server_packets_received"] = 18
+    probes = irtt.parse(trips)
+    assert not probes.arrived[18:].any()
+    assert probes.undetermined == 2
+    assert probes.between(0, int(probes.sent_ns[18])).undetermined == 0
+
+
+def test_quality_of_a_call_is_that_of_its_way(trips: dict[str, Any]) -> None:
+    whole = irtt.parse(trips).mos
+    lose(trips, "true_down", *range(2, 10))
+    # The talker's packets all came, and it is these that are listened to.
+    assert irtt.parse(trips).mos == pytest.approx(whole, abs=0.01)
+    for number in range(2, 10):
+        trips["round_trips"][number]["lost"] = "true_up"
+    assert irtt.parse(trips).mos < 2.5
 
 
 def test_window_takes_packets_by_the_time_of_sending(trips: dict[str, Any]) -> None:

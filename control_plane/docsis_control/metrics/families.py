@@ -43,7 +43,9 @@ class _Traffic:
 
     def __init__(self, name: str, what: str, labels: tuple[str, ...]) -> None:
         self.packets = CounterMetricFamily(f"{name}_packets", f"Frames {what}.", labels=labels)
-        self.bytes = CounterMetricFamily(f"{name}_bytes", f"Bytes of frames {what}.", labels=labels)
+        self.bytes = CounterMetricFamily(
+            f"{name}_bytes", f"Bytes of frames {what}, with their FCS.", labels=labels
+        )
 
     def add(self, labels: tuple[str, ...], traffic: Traffic) -> None:
         self.packets.add_metric(labels, traffic.packets)

@@ -10,22 +10,12 @@ import grpc
 import grpc.aio
 from finsy.proto import U128, p4r, rpc_code
 
+from docsis_control.p4rt.channel import channel_options
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, explain
 from docsis_control.p4rt.pipeline import Pipeline
 
 RPC_TIMEOUT: Final = 5.0
 """Seconds; for calls outside the control loop."""
-
-_OPTIONS: Final = (
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-    # Error details of a large batch travel in the trailing metadata.
-    ("grpc.max_metadata_size", 1 << 20),
-    # A new connection is really new, without the back-off of the one before.
-    ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.enable_retries", 0),
-    ("grpc.enable_http_proxy", 0),
-)
 
 _END: Final[object] = getattr(grpc.aio, "EOF")  # noqa: B009 - not in the stubs
 
@@ -50,7 +40,7 @@ class Connection:
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.on_packet: PacketHandler | None = None
         # The stubs of grpc.aio know neither raw bytes nor open-ended streams.
-        self.channel = _any(grpc.aio.insecure_channel(address, options=_OPTIONS))
+        self.channel = _any(grpc.aio.insecure_channel(address, options=channel_options()))
         self._stream: Any = None
         # A stream of grpc.aio takes one message at a time.
         self._sending = asyncio.Lock()

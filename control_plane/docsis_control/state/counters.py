@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from finsy.proto import p4r
 
 from docsis_control.classification import CLASSIFIER_TABLE
+from docsis_control.lengths import counted_bytes
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
 from docsis_control.priority import paced
@@ -41,10 +42,15 @@ _TIMEOUT: Final = 1.0
 
 
 class Count(NamedTuple):
-    """A counter's value."""
+    """A counter's value, as DOCSIS counts: each frame with its FCS, and at least 64 bytes."""
 
     packets: int
     octets: int
+
+
+def counted(data: Any) -> Count:
+    """What a p4.v1.CounterData says: v1model's own counters know nothing of the FCS."""
+    return Count(data.packet_count, counted_bytes(data.byte_count, data.packet_count))
 
 
 @dataclass(frozen=True)
@@ -155,10 +161,10 @@ class CounterAccess:
             for entity in paced(p4r.ReadResponse.FromString(raw).entities):
                 if entity.HasField("counter_entry"):
                     entry = entity.counter_entry
-                    flows[entry.index.index][self._names[entry.counter_id]] = _count(entry.data)
+                    flows[entry.index.index][self._names[entry.counter_id]] = counted(entry.data)
                 elif entity.HasField("table_entry"):
                     entry = entity.table_entry
-                    matched = _count(entry.counter_data) if _tells(entry) else None
+                    matched = counted(entry.counter_data) if _tells(entry) else None
                     if entry.table_id == self._table.id:
                         key = (_exact(entry, self._modem_of_classifier), entry.priority)
                         classifiers[key] = _sum(classifiers.get(key, _NOTHING), matched)
@@ -187,7 +193,3 @@ def _sum(one: Count | None, other: Count | None) -> Count | None:
     if one is None or other is None:
         return None
     return Count(one.packets + other.packets, one.octets + other.octets)
-
-
-def _count(data: Any) -> Count:
-    return Count(data.packet_count, data.byte_count)

@@ -17,6 +17,7 @@ from docsis_control.recording import Distribution
 from docsis_control.state.counters import Count, CounterReadings
 from docsis_control.status import model
 from docsis_control.status.directory import Directory, FlowPlace, directory
+from docsis_control.tm.lateness import Lateness
 
 _STATES: Final[Mapping[int, model.AqmState]] = {
     AqmStatus.INACTIVE: "INACTIVE",
@@ -203,8 +204,21 @@ def _device(
         state_access=record.access,
         traffic_manager=record.traffic_manager,
         loop=_loop(device) if device.looped else None,
+        lateness=None if seen is None or seen.lateness is None else _lateness(seen.lateness),
         service_flows=service_flows,
         without_service_flow=None if seen is None else _counters(seen.counters.flows[0]),
+    )
+
+
+def _lateness(late: Lateness) -> model.Lateness:
+    return model.Lateness(
+        events=late.events,
+        p50_ms=late.quantile_ns(0.5) / 1e6,
+        p99_ms=late.quantile_ns(0.99) / 1e6,
+        max_ms=late.most_ns / 1e6,
+        bound_ms=late.bound_ns / 1e6,
+        jumps=late.jumps,
+        jumped_ms=late.jumped_ns / 1e6,
     )
 
 

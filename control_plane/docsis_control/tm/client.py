@@ -14,6 +14,7 @@ from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.priority import paced
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
 from docsis_control.state.access import BucketState
+from docsis_control.tm.lateness import METHOD, Lateness, lateness_from, request
 
 
 def _messages() -> Any:
@@ -80,6 +81,7 @@ class TrafficManager:
         self._configure = self._unary(f"{service}/Configure", self._pb.ConfigureResponse)
         self._get = self._unary(f"{service}/Get", self._pb.GetResponse)
         self._raw_get: Any = connection.channel.unary_unary(f"{service}/Get")
+        self._raw_lateness: Any = connection.channel.unary_unary(METHOD)
 
     def _unary(self, method: str, response: Any) -> Any:
         return self._connection.channel.unary_unary(
@@ -190,6 +192,24 @@ class TrafficManager:
         )
         # The states of thousands of queues are for another thread than the control loop's.
         return await asyncio.to_thread(self._delayed, answer)
+
+    async def lateness(self) -> Lateness | None:
+        """How late the device ran what was due, since it was started; None where it does not tell.
+
+        Raises:
+            ConnectionLost: The device went away.
+            P4RuntimeError: It refused.
+        """
+        try:
+            answer: bytes = await self._connection.call(
+                "reading the lateness",
+                self._raw_lateness(request(self._connection.device_id), timeout=RPC_TIMEOUT),
+            )
+        except P4RuntimeError as error:
+            if error.code is grpc.StatusCode.UNIMPLEMENTED:
+                return None
+            raise
+        return lateness_from(answer)
 
     def _delayed(self, answer: bytes) -> Mapping[tuple[int, int], Traffic]:
         return {

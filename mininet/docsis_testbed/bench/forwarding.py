@@ -41,7 +41,8 @@ from docsis_testbed.runstate import RunState, interrupts_deferred
 from docsis_testbed.traffic import UDP_HEADERS, iperf3, irtt
 
 FRAME_BYTES: Final = (64, 200)
-"""UDP frames, Ethernet header included, FCS not."""
+"""UDP frames as an interface shows them: Ethernet header included, CRC not. Nothing is compared
+with a configured rate here."""
 
 WARM_UP_SECONDS: Final = 1.0
 PROBE_INTERVAL_MS: Final = 1
@@ -90,7 +91,7 @@ class Result:
         tcp_mbps: Payload of one CUBIC connection, Mbit/s.
         udp_kpps: Thousands of frames a second that arrived, by their length in bytes,
             while the source sent as fast as it could.
-        latency_us: One-way delay of a probe of 218 bytes every millisecond and nothing
+        latency_us: One-way delay of a probe of 218 bytes with CRC every millisecond and nothing
             else, host to host, in microseconds: "p50", "p99" and "most".
         memory_mb: Resident memory of the switch at the end, 10^6 bytes.
     """

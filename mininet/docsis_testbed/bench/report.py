@@ -23,6 +23,7 @@ from docsis_testbed.bench import control as control_plane
 from docsis_testbed.bench import forwarding, inprocess, plot
 from docsis_testbed.bench.forwarding import FRAME_BYTES, KINDS, Result
 from docsis_testbed.bench.progress import step
+from docsis_testbed.measure import timers
 from docsis_testbed.paths import RESULTS, switch_binary
 from docsis_testbed.runstate import recorded_run
 
@@ -58,6 +59,8 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
     with recorded_run("bench") as state, tempfile.TemporaryDirectory() as scratch:
         preflight.check_interfaces_free(forwarding.interfaces())
         preflight.check_port_free(forwarding.address(), "P4Runtime server of the bench")
+        with step("the machine's own timers", console):
+            late = timers.measured()
         with step("four programs, in-process", console):
             programs = inprocess.programs()
         with step("cm.p4, in-process", console):
@@ -81,6 +84,7 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
             "processor": _processor(),
             "kernel": platform.release(),
             "load_average": os.getloadavg()[0],
+            "timers": late,
         },
         "seconds": seconds,
         "repetitions": repetitions,
@@ -106,6 +110,7 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
         control_table(control),
     ):
         console.print(table)
+    console.print(timers.words(late), soft_wrap=True, highlight=False)
     if "simple_switch_grpc" not in results:
         console.print("BMv2's simple_switch_grpc is not on PATH, so it was not measured.")
     console.print(f"Written to {output} and {picture.name}", soft_wrap=True, highlight=False)

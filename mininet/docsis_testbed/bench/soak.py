@@ -18,6 +18,7 @@ from docsis_testbed.bench import forwarding
 from docsis_testbed.bench.forwarding import Bench, resident_bytes
 from docsis_testbed.bench.progress import step
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.measure import timers
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.runstate import recorded_run
 
@@ -40,7 +41,7 @@ def run(seconds: float, console: Console) -> dict[str, Any]:
 
     Returns:
         Resident bytes at the start (after a tenth of the time), in the middle and at
-        the end, the most, and frames that arrived.
+        the end, the most, frames that arrived, and the machine's own lateness.
 
     Raises:
         TestbedError: memory grew, or something did not work; nothing is left behind.
@@ -56,6 +57,8 @@ def run(seconds: float, console: Console) -> dict[str, Any]:
         bench = Bench("docsis-switch", state, Path(scratch))
         ended = threading.Event()
         try:
+            with step("the machine's own timers", console):
+                late = timers.measured()
             bench.build()
             controller = threading.Thread(target=bench.control_until, args=(ended,))
             controller.start()
@@ -68,7 +71,8 @@ def run(seconds: float, console: Console) -> dict[str, Any]:
             ended.set()
             bench.close()
         controller.join(timeout=10)
-    return _judge(samples, frames, seconds, console)
+    console.print(timers.words(late), soft_wrap=True, highlight=False)
+    return {**_judge(samples, frames, seconds, console), "timers": late}
 
 
 def _watch(

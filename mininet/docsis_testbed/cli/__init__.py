@@ -43,14 +43,17 @@ app.add_typer(sf.app, name="sf")
 
 
 def main() -> None:
-    """Entry point: one sentence and exit status 1 for errors that the user can mend."""
+    """Entry point: one sentence for errors that the user can mend, with exit status 1.
+
+    It is 3 where a run was made, but the machine was too slow for a verdict.
+    """
     try:
         app()
     except TestbedError as error:
         Console(stderr=True).print(
             f"docsis-p4: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True
         )
-        sys.exit(1)
+        sys.exit(error.exit_status)
     except KeyboardInterrupt:
         Console(stderr=True).print("docsis-p4: interrupted; everything of ours is removed")
         sys.exit(130)

@@ -35,7 +35,7 @@ def shares(
         float, typer.Option("--tolerance", min=0, metavar="PERCENT", help="How far off is too far.")
     ] = 2.0,
     frame_bytes: Annotated[
-        int, typer.Option("--frame-bytes", min=100, max=1514, help="Length without FCS.")
+        int, typer.Option("--frame-bytes", min=100, max=1518, help="Length to the end of the CRC.")
     ] = 800,
     tcp: Annotated[
         bool, typer.Option("--tcp", help="TCP (CUBIC) wherever the classifiers allow it.")

@@ -13,9 +13,10 @@ from typing import Any, Final
 import grpc
 from finsy.proto import p4r
 
+from docsis_control.p4rt.channel import channel_options
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import Role
-from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count
+from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count, counted
 from docsis_control.topology.models import Device
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.testbed import device_address
@@ -37,7 +38,7 @@ class CounterReader:
         self._device_id = device_id
         p4info: Any = load_pipeline(role.value).p4info
         self._ids = {c.preamble.name: c.preamble.id for c in p4info.counters}
-        self._channel = grpc.insecure_channel(address)
+        self._channel = grpc.insecure_channel(address, options=channel_options())
         self._read: Any = self._channel.unary_stream(
             "/p4.v1.P4Runtime/Read",
             request_serializer=p4r.ReadRequest.SerializeToString,
@@ -79,9 +80,7 @@ class CounterReader:
             for response in self._read(request, timeout=_TIMEOUT_SECONDS):
                 for entity in response.entities:
                     counter = entity.counter_entry
-                    found[counter.index.index][by_id[counter.counter_id]] = Count(
-                        counter.data.packet_count, counter.data.byte_count
-                    )
+                    found[counter.index.index][by_id[counter.counter_id]] = counted(counter.data)
         except grpc.RpcError as error:
             code = getattr(error, "code", lambda: "no code")()
             raise TestbedError(

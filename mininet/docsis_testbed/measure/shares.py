@@ -4,7 +4,7 @@
 As the traffic manager's port scheduler shares it (docs/switch.md): first what is reserved, then
 what is left by strict traffic priority, and in equal parts among equals. A flow never gets more
 than its Maximum Sustained Traffic Rate or than it is offered, and what it leaves the others share.
-Rates are bit/s of Ethernet frames without FCS. Pure.
+Rates are bit/s of Ethernet frames to the end of their CRC, as DOCSIS counts. Pure.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def configured_shares(
         flows: That share the channel.
         channel: bit/s that it carries.
         offered: bit/s into each flow.
-        frame_bytes: Length of the frames: of one shorter than a flow's assumed packet size,
-            the minimum rate pays the assumed size.
+        frame_bytes: Length of the frames to the end of the CRC: of one shorter than a flow's
+            assumed packet size, the minimum rate pays the assumed size.
 
     Raises:
         ValueError: The minimum rates are more than the channel carries; nothing says who yields.

@@ -9,6 +9,7 @@ count as lost, and the buffer's depth counts as delay.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -52,18 +53,23 @@ def mean_opinion_score(rating: float) -> float:
     return 1 + 0.035 * rating + 7e-6 * rating * (rating - 60) * (100 - rating)
 
 
-def mos(delays_ms: Samples, sent: int) -> float:
+def mos(delays_ms: Samples, loss_ratio: float) -> float:
     """MOS of a call whose packets had these one-way delays.
 
     Args:
-        delays_ms: Of the packets that arrived, milliseconds.
-        sent: Packets sent, those lost included.
+        delays_ms: Of the packets that arrived, as far as they are known, milliseconds.
+        loss_ratio: Packets that did not arrive, over those sent; NaN of a call that sent none.
+
+    Returns:
+        NaN of a call that sent nothing, or of whose packets no delay is known.
     """
-    if sent == 0 or delays_ms.size == 0:
+    if loss_ratio == 1.0:
         return 1.0
+    if math.isnan(loss_ratio) or not delays_ms.size:
+        return math.nan
     played_at = float(delays_ms.min()) + JITTER_BUFFER_MS
-    in_time = int(np.count_nonzero(delays_ms <= played_at))
-    loss_percent = 100 * max(0.0, 1 - in_time / sent)
+    in_time = float(np.mean(delays_ms <= played_at))
+    loss_percent = 100 * (1 - in_time * (1 - loss_ratio))
     rating = (
         BASIC_RATING
         - delay_impairment(PACKETISATION_MS + played_at)

@@ -22,7 +22,11 @@ SCHEMAS: Final[Mapping[str, str]] = {
     "figures": "figures.schema.json",
     "scenario": "scenario.schema.json",
 }
-"""Schema by experiment, which is a key of the summary; one without it is of the first."""
+"""Schema by experiment, which is a key of the summary; one without it is of the first. Keys that
+came later are not required, so that the report of an older run can be written again."""
+
+_TIMED: Final = ("latency", "shares", "scenario")
+"""Experiments in real time."""
 
 
 def experiment_of(summary: dict[str, Any]) -> str:
@@ -43,6 +47,10 @@ def schema(experiment: str) -> dict[str, Any]:
     """The JSON Schema of an experiment's summary.json."""
     file = resources.files("docsis_testbed.results").joinpath(SCHEMAS[experiment])
     parsed: dict[str, Any] = json.loads(file.read_text())
+    if experiment in _TIMED:
+        # What they share stands once; so it does in the schema that is written for users.
+        shared = resources.files("docsis_testbed.results").joinpath("timing.schema.json")
+        parsed["$defs"] |= json.loads(shared.read_text())["$defs"]
     if experiment == "latency":
         # The file does not repeat the names.
         parsed["$defs"]["run"]["properties"]["aqm"]["enum"] = [preset.value for preset in Preset]

@@ -7,14 +7,15 @@ from typing import Any, Final
 
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.measure import voice
-from docsis_testbed.results.page import Figure, Page
+from docsis_testbed.results.page import Figure, Page, time_values
 from docsis_testbed.results.plots import STYLES
 
 LATENCY: Final = Figure(
     "latency-cdf.png",
     "Latency",
     "Cumulative distributions of one-way upstream latency, one line for each queue manager.",
-    "Probes are frames of 218 bytes every 20 ms, from the first host to the first server. "
+    "Probes are frames of 218 bytes to the end of their CRC, every 20 ms, from the first host to "
+    "the first server. "
     "The path's propagation delay is on the way back, so this is what the upstream queue adds.",
 )
 OVER_TIME: Final = Figure(
@@ -38,6 +39,11 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
             for run in summary["runs"]
         ],
         "jitter_buffer_ms": voice.JITTER_BUFFER_MS,
+        **time_values(
+            summary,
+            "Queue manager",
+            [(STYLES[Preset(run["aqm"])].label, run) for run in summary["runs"]],
+        ),
     }
 
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from docsis_testbed.measure import timers
+from docsis_testbed.measure.timing import MOST_P99_MS
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,28 @@ class Figure:
     alt: str
     caption: str
     optional: bool = False
+
+
+def time_values(
+    summary: dict[str, Any], what: str, timed: Iterable[tuple[str, dict[str, Any]]]
+) -> dict[str, Any]:
+    """What the page's part about time needs; nothing is shown of a run before it was measured.
+
+    Args:
+        summary: Content of summary.json.
+        what: What the labels are of.
+        timed: Label and entry of what has a measured time of its own.
+    """
+    return {
+        "timed": what,
+        "times": [
+            {"label": label, "timing": entry["timing"]}
+            for label, entry in timed
+            if "timing" in entry
+        ],
+        "machine": timers.words(summary["timers"]) if "timers" in summary else "",
+        "most_p99_ms": MOST_P99_MS,
+    }
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,8 @@ def write(folder: Path) -> Path:
         details=details,
         figures=figures,
         topology=topology,
-        **page.values(summary, details),
+        # What an experiment may leave out.
+        **{"times": (), "faults": (), "machine": ""} | page.values(summary, details),
     )
     path = folder / "report.html"
     path.write_text(text)

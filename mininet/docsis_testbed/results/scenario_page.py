@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from docsis_testbed.results import scenario_plots as plots
-from docsis_testbed.results.page import Figure, Page
+from docsis_testbed.results.page import Figure, Page, time_values
 
 FIGURES: Final = (
     Figure(
@@ -62,6 +62,13 @@ def measured(entry: dict[str, Any]) -> str:
     return "never" if entry["never"] else number(entry["measured"])
 
 
+def outcome(entry: dict[str, Any]) -> str:
+    """Whether an entry of `expectations` holds, in words."""
+    if entry["holds"] is None:
+        return "no verdict"
+    return "holds" if entry["holds"] else "fails"
+
+
 def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     source = summary["source"]
     places = [f"{name} {source[name]}" for name in ("section", "figure") if source[name]]
@@ -73,7 +80,12 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "number": number,
         "band": band,
         "measured": measured,
-        "held": sum(entry["holds"] for entry in summary["expectations"]),
+        "outcome": outcome,
+        "held": sum(entry["holds"] is True for entry in summary["expectations"]),
+        "faults": [
+            f"{run['label']}: {fault}" for run in summary["runs"] for fault in run.get("faults", ())
+        ],
+        **time_values(summary, "Run", [(run["label"], run) for run in summary["runs"]]),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from docsis_testbed.results.page import Figure, Page
+from docsis_testbed.results.page import Figure, Page, time_values
 
 SHARES: Final = Figure(
     "shares.png",
@@ -21,6 +21,11 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": f"Shares of the channel: {summary['topology']}, {traffic}",
         "subtitle": f"{details['started']}, {summary['target']} switch",
+        **time_values(
+            summary,
+            "Direction",
+            [(panel["direction"].capitalize(), panel) for panel in summary["directions"]],
+        ),
     }
 
 

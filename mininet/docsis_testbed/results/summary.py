@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from docsis_testbed.experiment import Measurement
-from docsis_testbed.measure import statistics, voice
+from docsis_testbed.measure import statistics
+from docsis_testbed.measure.timing import unjudged
 from docsis_testbed.results import document
 
 
@@ -26,11 +27,13 @@ def run_figures(measurement: Measurement) -> dict[str, Any]:
             "latency_ms": asdict(statistics.latency(loaded.delays)),
             "induced_latency_ms": asdict(statistics.induced(loaded.delays, idle.delays)),
             "loss_ratio": loaded.loss_ratio,
-            "mos": voice.mos(loaded.delays, loaded.sent_ns.size),
+            "undetermined": loaded.undetermined,
+            "mos": loaded.mos,
         },
         "aqm_drops": measurement.counters["sf_drop_aqm"],
         "tail_drops": measurement.counters["sf_drop_buffer_full"],
         "controller": document.controller_figures(measurement.folder / "controller"),
+        "timing": measurement.timing.document(),
     }
 
 
@@ -41,6 +44,7 @@ def summarise(
     topology: str,
     tier: str,
     versions: dict[str, str],
+    timers: dict[str, Any],
 ) -> dict[str, Any]:
     """The whole of summary.json, validated.
 
@@ -50,14 +54,19 @@ def summarise(
         topology: Name of the topology.
         tier: Name of the service tier.
         versions: Version by program.
+        timers: The machine's own lateness.
     """
+    runs = [run_figures(measurement) for measurement in measurements]
     summary = {
         "experiment": "latency",
         "target": target,
         "topology": topology,
         "tier": tier,
         "versions": versions,
-        "runs": [run_figures(measurement) for measurement in measurements],
+        "timers": timers,
+        "valid": all(run["timing"]["valid"] for run in runs),
+        "no_verdict": unjudged((run["aqm"], run["timing"]) for run in runs),
+        "runs": runs,
     }
     figures: dict[str, Any] = document.rounded(summary)
     document.validate(figures)

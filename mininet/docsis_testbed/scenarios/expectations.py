@@ -62,7 +62,9 @@ class Quantity(Model):
     during: Span | None = Field(
         default=None, description="Part of the measured time; all of it unless given."
     )
-    bound: Duration | None = Field(default=None, description="Of a recovery: the latency.")
+    bound: Duration | None = Field(
+        default=None, description="Latency at which a flow counts as recovered."
+    )
 
     @field_validator("of")
     @classmethod

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -17,7 +17,9 @@ from rich.text import Text
 from ruamel.yaml import YAML
 
 from docsis_testbed import preflight, versions
-from docsis_testbed.errors import TestbedError
+from docsis_testbed.errors import NoVerdict, TestbedError
+from docsis_testbed.measure import timers
+from docsis_testbed.measure.timing import MOST_P99_MS
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import folder as run_folder
@@ -56,6 +58,8 @@ def run(
         The run's folder.
 
     Raises:
+        NoVerdict: a switch was too late for one, or the measuring went wrong; the results are
+            written.
         TestbedError: a measured value is not within its tolerance (the results are written), or
             something is missing or did not work; nothing is left behind but the folder.
     """
@@ -68,6 +72,8 @@ def run(
         preflight.check_all(topology, target)
         preflight.check_queue_managers(target, *(one.managed.management for one in runs))
         check_available({planned.flow.congestion_control for planned in plan.flows})
+        # Before anything of ours runs: the machine's own.
+        late = timers.measured()
         folder = run_folder.create_named(scenario.name, results)
         (folder / "inputs").mkdir()
         topology_file = folder / "inputs" / "topology.yaml"
@@ -103,20 +109,25 @@ def run(
                 target=target,
                 topology=topology.name,
                 versions=versions.collect(target),
+                timers=late,
             )
             details = {**run_folder.circumstances(started), "plan": asdict(plan)}
             write_results(folder, scenario, records, figures, details)
             folder = run_folder.finish(folder)
     console.print(runs_table(figures))
     console.print(verdicts_table(figures))
+    console.print(timing_words(figures), soft_wrap=True, highlight=False)
     if figures["left_out"]:
         console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    if figures["passed"] is None:
+        raise NoVerdict("; ".join(figures["no_verdict"]))
     if not figures["passed"]:
-        wrong = [e for e in figures["expectations"] if not e["holds"]]
+        wrong = [e for e in figures["expectations"] if e["holds"] is False]
+        why = f" ({wrong[0]['absent']})" if wrong[0]["absent"] else ""
         raise TestbedError(
             f"{len(wrong)} of {len(figures['expectations'])} measured values are not within their "
-            f"tolerance, the first: {wrong[0]['what']} of {wrong[0]['run']}"
+            f"tolerance, the first: {wrong[0]['what']} of {wrong[0]['run']}{why}"
         )
     return folder
 
@@ -193,6 +204,35 @@ def runs_table(figures: dict[str, Any]) -> Table:
     return result
 
 
+_OUTCOMES: Final[Mapping[bool | None, tuple[str, str]]] = {
+    True: ("holds", "green"),
+    False: ("fails", "bold red"),
+    None: ("no verdict", "bold yellow"),
+}
+"""Words and style by whether a value holds."""
+
+
+def timing_words(figures: dict[str, Any]) -> Text:
+    """How late the machine and the switches were, and what that means for the verdicts."""
+    said = Text(timers.words(figures["timers"]))
+    for entry in figures["expectations"]:
+        if entry["absent"]:
+            said.append(f"\n{entry['what']} of {entry['run']}: {entry['absent']}.", "bold red")
+    for words in figures["no_verdict"]:
+        said.append(f"\n{words}.", "bold yellow")
+    if not figures["no_verdict"]:
+        worst = max(
+            late["lateness_ms"]["p99"]
+            for run in figures["runs"]
+            for late in run["timing"]["switches"].values()
+        )
+        said.append(
+            f"\nAll runs are valid: time never jumped, and no switch was later than {worst:.2f} ms "
+            f"at p99 (a verdict needs {MOST_P99_MS:g} ms)."
+        )
+    return said
+
+
 def verdicts_table(figures: dict[str, Any]) -> Table:
     """Published and measured values beside each other, for the terminal."""
     result = Table(title="Published and measured", title_justify="left")
@@ -202,13 +242,13 @@ def verdicts_table(figures: dict[str, Any]) -> Table:
         result.add_column(column, justify="right")
     result.add_column("")
     for entry in figures["expectations"]:
-        held = entry["holds"]
+        words, style = _OUTCOMES[entry["holds"]]
         result.add_row(
             f"{entry['what']}{', ' + entry['unit'] if entry['unit'] else ''}",
             entry["run"],
             band(entry["published"]),
             band(entry["allowed"]),
             measured(entry),
-            Text("holds" if held else "fails", "green" if held else "bold red"),
+            Text(words, style),
         )
     return result

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from docsis_testbed.scenarios import metrics
-from docsis_testbed.scenarios.expectations import Band, Expectation, Order, Ratio, Slope, Tolerance
+from docsis_testbed.scenarios.expectations import (
+    Band,
+    Expectation,
+    Order,
+    Quantity,
+    Ratio,
+    Slope,
+    Tolerance,
+)
 from docsis_testbed.scenarios.models import Scenario
 from docsis_testbed.scenarios.record import RunRecord
 
@@ -27,6 +35,8 @@ class Verdict:
         measured: NaN where there was nothing to be measured, infinite for never.
         source: Where the published value stands.
         reason: Why the tolerance is what it is.
+        absent: Why there was nothing to be measured, in words; "" where there was.
+        withheld: Why there is no verdict on what was measured, in words; "" where there is one.
     """
 
     what: str
@@ -37,12 +47,19 @@ class Verdict:
     measured: float
     source: str
     reason: str
+    absent: str = ""
+    withheld: str = ""
 
     @property
-    def holds(self) -> bool:
-        """Whether the measured value is allowed."""
+    def holds(self) -> bool | None:
+        """Whether the measured value is allowed; None where there is no verdict.
+
+        What is not there does not hold, however late the switches were.
+        """
         if math.isnan(self.measured):
             return False
+        if self.withheld:
+            return None
         low, high = self.allowed
         return (low is None or self.measured >= low) and (high is None or self.measured <= high)
 
@@ -77,7 +94,14 @@ def _verdicts(
     quantity = expectation.quantity
 
     def verdict(
-        what: str, run: str, unit: str, band: Band, tolerance: Tolerance, measured: float
+        what: str,
+        run: str,
+        unit: str,
+        band: Band,
+        tolerance: Tolerance,
+        measured: float,
+        absent: str,
+        of: Sequence[RunRecord],
     ) -> Verdict:
         low, high = band.at_least, band.at_most
         return Verdict(
@@ -92,7 +116,15 @@ def _verdicts(
             measured=measured,
             source=expectation.source,
             reason=expectation.reason,
+            absent=absent if math.isnan(measured) else "",
+            withheld="; ".join(f"{one.label}: {one.withheld}" for one in of if one.withheld),
         )
+
+    def absences(quantity: Quantity, *runs: RunRecord) -> str:
+        words = {run.label: metrics.absence(quantity, run) for run in runs}
+        if len(runs) == 1:
+            return words[runs[0].label]
+        return "; ".join(f"{label}: {why}" for label, why in words.items() if why)
 
     match expectation:
         case Order():
@@ -104,6 +136,8 @@ def _verdicts(
                     Band(at_least=0),
                     Tolerance(below=expectation.slack),
                     metrics.measure(quantity, after) - metrics.measure(quantity, before),
+                    absences(quantity, before, after) or "both are never",
+                    (before, after),
                 )
         case Slope():
             if len(runs) == len(labels):
@@ -117,6 +151,8 @@ def _verdicts(
                         [run.buffer_ms for run in runs],
                         [metrics.measure(quantity, run) for run in runs],
                     ),
+                    absences(quantity, *runs) or "a line needs two sizes of the buffer",
+                    runs,
                 )
         case Ratio():
             for run in runs:
@@ -127,6 +163,10 @@ def _verdicts(
                     expectation.published,
                     expectation.tolerance,
                     _over(metrics.measure(quantity, run), metrics.measure(expectation.over, run)),
+                    absences(quantity, run)
+                    or absences(expectation.over, run)
+                    or f"{expectation.over.words} is 0",
+                    (run,),
                 )
         case _:
             for run in runs:
@@ -137,6 +177,8 @@ def _verdicts(
                     expectation.published,
                     expectation.tolerance,
                     metrics.measure(quantity, run),
+                    absences(quantity, run),
+                    (run,),
                 )
 
 

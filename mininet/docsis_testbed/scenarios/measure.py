@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -19,15 +19,19 @@ from docsis_control.queue_managers.presets import preset_of
 from docsis_control.topology.models import Topology
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure.counters import CounterReader, counters
+from docsis_testbed.measure.lateness import LatenessReader, lateness_of
+from docsis_testbed.measure.timing import Timing
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.results import document, raw
 from docsis_testbed.runstate import RunState
+from docsis_testbed.scenarios import faults
 from docsis_testbed.scenarios.managers import label_of
 from docsis_testbed.scenarios.models import Run, Scenario
 from docsis_testbed.scenarios.plan import (
     TAIL_SECONDS,
     Plan,
     Planned,
+    PlannedCall,
     buffer_bytes,
     sustained_rate,
 )
@@ -89,8 +93,9 @@ def measure(
             for node in topology.nodes:
                 session.testbed.node(node.name).set_initial_window(scenario.initial_window)
         reader = stack.enter_context(counters(device, ROLES[scenario.direction]))
+        clocks = stack.enter_context(lateness_of((topology.cable_modem, topology.cmts)))
         port = stack.enter_context(rf_port(device)) if scenario.channel else None
-        played = _Played(session, plan, scenario, reader, port)
+        played = _Played(session, plan, scenario, reader, clocks, port)
         played.play()
     return played.record(run, topology, device.name)
 
@@ -104,6 +109,7 @@ class _Played:
         plan: Plan,
         scenario: Scenario,
         reader: CounterReader,
+        clocks: LatenessReader,
         port: RfPort | None,
     ) -> None:
         self._session = session
@@ -111,10 +117,12 @@ class _Played:
         self._plan = plan
         self._scenario = scenario
         self._reader = reader
+        self._clocks = clocks
         self._port = port
         self._start_ns = 0
         self._steps: list[tuple[float, float]] = []
         self._counters: dict[str, int] = {}
+        self._timing = Timing({})
         self._offset_ns = 0
 
     def play(self) -> None:
@@ -135,14 +143,14 @@ class _Played:
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.ramp_up_seconds * 1e9)
         self._wait_until("ramp-up", 0.0)
-        before = self._reader.packets(PRIMARY_SERVICE_FLOW)
+        before, late = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.read()
         for at, rate in steps:
             self._wait_until("measuring", at)
             if self._port is not None:
                 self._port.carry(rate)
                 self._steps.append(((time.time_ns() - self._start_ns) / 1e9, rate / 1e6))
         self._wait_until("measuring", self._plan.measured_seconds)
-        after = self._reader.packets(PRIMARY_SERVICE_FLOW)
+        after, self._timing = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.since(late)
         self._counters = {name: after[name] - before[name] for name in after}
         self._offset_ns = time.time_ns() - time.monotonic_ns()
         self._session.wait("ending", TAIL_SECONDS)
@@ -200,7 +208,7 @@ class _Played:
             command = irtt.client_command(
                 session.address(call.destination),
                 seconds,
-                self._folder / f"irtt-{call.name}.json",
+                self._call_file(call),
                 local_port=call.port,
             )
             log = f"irtt-{call.name}.log"
@@ -264,7 +272,29 @@ class _Played:
             control=Control(control_s, control[:, 1], control[:, 2]),
             counters=self._counters,
             controller=document.controller_figures(self._folder / "controller"),
+            timing=self._timing,
+            faults=tuple(self._faults()),
         )
+
+    def _faults(self) -> Iterator[str]:
+        if self._plan.flows:
+            packets = self._folder / "captured.csv"
+            yield from faults.lost_by_capture(capture.counts(packets))
+            last: dict[int, int] = {}
+            for row in _rows(packets):
+                port, sent = int(row["port"]), int(row["sent_ns"])
+                last[port] = max(sent, last.get(port, sent))
+            yield from faults.sent_too_long(
+                self._plan, {port: (sent - self._start_ns) / 1e9 for port, sent in last.items()}
+            )
+        end_ns = self._start_ns + round(self._plan.measured_seconds * 1e9)
+        yield from faults.of_calls(
+            (call.name, irtt.load(self._call_file(call)).between(self._start_ns, end_ns))
+            for call in self._plan.calls
+        )
+
+    def _call_file(self, call: PlannedCall) -> Path:
+        return self._folder / f"irtt-{call.name}.json"
 
     def _seconds(self, wall_ns: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         return (np.array(wall_ns, dtype=np.int64) - self._start_ns) / 1e9
@@ -288,7 +318,7 @@ class _Played:
     def _called(self) -> dict[str, Packets]:
         found: dict[str, list[Packets]] = {call.group: [] for call in self._plan.calls}
         for call in self._plan.calls:
-            probes = irtt.load(self._folder / f"irtt-{call.name}.json")
+            probes = irtt.load(self._call_file(call))
             # A packet whose reply was lost arrived, but nobody knows when.
             known = ~(probes.arrived & np.isnan(probes.delay_ms))
             found[call.group].append(

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from docsis_testbed.measure import voice
 from docsis_testbed.scenarios.expectations import Quantity
@@ -16,6 +17,7 @@ from docsis_testbed.scenarios.record import Floats, Packets, RunRecord
 
 RECOVERY_BIN_SECONDS: Final = 0.5
 """A queue has recovered when its median over this long is low enough."""
+_BIN: Final = round(RECOVERY_BIN_SECONDS * 1e9)
 
 _QUANTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
 
@@ -64,8 +66,10 @@ def recovery(packets: Packets, events: Sequence[float], end: float, bound_ms: fl
         bound_ms: The latency that counts as low.
 
     Returns:
-        Seconds; infinite where an event's time ends in a high latency, or with packets of which
-        none arrives; NaN without an event or without packets.
+        Seconds to the start of the first bin from which on every bin that has packets is low; 0
+        where all are. A bin is low when the median of what arrived is. Infinite where the last
+        bin with packets of an event's time is high, or none of them arrived: then nothing shows
+        that it recovered. NaN without an event or without packets.
     """
     longest = math.nan
     for event, until in pairwise([*events, end]):
@@ -74,20 +78,28 @@ def recovery(packets: Packets, events: Sequence[float], end: float, bound_ms: fl
 
 
 def _one_recovery(packets: Packets, event: float, until: float, bound_ms: float) -> float:
-    if not packets.between(event, until).sent_s.size:
+    # In whole nanoseconds: times like 0.1 s are no binary fractions, and a packet at the edge of
+    # a bin, or a bin at the end, would be on one side of it or the other by chance.
+    sent, start, end = (_nanoseconds(time) for time in (packets.sent_s, event, until))
+    inside = (sent >= start) & (sent < end)
+    if not inside.any():
         return math.nan
-    recovered = event
-    edges = np.arange(event, until, RECOVERY_BIN_SECONDS)
-    for edge in edges:
-        last = edge + RECOVERY_BIN_SECONDS >= until
-        seen = packets.between(edge, min(until, edge + RECOVERY_BIN_SECONDS))
-        if not seen.sent_s.size:
-            continue
-        if not seen.delays.size or float(np.median(seen.delays)) > bound_ms:
-            if last:
-                return math.inf
-            recovered = edge + RECOVERY_BIN_SECONDS
-    return float(recovered - event)
+    # The last bin has what is left over, too: of a short one, one packet would decide.
+    last = max(1, (int(end) - int(start)) // _BIN) - 1
+    bins = np.minimum((sent[inside] - start) // _BIN, last)
+    delays = packets.delay_ms[inside]
+    recovered: int | None = 0
+    for number in np.unique(bins):
+        arrived = delays[(bins == number) & ~np.isnan(delays)]
+        if not arrived.size or float(np.median(arrived)) > bound_ms:
+            recovered = None
+        elif recovered is None:
+            recovered = int(number)
+    return math.inf if recovered is None else recovered * RECOVERY_BIN_SECONDS
+
+
+def _nanoseconds(seconds: Floats | float) -> npt.NDArray[np.int64]:
+    return np.rint(np.asarray(seconds) * 1e9).astype(np.int64)
 
 
 def _span(quantity: Quantity, run: RunRecord) -> tuple[float, float]:
@@ -96,9 +108,39 @@ def _span(quantity: Quantity, run: RunRecord) -> tuple[float, float]:
 
 
 def packets_of(quantity: Quantity, run: RunRecord, of: Mapping[str, Packets]) -> Packets:
-    """Those of the quantity's groups and time."""
-    together = Packets.together([of[name] for name in quantity.of if name in of])
-    return together.between(*_span(quantity, run))
+    """Those of the quantity's groups and time; none where one of the groups has none.
+
+    What the other groups have would stand for the group that sent nothing.
+    """
+    if _silent(quantity, run, of):
+        return Packets.together([])
+    return Packets.together([of[name] for name in quantity.of]).between(*_span(quantity, run))
+
+
+def _silent(quantity: Quantity, run: RunRecord, of: Mapping[str, Packets]) -> list[str]:
+    """The quantity's groups that have no packet in its time."""
+    span = _span(quantity, run)
+    return [
+        name for name in quantity.of if name not in of or not of[name].between(*span).sent_s.size
+    ]
+
+
+def absence(quantity: Quantity, run: RunRecord) -> str:
+    """Why a quantity has no value, in words; "" where it has one."""
+    if not math.isnan(measure(quantity, run)):
+        return ""
+    names = " and ".join(quantity.of)
+    match quantity.metric:
+        case "message-latency":
+            silent = _silent(quantity, run, run.messages)
+            return f"no message of {' and '.join(silent) or names} arrived in that time"
+        case "goodput" | "fairness":
+            return f"nothing of {names} arrived in that time"
+    if silent := _silent(quantity, run, run.packets):
+        return f"no packet of {' and '.join(silent)} was sent in that time"
+    if quantity.metric == "recovery":
+        return f"no step was followed by a packet of {names}"
+    return f"no packet of {names} arrived in that time"
 
 
 def _latency(quantity: Quantity, run: RunRecord) -> float:
@@ -128,7 +170,7 @@ def _fairness(quantity: Quantity, run: RunRecord) -> float:
 
 def _mos(quantity: Quantity, run: RunRecord) -> float:
     packets = packets_of(quantity, run, run.packets)
-    return voice.mos(packets.delays, packets.delay_ms.size)
+    return voice.mos(packets.delays, loss_percent(packets) / 100)
 
 
 def _recovery(quantity: Quantity, run: RunRecord) -> float:

@@ -9,6 +9,7 @@ from itertools import cycle, islice
 from typing import Final
 
 from docsis_control.config.units import BufferLimit
+from docsis_control.lengths import frame_length
 from docsis_control.modem_config.provisioned import Direction, ServiceFlow
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
@@ -32,7 +33,8 @@ FIRST_CALL_PORT: Final = 19_003
 first host to the first server, at the ports of the shipped scenarios, shares its queue with no
 upload of voip-latency.yaml; 19001 and 19002 would."""
 
-_FRAME: Final = 1514
+_FRAME: Final = frame_length(1514)
+"""Of a full TCP segment, to the end of the CRC."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_control.queue_managers.names import Preset
+from docsis_testbed.measure.timing import Timing
 
 Floats = npt.NDArray[np.float64]
 
@@ -106,6 +107,8 @@ class RunRecord:
         control: The controller's samples.
         counters: Of the service flow over the measured time, packets.
         controller: Figures of its time keeping.
+        timing: How late the switches were over the measured time.
+        faults: What went wrong with the measuring, in words.
     """
 
     label: str
@@ -121,6 +124,15 @@ class RunRecord:
     control: Control
     counters: Mapping[str, int]
     controller: Mapping[str, object]
+    timing: Timing
+    faults: tuple[str, ...]
+
+    @property
+    def withheld(self) -> str:
+        """Why the run gets no verdict, in words; "" where it gets one."""
+        if self.faults and self.timing.valid:
+            return f"no verdict: {'; '.join(self.faults)}"
+        return "" if self.timing.judged else self.timing.words
 
     def write(self, folder: Path) -> None:
         """Write packets.csv, messages.csv, goodput.csv, queue.csv and channel.csv."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import grpc
 
+from docsis_control.p4rt.channel import channel_options
 from docsis_control.plan import RF_PORT, PortSettings
 from docsis_control.topology.models import Device
 from docsis_testbed.errors import TestbedError
@@ -32,7 +33,7 @@ class RfPort:
 
         self._messages: Any = traffic_manager_pb2
         self._device = device
-        self._channel = grpc.insecure_channel(device_address(device))
+        self._channel = grpc.insecure_channel(device_address(device), options=channel_options())
         self._configure: Any = self._channel.unary_unary(
             _CONFIGURE,
             request_serializer=self._messages.ConfigureRequest.SerializeToString,

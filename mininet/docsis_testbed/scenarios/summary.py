@@ -53,6 +53,8 @@ def run_figures(run: RunRecord) -> dict[str, Any]:
         "aqm_drops": run.counters["sf_drop_aqm"],
         "tail_drops": run.counters["sf_drop_buffer_full"],
         "controller": dict(run.controller),
+        "timing": run.timing.document(),
+        "faults": list(run.faults),
     }
 
 
@@ -67,9 +69,20 @@ def verdict_figures(verdict: Verdict) -> dict[str, Any]:
         "measured": finite(verdict.measured),
         "never": math.isinf(verdict.measured),
         "holds": verdict.holds,
+        "absent": verdict.absent,
+        "withheld": verdict.withheld,
         "source": verdict.source,
         "reason": verdict.reason,
     }
+
+
+def passed(records: Sequence[RunRecord], verdicts: Sequence[Verdict]) -> bool | None:
+    """Whether everything holds; None where nothing fails, but something gets no verdict."""
+    if any(verdict.holds is False for verdict in verdicts):
+        return False
+    if any(verdict.holds is None for verdict in verdicts):
+        return None
+    return True if all(record.timing.valid for record in records) else None
 
 
 def summarise(
@@ -81,6 +94,7 @@ def summarise(
     target: str,
     topology: str,
     versions: Mapping[str, str],
+    timers: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The whole of summary.json, validated.
 
@@ -92,6 +106,7 @@ def summarise(
         target: Name of the switch target.
         topology: Name of the topology.
         versions: Version by program.
+        timers: The machine's own lateness.
     """
     figures: dict[str, Any] = document.rounded(
         {
@@ -105,9 +120,11 @@ def summarise(
             "direction": scenario.direction,
             "ramp_up_seconds": scenario.ramp_up / 1e9,
             "measured_seconds": scenario.measured / 1e9,
-            "passed": all(verdict.holds for verdict in verdicts),
+            "passed": passed(records, verdicts),
+            "no_verdict": [f"{run.label}: {run.withheld}" for run in records if run.withheld],
             "left_out": list(left_out),
             "versions": dict(versions),
+            "timers": dict(timers),
             "runs": [run_figures(record) for record in records],
             "expectations": [verdict_figures(verdict) for verdict in verdicts],
         }

@@ -12,7 +12,9 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from docsis_control.config.models import KeyedError, Model, NodeName
 from docsis_control.config.units import ByteSize, DataRate, Duration, format_duration
+from docsis_control.lengths import frame_length
 from docsis_testbed.scenarios.tagged import as_tuple, chosen_by
+from docsis_testbed.traffic import capture
 from docsis_testbed.traffic.flows import MOST_FLOWS
 
 CONGESTION_CONTROLS: Final = ("cubic", "reno")
@@ -20,9 +22,9 @@ CONGESTION_CONTROLS: Final = ("cubic", "reno")
 MOST_CALLS: Final = 8
 """Sessions of irtt, each a program of its own."""
 
-_SMALLEST_FRAME: Final = 110
-"""Bytes without FCS: shorter ones are not told from acknowledgements."""
-_LARGEST_FRAME: Final = 1514
+_SMALLEST_FRAME: Final = frame_length(capture.ETHERNET + capture.SMALLEST)
+"""Bytes to the end of the CRC: shorter ones are not told from acknowledgements."""
+_LARGEST_FRAME: Final = frame_length(1514)
 
 
 class _Group(Model):
@@ -86,7 +88,7 @@ class Transfers(_Group):
 
 
 class Call(_Group):
-    """VoIP or gaming over UDP: frames of 218 bytes, 50 a second (000, section 2.2.1)."""
+    """VoIP or gaming over UDP: 50 frames a second of 218 bytes with CRC (000, section 2.2.1)."""
 
     kind: Literal["voip"] = "voip"
 
@@ -133,7 +135,7 @@ class _Datagrams(_Group):
     """UDP."""
 
     frame: ByteSize = Field(
-        default=1_000, description="Length of a frame without FCS; 1 KB unless given."
+        default=1_000, description="Length of a frame to the end of the CRC; 1 KB unless given."
     )
 
     @field_validator("frame")
@@ -150,7 +152,7 @@ class Constant(_Datagrams):
     """UDP at a constant rate."""
 
     kind: Literal["cbr"] = "cbr"
-    rate: DataRate = Field(description="Of the frames of one flow.")
+    rate: DataRate = Field(description="Of the frames of one flow, to the end of the CRC.")
 
     @field_validator("rate")
     @classmethod

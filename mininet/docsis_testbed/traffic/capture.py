@@ -8,7 +8,8 @@ stamps frames as they leave the sending host and as they reach the receiving one
 machine and so have one clock. Of many packets only some are looked at: those whose IPv4
 identification is a multiple of a power of two, which is the same at both ends, and which Linux
 counts up for each socket. The file is written at the end (SIGTERM): port of the flow, when it was
-sent, and the delay, which is empty for a packet that never came.
+sent, and the delay, which is empty for a packet that never came. Beside it, with the suffix .json,
+is how many packets the sockets were shown at each end and how many they had no room for.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.traffic.receiving import make_room
 
@@ -35,10 +37,18 @@ MOST_A_SECOND: Final = 1000
 SMALLEST: Final = 100
 """Bytes of an IPv4 packet; shorter ones are handshakes and acknowledgements."""
 
+ETHERNET: Final = 14
+"""Bytes before the IPv4 packet in its frame."""
+
 _SNAP: Final = 40
 _ETH_P_ALL: Final = 0x0003
 _SO_ATTACH_FILTER: Final = 26
 _SO_TIMESTAMPNS: Final = 35
+_SOL_PACKET: Final = 263
+_PACKET_STATISTICS: Final = 6
+_STATISTICS: Final = struct.Struct("=II")
+"""struct tpacket_stats: packets, those without room included, and those without room."""
+
 _TIMESPEC: Final = struct.Struct("=qq")
 _PACKET: Final = struct.Struct("!4xH14xHHI")
 """Identification, ports, and TCP's sequence number (of UDP: length and checksum)."""
@@ -78,6 +88,19 @@ class Capture:
     one_in: int
 
 
+@dataclass(frozen=True)
+class Counted:
+    """What an end's sockets were shown.
+
+    Attributes:
+        packets: That the filter took.
+        lost: Of these, those that a socket had no room for.
+    """
+
+    packets: int
+    lost: int
+
+
 def sampling(packets_a_second: float) -> int:
     """Of how many packets one is looked at, so that it is about `MOST_A_SECOND` at the most."""
     one_in = 1
@@ -101,6 +124,22 @@ def read(path: Path) -> Capture:
     found = json.loads(path.read_text())
     first, last = found["ports"]
     return Capture(tuple(Point(**p) for p in found["points"]), (first, last), found["one_in"])
+
+
+def counts(packets: Path) -> dict[End, Counted]:
+    """What the program counted at each end, from beside the file that it left.
+
+    Raises:
+        TestbedError: It left none.
+    """
+    path = packets.with_suffix(".json")
+    try:
+        found = json.loads(path.read_text())
+        return {end: Counted(**found[end]) for end in get_args(End)}
+    except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
+        raise TestbedError(
+            f"{path}: no counts of the capture ({error!r}); its log beside it may say why"
+        ) from None
 
 
 def packet_filter(ports: tuple[int, int], one_in: int) -> list[Instruction]:
@@ -127,7 +166,8 @@ def packet_filter(ports: tuple[int, int], one_in: int) -> list[Instruction]:
     return [*aims, (answer, 0, 0, _SNAP), (answer, 0, 0, 0)]
 
 
-def _open(point: Point, program: Sequence[Instruction]) -> socket.socket:
+def opened(point: Point, program: Sequence[Instruction]) -> socket.socket:
+    """A socket that is shown an interface's packets, as far as a filter takes them."""
     # Protocol 0 receives nothing until it is bound, and by then the filter is in place.
     made = made_in(point.pid, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0))
     code = b"".join(struct.pack("=HBBI", *step) for step in program)
@@ -140,6 +180,12 @@ def _open(point: Point, program: Sequence[Instruction]) -> socket.socket:
     made.bind((point.interface, _ETH_P_ALL))
     made.setblocking(False)
     return made
+
+
+def counted(made: socket.socket) -> Counted:
+    """What a socket was shown since this was asked the last time."""
+    answer = made.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, _STATISTICS.size)
+    return Counted(*_STATISTICS.unpack(answer))
 
 
 class Matcher:
@@ -171,12 +217,20 @@ class Matcher:
         return sorted([*self._rows, *lost], key=lambda row: row[1])
 
 
-def run(capture: Capture, matcher: Matcher) -> None:
-    """Look until the process is ended."""
+Watched = Sequence[tuple[End, socket.socket]]
+
+
+def watched(capture: Capture) -> Watched:
+    """A socket for each point."""
     program = packet_filter(capture.ports, capture.one_in)
+    return [(point.end, opened(point, program)) for point in capture.points]
+
+
+def run(sockets: Watched, matcher: Matcher) -> None:
+    """Look until the process is ended."""
     selector = selectors.DefaultSelector()
-    for point in capture.points:
-        selector.register(_open(point, program), selectors.EVENT_READ, point.end)
+    for end, made in sockets:
+        selector.register(made, selectors.EVENT_READ, end)
     print("ready", flush=True)
     while True:
         # What left is known before what came: both may be ready.
@@ -196,10 +250,18 @@ def main(arguments: Sequence[str]) -> None:
 
     signal.signal(signal.SIGTERM, end)
     matcher = Matcher()
+    sockets = watched(read(Path(arguments[0])))
+    packets = Path(arguments[1])
     try:
-        run(read(Path(arguments[0])), matcher)
+        run(sockets, matcher)
     finally:
-        with Path(arguments[1]).open("w") as file:
+        found: dict[End, Counted] = {where: Counted(0, 0) for where in get_args(End)}
+        for where, made in sockets:
+            before, one = found[where], counted(made)
+            found[where] = Counted(before.packets + one.packets, before.lost + one.lost)
+        document = {where: asdict(one) for where, one in found.items()}
+        packets.with_suffix(".json").write_text(json.dumps(document) + "\n")
+        with packets.open("w") as file:
             file.write("port,sent_ns,delay_ns\n")
             file.writelines(
                 f"{port},{sent},{'' if delay is None else delay}\n"

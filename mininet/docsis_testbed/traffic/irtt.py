@@ -9,6 +9,7 @@ without synchronisation.
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import time
 from dataclasses import dataclass
@@ -19,12 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.measure import voice
+from docsis_testbed.traffic import udp_payload
 
 FRAME_BYTES: Final = 218
-"""The frame of 000, section 4.3 (VoIP and gaming), as an Ethernet frame without FCS."""
+"""The frame of 000, section 4.3 (VoIP and gaming), to the end of its CRC: 20 ms of G.711 and the
+headers of RTP, UDP, IPv4 and Ethernet are as long."""
 
-PAYLOAD_BYTES: Final = FRAME_BYTES - 14 - 20 - 8
-"""UDP payload of that frame: without the Ethernet, IPv4 and UDP headers."""
+PAYLOAD_BYTES: Final = udp_payload(FRAME_BYTES)
+"""UDP payload of that frame."""
 
 INTERVAL_MS: Final = 20
 """50 packets a second, as in 000."""
@@ -116,16 +120,25 @@ class Probes:
         delay_ms: One-way delay to the server; NaN where it is not known.
         arrived: Whether the server received it. A packet whose reply was lost
             counts as arrived although its delay is not known.
+        last_reply: Index of the last packet that was replied to; -1 where none was. Of what
+            was sent after it nobody knows which way it was lost, and it counts as lost on
+            the way to the server.
     """
 
     sent_ns: npt.NDArray[np.int64]
     delay_ms: npt.NDArray[np.float64]
     arrived: npt.NDArray[np.bool_]
+    last_reply: int
 
     def between(self, start_ns: int, end_ns: int) -> Probes:
         """Those sent from `start_ns` (included) to `end_ns` (excluded)."""
         chosen = (self.sent_ns >= start_ns) & (self.sent_ns < end_ns)
-        return Probes(self.sent_ns[chosen], self.delay_ms[chosen], self.arrived[chosen])
+        return Probes(
+            self.sent_ns[chosen],
+            self.delay_ms[chosen],
+            self.arrived[chosen],
+            int(np.count_nonzero(chosen[: self.last_reply + 1])) - 1,
+        )
 
     @property
     def delays(self) -> npt.NDArray[np.float64]:
@@ -134,8 +147,21 @@ class Probes:
 
     @property
     def loss_ratio(self) -> float:
-        """Packets that never arrived, over those sent; 0 when none was sent."""
+        """Packets that never reached the server, over those sent; 0 when none was sent."""
         return float(1 - self.arrived.mean()) if self.arrived.size else 0.0
+
+    @property
+    def undetermined(self) -> int:
+        """Packets after the last reply: those that count as lost, but need not have been."""
+        return self.arrived.size - 1 - self.last_reply
+
+    @property
+    def mos(self) -> float:
+        """Quality of a call whose packets these are, as it is heard at the server; NaN of none.
+
+        What was lost on the way back arrived: it is no loss, but nobody knows its delay.
+        """
+        return voice.mos(self.delays, self.loss_ratio if self.arrived.size else math.nan)
 
 
 def load(path: Path) -> Probes:
@@ -167,13 +193,24 @@ def parse(result: dict[str, Any]) -> Probes:
     sent = np.empty(len(trips), dtype=np.int64)
     delay = np.full(len(trips), np.nan)
     arrived = np.zeros(len(trips), dtype=np.bool_)
+    last_reply, unknown = -1, []
     for index, trip in enumerate(trips):
         stamps = trip["timestamps"]
         sent[index] = stamps["client"]["send"]["wall"]
-        # "true" is a loss whose direction is not known; with a full upstream and
-        # an idle downstream it is counted as upstream.
         arrived[index] = trip["lost"] in ("false", "true_down")
+        if trip["lost"] == "false":
+            last_reply = index
+        elif trip["lost"] == "true":
+            unknown.append(index)
         received = stamps.get("server", {}).get("receive", {}).get("wall")
         if received:
             delay[index] = (received - sent[index]) / 1e6
-    return Probes(sent, delay, arrived)
+    # A reply has a map of the 64 packets before it, and the number of all that the server has
+    # received. Which way a packet was lost that no map has is not known, but how many were.
+    gap = [index for index in unknown if index < last_reply]
+    came = result["stats"]["server_packets_received"] - int(arrived.sum())
+    if gap and came > 0:
+        # Which of them is not known, either; what is evenly spread is in every window.
+        spread = np.linspace(0, len(gap) - 1, min(came, len(gap)))
+        arrived[[gap[round(place)] for place in spread]] = True
+    return Probes(sent, delay, arrived, last_reply)

@@ -7,7 +7,7 @@
 Each is one process with sockets in the namespaces of the hosts, because a program for each of
 hundreds of streams would need more of a machine than their packets do. Both say "ready" when
 their sockets are there, and go on until they are ended. The receiver writes ten times a second
-what has arrived of each stream, in bytes of Ethernet frames without FCS.
+what has arrived of each stream, in bytes of Ethernet frames to the end of their CRC.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO, Final, Literal
 
+from docsis_control.lengths import FCS_BYTES, counted_bytes, frame_length
 from docsis_testbed.namespaces import made_in
-from docsis_testbed.traffic import CONGESTION_CONTROL, UDP_HEADERS
+from docsis_testbed.traffic import CONGESTION_CONTROL, TCP_HEADERS, UDP_HEADERS, udp_payload
 from docsis_testbed.traffic.receiving import ReceivingSockets, bound
 from docsis_testbed.traffic.sending import BEHIND_SECONDS, send_or_lose
-
-TCP_HEADERS: Final = 14 + 20 + 32
-"""With timestamps."""
 
 _SEND_BUFFER: Final = 8 << 20
 _SO_SNDBUFFORCE: Final = 32
@@ -40,7 +39,12 @@ _INFO: Final = struct.Struct("=128xQ16xI")
 
 _TIMESTAMPS: Final = 12
 _CHUNK: Final = 1 << 16
+_LOOK_SECONDS: Final = 0.2
+"""At the latest after this long the sender looks whether a thread of its own has failed."""
 _BACKLOG: Final = 256
+
+
+Transport = Literal["udp", "tcp"]
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,12 @@ class Stream:
         source, destination: IPv4 address and port.
         source_pid, destination_pid: A process in the namespace of each.
         tos: ToS byte.
-        rate: bit/s of frames, of UDP.
-        frame_bytes: Length of its frames; of TCP, of full segments.
+        rate: bit/s of frames to the end of their CRC, of UDP.
+        frame_bytes: Length of its frames to the end of the CRC; of TCP, of full segments.
     """
 
     name: str
-    transport: Literal["udp", "tcp"]
+    transport: Transport
     source: tuple[str, int]
     destination: tuple[str, int]
     source_pid: int
@@ -75,7 +79,7 @@ class Stream:
         if kind is socket.SOCK_STREAM:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION_CONTROL.encode())
             # The segment size counts no options.
-            most = self.frame_bytes - TCP_HEADERS + _TIMESTAMPS
+            most = self.frame_bytes - FCS_BYTES - TCP_HEADERS + _TIMESTAMPS
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, most)
         made.bind(self.source)
         made.connect(self.destination)
@@ -108,12 +112,26 @@ def read(path: Path) -> list[Stream]:
     ]
 
 
+class SendingError(Exception):
+    """A stream cannot be sent any more; the message names it."""
+
+
+_Failures = SimpleQueue[SendingError]
+
+
 def send(streams: Sequence[Stream]) -> None:
-    """Send until the process is ended."""
+    """Send until the process is ended.
+
+    Raises:
+        SendingError: A stream of TCP came to an end.
+    """
+    failures: _Failures = SimpleQueue()
     for stream in streams:
         if stream.transport == "tcp":
             connection = stream.endpoint(socket.SOCK_STREAM)
-            threading.Thread(target=_pour, args=(connection,), daemon=True).start()
+            threading.Thread(
+                target=_pour, args=(stream.name, connection, failures), daemon=True
+            ).start()
     paced = [s for s in streams if s.transport == "udp"]
     sockets = [stream.endpoint(socket.SOCK_DGRAM) for stream in paced]
     for made in sockets:
@@ -122,31 +140,43 @@ def send(streams: Sequence[Stream]) -> None:
     _pace(
         sockets,
         [stream.frame_bytes * 8 / stream.rate for stream in paced],
-        [bytes(stream.frame_bytes - UDP_HEADERS) for stream in paced],
+        [bytes(udp_payload(stream.frame_bytes)) for stream in paced],
+        failures,
     )
 
 
-def _pour(connection: socket.socket) -> None:
+def _pour(name: str, connection: socket.socket, failures: _Failures) -> None:
     data = bytes(_CHUNK)
-    while True:
-        connection.sendall(data)
+    try:
+        while True:
+            connection.sendall(data)
+    except Exception as error:
+        # Whatever it is: in a thread nobody else would see it.
+        failures.put(SendingError(f"{name}: {error or type(error).__name__}"))
 
 
 def _pace(
-    sockets: Sequence[socket.socket], intervals: Sequence[float], payloads: Sequence[bytes]
+    sockets: Sequence[socket.socket],
+    intervals: Sequence[float],
+    payloads: Sequence[bytes],
+    failures: _Failures,
 ) -> None:
     now = time.monotonic()
     # Streams of one rate do not send all at the same moment.
     due = [(now + t * i / len(intervals), i) for i, t in enumerate(intervals)]
     heapq.heapify(due)
     while due:
+        if not failures.empty():
+            raise failures.get()
         when, i = due[0]
         now = time.monotonic()
         if when > now:
-            time.sleep(when - now)
+            time.sleep(min(when - now, _LOOK_SECONDS))
+        if when > now + _LOOK_SECONDS:
+            continue
         send_or_lose(sockets[i], payloads[i])
         heapq.heapreplace(due, (max(when, now - BEHIND_SECONDS) + intervals[i], i))
-    threading.Event().wait()
+    raise failures.get()
 
 
 class Receiver:
@@ -173,7 +203,7 @@ class Receiver:
                 made = bound(pid, address, socket.SOCK_DGRAM)
                 # Connected, so that of the streams to one port each has its own.
                 made.connect(stream.source)
-                self._sockets.count_datagrams(made, i, UDP_HEADERS)
+                self._sockets.count_datagrams(made, i, _length_of_datagram)
                 continue
             self._expected[address, stream.source] = i
             if address not in listeners:
@@ -210,8 +240,11 @@ class Receiver:
         payload, segments = _INFO.unpack(
             connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
         )
-        total: int = payload + TCP_HEADERS * segments
-        return total
+        return counted_bytes(payload + TCP_HEADERS * segments, segments)
+
+
+def _length_of_datagram(payload: int) -> int:
+    return frame_length(UDP_HEADERS + payload)
 
 
 @contextmanager
@@ -221,6 +254,8 @@ def _quietly() -> Iterator[None]:
         yield
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
         sys.exit(1)
+    except SendingError as error:
+        sys.exit(str(error))
 
 
 def main(arguments: Sequence[str]) -> None:

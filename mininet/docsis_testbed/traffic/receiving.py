@@ -66,19 +66,21 @@ class ReceivingSockets:
         """The end of `watch`; the socket stays open."""
         self._selector.unregister(made)
 
-    def count_datagrams(self, made: socket.socket, flow: int, headers: int = 0) -> None:
+    def count_datagrams(
+        self, made: socket.socket, flow: int, length: Callable[[int], int] = int
+    ) -> None:
         """Count a UDP socket's datagrams.
 
         Args:
             made: The socket.
             flow: Which count they go to.
-            headers: Bytes to count with each payload.
+            length: From bytes of payload to the bytes that are counted; the payload unless given.
         """
 
         def count(made: socket.socket) -> None:
             for _ in range(_TURN):
                 try:
-                    self.counted[flow] += headers + made.recv_into(self.scratch)
+                    self.counted[flow] += length(made.recv_into(self.scratch))
                 except (BlockingIOError, ConnectionRefusedError):
                     return
 

@@ -56,7 +56,8 @@ class Flow:
         source_pid, destination_pid: A process in the namespace of each.
         start: Seconds of the timetable at which it begins.
         end: Seconds at which it ends; None for never.
-        size: Bytes of a transfer (0: endless), of a message, or of a datagram's frame.
+        size: Bytes of a transfer (0: endless), of a message, or of a datagram's frame to the end
+            of its CRC.
         interval: Seconds from the end of a transfer to the next, or from a message or a train of
             datagrams to the next.
         train: Datagrams back to back.

@@ -13,7 +13,7 @@ from typing import Final
 
 from docsis_testbed.traffic.flows import read
 from docsis_testbed.traffic.flows.receiver import Receiver
-from docsis_testbed.traffic.flows.sender import Sender
+from docsis_testbed.traffic.flows.sender import Sender, SendingError
 
 _LEAD_SECONDS: Final = 0.3
 """From "ready" to the start of the timetable."""
@@ -26,7 +26,10 @@ def main(arguments: Sequence[str]) -> None:
         if arguments[0] == "send":
             sender = Sender(flows, time.monotonic() + _LEAD_SECONDS)
             print(f"ready {time.time_ns() + round(_LEAD_SECONDS * 1e9)}", flush=True)
-            sender.run()
+            try:
+                sender.run()
+            except SendingError as error:
+                sys.exit(str(error))
             # Whoever started it ends it; an early end would be a failure.
             threading.Event().wait()
         with Path(arguments[2]).open("w") as goodput, Path(arguments[3]).open("w") as messages:

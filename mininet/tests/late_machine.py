@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a test that needs a clock may be skipped: where this machine itself is late, measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from docsis_testbed.errors import NoVerdict
+from docsis_testbed.measure import timers
+from docsis_testbed.measure.timing import MOST_P99_MS
+
+
+def skip_or_fail(summary: dict[str, Any], why: str) -> NoReturn:
+    """The end of a test whose run got no verdict.
+
+    Args:
+        summary: Of the run, with the machine's own lateness before it.
+        why: Why there is no verdict.
+    """
+    before, now = timers.p99_ms(summary["timers"]), timers.p99_ms(timers.measured())
+    told = f"{why}; this machine is {before:.2f} ms late at p99 before the run and {now:.2f} after"
+    if max(before, now) > MOST_P99_MS:
+        pytest.skip(told)
+    pytest.fail(f"{told}, so it is not the machine")
+
+
+@contextmanager
+def verdict_in(results: Path) -> Iterator[None]:
+    """Skips a test whose run, in a folder of its own, the machine was too late to judge."""
+    try:
+        yield
+    except NoVerdict as error:
+        [folder] = results.iterdir()
+        skip_or_fail(json.loads((folder / "summary.json").read_text()), str(error))
