@@ -162,7 +162,7 @@ def settled(system: Running, pipelines: dict[str, Pipeline]) -> Values:
         queues = [
             flow["queue"] for modem in system.show()["modems"] for flow in modem["service_flows"]
         ]
-        now = dict(counted(pipelines))
+        now = dict(told(pipelines))
         if now != before or any(queue["backlog_bytes"] for queue in queues):
             before, since = now, time.monotonic()
         elif time.monotonic() - since > KEEP_SECONDS:

@@ -59,12 +59,16 @@ class Machine:
 
 
 class Sleeper:
-    """Measures the machine while entered; use in a `with`."""
+    """Measures the machine while entered; use in a `with`.
 
-    def __init__(self) -> None:
+    Args:
+        under: A command that runs another one, such as chrt(1) with its options; none by default.
+    """
+
+    def __init__(self, under: Sequence[str] = ()) -> None:
         self._process = subprocess.Popen(
             # Nothing but the standard library: it is to start soon and to take no time.
-            [sys.executable, "-I", "-S", str(Path(__file__).resolve())],
+            [*under, sys.executable, "-I", "-S", str(Path(__file__).resolve())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
