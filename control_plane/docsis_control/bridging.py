@@ -3,7 +3,8 @@
 
 from collections.abc import Iterator
 
-from docsis_control.plan import FIRST_HOST_PORT, GROUP_MODEM, RF_PORT
+from docsis_control.plan import GROUP_MODEM
+from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Host, Topology
 
@@ -22,13 +23,14 @@ class ModemBridges:
         # Port, modem and host.
         self._hosts = [
             (port, number, host)
-            for port, (number, host) in enumerate(
+            for port, (number, host) in zip(
+                HOST_PORTS,
                 (
                     (number, host)
                     for number, modem in enumerate(topology.modems, 1)
                     for host in modem.hosts
                 ),
-                FIRST_HOST_PORT,
+                strict=False,
             )
         ]
 
@@ -58,7 +60,7 @@ class CmtsBridge:
     def __init__(self, topology: Topology) -> None:
         """Args: the topology."""
         self._modems = topology.modems
-        self._servers = list(enumerate(topology.servers, FIRST_HOST_PORT))
+        self._servers = list(zip(HOST_PORTS, topology.servers, strict=False))
 
     def groups(self) -> Iterator[MulticastGroup]:
         """A group for each port, with the port's number, of all other ports."""

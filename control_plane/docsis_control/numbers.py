@@ -13,7 +13,7 @@ from typing import Final
 from docsis_control.modem_config.provisioned import Direction
 
 SERVICE_FLOWS: Final = 4095
-"""Indexes of a device's pipeline; 0 is none (p4src/cm.p4, p4src/cmts.p4)."""
+"""Indexes of a device's pipeline; 0 is none (p4src/include/sizes.p4)."""
 
 SUB_QUEUES: Final = 8192
 """A device's pool of flow queues (p4src/include/sizes.p4)."""

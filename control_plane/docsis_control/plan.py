@@ -20,12 +20,6 @@ from docsis_control.queue_managers.names import QueueManager
 from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Topology
 
-RF_PORT: Final = 1
-"""Port towards the cable, of the switch that runs the modems and of the CMTS."""
-
-FIRST_HOST_PORT: Final = 2
-"""Port of the first CPE, and of the first server of a CMTS."""
-
 PRIMARY_SERVICE_FLOW: Final = 1
 """Index of the first modem's primary service flow; 0 is "no service flow"."""
 

@@ -19,9 +19,7 @@ from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.numbers import GENERATIONS, FlowKey, NoRoomError, Numbers
 from docsis_control.plan import (
-    FIRST_HOST_PORT,
     GROUP_MODEM,
-    RF_PORT,
     Deployment,
     DevicePlan,
     ModemPlan,
@@ -30,6 +28,7 @@ from docsis_control.plan import (
     Role,
     ServiceFlow,
 )
+from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.queue_managers.entries import entries as queue_manager_entries
 from docsis_control.queue_managers.entries import lasting as lasting_entries
 from docsis_control.queue_managers.models import QueueManagement
@@ -223,7 +222,7 @@ def _device(
         near = topology.servers
         bridge = CmtsBridge(topology)
         rate = rates.downstream if rates else 0
-    hosts = list(enumerate(near, FIRST_HOST_PORT))
+    hosts = list(zip(HOST_PORTS, near, strict=False))
     lasting = (*lasting_entries(), *bridge.entries())
     return DevicePlan(
         name=device.name,

@@ -38,6 +38,10 @@ _REPLY_REGISTERS = {
     "avg_dq_time": "pie_avg_dq_time",
     "requests_met": "sf_requests_met",
     "red_avg": "red_avg",
+    "arrivals": "pie_002_arrivals",
+    "dequeued_packets": "pie_002_dequeued",
+    "enqueued_packets": "pie_002_enqueued",
+    "departure_rate": "pie_002_departure_rate",
 }
 
 

@@ -12,11 +12,13 @@ from docsis_control.plan import ServiceFlow
 from docsis_control.queue_managers.models import (
     AdaptiveRed,
     Codel,
+    Codel002,
     CodelDt,
     DocsisPie,
     DropTail,
     Lred,
     Pie,
+    Pie002,
     QueueManagement,
 )
 
@@ -29,10 +31,21 @@ EVERY = (
     Codel(),
     CodelDt(),
     Lred(),
+    Pie002(),
+    Codel002(),
 )
 FIELDS = ("enqueued_bytes", "dequeued_bytes", "msr_tokens", "msr_updated", "data_state")
-NEEDED = ("avg_dq_time", "requests_met", "red_avg")
+NEEDED = (
+    "avg_dq_time",
+    "requests_met",
+    "red_avg",
+    "arrivals",
+    "dequeued_packets",
+    "enqueued_packets",
+    "departure_rate",
+)
 TICK_US = 16_000
+PACKET_RATE = (1 << 40) | (1_000 << 16)  # Packets a second, since the first reset.
 DQ_TIME = int(6553.6 * 256)  # 2^14 bytes at 20 Mbit/s.
 
 
@@ -58,7 +71,7 @@ def flow(sfid: int, management: QueueManagement, **changes: Any) -> ServiceFlow:
         buffer_size=625_000,
         max_frame=1522,
         management=management,
-        latency_target_us=15_000 if isinstance(management, Pie) else 10_000,
+        latency_target_us=15_000 if isinstance(management, Pie | Pie002) else 10_000,
         tos_and=255,
         tos_or=0,
     )
@@ -102,9 +115,15 @@ def loaded(*managements: QueueManagement) -> tuple[Device, Observation]:
     for tick in range(60):
         sent += 20_000
         _, seen = device.tick(
-            sent + 3_000 * tick, dequeued_bytes=sent, avg_dq_time=DQ_TIME, red_avg=1 << 36
+            sent + 3_000 * tick,
+            dequeued_bytes=sent,
+            avg_dq_time=DQ_TIME,
+            red_avg=1 << 36,
+            arrivals=tick,
+            enqueued_packets=20 + tick,
+            departure_rate=PACKET_RATE if tick else 0,
         )
     return device, seen
 
 
-LAWS = (DocsisPie(), DocsisPie(rate_tracking=True), Pie(), AdaptiveRed())
+LAWS = (DocsisPie(), DocsisPie(rate_tracking=True), Pie(), AdaptiveRed(), Pie002())

@@ -53,6 +53,12 @@ def test_every_service_flow_gets_what_it_would_get_alone() -> None:
             "avg_dq_time": [random.randrange(1, 2 * DQ_TIME) for _ in order],
             "requests_met": [random.randrange(2) for _ in order],
             "red_avg": [random.randrange(625_000 << 16) for _ in order],
+            "arrivals": [random.randrange(3) for _ in order],
+            "dequeued_packets": [random.randrange(100) for _ in order],
+            "enqueued_packets": [random.randrange(100, 300) for _ in order],
+            "departure_rate": [
+                (random.randrange(4) << 40) | (random.randrange(1, 9_000) << 16) for _ in order
+            ],
         }
         settings, seen = together.update(readings(tick, **registers))
         for column, law in enumerate(alone):
@@ -170,7 +176,7 @@ def test_a_restart_forgets_all() -> None:
 def test_to_look_changes_nothing() -> None:
     (device, _), (other, _) = loaded(*LAWS), loaded(*LAWS)
     for _ in range(50):
-        device.law.observe(readings(device.now, enqueued_bytes=[500_000] * 4))
+        device.law.observe(readings(device.now, enqueued_bytes=[500_000] * len(LAWS)))
     one, another = device.tick(1_000), other.tick(1_000)
     assert one[0].drop_prob.tolist() == another[0].drop_prob.tolist()
     assert one[1].rate_estimate[1] == another[1].rate_estimate[1]

@@ -70,6 +70,7 @@ def test_laws_are_for_those_that_the_controller_has_a_part_in(topology: Topology
         Preset.DOCSIS_PIE,
         Preset.DOCSIS_PIE_RATE_TRACKING,
         Preset.PIE,
+        Preset.PIE_002,
         Preset.SFQ_PIE,
         Preset.ADAPTIVE_RED,
     }
@@ -107,6 +108,7 @@ def test_targets_in_the_service_flows_entry(topology: Topology) -> None:
     other = from_mapping({"algorithm": "docsis-pie", "latency_target": "7 ms"})
     assert set_queue(deploy(topology, other))["latency_target"] == 7_000
     assert set_queue(deploy(topology, Preset.SFQ_PIE))["latency_target"] == 45_000
+    assert set_queue(deploy(topology, Preset.PIE_002))["latency_target"] == 15_000
 
 
 def test_entries_of_each_algorithm(topology: Topology) -> None:
@@ -114,6 +116,13 @@ def test_entries_of_each_algorithm(topology: Topology) -> None:
     assert codel.params == {"latency_target": 50_000, "control_interval": 200_000}
     codel_dt = entry(deploy(topology, Preset.CODEL_DT), "FrameIngress.codel_dt.parameters")
     assert codel_dt.params == {"latency_target": 20_000, "control_interval": 150_000}
+    codel_002 = deploy(topology, Preset.CODEL_002)
+    arrival = entry(codel_002, "FrameIngress.codel_002.parameters")
+    assert arrival.params == {"control_interval": 100_000}
+    departure = entry(codel_002, "FrameEgress.codel_002.parameters")
+    assert departure.params == {"latency_target": 20_000, "control_interval": 100_000}
+    pie_002 = entry(deploy(topology, Preset.PIE_002), "FrameEgress.pie_002.parameters")
+    assert pie_002.params == {"dq_threshold": 16, "max_burst": 142_000}
     red = entry(deploy(topology, Preset.ADAPTIVE_RED), "FrameIngress.adaptive_red.parameters")
     # Of a buffer of 625,000 bytes.
     assert red.params == {

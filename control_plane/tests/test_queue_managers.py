@@ -26,9 +26,11 @@ from docsis_control.queue_managers.models import (
     ALGORITHMS,
     AdaptiveRed,
     Codel,
+    Codel002,
     DocsisPie,
     Lred,
     Pie,
+    Pie002,
     as_written,
 )
 from docsis_control.queue_managers.names import Preset, QueueManager
@@ -92,11 +94,26 @@ def test_the_presets_are_those_of_the_papers() -> None:
     red = PRESETS[Preset.ADAPTIVE_RED]
     assert isinstance(red, AdaptiveRed)
     assert (red.weight, red.min_threshold, red.max_threshold) == (0.002, 1 / 20, 1 / 2)
+    codel = PRESETS[Preset.CODEL_002]
+    assert isinstance(codel, Codel002)
+    assert (codel.target, codel.interval) == (20_000_000, 100_000_000)
+    pie = PRESETS[Preset.PIE_002]
+    assert isinstance(pie, Pie002)
+    assert (pie.alpha, pie.beta) == (0.25, 2.5)
+    assert (pie.target, pie.update_interval, pie.max_burst) == (15_000_000, 16_000_000, 142_000_000)
     assert CONTROL_INTERVAL == 16_000_000
 
 
 def test_the_defaults_are_those_of_the_presets() -> None:
-    for preset in (Preset.PIE, Preset.ADAPTIVE_RED, Preset.CODEL, Preset.CODEL_DT, Preset.LRED):
+    for preset in (
+        Preset.PIE,
+        Preset.PIE_002,
+        Preset.ADAPTIVE_RED,
+        Preset.CODEL,
+        Preset.CODEL_DT,
+        Preset.CODEL_002,
+        Preset.LRED,
+    ):
         management = PRESETS[preset]
         assert from_mapping({"algorithm": management.algorithm}) == management
 
@@ -111,6 +128,15 @@ WRONG = [
     ("pie", {"beta": float("nan")}, "beta", "not nan"),
     ("pie", {"alpha": True}, "alpha", "True is not possible"),
     ("pie", {"max_burst": "20 s"}, "max_burst", "not 20 s"),
+    ("pie-002", {"target": "0 ms"}, "target", "from 1 us"),
+    ("pie-002", {"alpha": 101}, "alpha", "at most 100"),
+    ("pie-002", {"update_interval": "1 ms"}, "update_interval", "1 ms is too short"),
+    ("pie-002", {"dq_threshold": 1}, "dq_threshold", "2 to 1024 packets, not 1"),
+    ("pie-002", {"dq_threshold": 1025}, "dq_threshold", "2 to 1024 packets, not 1025"),
+    ("pie", {"dq_threshold": 16}, "dq_threshold", "unknown key"),
+    ("pie-002", {"flow_queues": {}}, "flow_queues", "do not go with pie-002: it tells"),
+    ("codel-002", {"flow_queues": {}}, "flow_queues", "do not go with codel-002: what"),
+    ("codel-002", {"target": "101 ms"}, "target", "above the interval of 100 ms"),
     ("codel", {"target": "0 ms"}, "target", "from 1 us"),
     ("codel", {"interval": "0 ms"}, "interval", "from 1 us"),
     ("codel", {"target": "200 ms"}, "target", "above the interval of 150 ms"),

@@ -15,11 +15,13 @@ from docsis_control.plan import SubQueues
 from docsis_control.queue_managers.models import (
     AdaptiveRed,
     Codel,
+    Codel002,
     CodelDt,
     DocsisPie,
     DropTail,
     Lred,
     Pie,
+    Pie002,
 )
 from docsis_control.state.access import BucketState, needs
 from docsis_control.state.control_header import Operation
@@ -120,6 +122,7 @@ def settings(*columns: tuple[int, int, int, int]) -> Settings:
         (Lred(), None),
         (DocsisPie(rate_tracking=True), "sf_requests_met"),
         (Pie(), "pie_avg_dq_time"),
+        (Codel002(), None),
         (CodelDt(), "pie_avg_dq_time"),
         (AdaptiveRed(), "red_avg"),
     ],
@@ -132,6 +135,21 @@ async def test_reads_what_the_manager_needs(
         (name, 4) for name in ALWAYS | ({register} if register else set())
     )
     assert len(needs(flow(4, management))) == (register is not None)
+
+
+async def test_reads_what_pie_of_002_needs(access: Any, device: Registers) -> None:
+    state = access(flow(4, Pie002()), flow(5, Pie()))
+    registers = ("arrivals", "dequeued", "enqueued", "departure_rate")
+    for value, register in enumerate(registers, 1):
+        device.values[f"pie_002_{register}", 4] = value
+    found = await state.read()
+    assert {name for name, index in device.asked if index == 4} == ALWAYS | {
+        f"pie_002_{register}" for register in registers
+    }
+    assert found.arrivals.tolist() == [1, 0]
+    assert found.dequeued_packets.tolist() == [2, 0]
+    assert found.enqueued_packets.tolist() == [3, 0]
+    assert found.departure_rate.tolist() == [4, 0]
 
 
 async def test_readings_are_of_their_service_flows(access: Any, device: Registers) -> None:
@@ -195,6 +213,7 @@ async def test_provisions_a_service_flow_that_had_an_index_before(
         *("sf_enqueued_bytes", "sf_dequeued_bytes", "pie_avg_dq_time", "red_avg"),
         *("aqm_accu_prob", "aqm_data_state", "aqm_drop_prob", "aqm_qdelay_old"),
         *("aqm_burst_allowance", "aqm_control_state"),
+        *("pie_002_dequeued", "pie_002_enqueued"),
     }
     assert {cell for cell in cleared if cell[1] != 3} == {
         (name, index)
@@ -231,7 +250,8 @@ class Header:
             written = ("drop_prob", "qdelay_old", "burst_allowance", "control_state", "heartbeat")
             self.fields |= {name: (values or {}).get(name, 0) for name in written}
         counters = ("enqueued_bytes", "dequeued_bytes", "msr_updated", "data_state")
-        needed = {"avg_dq_time": 11, "requests_met": 12, "red_avg": 13}
+        needed = {"avg_dq_time": 11, "requests_met": 12, "red_avg": 13, "arrivals": 14}
+        needed |= {"dequeued_packets": 15, "enqueued_packets": 16, "departure_rate": 17}
         return {**dict.fromkeys(counters, index), **needed, **self.fields, "timestamp": 50 + index}
 
 
@@ -248,6 +268,10 @@ async def test_readings_by_packets() -> None:
     assert found.avg_dq_time.tolist() == [11, 11]
     assert found.requests_met.tolist() == [12, 12]
     assert found.red_avg.tolist() == [13, 13]
+    assert found.arrivals.tolist() == [14, 14]
+    assert found.dequeued_packets.tolist() == [15, 15]
+    assert found.enqueued_packets.tolist() == [16, 16]
+    assert found.departure_rate.tolist() == [17, 17]
 
 
 async def test_calm_by_packets_keeps_what_it_must() -> None:

@@ -171,13 +171,13 @@ def test_many_modems_share_a_channel(write: Write) -> None:
 
 
 ERRORS = {
-    "count of 0": ("count: 3", "count: 0", 6, "modems.0.count", "1 to 254"),
-    "count of text": ("count: 3", "count: x", 6, "modems.0.count", "1 to 254"),
+    "count of 0": ("count: 3", "count: 0", 6, "modems.0.count", "1 to 508"),
+    "count of text": ("count: 3", "count: x", 6, "modems.0.count", "1 to 508"),
     "no hosts": ("hosts: 2", "hosts: 0", 6, "modems.0.hosts", "1 to 254"),
     "hosts beside a count": (
         "hosts: 2", "hosts: []", 6, "modems.0.hosts", "must be a number beside count",
     ),
-    "too many": ("count: 3", "count: 130", 5, "modems", "a device has ports for"),
+    "too many": ("count: 3", "count: 254", 5, "modems", "a device has ports for"),
     "a small network": (
         "10.0.0.101/16", "10.0.0.101/24", 6, "modems.0.hosts", "has no addresses",
     ),

@@ -18,13 +18,11 @@ from typing import Any, Protocol
 
 from mininet.node import Host, Switch
 
+from docsis_control.ports import CPU_PORT
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.realtime import SWITCH_PRIORITY, real_time
-
-CPU_PORT = 255
-"""Port number of the controller in the P4 programs (p4src/include/types.p4)."""
 
 READY_SECONDS = 20.0
 """How long a switch may take until its P4Runtime server answers."""

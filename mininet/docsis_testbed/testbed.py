@@ -16,7 +16,7 @@ from typing import Any
 
 from mininet.net import Mininet
 
-from docsis_control.plan import FIRST_HOST_PORT, RF_PORT
+from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Device, Host, Topology
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost
@@ -35,7 +35,7 @@ def root_interfaces(topology: Topology) -> list[str]:
         (topology.cable_modem, topology.hosts),
         (topology.cmts, topology.servers),
     ):
-        ports = [RF_PORT, *range(FIRST_HOST_PORT, FIRST_HOST_PORT + len(near))]
+        ports = (RF_PORT, *HOST_PORTS[: len(near)])
         names += [f"{device.name}-eth{port}" for port in ports]
     return names
 
@@ -73,7 +73,7 @@ class Testbed:
         cmts = self._add_switch(self.topology.cmts)
         self._link(modem, cmts, port1=RF_PORT, port2=RF_PORT)
         for switch, near in ((modem, self.topology.hosts), (cmts, self.topology.servers)):
-            for port, host in enumerate(near, FIRST_HOST_PORT):
+            for port, host in zip(HOST_PORTS, near, strict=False):
                 self._attach_host(switch, host, port)
         self.net.configHosts()
         if static_arp:

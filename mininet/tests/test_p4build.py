@@ -10,6 +10,7 @@ import pytest
 
 from docsis_testbed import p4build
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import P4SRC
 
 FAKE_P4C = Path(__file__).parent / "data" / "bin"
 
@@ -101,3 +102,12 @@ def test_check_without_a_compiler_uses_the_manifest(
 def test_committed_output_is_current() -> None:
     """The repository's own p4src/build/ matches its sources."""
     assert p4build.staleness() == []
+
+
+def test_modems_and_cmts_run_one_program() -> None:
+    """cm.p4 and cmts.p4 compile to the same, but for the name that the JSON has of it."""
+    build = P4SRC / "build"
+    modems, cmts = (json.loads((build / f"{name}.json").read_text()) for name in ("cm", "cmts"))
+    assert (modems.pop("program"), cmts.pop("program")) == ("cm.p4", "cmts.p4")
+    assert modems == cmts
+    assert (build / "cm.p4info.txtpb").read_bytes() == (build / "cmts.p4info.txtpb").read_bytes()

@@ -49,6 +49,10 @@ control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
         pie_avg_dq_time.read(hdr.packet_in.avg_dq_time, sf);
         sf_requests_met.read(hdr.packet_in.requests_met, sf);
         red_avg.read(hdr.packet_in.red_avg, sf);
+        pie_002_arrivals.read(hdr.packet_in.arrivals, sf);
+        pie_002_enqueued.read(hdr.packet_in.enqueued_packets, sf);
+        pie_002_dequeued.read(hdr.packet_in.dequeued_packets, sf);
+        pie_002_departure_rate.read(hdr.packet_in.departure_rate, sf);
         standard_metadata.egress_spec = CPU_PORT;
     }
 }

@@ -130,6 +130,10 @@ header packet_in_t {
     bit<48>         avg_dq_time;
     bit<32>         requests_met;
     bit<48>         red_avg;
+    bit<32>         arrivals;
+    bit<32>         enqueued_packets;
+    bit<32>         dequeued_packets;
+    bit<48>         departure_rate;
 }
 
 struct headers_t {

@@ -15,6 +15,8 @@ control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packe
     @name(".FrameIngress.adaptive_red") AdaptiveRed() adaptive_red;
     PredictedDelay() predicted_delay;
     @name(".FrameIngress.codel_dt") Codel() codel_dt;
+    @name(".FrameIngress.codel_002") Codel002Arrival() codel_002;
+    Pie002Arrival() pie_002;
 
     apply {
         drop = false;
@@ -41,6 +43,11 @@ control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packe
                     adaptive_red.apply(meta, backlog, drop);
                 }
             }
+        } else if (meta.queue_manager == PIE_002) {
+            fail_safe.apply(queue.controller_timeout, now, controller_silent);
+            pie_002.apply(meta.service_flow, backlog, controller_silent, drop);
+        } else if (meta.queue_manager == CODEL_002) {
+            codel_002.apply(meta, backlog, now, drop);
         }
     }
 }
@@ -52,6 +59,8 @@ control DropAtHead(in metadata_t meta, in bytes_t packet_size, in bytes_t backlo
     DepartureRate() departure_rate;
     @name(".FrameEgress.codel") Codel() codel;
     @name(".FrameEgress.lred") Lred() lred;
+    @name(".FrameEgress.codel_002") Codel002Departure() codel_002;
+    @name(".FrameEgress.pie_002") Pie002Departure() pie_002;
 
     apply {
         drop = false;
@@ -61,6 +70,10 @@ control DropAtHead(in metadata_t meta, in bytes_t packet_size, in bytes_t backlo
             codel.apply(meta, own_depth, sojourn_time, now, drop);
         } else if (meta.queue_manager == LRED) {
             lred.apply(meta.service_flow, sojourn_time, own_depth + packet_size, drop);
+        } else if (meta.queue_manager == PIE_002) {
+            pie_002.apply(meta.service_flow, backlog, now);
+        } else if (meta.queue_manager == CODEL_002) {
+            codel_002.apply(meta, sojourn_time, now);
         }
     }
 }

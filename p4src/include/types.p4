@@ -21,6 +21,8 @@ const queue_manager_t PIE          = 3;   // pie.p4
 const queue_manager_t ADAPTIVE_RED = 4;   // adaptive_red.p4
 const queue_manager_t CODEL_DT     = 5;   // codel.p4, at the tail, of a predicted delay
 const queue_manager_t LRED         = 6;   // lred.p4
+const queue_manager_t CODEL_002    = 7;   // codel_002.p4, measures at the head, drops at the tail
+const queue_manager_t PIE_002      = 8;   // pie_002.p4
 
 // Counts, modulo 256, what has managed a service flow before. What keeps state of
 // a queue starts afresh when the number is not the one that it saw last.

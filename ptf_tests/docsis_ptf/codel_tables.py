@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries of CoDel, at the head (FrameEgress.codel) and at the tail (FrameIngress.codel_dt)."""
+"""Entries of CoDel: at the head, at the tail (FrameIngress.codel_dt), and of 002."""
 
 from __future__ import annotations
 

@@ -70,6 +70,10 @@ class State:
     avg_dq_time: int
     requests_met: int
     red_avg: int
+    arrivals: int
+    enqueued_packets: int
+    dequeued_packets: int
+    departure_rate: int
 
     @property
     def backlog(self) -> int:

@@ -41,7 +41,7 @@ def named_by(cell: str) -> list[str]:
     """What a row's third cell names."""
     names = re.findall(r"`([^`]+)`", cell)
     assert names, cell
-    assert all(re.fullmatch(r"[a-z_]+\.[A-Za-z]+", name) for name in names), cell
+    assert all(re.fullmatch(r"[a-z_0-9]+\.[A-Za-z]+", name) for name in names), cell
     return names
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
-from docsis_control.law import adaptive_red, docsis_pie, pie, rate_tracking
+from docsis_control.law import adaptive_red, docsis_pie, pie, pie_002, rate_tracking
 from docsis_control.law.docsis_pie import Bools, Floats, Ints, Status
 from docsis_control.law.handshake import adopt
 from docsis_control.law.readings import Columns, Readings
@@ -25,10 +25,11 @@ from docsis_control.queue_managers.models import (
     CodelDt,
     DocsisPie,
     Pie,
+    Pie002,
     QueueManagement,
 )
 
-_Management = TypeVar("_Management", bound=Pie | AdaptiveRed)
+_Management = TypeVar("_Management", bound=Pie | Pie002 | AdaptiveRed)
 _State = TypeVar("_State")
 
 
@@ -66,6 +67,10 @@ class Interval:
                 seen.avg_dq_time[columns],
                 seen.requests_met[columns],
                 seen.red_avg[columns],
+                seen.arrivals[columns],
+                seen.dequeued_packets[columns],
+                seen.enqueued_packets[columns],
+                seen.departure_rate[columns],
             ),
             self.backlog[columns],
             self.tokens[columns],
@@ -84,7 +89,8 @@ class Outcome(NamedTuple):
         qdelay_old: For aqm_qdelay_old, seconds.
         burst_allowance: For aqm_burst_allowance, microseconds.
         status: `Status` values. A law without such states is always ACTIVE, and a service flow
-            without a law INACTIVE; their managers do not read it.
+            without a law INACTIVE; their managers do not read it. PIE of 002 has its count
+            of resets there.
     """
 
     qdelay: Floats
@@ -286,6 +292,70 @@ class PieLaw(Law):
         self._timetable.remaining[here] = before._timetable.remaining[there]
 
 
+class Pie002Law(Law):
+    """PIE as 002 has it: it updates when a packet finds others waiting, and counts packets."""
+
+    reads = ("arrivals", "dequeued_packets", "enqueued_packets", "departure_rate")
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """See `Law`."""
+        super().__init__(flows, columns)
+        managements = _managements(flows, Pie002)
+        self._parameters = pie_002.Parameters(
+            alpha=_floats(each.alpha for each in managements),
+            beta=_floats(each.beta for each in managements),
+            target_delay=_floats(each.target / 1e9 for each in managements),
+        )
+        self._timetable = Timetable(_microseconds(each.update_interval for each in managements))
+        self._state = pie_002.State.initial(self._no_time)
+        # Where the state is that of the data path's: from the first tick on.
+        self._started: Bools = np.zeros(len(flows), np.bool_)
+        # Where the interval has passed, and no packet came since.
+        self._due: Bools = np.zeros(len(flows), np.bool_)
+        self._arrivals: Ints = self._no_time
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        seen = interval.readings
+        if not self._started.all():
+            initial = pie_002.State.initial(seen.departure_rate)
+            self._state = _where(self._started, self._state, initial)
+            self._arrivals = np.where(self._started, self._arrivals, seen.arrivals)
+            self._started = np.ones_like(self._started)
+        self._due |= self._timetable.passed(interval.step_us)
+        now = self._due & (seen.arrivals != self._arrivals)
+        if now.any():
+            delay, rate = self._measured(seen)
+            after = pie_002.updated(self._parameters, self._state, delay, rate > 0)
+            self._state = _where(now, after, self._state)
+            self._due &= ~now
+        self._arrivals = seen.arrivals
+        return self.observe(interval)
+
+    def observe(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        delay, _ = self._measured(interval.readings)
+        state = self._state
+        return Outcome(
+            delay, self._unknown, state.drop_prob, state.prev_delay, self._no_time, state.resets
+        )
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`."""
+        _take(self._state, before._state, here, there)
+        self._timetable.remaining[here] = before._timetable.remaining[there]
+        self._started[here] = before._started[there]
+        self._due[here] = before._due[there]
+        self._arrivals = self._arrivals.copy()
+        self._arrivals[here] = before._arrivals[there]
+
+    def _measured(self, seen: Readings) -> tuple[Floats, Floats]:
+        """cur_delay, and the departure rate in packets a second."""
+        rate = pie_002.packets_a_second(seen.departure_rate, self._state.resets)
+        packets = pie_002.queue_length(seen.enqueued_packets, seen.dequeued_packets)
+        return pie_002.queue_delay(packets, rate), rate
+
+
 class AdaptiveRedLaw(Law):
     """Adaptive RED (002, appendix): the probability is maxp."""
 
@@ -343,6 +413,7 @@ class AdaptiveRedLaw(Law):
 _LAWS: Final[dict[type[Any], type[Law]]] = {
     DocsisPie: DocsisPieLaw,
     Pie: PieLaw,
+    Pie002: Pie002Law,
     AdaptiveRed: AdaptiveRedLaw,
     CodelDt: Departures,
 }

@@ -19,7 +19,7 @@ Columns = slice | npt.NDArray[np.intp]
 class Readings:
     """What the data path's registers held, all of one moment.
 
-    The last three are read for those service flows only whose law asks for them
+    What follows data_state is read for those service flows only whose law asks for them
     (`Law.reads`); they are 0 for all others.
 
     Attributes:
@@ -32,6 +32,10 @@ class Readings:
         avg_dq_time: pie_avg_dq_time, 1/256 us.
         requests_met: sf_requests_met, modulo 2^32.
         red_avg: red_avg, bytes in Q32.16.
+        arrivals: pie_002_arrivals, modulo 2^32.
+        dequeued_packets: pie_002_dequeued, modulo 2^32.
+        enqueued_packets: pie_002_enqueued, modulo 2^32.
+        departure_rate: pie_002_departure_rate; see law/pie_002.py.
     """
 
     now_us: int
@@ -43,6 +47,10 @@ class Readings:
     avg_dq_time: Ints
     requests_met: Ints
     red_avg: Ints
+    arrivals: Ints
+    dequeued_packets: Ints
+    enqueued_packets: Ints
+    departure_rate: Ints
 
 
 @dataclass(frozen=True)

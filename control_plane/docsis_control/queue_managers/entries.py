@@ -16,8 +16,10 @@ from docsis_control.queue_managers.flow_queues import SEARCHED_GROUP
 from docsis_control.queue_managers.models import (
     AdaptiveRed,
     Codel,
+    Codel002,
     CodelDt,
     Lred,
+    Pie002,
 )
 from docsis_control.tables import TableEntry
 
@@ -26,6 +28,9 @@ ADAPTIVE_RED: Final = "FrameIngress.adaptive_red.parameters"
 CODEL: Final = "FrameEgress.codel"
 CODEL_DT: Final = "FrameIngress.codel_dt"
 LRED: Final = "FrameEgress.lred.parameters"
+CODEL_002: Final = "FrameIngress.codel_002"
+CODEL_002_DEPARTURE: Final = "FrameEgress.codel_002.parameters"
+PIE_002: Final = "FrameEgress.pie_002.parameters"
 
 PROBABILITY_ONE: Final = 1 << 28
 """1.0 as the pipeline's prob_t, Q4.28."""
@@ -38,7 +43,7 @@ _LARGEST_RECIPROCAL: Final = 2**32 - 1
 
 def lasting() -> Iterator[TableEntry]:
     """What stays as long as a device runs, whichever flows it has."""
-    for control in (CODEL, CODEL_DT):
+    for control in (CODEL, CODEL_DT, CODEL_002):
         yield from inverse_square_roots(control)
 
 
@@ -49,6 +54,10 @@ def entries(flow: ServiceFlow) -> Iterator[TableEntry]:
             yield _codel(flow, CODEL, management)
         case CodelDt() as management:
             yield _codel(flow, CODEL_DT, management)
+        case Codel002() as management:
+            yield from _codel_002(flow, management)
+        case Pie002() as management:
+            yield _pie_002(flow, management)
         case AdaptiveRed() as management:
             yield _adaptive_red(flow, management)
         case Lred() as management:
@@ -86,6 +95,29 @@ def _codel(flow: ServiceFlow, control: str, management: Codel | CodelDt) -> Tabl
         f"{control}.set_codel",
         latency_target=management.target // 1000,
         control_interval=management.interval // 1000,
+    )
+
+
+def _codel_002(flow: ServiceFlow, management: Codel002) -> Iterator[TableEntry]:
+    """Of the arrival, and of the departure."""
+    interval = management.interval // 1000
+    yield _entry(flow, f"{CODEL_002}.parameters", "set_interval", control_interval=interval)
+    yield _entry(
+        flow,
+        CODEL_002_DEPARTURE,
+        "set_codel_002",
+        latency_target=management.target // 1000,
+        control_interval=interval,
+    )
+
+
+def _pie_002(flow: ServiceFlow, management: Pie002) -> TableEntry:
+    return _entry(
+        flow,
+        PIE_002,
+        "set_pie_002",
+        dq_threshold=management.dq_threshold,
+        max_burst=management.max_burst // 1000,
     )
 
 

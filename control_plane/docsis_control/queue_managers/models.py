@@ -27,6 +27,7 @@ from docsis_control.config.units import (
 )
 from docsis_control.queue_managers.bounds import (
     CONTROL_INTERVAL,
+    MOST_DQ_PACKETS,
     SMALLEST_WEIGHT,
     between,
     time,
@@ -124,12 +125,11 @@ class DocsisPie(_Management):
         return None if value is None else aqm_latency_target(value)
 
 
-class Pie(_Management):
-    """PIE (RFC 8033) with the dequeue rate estimated (section 5.2)."""
+class _AnyPie(_Management):
+    """What PIE is configured with, whoever wrote it down."""
 
     controlled: ClassVar[bool] = True
 
-    algorithm: Literal["pie"] = "pie"
     target: Duration = Field(default=15_000_000, description="QDELAY_REF, 15 ms unless given.")
     update_interval: Duration = Field(
         default=CONTROL_INTERVAL,
@@ -163,6 +163,42 @@ class Pie(_Management):
     def _weight(cls, value: float) -> float:
         if not 0 < value <= 100:
             raise ValueError(f"a weight must be above 0 and at most 100, not {value:g}")
+        return value
+
+
+class Pie(_AnyPie):
+    """PIE (RFC 8033) with the dequeue rate estimated (section 5.2)."""
+
+    algorithm: Literal["pie"] = "pie"
+
+
+class Pie002(_AnyPie):
+    """PIE as 002's appendix has it: without a scaling table, and all of it in packets."""
+
+    without_flow_queues: ClassVar[str] = (
+        "it tells the wait from the service flow's packets and the rate at which all of them "
+        "leave, as if it were one queue"
+    )
+
+    algorithm: Literal["pie-002"] = "pie-002"
+    max_burst: Duration = Field(
+        default=142_000_000, description="max_burst, 142 ms unless given; 0 ms allows none."
+    )
+    alpha: float = Field(
+        default=0.25, description="Weight of the delay's distance from the target, 1/s."
+    )
+    beta: float = Field(default=2.5, description="Weight of the delay's trend, 1/s.")
+    dq_threshold: int = Field(
+        default=16,
+        description=f"Packets of a measurement of the departure rate, 2 to {MOST_DQ_PACKETS}.",
+        json_schema_extra={"minimum": 2, "maximum": MOST_DQ_PACKETS},
+    )
+
+    @field_validator("dq_threshold")
+    @classmethod
+    def _packets(cls, value: int) -> int:
+        if not 2 <= value <= MOST_DQ_PACKETS:
+            raise ValueError(f"a measurement has 2 to {MOST_DQ_PACKETS} packets, not {value}")
         return value
 
 
@@ -277,6 +313,17 @@ class CodelDt(_AnyCodel):
     algorithm: Literal["codel-dt"] = "codel-dt"
 
 
+class Codel002(_AnyCodel):
+    """CoDel as 002's appendix has it: what leaves is measured, what arrives is dropped."""
+
+    without_flow_queues: ClassVar[str] = (
+        "what leaves decides about what arrives next, which with flow queues is of another session"
+    )
+
+    algorithm: Literal["codel-002"] = "codel-002"
+    interval: Duration = Field(default=100_000_000, description="interval, 100 ms unless given.")
+
+
 class Lred(_Management):
     """Latency-based RED (001, figure 10c): thresholds of the wait, or of the queue's depth.
 
@@ -344,14 +391,24 @@ class Lred(_Management):
 
 
 QueueManagement = Annotated[
-    DropTail | DocsisPie | Pie | AdaptiveRed | Codel | CodelDt | Lred,
+    DropTail | DocsisPie | Pie | Pie002 | AdaptiveRed | Codel | CodelDt | Codel002 | Lred,
     Field(discriminator="algorithm"),
 ]
 """A queue manager with its parameters; hashable, and equal to another that does the same."""
 
 ALGORITHMS: Final[Mapping[str, type[_Management]]] = {
     model.model_fields["algorithm"].default: model
-    for model in (DropTail, DocsisPie, Pie, AdaptiveRed, Codel, CodelDt, Lred)
+    for model in (
+        DropTail,
+        DocsisPie,
+        Pie,
+        Pie002,
+        AdaptiveRed,
+        Codel,
+        CodelDt,
+        Codel002,
+        Lred,
+    )
 }
 """Models by what a file says in `algorithm`."""
 

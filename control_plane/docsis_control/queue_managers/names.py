@@ -19,6 +19,8 @@ class QueueManager(IntEnum):
     ADAPTIVE_RED = 4
     CODEL_DT = 5
     LRED = 6
+    CODEL_002 = 7
+    PIE_002 = 8
 
     @property
     def label(self) -> str:
@@ -35,9 +37,11 @@ class Preset(StrEnum):
     DOCSIS_PIE = "docsis-pie"
     DOCSIS_PIE_RATE_TRACKING = "docsis-pie-rate-tracking"
     PIE = "pie"
+    PIE_002 = "pie-002"
     ADAPTIVE_RED = "adaptive-red"
     CODEL = "codel"
     CODEL_DT = "codel-dt"
+    CODEL_002 = "codel-002"
     LRED = "lred"
     LRED_DEPTH = "lred-depth"
     DRR = "drr"
@@ -60,9 +64,11 @@ _LABELS: Final[Mapping[Preset, str]] = {
     Preset.DOCSIS_PIE: "DOCSIS-PIE",
     Preset.DOCSIS_PIE_RATE_TRACKING: "DOCSIS-PIE, rate tracking",
     Preset.PIE: "PIE, 15 ms",
+    Preset.PIE_002: "PIE of 002, 15 ms",
     Preset.ADAPTIVE_RED: "Adaptive RED, 5-50%",
     Preset.CODEL: "CoDel, 20/150 ms",
     Preset.CODEL_DT: "CoDel-DT, 20/150 ms",
+    Preset.CODEL_002: "CoDel of 002, 20/100 ms",
     Preset.LRED: "LRED, 200/400 ms",
     Preset.LRED_DEPTH: "LRED by depth, 125/250 KB",
     Preset.DRR: "DRR, 16 queues",

@@ -31,6 +31,16 @@ PRESETS: Final[Mapping[Preset, QueueManagement]] = {
         alpha=0.125,
         beta=1.25,
     ),
+    # 002, appendix. It does not say how many packets a measurement of the departure rate has.
+    Preset.PIE_002: _of(
+        "pie-002",
+        target="15 ms",
+        update_interval="16 ms",
+        max_burst="142 ms",
+        alpha=0.25,
+        beta=2.5,
+        dq_threshold=16,
+    ),
     # 002, appendix.
     Preset.ADAPTIVE_RED: _of(
         "adaptive-red",
@@ -44,6 +54,8 @@ PRESETS: Final[Mapping[Preset, QueueManagement]] = {
     # 000, sections 4.2 and 4.3.
     Preset.CODEL: _of("codel", target="20 ms", interval="150 ms"),
     Preset.CODEL_DT: _of("codel-dt", target="20 ms", interval="150 ms"),
+    # 002, appendix.
+    Preset.CODEL_002: _of("codel-002", target="20 ms", interval="100 ms"),
     # 001, figure 11; by depth, the same wait at the 5 Mbps of its service flow.
     Preset.LRED: _of(
         "lred",

@@ -24,6 +24,10 @@ _READ: Final = (
     "avg_dq_time",
     "requests_met",
     "red_avg",
+    "arrivals",
+    "dequeued_packets",
+    "enqueued_packets",
+    "departure_rate",
 )
 """Fields of packet_in_t, in the order of `Readings`."""
 

@@ -28,10 +28,22 @@ _READ: Final = (
     "pie_avg_dq_time",
     "sf_requests_met",
     "red_avg",
+    "pie_002_arrivals",
+    "pie_002_dequeued",
+    "pie_002_enqueued",
+    "pie_002_departure_rate",
 )
 """In the order of `Readings`; the last are read only where a law needs them."""
 
-_NEEDED: Final = {"avg_dq_time": 5, "requests_met": 6, "red_avg": 7}
+_NEEDED: Final = {
+    "avg_dq_time": 5,
+    "requests_met": 6,
+    "red_avg": 7,
+    "arrivals": 8,
+    "dequeued_packets": 9,
+    "enqueued_packets": 10,
+    "departure_rate": 11,
+}
 """Where in `_READ` the register of a field is that a law may need."""
 
 _ALWAYS: Final = len(_READ) - len(_NEEDED)
@@ -50,6 +62,9 @@ _DATA_PATH: Final = (
     # A law may read them before the first frame has started them afresh.
     "pie_avg_dq_time",
     "red_avg",
+    # Packets that the last one with this index lost are none of this one's.
+    "pie_002_dequeued",
+    "pie_002_enqueued",
 )
 # By sub-queue: likewise.
 _SUB_QUEUE: Final = ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")

@@ -22,15 +22,10 @@ from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import to_plain
 from docsis_control.modem_config.rules import Limits
 from docsis_control.modem_config.service_classes import ServiceClasses
+from docsis_control.ports import MOST_HOSTS
 
 GRPC_BASE_PORT: Final = 50050
 """A device without `grpc_port` listens on this plus its device_id."""
-
-MOST_MODEMS: Final = 255
-"""Of a topology; the pipeline has numbers for as many."""
-
-MOST_PORTS: Final = 250
-"""Hosts or servers of a device; port numbers end below the CPU port, 255."""
 
 
 class Device(Model):
@@ -179,9 +174,12 @@ class Topology(Model):
     cable_modem: Device = Field(description="The switch that runs the modems.")
     cmts: Device = Field(description="The switch that runs the CMTS.")
     modems: tuple[CableModem, ...] = Field(
-        description="The modems; their hosts have the switch's ports 2, 3, ... in this order."
+        description="The modems; their hosts have the switch's ports 2, 3, ... in this order, "
+        "without 255."
     )
-    servers: tuple[Server, ...] = Field(description="Hosts behind the CMTS; its ports 2, 3, ...")
+    servers: tuple[Server, ...] = Field(
+        description="Hosts behind the CMTS; its ports 2, 3, ... without 255."
+    )
 
     @field_validator("modems", "servers", mode="before")
     @classmethod
@@ -193,8 +191,8 @@ class Topology(Model):
     def _some_servers(cls, value: tuple[Server, ...]) -> tuple[Server, ...]:
         if not value:
             raise ValueError("is empty; name at least one host")
-        if len(value) > MOST_PORTS:
-            raise ValueError(f"has {len(value)} entries; a device has ports for {MOST_PORTS}")
+        if len(value) > MOST_HOSTS:
+            raise ValueError(f"has {len(value)} entries; a device has ports for {MOST_HOSTS}")
         return value
 
     @field_validator("modems")
@@ -202,11 +200,11 @@ class Topology(Model):
     def _some_modems(cls, value: tuple[CableModem, ...]) -> tuple[CableModem, ...]:
         if not value:
             raise ValueError("is empty; name at least one modem")
-        if len(value) > MOST_MODEMS:
-            raise ValueError(f"has {len(value)} entries; there is room for {MOST_MODEMS}")
         hosts = sum(len(modem.hosts) for modem in value)
-        if hosts > MOST_PORTS:
-            raise ValueError(f"has {hosts} hosts; a device has ports for {MOST_PORTS}")
+        if hosts > MOST_HOSTS:
+            raise ValueError(
+                f"has {len(value)} entries with {hosts} hosts; a device has ports for {MOST_HOSTS}"
+            )
         names: set[str] = set()
         for index, modem in enumerate(value):
             if modem.name in names:

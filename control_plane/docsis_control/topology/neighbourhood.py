@@ -8,7 +8,8 @@
 
 Addresses of hosts that are only counted come from the number of their modem, counted
 from 1, and their own: 10.0.MODEM.HOST in the first server's network of 10.0.0.0/16, and
-02:00:01:MODEM:HOST as the MAC address, MODEM in two bytes.
+02:00:01:MODEM:HOST as the MAC address, MODEM in two bytes. From modem 256 on, which is 10.1.0.HOST,
+that network must be a /15 or larger.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,10 @@ from typing import Any, Final
 
 from docsis_control.config.errors import ConfigError
 from docsis_control.config.yaml_file import Document, Location, quoted
+from docsis_control.ports import MOST_HOSTS
 
 HOSTS_A_MODEM: Final = 254
-"""Hosts of a modem that are only counted, and modems of a count."""
+"""Hosts of a modem that are only counted."""
 
 Data = dict[str, Any]
 Where = Callable[[Location], Location]
@@ -82,9 +84,9 @@ def _repeated(document: Document, index: int, entry: object) -> list[object]:
     if not isinstance(entry, dict) or "count" not in entry:
         return [entry]
     count = entry.pop("count")
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= HOSTS_A_MODEM:
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_HOSTS:
         raise _problem(
-            document, ("modems", index, "count"), f"must be 1 to {HOSTS_A_MODEM}, not {count!r}"
+            document, ("modems", index, "count"), f"must be 1 to {MOST_HOSTS}, not {count!r}"
         )
     hosts = entry.get("hosts", 1)
     if not isinstance(hosts, int):
@@ -108,11 +110,13 @@ def _hosts(
     network = _network(document, data)
     first = 256 * number
     if first + count >= network.num_addresses - 1:
+        # Of the least network whose broadcast address lies behind the last host.
+        prefix = network.max_prefixlen - (first + count + 1).bit_length()
         raise _problem(
             document,
             where,
             f"the network {network} of the first server has no addresses for the hosts of modem "
-            f"{number}; give the servers addresses of a /16, or name the hosts",
+            f"{number}; give the servers addresses of a /{prefix}, or name the hosts",
         )
     return [
         {

@@ -5,6 +5,7 @@ from typing import Any
 
 from docsis_control.config.models import ServiceTier
 from docsis_control.config.schema import DIALECT
+from docsis_control.ports import MOST_HOSTS
 from docsis_control.topology.models import CableModem, Topology
 from docsis_control.topology.neighbourhood import HOSTS_A_MODEM
 
@@ -39,6 +40,7 @@ def _as_written(topology: dict[str, Any]) -> None:
     }
     modem["properties"]["count"] = {
         **number,
+        "maximum": MOST_HOSTS,
         "description": "As many modems, with numbers behind the name.",
     }
     modem["required"].remove("hosts")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from docsis_control.plan import FIRST_HOST_PORT, RF_PORT
+from docsis_control.ports import FIRST_HOST_PORT, RF_PORT
 from docsis_testbed import switch_report
 from docsis_testbed.bench.forwarding import Bench, address, topology
 from docsis_testbed.paths import P4_BUILD

@@ -28,7 +28,8 @@ from mininet.net import Mininet
 from docsis_control.device_controller import DeviceController
 from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import load_pipeline
-from docsis_control.plan import FIRST_HOST_PORT, RF_PORT, Role
+from docsis_control.plan import Role
+from docsis_control.ports import FIRST_HOST_PORT, RF_PORT
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Host, Topology

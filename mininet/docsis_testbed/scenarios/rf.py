@@ -10,7 +10,8 @@ from typing import Any, Final
 import grpc
 
 from docsis_control.p4rt.channel import channel_options
-from docsis_control.plan import RF_PORT, PortSettings
+from docsis_control.plan import PortSettings
+from docsis_control.ports import RF_PORT
 from docsis_control.topology.models import Device
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.testbed import device_address

@@ -75,3 +75,126 @@ pub fn serve(core: &Weak<Mutex<Core>>, waker: &Waker) {
         waker.wake();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::Opening;
+    use crate::wait::PollSet;
+    use device::handle::{self, DeviceHandle};
+    use device::{DeviceConfig, DeviceGone};
+    use std::os::fd::AsRawFd;
+    use std::sync::{Arc, OnceLock};
+    use std::thread;
+
+    /// A device whose thread sleeps, as long as nobody locks the core.
+    struct Sleeping {
+        core: Arc<Mutex<Core>>,
+        handle: DeviceHandle,
+        waker: Waker,
+    }
+
+    fn sleeping(sleeps_until: u64) -> Sleeping {
+        let (waker, clock) = (Waker::new().unwrap(), Clock::start());
+        let entrance: Arc<OnceLock<Weak<Mutex<Core>>>> = Arc::default();
+        let (way, wake) = (Arc::clone(&entrance), waker.clone());
+        let (handle, requests, events, _) =
+            handle::channel(0, None, move || serve(way.get().unwrap(), &wake));
+        let core = Arc::new(Mutex::new(Core {
+            device: Device::new(DeviceConfig::default()),
+            ports: Ports::open(&[], None, Opening::default(), clock, events).unwrap(),
+            clock,
+            requests,
+            sleeps_until,
+        }));
+        entrance.set(Arc::downgrade(&core)).unwrap();
+        Sleeping {
+            core,
+            handle,
+            waker,
+        }
+    }
+
+    impl Sleeping {
+        fn call<R: Send + 'static>(
+            &self,
+            f: impl FnOnce(&mut Device, u64) -> R + Send + 'static,
+        ) -> Result<R, DeviceGone> {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            runtime.build().unwrap().block_on(self.handle.call(f))
+        }
+
+        fn is_woken(&self) -> bool {
+            let mut poll = PollSet::new([self.waker.as_raw_fd()]);
+            poll.wait(Some(0));
+            poll.is_ready(0)
+        }
+    }
+
+    #[test]
+    fn a_request_runs_on_the_thread_that_has_it_while_the_device_s_sleeps() {
+        let device = sleeping(u64::MAX);
+        let ran_on = device.call(|_, _| thread::current().id()).unwrap();
+        assert_eq!(ran_on, thread::current().id());
+        assert!(!device.is_woken());
+    }
+
+    #[test]
+    fn a_device_that_is_awake_runs_its_requests_itself() {
+        let device = sleeping(u64::MAX);
+        let mut core = device.core.lock().unwrap();
+        let handle = device.handle.clone();
+        let asked = thread::spawn(move || {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let call = handle.call(|_, _| thread::current().id());
+            runtime.build().unwrap().block_on(call)
+        });
+        let mut poll = PollSet::new([device.waker.as_raw_fd()]);
+        poll.wait(None);
+        assert!(!core.answer());
+        assert_eq!(asked.join().unwrap().unwrap(), thread::current().id());
+    }
+
+    #[test]
+    fn what_is_due_earlier_than_the_device_s_thread_knows_wakes_it() {
+        let device = sleeping(u64::MAX);
+        // A frame on a delay line of a minute.
+        let receive = |device: &mut Device, now| {
+            let config = device::PortConfig {
+                port: 1,
+                receive_delay_ns: 60_000_000_000,
+                ..Default::default()
+            };
+            let request = device::Configuration {
+                ports: vec![config],
+                ..Default::default()
+            };
+            device.add_port(1);
+            device.configure(now, &request).unwrap();
+            device.receive(now, 1, &[0; 60]);
+        };
+        device.call(receive).unwrap();
+        assert!(device.is_woken());
+        // It knows of it now.
+        device.waker.reset();
+        let due = device.core.lock().unwrap().device.next_deadline();
+        device.core.lock().unwrap().sleeps_until = due.unwrap();
+        device.call(|_, _| ()).unwrap();
+        assert!(!device.is_woken());
+    }
+
+    #[test]
+    fn a_device_that_has_ended_answers_nobody() {
+        let device = sleeping(u64::MAX);
+        let Sleeping {
+            core,
+            handle,
+            waker,
+        } = device;
+        drop(core);
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let answer = runtime.build().unwrap().block_on(handle.call(|_, _| ()));
+        assert_eq!(answer, Err(DeviceGone));
+        drop(waker);
+    }
+}

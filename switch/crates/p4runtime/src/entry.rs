@@ -2,6 +2,8 @@
 //! Keys and actions of table entries, from P4Runtime and back (specification
 //! 1.5, sections 9.1.1 and 9.1.2).
 
+use std::borrow::Cow;
+
 use v1model::{ActionCall, EntryAction, EntryKey, Match, MatchKind};
 
 use crate::bytestring::{self, max_value};
@@ -161,6 +163,24 @@ fn read_match(
         }
     };
     Ok(found)
+}
+
+/// The matches as P4Info has their kinds: p4c writes the optional ones of entries
+/// that P4 gives as ternary ones.
+pub fn as_declared<'m>(fields: &[Field], matches: &'m [Match]) -> Cow<'m, [Match]> {
+    let differs = |(field, found): (&Field, &Match)| {
+        field.kind == MatchKind::Optional && matches!(found, Match::Ternary { .. })
+    };
+    if !fields.iter().zip(matches).any(differs) {
+        return Cow::Borrowed(matches);
+    }
+    let declared = fields.iter().zip(matches).map(|pair| match *pair.1 {
+        Match::Ternary { value, mask } if differs(pair) => {
+            Match::Optional((mask != 0).then_some(value))
+        }
+        other => other,
+    });
+    Cow::Owned(declared.collect())
 }
 
 /// The match fields of an entry, don't cares left out.

@@ -9,6 +9,7 @@
 
 mod arbitration;
 mod bytestring;
+mod carry;
 pub mod client;
 mod connections;
 mod device_config;

@@ -38,6 +38,8 @@ pub struct EntryOp {
     pub meter: Option<Option<MeterConfig>>,
     /// The table is const: nothing but the direct resources may change.
     pub only_resources: bool,
+    /// The most entries of a table that P4 gives entries which may change.
+    pub preinitialized: Option<usize>,
 }
 
 /// A default entry, with its direct resources.
@@ -273,6 +275,9 @@ impl EntryOp {
     fn execute(&self, plant: &mut Plant<'_>) -> Result<(), Failure> {
         let pipeline = &mut *plant.pipeline;
         let (table, key) = (self.table, &self.key);
+        if let Some(size) = self.preinitialized {
+            pipeline.unlock_entries(table, size)?;
+        }
         match (self.change, &self.action) {
             (Change::Insert, Some(action)) => {
                 pipeline.insert(plant.now_ns, table, key, action, &self.options)?;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use prost::bytes::Bytes;
 use v1model::{LoadOptions, Program, TableId};
 
+use crate::carry::Carrier;
 use crate::device_config;
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -17,7 +18,6 @@ use crate::proto::p4::v1::entity::Entity;
 use crate::proto::p4::v1::update::Type;
 use crate::read::{self, Answer, Query};
 use crate::schema::Schema;
-use crate::write;
 
 /// A verified pipeline: P4Info and JSON that fit each other.
 #[derive(Debug)]
@@ -149,6 +149,7 @@ impl PipelineConfig {
         to: &PipelineConfig,
     ) -> Result<Vec<Op>, Failure> {
         let mut ops = Vec::new();
+        let mut carrier = Carrier::new(self, to);
         for (query, answer, kind) in answers {
             let mut result = Ok(());
             query.render(&self.schema, 0, answer, &mut |mut entity| {
@@ -164,15 +165,18 @@ impl PipelineConfig {
                         entity: Some(entity),
                     }),
                 };
-                match write::resolve(&to.schema, None, &update) {
-                    Ok(op) => ops.push(op),
+                match carrier.update(update) {
+                    Ok(op) => ops.extend(op),
                     Err(failure) if result.is_ok() => result = Err(failure),
                     Err(_) => {}
                 }
             });
             result?;
         }
-        Ok(ops)
+        // First of all, so that there is room for what takes their place.
+        let mut all = carrier.deletions()?;
+        all.append(&mut ops);
+        Ok(all)
     }
 }
 

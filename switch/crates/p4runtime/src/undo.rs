@@ -179,6 +179,7 @@ impl EntryOp {
             counter: counter.filter(|_| is_deleted || self.counter.is_some()),
             meter: meter.filter(|_| is_deleted || self.meter.is_some()),
             only_resources: self.only_resources,
+            preinitialized: self.preinitialized,
         }))
     }
 }

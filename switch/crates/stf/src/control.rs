@@ -375,7 +375,7 @@ impl Control {
 fn remove_all(pipeline: &mut Pipeline) -> Result<(), ControlError> {
     let program = std::sync::Arc::clone(pipeline.program());
     for (n, table) in program.tables().iter().enumerate() {
-        if table.const_entries || table.keys.is_empty() {
+        if table.initial_entries || table.keys.is_empty() {
             continue;
         }
         let id = TableId(n as u32);

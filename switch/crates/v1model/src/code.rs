@@ -131,6 +131,8 @@ pub(crate) struct DirectMeter {
     pub unit: MeterUnit,
     /// Slot of the field that a packet's colour goes to.
     pub target: Slot,
+    /// Slot that says where the bytes of the field's header are, as received.
+    pub raw: Slot,
     /// The bits of that field.
     pub mask: u64,
 }

@@ -335,7 +335,7 @@ pub(crate) struct Table {
     #[serde(default)]
     pub next_tables: std::collections::BTreeMap<String, Option<String>>,
     pub default_entry: Option<DefaultEntry>,
-    pub entries: Option<Vec<ConstEntry>>,
+    pub entries: Option<Vec<InitialEntry>>,
     pub source_info: Option<SourceInfo>,
 }
 
@@ -359,16 +359,16 @@ pub(crate) struct DefaultEntry {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct ConstEntry {
-    pub match_key: Vec<ConstMatch>,
-    pub action_entry: ConstAction,
+pub(crate) struct InitialEntry {
+    pub match_key: Vec<InitialMatch>,
+    pub action_entry: InitialAction,
     #[serde(default)]
     pub priority: i64,
     pub source_info: Option<SourceInfo>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct ConstMatch {
+pub(crate) struct InitialMatch {
     pub key: Option<Value>,
     pub mask: Option<String>,
     pub prefix_length: Option<u16>,
@@ -377,7 +377,7 @@ pub(crate) struct ConstMatch {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct ConstAction {
+pub(crate) struct InitialAction {
     pub action_id: u64,
     #[serde(default)]
     pub action_data: Vec<String>,

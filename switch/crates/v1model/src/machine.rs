@@ -496,12 +496,12 @@ pub(crate) fn run<T: Tracer>(
             Op::Wide { d, expr, .. } => {
                 code.wides[usize::from(expr)].run(slots.0, &packet.frame, d);
             }
-            Op::MarkToDrop => {
+            Op::MarkToDrop { spec, group } => {
                 if T::ENABLED {
-                    tracer.marked_to_drop();
+                    tracer.marked_to_drop(spec);
                 }
-                slots.set(code.standard.egress_spec, u64::from(state.drop_port));
-                slots.set(code.standard.mcast_grp, 0);
+                slots.set(spec, u64::from(state.drop_port));
+                slots.set(group, 0);
             }
             Op::AddHeader { header } => {
                 let header = &code.headers[usize::from(header)];

@@ -315,7 +315,11 @@ pub(crate) enum Op {
         d: Slot,
         expr: u16,
     },
-    MarkToDrop,
+    /// Puts the drop port into `spec` and 0 into `group`.
+    MarkToDrop {
+        spec: Slot,
+        group: Slot,
+    },
     /// Makes a header valid; its fields become 0 when it was not.
     AddHeader {
         header: u16,
@@ -548,6 +552,10 @@ impl Op {
                 visit(a, n, Read);
                 visit(d, n, Write);
             }
+            Op::MarkToDrop { spec, group } => {
+                visit(spec, 1, Write);
+                visit(group, 1, Write);
+            }
             Op::JumpIf { a, .. }
             | Op::JumpIfNot { a, .. }
             | Op::Assert { a, .. }
@@ -648,7 +656,6 @@ impl Op {
             | Op::Mark { .. }
             | Op::Return
             | Op::End
-            | Op::MarkToDrop
             | Op::AddHeader { .. }
             | Op::RemoveHeader { .. }
             | Op::Log { .. }
@@ -747,6 +754,7 @@ impl Op {
                 | Op::CompareW { .. }
                 | Op::SaturateW { .. }
                 | Op::Copy { .. }
+                | Op::MarkToDrop { .. }
                 | Op::LoadElement { .. }
         )
     }

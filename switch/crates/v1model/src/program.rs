@@ -166,6 +166,19 @@ impl Program {
         &self.digests
     }
 
+    /// The entries that P4 gives a table, in P4's order.
+    pub fn initial_entries(&self, table: TableId) -> &[(EntryKey, ActionCall)] {
+        let table = self.code.tables.get(table.0 as usize);
+        table.map_or(&[], |table| &table.entries)
+    }
+
+    /// Which of [`Program::initial_entries`] has this key.
+    pub fn initial_entry(&self, table: TableId, key: &EntryKey) -> Option<usize> {
+        let schema = self.tables.get(table.0 as usize)?;
+        let mut entries = self.initial_entries(table).iter();
+        entries.position(|(own, _)| schema.same_entry(own, key))
+    }
+
     /// A table by its fully qualified name.
     pub fn table(&self, name: &str) -> Option<TableId> {
         position(&self.tables, |t| t.name == name).map(TableId)

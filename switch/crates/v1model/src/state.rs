@@ -104,9 +104,7 @@ impl State {
             out_of_range: 0,
             assertions: 0,
         };
-        for (table, schema) in state.tables.iter_mut().zip(&program.tables) {
-            table.make_room(schema);
-        }
+        state.tables.iter_mut().for_each(Table::make_room);
         for (profile, schema) in state.profiles.iter_mut().zip(&program.action_profiles) {
             profile.make_room(schema);
         }

@@ -3,8 +3,10 @@
 #![allow(dead_code)] // Not every test binary uses all of it.
 
 pub mod codel;
+pub mod codel_002;
 pub mod departure_rate;
 pub mod modem;
+pub mod pie_002;
 pub mod statistics;
 
 use device::handle::Event;

@@ -27,6 +27,8 @@ pub const PIE: u8 = 3;
 pub const ADAPTIVE_RED: u8 = 4;
 pub const CODEL_DT: u8 = 5;
 pub const LRED: u8 = 6;
+pub const CODEL_002: u8 = 7;
+pub const PIE_002: u8 = 8;
 
 /// The service flow's entry, and its queue in the traffic manager.
 #[derive(Debug, Clone, Copy)]

@@ -18,6 +18,12 @@ pub enum QueueManager {
     Codel,
     /// The same at the tail, of a predicted delay.
     CodelDt,
+    /// CoDel of 002, on queues that stand below its target.
+    #[value(name = "codel-002")]
+    Codel002,
+    /// PIE of 002, with a probability that drops now and then.
+    #[value(name = "pie-002")]
+    Pie002,
     /// Latency-based RED, on queues that stand in its lower half.
     Lred,
     /// 256 sub-queues, hashed, and nobody.
@@ -50,6 +56,8 @@ impl QueueManager {
             Self::AdaptiveRed => 4,
             Self::CodelDt => 5,
             Self::Lred => 6,
+            Self::Codel002 => 7,
+            Self::Pie002 => 8,
         }
     }
 

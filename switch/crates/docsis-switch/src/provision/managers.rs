@@ -12,6 +12,8 @@ const SECOND_US: u128 = 1_000_000;
 const MULTIPLIER: u128 = 0x9e37_79b9;
 /// 2^14 bytes in a millisecond, in 1/256 us.
 const AVG_DQ_TIME: u128 = 256_000;
+/// The shortest measurement there is, for a queue of a few frames.
+const DQ_PACKETS: u128 = 2;
 /// 0.002 in Q0.16.
 const RED_WEIGHT: u128 = 131;
 /// Thresholds of RED, bytes; the average begins between them.
@@ -76,6 +78,19 @@ pub fn insert(pipeline: &mut Pipeline, flow: u32, of: &Management) -> Result<(),
             ];
             let table = "lred.parameters";
             return insert_exact(pipeline, table, &key, "set_depth_curve", &values.concat());
+        }
+        QueueManager::Codel002 => {
+            let interval = ("control_interval", SECOND_US);
+            let table = "FrameIngress.codel_002.parameters";
+            insert_exact(pipeline, table, &key, "set_interval", &[interval])?;
+            let values = [("latency_target", SECOND_US), interval];
+            let table = "FrameEgress.codel_002.parameters";
+            return insert_exact(pipeline, table, &key, "set_codel_002", &values);
+        }
+        QueueManager::Pie002 => {
+            let values = [("dq_threshold", DQ_PACKETS), ("max_burst", 0)];
+            let table = "pie_002.parameters";
+            return insert_exact(pipeline, table, &key, "set_pie_002", &values);
         }
         _ => return Ok(()),
     };

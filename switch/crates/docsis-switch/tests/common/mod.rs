@@ -183,6 +183,22 @@ impl Host {
         }
     }
 
+    /// Room for what comes while the test's thread does something else: 64 MB.
+    pub fn enlarge_receive_buffer(&self) {
+        let bytes = 32i32 << 20;
+        // SAFETY: an i32 and its size.
+        let status = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_RCVBUFFORCE,
+                (&raw const bytes).cast(),
+                4,
+            )
+        };
+        assert_eq!(status, 0);
+    }
+
     /// Sends a frame; false when the link is down.
     pub fn send(&self, frame: &[u8]) -> bool {
         // SAFETY: the frame's bytes and their number.

@@ -22,7 +22,7 @@ use crate::write::{digest, no_externs, profile, replication};
 
 pub use arrays::{Cells, render_cell};
 pub use part::{Part, Progress};
-pub use table::{Entry, Filter, render_expired};
+pub use table::{Entry, Filter, key_fields, render_expired};
 
 /// Takes what is read.
 pub trait Entities {

@@ -197,7 +197,7 @@ impl Filter {
         } else {
             let places = progress.next..progress.next + PLACES;
             progress.next += PLACES;
-            let wanted = |key: &EntryKey| self.fits(key);
+            let wanted = |key: &EntryKey| self.fits(table, key);
             let part = source.pipeline.entries_part(table.table, places, &wanted)?;
             if part.is_none() {
                 progress.object_done();
@@ -225,10 +225,14 @@ impl Filter {
         })
     }
 
-    fn fits(&self, key: &EntryKey) -> bool {
-        let matches = self.matches.as_ref();
+    fn fits(&self, table: &Table, key: &EntryKey) -> bool {
+        let same = |wanted: &Vec<Match>| {
+            wanted
+                .iter()
+                .eq(entry::as_declared(&table.fields, &key.matches).iter())
+        };
         (self.priority == 0 || self.priority == key.priority)
-            && matches.is_none_or(|matches| *matches == key.matches)
+            && self.matches.as_ref().is_none_or(same)
     }
 
     fn found(&self, place: usize, entry: TableEntry) -> Entry {
@@ -330,11 +334,15 @@ impl Filter {
     }
 }
 
-fn key_fields(table: &Table, key: Option<&EntryKey>) -> p4::TableEntry {
+/// What identifies an entry; `None` is the default entry.
+pub fn key_fields(table: &Table, key: Option<&EntryKey>) -> p4::TableEntry {
     p4::TableEntry {
         table_id: table.id,
         r#match: key.map_or_else(Vec::new, |key| {
-            entry::render_matches(&table.fields, &key.matches)
+            entry::render_matches(
+                &table.fields,
+                &entry::as_declared(&table.fields, &key.matches),
+            )
         }),
         priority: key.map_or(0, |key| key.priority),
         is_default_action: key.is_none(),

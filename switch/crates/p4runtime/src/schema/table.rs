@@ -21,6 +21,8 @@ pub struct Table {
     pub needs_priority: bool,
     /// Entries cannot change.
     pub is_const: bool,
+    /// P4 gives entries that can change: the most entries that there may be.
+    pub preinitialized: Option<usize>,
     /// The default entry cannot change.
     pub const_default: bool,
     pub direct_counter: bool,
@@ -122,7 +124,12 @@ impl Context<'_> {
             name: name.clone(),
             table,
             needs_priority: fields.iter().any(|field| needs_priority(field.kind)),
-            is_const: info.is_const_table || schema.const_entries,
+            // A P4Info from before there were entries that are not const tells of none.
+            is_const: info.is_const_table || schema.initial_entries && !info.has_initial_entries,
+            preinitialized: (schema.initial_entries
+                && info.has_initial_entries
+                && !info.is_const_table)
+                .then(|| usize::try_from(info.size).unwrap_or(0)),
             const_default: const_default != 0 || schema.const_default,
             direct_counter,
             direct_meter: self.direct_meter(head.id, schema, &of)?,

@@ -64,6 +64,7 @@ pub fn entry(
         counter: None,
         meter: None,
         only_resources: table.is_const,
+        preinitialized: table.preinitialized,
     };
     if kind != Type::Delete {
         (op.counter, op.meter) = direct_resources(table, given)?;

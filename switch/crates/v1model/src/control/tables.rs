@@ -53,6 +53,18 @@ impl Pipeline {
         table.delete(&mut context, key)
     }
 
+    /// Lets the entries of a table be changed that has entries in P4, which
+    /// are not const as P4Info tells, and lets it have `size` of them. Without
+    /// effect on any other table.
+    ///
+    /// # Errors
+    /// There is no such table.
+    pub fn unlock_entries(&mut self, table: TableId, size: usize) -> Result<(), ControlError> {
+        let (table, _) = Self::table_mut(&mut self.state, &self.program, table)?;
+        table.unlock(size);
+        Ok(())
+    }
+
     /// One entry.
     ///
     /// # Errors
@@ -62,7 +74,7 @@ impl Pipeline {
         table.entry(view, key)
     }
 
-    /// All entries in the order of insertion, const entries included.
+    /// All entries in the order of insertion, those of P4 included.
     ///
     /// # Errors
     /// There is no such table.

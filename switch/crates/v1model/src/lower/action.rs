@@ -128,8 +128,8 @@ impl Lowering<'_> {
                 self.remove_header(&operands[0], params)
             }
             "mark_to_drop" => {
-                self.emitter.push(Op::MarkToDrop);
-                Ok(())
+                count(1)?;
+                self.mark_to_drop(&operands[0])
             }
             "exit" => {
                 self.emitter.push(Op::End);
@@ -273,6 +273,37 @@ impl Lowering<'_> {
             }
             _ => self.packet_op(primitive, params),
         }
+    }
+
+    /// `mark_to_drop(header)`: sets `egress_spec` and `mcast_grp` of the header that it names.
+    /// That may be a copy of the standard metadata, which p4c makes for every action and control
+    /// that has them for an `inout` parameter, and puts back behind it.
+    fn mark_to_drop(&mut self, operand: &Operand) -> Result<(), LoadError> {
+        let header = self.layout.header(name(operand, "header")?)?;
+        let slot = |field: &str| {
+            let found = header.fields.iter().find(|f| f.name == field && !f.var);
+            found.map(|f| f.slot)
+        };
+        let spec = slot("egress_spec").ok_or_else(|| {
+            LoadError::new(format!(
+                "mark_to_drop of {} is not supported: it has no field egress_spec",
+                header.name
+            ))
+        })?;
+        let group = slot("mcast_grp").or_else(|| {
+            // P4_14's programs may have the group of the standard metadata elsewhere.
+            let is_standard = self.layout.standard("egress_spec") == Some(spec);
+            let group = self.layout.standard("mcast_grp");
+            group.filter(|_| is_standard)
+        });
+        let group = group.unwrap_or(self.layout.absent_zero);
+        let raw = (!header.metadata).then_some(header.raw);
+        self.emitter.push(Op::MarkToDrop { spec, group });
+        if let Some(d) = raw {
+            let a = self.emitter.constant(0)?;
+            self.emitter.push(Op::Mov { d, a });
+        }
+        Ok(())
     }
 
     /// Assigns to the field that an operand names.

@@ -94,6 +94,7 @@ impl Lowering<'_> {
         self.emitter.assign(&field, &value)?;
         self.emitter.mark(|| Place::After {
             target: Some(checksum_field(checksum, &field)),
+            from: None,
         });
         let (header, _) = &checksum.target;
         let header = self.layout.header(header)?;

@@ -117,6 +117,7 @@ impl Lowering<'_> {
         }
         for meter in self.tables.iter().filter_map(|t| t.meter) {
             mark(meter.target, 1, Use::Write);
+            mark(meter.raw, 1, Use::Write);
         }
         for (slot, n) in &aside {
             mark(*slot, *n, Use::Read);

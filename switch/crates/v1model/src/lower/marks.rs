@@ -29,6 +29,7 @@ impl Lowering<'_> {
                 .then(|| op.parameters.first())
                 .flatten()
                 .and_then(|to| target(layout, to["type"].as_str()?, &to["value"])),
+            from: None,
         });
     }
 
@@ -49,6 +50,11 @@ impl Lowering<'_> {
                 .then(|| primitive.parameters.first())
                 .flatten()
                 .and_then(|to| target(layout, &to.kind, &to.value)),
+            from: (primitive.op == "assign")
+                .then(|| primitive.parameters.get(1))
+                .flatten()
+                .and_then(|from| target(layout, &from.kind, &from.value))
+                .map(|from| from.slot),
         });
     }
 

@@ -56,7 +56,7 @@ impl Lowering<'_> {
         };
         let array = array.ok_or_else(malformed)?;
         let (header, field) = array.result_target.as_ref().ok_or_else(malformed)?;
-        let (_, field) = self.layout.field(header, field)?;
+        let (header, field) = self.layout.field(header, field)?;
         if field.var || field.width > 64 {
             return Err(LoadError::new(format!(
                 "a result of {} bits of the meter {name} is not supported",
@@ -66,6 +66,7 @@ impl Lowering<'_> {
         Ok(Some(DirectMeter {
             unit: unit(array)?,
             target: field.slot,
+            raw: header.raw,
             mask: mask(field.width as u8),
         }))
     }
@@ -79,7 +80,8 @@ impl Lowering<'_> {
         let name = super::action::name(&operands[0], "meter_array")?;
         let meter = index_of(self.meters.iter().map(|m| &m.name), "meter array", name)?;
         let index = self.natural(&operands[1], params)?;
-        let field = self.destination(&operands[2])?;
+        let to = self.target(&operands[2], params)?;
+        let field = &to.field;
         if field.width > 64 {
             return Err(LoadError::new(
                 "a meter's result of more than 64 bits is not supported",
@@ -91,6 +93,6 @@ impl Lowering<'_> {
             meter,
             w: field.width as u8,
         });
-        Ok(())
+        self.written(&to)
     }
 }

@@ -98,7 +98,6 @@ fn propagate_copies(ops: &mut [Op], entries: &[Pc]) {
             | Op::ExtractNextVar { .. }
             | Op::AddHeader { .. }
             | Op::RemoveHeader { .. }
-            | Op::MarkToDrop
             | Op::Jump { .. }
             | Op::Return
             | Op::End => origin.clear(),

@@ -7,7 +7,7 @@ use super::emit::Label;
 use super::expr::{Element, Expr};
 use crate::code::{DirectMeter, ProfileUse};
 use crate::error::LoadError;
-use crate::json::{self, ConstEntry, Key, Operand, Table};
+use crate::json::{self, InitialEntry, Key, Operand, Table};
 use crate::op::mask_wide;
 use crate::schema::{ActionCall, ActionId, EntryKey, KeySchema, Match, MatchKind, TableSchema};
 use crate::table::KeySource;
@@ -83,7 +83,7 @@ impl Lowering<'_> {
         let meter = self.direct_meter(table)?;
         if profile.is_some() && table.entries.is_some() {
             return Err(LoadError::new(format!(
-                "table {} with an action profile and const entries is not supported",
+                "table {} with an action profile and entries in P4 is not supported",
                 table.name
             )));
         }
@@ -137,8 +137,12 @@ impl Lowering<'_> {
         ));
         let default = self.default(table)?;
         let mut entries = Vec::new();
-        for entry in table.entries.iter().flatten() {
-            let read = self.const_entry(&schema, entry);
+        let given = || table.entries.iter().flatten();
+        // In the JSON the lowest number is the highest priority. P4Runtime has it the other way
+        // round, and gives the last entry 1.
+        let lowest = given().map(|entry| entry.priority).max().unwrap_or(0);
+        for entry in given() {
+            let read = self.initial_entry(&schema, entry, lowest);
             entries.push(read.map_err(|e| e.at(json::position(&entry.source_info)))?);
         }
         self.tables.push(LoweredTable {
@@ -182,7 +186,7 @@ impl Lowering<'_> {
             size: table
                 .max_size
                 .max(table.entries.as_ref().map_or(0, Vec::len)),
-            const_entries: table.entries.is_some(),
+            initial_entries: table.entries.is_some(),
             const_default,
             direct_counter: table.with_counters,
             direct_meter: self.direct_meter(table)?.map(|m| m.unit),
@@ -312,10 +316,12 @@ impl Lowering<'_> {
         })
     }
 
-    fn const_entry(
+    /// An entry that P4 gives; `lowest` is the greatest number that stands for a priority.
+    fn initial_entry(
         &self,
         schema: &TableSchema,
-        entry: &ConstEntry,
+        entry: &InitialEntry,
+        lowest: i64,
     ) -> Result<(EntryKey, ActionCall), LoadError> {
         let malformed = || {
             LoadError::new(format!(
@@ -367,9 +373,11 @@ impl Lowering<'_> {
                 }
             });
         }
-        // In the JSON the lowest number is the highest priority.
         let priority = if schema.needs_priority() {
-            i32::try_from(i64::from(i32::MAX) - entry.priority).map_err(|_| malformed())?
+            let above = lowest.checked_sub(entry.priority);
+            let priority = above.and_then(|above| above.checked_add(1));
+            let priority = priority.and_then(|p| i32::try_from(p).ok());
+            priority.ok_or_else(malformed)?
         } else {
             0
         };

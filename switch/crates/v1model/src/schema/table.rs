@@ -40,10 +40,13 @@ pub struct TableSchema {
     /// The actions an entry or the default entry may have (P4Info has the
     /// `@tableonly` and `@defaultonly` scopes; BMv2 JSON does not).
     pub actions: Vec<ActionId>,
-    /// Most entries that the table takes.
+    /// Most entries that the table takes. Of a table with entries in P4 the
+    /// JSON only tells how many those are.
     pub size: usize,
-    /// Entries are given in P4 and cannot be changed.
-    pub const_entries: bool,
+    /// Entries are given in P4. Whether they are const is in P4Info and not in
+    /// the JSON: they are taken for const until somebody who knows says
+    /// otherwise ([`Pipeline::unlock_entries`](crate::Pipeline::unlock_entries)).
+    pub initial_entries: bool,
     /// The default entry cannot be changed.
     pub const_default: bool,
     /// Entries and the default entry count packets and bytes.

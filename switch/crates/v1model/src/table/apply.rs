@@ -45,6 +45,7 @@ pub(crate) fn lookup_with<'s>(
                 MeterUnit::Bytes => bytes,
             };
             phv[usize::from(meter.target)] = cell.mark(now_ns, units) as u64 & meter.mask;
+            phv[usize::from(meter.raw)] = 0;
         }
     }
     let nothing = Found {

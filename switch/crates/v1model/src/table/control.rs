@@ -37,15 +37,6 @@ enum Stored<'a> {
 }
 
 impl Context<'_> {
-    fn writable(&self) -> Result<(), ControlError> {
-        if self.schema.const_entries {
-            return Err(ControlError::Const {
-                table: self.schema.name.clone(),
-            });
-        }
-        Ok(())
-    }
-
     /// Checks an entry's action; with a profile, it is in use from now on.
     fn acquire<'c>(
         &mut self,
@@ -87,6 +78,24 @@ impl Context<'_> {
 }
 
 impl Table {
+    /// Lets entries be changed although P4 gives some, and so many be there.
+    pub fn unlock(&mut self, size: usize) {
+        if self.is_const {
+            self.is_const = false;
+            self.size = self.size.max(size);
+            self.make_room();
+        }
+    }
+
+    fn writable(&self, context: &Context<'_>) -> Result<(), ControlError> {
+        if self.is_const {
+            return Err(ControlError::Const {
+                table: context.schema.name.clone(),
+            });
+        }
+        Ok(())
+    }
+
     pub fn insert(
         &mut self,
         context: &mut Context<'_>,
@@ -95,7 +104,7 @@ impl Table {
         action: &EntryAction,
         options: &EntryOptions,
     ) -> Result<(), ControlError> {
-        context.writable()?;
+        self.writable(context)?;
         self.insert_unchecked(context, now_ns, key, action, options)
     }
 
@@ -117,10 +126,10 @@ impl Table {
                 table: schema.name.clone(),
             });
         }
-        if self.len >= schema.size {
+        if self.len >= self.size {
             return Err(ControlError::TableFull {
                 table: schema.name.clone(),
-                size: schema.size,
+                size: self.size,
             });
         }
         let stored = context.acquire(action, false)?;
@@ -427,17 +436,14 @@ impl Table {
 
     /// An entry that may be changed.
     fn find_writable(&self, context: &Context<'_>, key: &EntryKey) -> Result<u32, ControlError> {
-        context.writable()?;
+        self.writable(context)?;
         self.find(context.schema, key)
     }
 
     fn place(&self, schema: &TableSchema, word: u64, key: &EntryKey) -> Option<u32> {
         self.by_key.find(word, |entry| {
             let cold = self.cold[entry as usize].as_ref();
-            cold.is_some_and(|cold| {
-                cold.key.priority == key.priority
-                    && canonical(schema, &cold.key).eq(canonical(schema, key))
-            })
+            cold.is_some_and(|cold| schema.same_entry(&cold.key, key))
         })
     }
 }
@@ -470,6 +476,13 @@ fn translate(view: View<'_>, call: &mut ActionCall) {
     let mut own = view.schema.actions.iter();
     if let Some(own) = own.find(|own| name(own.0) == name(call.action.0)) {
         call.action = *own;
+    }
+}
+
+impl TableSchema {
+    /// Whether two keys are the same entry's.
+    pub(crate) fn same_entry(&self, a: &EntryKey, b: &EntryKey) -> bool {
+        a.priority == b.priority && canonical(self, a).eq(canonical(self, b))
     }
 }
 

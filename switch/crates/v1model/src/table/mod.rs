@@ -78,6 +78,10 @@ pub(crate) struct Table {
     by_key: WordMap,
     /// Entries without the default entry.
     len: usize,
+    /// Most of them.
+    size: usize,
+    /// The entries are P4's and stay.
+    is_const: bool,
     initial_default: Option<ActionCall>,
     default_is_initial: bool,
     next_age: u64,
@@ -106,6 +110,8 @@ impl Table {
             free: Vec::new(),
             by_key: WordMap::new(),
             len: 0,
+            size: schema.size,
+            is_const: schema.initial_entries,
             initial_default: default.cloned(),
             default_is_initial: true,
             next_age: 0,
@@ -120,9 +126,9 @@ impl Table {
 
     /// Takes room for all entries that the table may have, so that packets do
     /// not wait while lists grow. Memory that nothing was written to costs none.
-    pub fn make_room(&mut self, schema: &TableSchema) {
+    pub fn make_room(&mut self) {
         // The default entry has a place, too.
-        let places = schema.size.saturating_add(1);
+        let places = self.size.saturating_add(1);
         self.index.reserve(places);
         self.calls.reserve(places);
         reserve(&mut self.cold, places);

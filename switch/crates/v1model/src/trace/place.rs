@@ -29,8 +29,13 @@ pub(crate) enum Place {
         subject: Option<String>,
         position: Option<SourcePosition>,
     },
-    /// The statement announced last is done; what it wrote, if one field.
-    After { target: Option<Target> },
+    /// The statement announced last is done.
+    After {
+        /// What it wrote, if one field.
+        target: Option<Target>,
+        /// The field that it copied there, if that was all.
+        from: Option<Slot>,
+    },
     /// A checksum is about to be compared with what the packet holds.
     Checksum {
         field: Target,

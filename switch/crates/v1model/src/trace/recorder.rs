@@ -5,7 +5,7 @@ use super::event::{Cause, DropReason, KeyPart, Named, TraceEvent, TraceSink, Tra
 use super::place::{Place, Target};
 use super::tracer::Tracer;
 use crate::layout::words;
-use crate::op::mask;
+use crate::op::{Slot, mask};
 use crate::program::Program;
 use crate::schema::{DigestId, EntryKey};
 
@@ -22,6 +22,8 @@ pub(crate) struct Recorder<'a> {
     action: Option<&'a str>,
     /// What set `egress_spec` last.
     cause: Cause<'a>,
+    /// The same of copies of it that `mark_to_drop` marked.
+    copies: Vec<(Slot, Cause<'a>)>,
     failed: bool,
 }
 
@@ -42,6 +44,7 @@ impl<'a> Recorder<'a> {
             table: None,
             action: None,
             cause: Cause::default(),
+            copies: Vec::new(),
             failed: false,
         }
     }
@@ -90,9 +93,21 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn statement_done(&mut self, target: Option<&'a Target>, phv: &[u64]) {
-        if target.is_some_and(|t| t.slot == self.program.traced.standard.egress_spec) {
-            self.cause = self.here();
+    /// A field was written. What comes from a marked copy was said where that was marked.
+    fn wrote(&mut self, to: Slot, from: Option<Slot>) {
+        let marked = self.copies.iter().find(|(slot, _)| Some(*slot) == from);
+        let marked = marked.map(|(_, cause)| *cause);
+        if to == self.program.traced.standard.egress_spec {
+            self.cause = marked.unwrap_or_else(|| self.here());
+        } else {
+            self.copies.retain(|(slot, _)| *slot != to);
+            self.copies.extend(marked.map(|cause| (to, cause)));
+        }
+    }
+
+    fn statement_done(&mut self, target: Option<&'a Target>, from: Option<Slot>, phv: &[u64]) {
+        if let Some(target) = target {
+            self.wrote(target.slot, from);
         }
         let Some(Place::Before {
             op,
@@ -163,7 +178,7 @@ impl Tracer for Recorder<'_> {
                 self.tell(&TraceEvent::Select { key: &key });
             }
             Place::Before { .. } => self.statement = Some(index),
-            Place::After { target } => self.statement_done(target.as_ref(), phv),
+            Place::After { target, from } => self.statement_done(target.as_ref(), *from, phv),
             Place::Action { index, node: None } => {
                 let action = self.program.actions.get(*index as usize);
                 self.action = action.map(|a| a.name.as_str());
@@ -304,8 +319,14 @@ impl Tracer for Recorder<'_> {
         });
     }
 
-    fn marked_to_drop(&mut self) {
-        self.cause = self.here();
+    fn marked_to_drop(&mut self, spec: Slot) {
+        let here = self.here();
+        if spec == self.program.traced.standard.egress_spec {
+            self.cause = here;
+        } else {
+            self.copies.retain(|(slot, _)| *slot != spec);
+            self.copies.push((spec, here));
+        }
     }
 
     fn assertion_failed(&mut self) {

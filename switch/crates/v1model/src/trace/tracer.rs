@@ -7,6 +7,7 @@
 //! where states, actions, statements and conditions begin, and not optimised,
 //! so that nothing a mark stands for is merged or moved.
 
+use crate::op::Slot;
 use crate::schema::EntryKey;
 
 /// Follows one run of the machine.
@@ -37,8 +38,8 @@ pub(crate) trait Tracer {
     /// The parser stops with this error.
     fn parser_error(&mut self, error: u64);
 
-    /// `mark_to_drop` ran.
-    fn marked_to_drop(&mut self);
+    /// `mark_to_drop` put the drop port into a slot: `egress_spec`, or a copy of it.
+    fn marked_to_drop(&mut self, spec: Slot);
 
     /// An assertion failed.
     fn assertion_failed(&mut self);
@@ -60,7 +61,7 @@ impl Tracer for Off {
 
     fn parser_error(&mut self, _: u64) {}
 
-    fn marked_to_drop(&mut self) {}
+    fn marked_to_drop(&mut self, _: Slot) {}
 
     fn assertion_failed(&mut self) {}
 }

@@ -182,9 +182,15 @@ impl Statements<'_> {
                     let condition = self.choices.one(self.truths).json();
                     primitive("_jump_if_zero", &[condition, jump(to)])
                 }
-                8 if self.choices.chance(20) => {
-                    let standard = json!({"type": "header", "value": "standard_metadata"});
-                    primitive("mark_to_drop", &[standard])
+                8 => {
+                    // The standard metadata, or a copy of them.
+                    let marked = if self.choices.chance(20) {
+                        "standard_metadata"
+                    } else {
+                        "copy"
+                    };
+                    let header = json!({"type": "header", "value": marked});
+                    primitive("mark_to_drop", &[header])
                 }
                 9 if self.choices.chance(20) => primitive("exit", &[]),
                 _ => {
@@ -320,7 +326,10 @@ pub fn program(seed: u64, data: &[Data], truths: &[Truth]) -> Vec<u8> {
             places.push(("scalars".to_owned(), name.to_owned(), width));
         }
     }
-    places.push(("standard_metadata".to_owned(), "egress_spec".to_owned(), 9));
+    for header in ["standard_metadata", "copy"] {
+        places.push((header.to_owned(), "egress_spec".to_owned(), 9));
+    }
+    places.push(("copy".to_owned(), "mcast_grp".to_owned(), 16));
     let mut statements = Statements {
         choices,
         data,
@@ -341,6 +350,7 @@ pub fn program(seed: u64, data: &[Data], truths: &[Truth]) -> Vec<u8> {
             json!({"name": "x", "id": 2, "header_type": "x_t", "metadata": false}),
             json!({"name": "y", "id": 3, "header_type": "x_t", "metadata": false}),
             json!({"name": "scalars", "id": 4, "header_type": "scalars_t", "metadata": true}),
+            json!({"name": "copy", "id": 5, "header_type": "standard_metadata", "metadata": true}),
         ],
         parse_states: vec![accepting_state("start", &["in", "x"])],
         actions,

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The tests of the services: one program, which is linked once. `holds.rs` has an allocator of
+//! its own and stays a program of its own.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod atomicity;
+mod disagreements;
+mod entities;
+mod events;
+mod initial_entries;
+mod limits;
+mod meters;
+mod pipeline_config;
+mod random;
+mod selectors;
+mod streams;
+mod tls;
