@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,9 @@ from time_samples import TIMERS
 
 from docsis_testbed.errors import NoVerdict
 from docsis_testbed.measure import timers
+from docsis_testbed.paths import ROOT
+
+MOST_CLOCK_TESTS = 5
 
 
 def late(p99_ms: float) -> dict[str, Any]:
@@ -45,3 +51,53 @@ def test_only_a_late_machine_is_an_excuse(
         raise NoVerdict("upstream: too late")
     with late_machine.verdict_in(tmp_path):
         pass
+
+
+def test_at_most_five_tests_may_be_skipped_for_a_late_machine() -> None:
+    listing = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-qq",
+            "-m",
+            "clock",
+            "-p",
+            "no:cacheprovider",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # FILE: NUMBER, one line a file.
+    counts = [int(line.rsplit(": ")[1]) for line in listing.stdout.splitlines() if ".py: " in line]
+    assert 0 < sum(counts) <= MOST_CLOCK_TESTS, listing.stdout
+
+
+@pytest.mark.parametrize("folder", ["control_plane", "mininet", "ptf_tests"])
+def test_no_other_test_is_skipped_for_it(folder: str) -> None:
+    """Whoever asks for the excuse is marked, so that it is counted."""
+    for path in (ROOT / folder).rglob("test_*.py"):
+        text = path.read_text()
+        if path != Path(__file__) and (
+            "import late_machine" in text or "from late_machine" in text
+        ):
+            excuses = len(
+                re.findall(r"^\s+(?:skip_or_fail|excuse)\(|with verdict_in\(", text, re.M)
+            )
+            assert text.count("@pytest.mark.clock") == excuses, path
+
+
+@pytest.mark.parametrize("late_ns", [900_000, 1_100_000])
+def test_a_measured_machine_is_an_excuse_above_a_millisecond(late_ns: int) -> None:
+    outcome = pytest.skip.Exception if late_ns > 1_000_000 else pytest.fail.Exception
+    with pytest.raises(outcome, match="20 ms"):
+        late_machine.excuse("20 ms", late_ns / 1e6)
+
+
+def test_the_machine_is_measured_beside_a_test() -> None:
+    with late_machine.machine_beside() as machine:
+        pass
+    assert machine[0].samples >= 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from late_machine import excuse, machine_beside
 from running_system import Running, running_system
 
 from docsis_control.dynamic.change import Action, Change, Kind
@@ -33,13 +34,9 @@ pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 TOPOLOGY = load_topology(TOPOLOGIES / "neighbourhood.yaml")
 DEPLOYMENT = deploy(TOPOLOGY, Preset.DOCSIS_PIE)
 HOMES = 64
-START_SECONDS = 40.0
-"""Building in Mininet and provisioning; a busy machine included."""
-
 MOST_MISSED = 0.01
 UPLOADERS = 8
 OBSERVED_SECONDS = 5.0
-ROUNDS = 3
 INTERVAL_MS = 16.0
 ADDITIONS = 20
 SOME_HOMES = (0, 31, 63)
@@ -48,11 +45,9 @@ FRAMES = 3
 
 @pytest.fixture(scope="module")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    started = time.monotonic()
     with running_system(
         TOPOLOGY, tmp_path_factory.mktemp("neighbourhood"), static_arp=True
     ) as running:
-        assert time.monotonic() - started < START_SECONDS
         yield running
 
 
@@ -62,25 +57,16 @@ def loop(status: dict[str, Any]) -> tuple[int, int]:
     return device["loop"]["cycles"], device["loop"]["missed"]
 
 
-def assert_few_missed(system: Running) -> None:
-    """The loop of the modems misses less than 1% of its updates, in one of three rounds.
-
-    What else runs on the machine may cost a round, not all of them.
-    """
-    rounds: list[float] = []
+def missed(system: Running) -> float:
+    """The part of its updates that the loop of the modems misses in a while."""
     before = loop(system.show())
-    while len(rounds) < ROUNDS:
-        # What is measured is time; there is nothing to poll for.
-        time.sleep(OBSERVED_SECONDS)
-        status = system.show()
-        after = loop(status)
-        cycles, missed = after[0] - before[0], after[1] - before[1]
-        before = after
-        assert cycles > 0.9 * OBSERVED_SECONDS * 1000 / INTERVAL_MS, status["devices"]
-        rounds.append(missed / (cycles + missed))
-        if rounds[-1] < MOST_MISSED:
-            return
-    raise AssertionError((rounds, status["devices"]))
+    # What is measured is time; there is nothing to poll for.
+    time.sleep(OBSERVED_SECONDS)
+    after = loop(system.show())
+    made, left_out = after[0] - before[0], after[1] - before[1]
+    # Every interval is counted as one or the other; one may be under way.
+    assert made + left_out >= OBSERVED_SECONDS * 1000 / INTERVAL_MS - 1
+    return left_out / (made + left_out)
 
 
 def test_everything_is_provisioned(system: Running) -> None:
@@ -169,10 +155,6 @@ def test_frames_are_counted_in_their_service_flow(system: Running, direction: st
     assert counted == expected
 
 
-def test_the_loop_keeps_its_time_while_idle(system: Running) -> None:
-    assert_few_missed(system)
-
-
 @contextmanager
 def uploads(system: Running, folder: Path) -> Iterator[None]:
     """TCP from some homes into their primary service flow, and that they get through."""
@@ -213,9 +195,19 @@ def uploads(system: Running, folder: Path) -> Iterator[None]:
     assert min(received) * 8 / OBSERVED_SECONDS > 4e6, received
 
 
-def test_the_loop_keeps_its_time_while_homes_upload(system: Running, tmp_path: Path) -> None:
-    with uploads(system, tmp_path):
-        assert_few_missed(system)
+@pytest.mark.clock
+def test_the_loop_keeps_its_time(system: Running, tmp_path: Path) -> None:
+    """It misses less than 1% of its updates, while nothing is going on and while homes upload."""
+    with machine_beside() as machine:
+        idle = missed(system)
+        with uploads(system, tmp_path):
+            loaded = missed(system)
+    if max(idle, loaded) >= MOST_MISSED:
+        excuse(
+            f"the loop missed {idle:.2%} of its updates while idle, {loaded:.2%} under load;"
+            f" {machine[0]}",
+            machine[0].p99_ns / 1e6,
+        )
 
 
 def additions(system: Running) -> list[float]:
@@ -231,10 +223,16 @@ def additions(system: Running) -> list[float]:
     return sorted(milliseconds)
 
 
+@pytest.mark.clock
 def test_a_service_flow_is_added_within_an_interval(system: Running) -> None:
-    # The 90th percentile; what else runs on the machine may cost one round, not all of them.
-    rounds = [additions(system) for _ in range(ROUNDS)]
-    assert min(times[int(0.9 * ADDITIONS) - 1] for times in rounds) < INTERVAL_MS, rounds
+    """Nine of ten are."""
+    with machine_beside() as machine:
+        times = additions(system)
+    if times[int(0.9 * ADDITIONS) - 1] >= INTERVAL_MS:
+        excuse(
+            f"service flows were in force after {times[-5:]} ms; {machine[0]}",
+            machine[0].p99_ns / 1e6,
+        )
 
 
 def test_what_sf_add_says_is_in_force(system: Running) -> None:

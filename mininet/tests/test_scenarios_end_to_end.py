@@ -85,6 +85,7 @@ def leftovers() -> list[str]:
     return left + [str(path) for path in RUN_STATE.glob("*.json")]
 
 
+@pytest.mark.clock
 def test_measured_values_are_beside_the_published(run: tuple[Path, str]) -> None:
     folder, error = run
     figures: dict[str, Any] = json.loads((folder / "summary.json").read_text())

@@ -22,6 +22,7 @@ TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
 SECONDS = 4.0
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("tcp", [False, True])
 def test_shares_are_as_configured(tcp: bool, tmp_path: Path) -> None:
     # It raises where a share is off by more than its tolerance, 2%.

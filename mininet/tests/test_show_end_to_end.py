@@ -113,7 +113,9 @@ def test_show_equals_the_pipelines_counters(
         assert classifier["matched"] == flow["counters"]["received"]
     # 20 Mbit/s of full frames for the upload's time.
     assert flows[0]["counters"]["forwarded"]["packets"] > UPLOAD_SECONDS * 20e6 / 8 / 1514 / 2
-    assert status["devices"][0]["loop"]["cycles"] > UPLOAD_SECONDS / 0.016 / 2
+    loop = status["devices"][0]["loop"]
+    assert loop["cycles"] > 0
+    assert loop["cycles"] + loop["missed"] > UPLOAD_SECONDS / 0.016
 
     with urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=10) as answer:
         lines = answer.read().decode().splitlines()

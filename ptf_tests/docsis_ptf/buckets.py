@@ -31,8 +31,3 @@ def worst_excess(
     sent = np.cumsum(length)
     window_start = np.minimum.accumulate(sent - length - earned)
     return float((sent - earned - window_start).max()) - depth
-
-
-def rate_between(time_ns: npt.NDArray[np.int64], length: npt.NDArray[np.int64]) -> float:
-    """Mean rate in bit/s from the first frame to the last, without the first one's bytes."""
-    return float(length[1:].sum()) * 8 * NANOSECONDS / float(time_ns[-1] - time_ns[0])

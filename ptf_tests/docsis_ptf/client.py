@@ -25,6 +25,7 @@ from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.state.control_header import ControlHeader, Operation, Reply
 from docsis_control.tables import TableEntry
+from docsis_control.tm.lateness import Lateness, lateness_from
 from docsis_ptf.entities import Control, Counts, Entry, Group, State
 from docsis_ptf.params import TestParams
 
@@ -307,6 +308,18 @@ class Client:
         """The docsis.tm.v1.GetResponse of the device."""
         pb = _messages()
         return self._unary("Get", pb.GetRequest(device_id=self._params.device_id), pb.GetResponse)
+
+    def lateness(self) -> Lateness | None:
+        """How late the device ran what was due since it was started; None: it does not tell."""
+        pb = _messages()
+        request = pb.GetLatenessRequest(device_id=self._params.device_id)
+        try:
+            answer = self._unary("GetLateness", request, pb.GetLatenessResponse)
+        except P4RuntimeError as error:
+            if error.code is not grpc.StatusCode.UNIMPLEMENTED:
+                raise
+            return None
+        return lateness_from(answer.SerializeToString())
 
     def queue_state(self, queue: tuple[int, int]) -> tuple[int, Any]:
         """The device's time in nanoseconds, and the ServiceFlowState of (port, queue_id)."""

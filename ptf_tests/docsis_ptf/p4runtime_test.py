@@ -26,16 +26,19 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
             over P4Runtime), "shaping" (the service docsis.tm.v1). They are PTF
             groups as well, so that `^shaping` leaves such tests out; otherwise a
             target that lacks them is found out by asking, and the test skipped.
+        long: Whether the test takes long: it is in the group of that name, too, which
+            `make test` leaves out.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    long: ClassVar[bool] = False
     # One case; its parameters are its own.
     doRunTest: Callable[..., None]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # PTF appends to this list in place: a class must not share its base's.
-        cls._groups = list(cls.needs)
+        cls._groups = [*cls.needs, *(["long"] if cls.long else [])]
 
     def setUp(self) -> None:
         super().setUp()

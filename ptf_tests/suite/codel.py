@@ -38,7 +38,8 @@ class Decisions(shaping_test.ShapingTest):
             {"name": "below", "target": LONG, "above": PAST, "sent": range(6), "after": {
                 "first_above_time": 0, "phase": FREE}},
             # Just above: an interval to wait.
-            {"name": "just above", "above": 0, "sent": range(6), "after": {"phase": FREE}},
+            {"name": "just above", "above": 0, "interval": LONG, "sent": range(6), "after": {
+                "phase": FREE}},
             {"name": "not for long enough", "above": AHEAD, "sent": range(6)},
             # One goes, and the next only after an interval.
             {"name": "first drop", "above": PAST, "interval": LONG, "sent": range(1, 6),

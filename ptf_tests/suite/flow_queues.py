@@ -8,6 +8,7 @@ collisions, too.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Final
@@ -19,7 +20,8 @@ from docsis_ptf.aqm_test import SLOW_US
 from docsis_ptf.chance import binomial_error, q4_28
 from docsis_ptf.docsis_test import MAX_FRAME
 from docsis_ptf.entities import ACTIVE, Control
-from docsis_ptf.flow_queue_test import GROUP, place, session_hash
+from docsis_ptf.flow_queue_test import GROUP, RATE, place, session_hash
+from docsis_ptf.load_test import Measured
 from docsis_ptf.renewal import DROP_PROB_MAX
 from docsis_ptf.sharing_test import NUMBERS
 
@@ -79,7 +81,7 @@ class SerialSearch(flow_queue_test.FlowQueueTest):
 class EqualShares(flow_queue_test.FlowQueueTest, sharing_test.SharingTest):
     """Sessions share what the service flow sends in equal bytes, whatever their frames' lengths."""
 
-    def attempt(self) -> None:
+    def doRunTest(self) -> None:
         lengths = (1500, 300, 777)
         index = self.flow_queues(32)
         sessions = [
@@ -87,7 +89,10 @@ class EqualShares(flow_queue_test.FlowQueueTest, sharing_test.SharingTest):
             for one, length in zip(self.sessions(32, (3, 30, 9)), lengths, strict=True)
         ]
         counts = [60_000 // length for length in lengths]
-        with self.recording(sessions[0], sum(counts)) as (capture, injector):
+        with (
+            self.timed() as timing,
+            self.recording(sessions[0], sum(counts)) as (capture, injector),
+        ):
             sent = 0
             for position, (one, count) in enumerate(zip(sessions, counts, strict=True)):
                 for first in range(0, count, self.params.batch):
@@ -95,13 +100,16 @@ class EqualShares(flow_queue_test.FlowQueueTest, sharing_test.SharingTest):
                     injector.send(one.frames(size, position * NUMBERS + first))
                     sent += size
                     self.await_received(index, sent)
+            offered_ns = time.time_ns()
             self.release()
-            self.poll("all frames", lambda: capture.count() == sum(counts), seconds=30)
+            self.poll("all frames", lambda: capture.count() == sum(counts), seconds=60)
             arrivals = capture.arrivals()
-        shares = self.while_all_wait(arrivals)
+        measured = Measured(arrivals, timing[0], offered_ns)
+        shares = self.while_all_wait(measured)
         self.assertGreater(int(shares[-1].sum()), 150_000, "a session was empty too soon")
         spread = shares.max(axis=1) - shares.min(axis=1)
         self.assertLessEqual(int(spread.max()), 2 * MAX_FRAME, "bytes that a session is ahead")
+        self.assert_conforms(measured, RATE, MAX_FRAME, "the service flow's rate")
 
 
 class OwnLimit(flow_queue_test.FlowQueueTest):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docsis_ptf.buckets import rate_between, worst_excess
+from docsis_ptf.buckets import worst_excess
 
 
 def by_definition(time_ns: np.ndarray, length: np.ndarray, rate: int, depth: int) -> float:
@@ -36,8 +36,3 @@ def test_a_conforming_stream_conforms() -> None:
     assert worst_excess(time_ns, length, 8_000_000, 2000) == 0
     assert worst_excess(time_ns, length, 8_000_000, 1999) == 1
     assert worst_excess(time_ns + np.array([0, 0, 0, 0, -1000]), length, 8_000_000, 2000) == 1
-
-
-def test_rate() -> None:
-    time_ns = np.array([0, 1_000_000, 2_000_000], dtype=np.int64)
-    assert rate_between(time_ns, np.full(3, 1000, dtype=np.int64)) == 8_000_000
