@@ -51,6 +51,7 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                 bool drop_head;
                 drop_at_head.apply(meta, length, backlog, own_depth,
                                    standard_metadata.deq_timedelta,
+                                   standard_metadata.ingress_global_timestamp,
                                    standard_metadata.egress_global_timestamp, drop_head);
                 if (drop_head) {
                     // It costs no tokens: the traffic manager sends the next instead.

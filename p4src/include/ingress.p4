@@ -88,8 +88,10 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
         bytes_t own_depth = backlog;
         bytes_t own_enqueued = 0;
         bytes_t own_limit = 0;
+        bool shares = false;
+        bit<32> sharers = 0;
         if (meta.flow_queuing == 1) {
-            flow_queue.apply(hdr, meta, own_limit);
+            flow_queue.apply(hdr, meta, own_limit, shares, sharers);
         }
         // Unless it has no entry there: then it is a queue like any other.
         if (meta.flow_queuing == 1) {
@@ -123,8 +125,12 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
 
         sf_enqueued_bytes.write((bit<32>)meta.service_flow, enqueued + length);
         if (meta.flow_queuing == 1) {
-            queue_enqueued_bytes.write((bit<32>)meta.queue - SERVICE_FLOWS,
-                                       own_enqueued + length);
+            bit<32> sub_queue = (bit<32>)meta.queue - SERVICE_FLOWS;
+            queue_enqueued_bytes.write(sub_queue, own_enqueued + length);
+            if (shares) {
+                queue_shared_until.write(sub_queue, own_enqueued + length);
+                queue_sharers.write(sub_queue, sharers);
+            }
         }
     }
 }

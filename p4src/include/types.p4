@@ -23,8 +23,11 @@ const queue_manager_t CODEL_DT     = 5;   // codel.p4, at the tail, of a predict
 const queue_manager_t LRED         = 6;   // lred.p4
 
 // Counts, modulo 256, what has managed a service flow before. What keeps state of
-// a queue starts afresh when the number is not the one that it saw last.
+// a queue starts afresh when a frame brings a later number than the one it saw last.
 typedef bit<8>  generation_t;
+
+// Of two generations less than this apart the one ahead is the later one.
+const generation_t GENERATIONS_AHEAD = 128;
 
 // The largest frame: CoDel's maxpacket, and what a shaped service flow needs tokens for.
 const bytes_t MAX_PACKET = 1522;

@@ -37,6 +37,8 @@ pub struct Flow {
     pub buffer_size: u32,
     /// Microseconds.
     pub latency_target: u32,
+    /// Microseconds.
+    pub controller_timeout: u32,
     /// bit/s; 0 is no limit.
     pub rate: u64,
     pub max_burst: u64,
@@ -51,6 +53,7 @@ impl Default for Flow {
             flow_queuing: false,
             buffer_size: 1 << 27,
             latency_target: 15_000,
+            controller_timeout: u32::MAX,
             rate: 0,
             max_burst: MAX_PACKET as u64,
             sub_queues: 0,
@@ -238,7 +241,7 @@ impl Modem {
             ("generation", flow.generation.into()),
             ("flow_queuing", flow.flow_queuing.into()),
             ("latency_target", flow.latency_target.into()),
-            ("controller_timeout", u32::MAX.into()),
+            ("controller_timeout", flow.controller_timeout.into()),
             ("tos_and", 0xff),
             ("tos_or", 0),
         ];
