@@ -25,6 +25,7 @@
 #include "include/lred.p4"
 #include "include/flow_queue.p4"
 #include "include/queue_managers.p4"
+#include "include/resynchronize.p4"
 #include "include/token_bucket.p4"
 #include "include/requests.p4"
 #include "include/tos_overwrite.p4"

@@ -54,10 +54,15 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
         interval = control_interval;
     }
 
+    action no_codel() {
+        target = 0;
+        interval = 0;
+    }
+
     table parameters {
         key = { meta.service_flow: exact @name("service_flow"); }
-        actions = { set_codel; @defaultonly NoAction; }
-        default_action = NoAction();
+        actions = { set_codel; @defaultonly no_codel; }
+        default_action = no_codel();
         size = SERVICE_FLOWS;
     }
 
@@ -75,8 +80,6 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
 
     apply {
         drop = false;
-        target = 0;
-        interval = 0;
         if (parameters.apply().hit) {
             bit<32> queue = (bit<32>)meta.queue;
             time_us_t first_above_time;

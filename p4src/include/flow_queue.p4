@@ -86,10 +86,7 @@ control Sharing(in bit<32> index, in bit<32> session, out bool waits, out bit<32
     }
 }
 
-// `shares`: in the sub-queue of another session; when the frame is queued, `sharers` are
-// those who do.
-control FlowQueue(in headers_t hdr, inout metadata_t meta, out bytes_t limit, out bool shares,
-                  out bit<32> sharers) {
+control FlowQueue(in headers_t hdr, inout metadata_t meta, out bytes_t limit) {
     SearchSlot() search_slot;
     Sharing() sharing;
 
@@ -129,8 +126,6 @@ control FlowQueue(in headers_t hdr, inout metadata_t meta, out bytes_t limit, ou
         odd = 0;
         limit = 0;
         searched = false;
-        shares = false;
-        sharers = 0;
         if (flow_queues.apply().hit) {
             bit<32> session;
             bit<16> src_port = meta.l4_src_port;
@@ -148,7 +143,10 @@ control FlowQueue(in headers_t hdr, inout metadata_t meta, out bytes_t limit, ou
             bit<32> spread = session * odd;
             bit<32> place = (bit<32>)(((bit<64>)spread * (bit<64>)places) >> 32);
             bit<32> chosen = first + place;
+            meta.first_queue = first;
+            meta.queues = places;
             if (searched) {
+                meta.queues = places * GROUP;
                 bit<2> found = SEARCH_NONE;
                 bit<32> group = first + place * GROUP;
                 bit<32> shared = group + (session & (GROUP - 1));
@@ -159,14 +157,15 @@ control FlowQueue(in headers_t hdr, inout metadata_t meta, out bytes_t limit, ou
                 search_slot.apply(group + 3, session, found, chosen);
                 if (found != SEARCH_OWN) {
                     bit<32> bit_of_session;
-                    sharing.apply(shared, session, shares, bit_of_session, sharers);
-                    if (shares) {
+                    bool waits;
+                    sharing.apply(shared, session, waits, bit_of_session, meta.sharers);
+                    if (waits) {
                         chosen = shared;
                     } else if (found == SEARCH_EMPTY) {
+                        meta.sharers = 0;
                         queue_owner.write(chosen, session);
                     } else {
-                        shares = true;
-                        sharers = sharers | bit_of_session;
+                        meta.sharers = meta.sharers | bit_of_session;
                     }
                 }
             }

@@ -224,7 +224,8 @@ fn nothing_is_random_outside_of_the_thresholds() {
     }
 }
 
-/// The largest that can be: a line of 2^32 bytes, a queue as long.
+/// The largest that can be: a line of 2^32 bytes, a queue of half of that, which is as
+/// long as a backlog can be told from less than none.
 #[test]
 fn nothing_overflows() {
     let mut modem = modem(1, u64::from(u32::MAX), 0xffff, 15.9);
@@ -235,7 +236,7 @@ fn nothing_overflows() {
             ..flow()
         },
     );
-    let bytes = u32::MAX - 1000;
+    let bytes = (1u32 << 31) - 1;
     for avg in [0, 1 << 47, u64::from(bytes) << 16] {
         modem.set_backlog(bytes);
         modem.set_state("red_avg", avg);

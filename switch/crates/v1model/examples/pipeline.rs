@@ -200,7 +200,8 @@ fn provision(p: &mut Pipeline, modems: u128, rules: u128) {
         );
         insert(p, bucket, &exact(&[sf]), &action).unwrap();
     }
-    // The controller is alive for all of the run, and has set a probability, so that the whole data path of DOCSIS-PIE runs.
+    // The controller is alive for all of the run, and has set a probability, so
+    // that the whole data path of DOCSIS-PIE runs.
     let set = |p: &mut Pipeline, name: &str, value: u128| {
         let register = program
             .register(name)
