@@ -120,7 +120,12 @@ class DeviceController:
                 async with Connection(
                     self.address, self.plan.device_id, self._options.election_id
                 ) as connection:
+                    plan = self.plan
                     session = await self._provision(connection)
+                    if self.plan is not plan:
+                        # It may have something of both.
+                        self._cookie = None
+                        raise ConnectionLost("its plan changed while it was provisioned")
                     if self.ready.is_set():
                         self.record.reconnects += 1
                         _LOG.info("%s: connected again", self.plan.name)
