@@ -197,7 +197,10 @@ class DeviceController:
         async with self._turn:
             session = self._session
             if session is None:
-                raise NotApplied(f"{self.plan.name} does not answer, so nothing was changed")
+                raise NotApplied(
+                    f"{self.plan.name} does not answer, so nothing was changed",
+                    "it does not answer",
+                )
             change = DeviceChange(
                 self.plan,
                 plan,
