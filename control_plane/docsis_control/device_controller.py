@@ -123,7 +123,12 @@ class DeviceController:
                 async with Connection(
                     self.address, self.plan.device_id, self._options.election_id
                 ) as connection:
+                    plan = self.plan
                     session = await self._provision(connection)
+                    if self.plan is not plan:
+                        # It may have something of both.
+                        self._cookie = None
+                        raise ConnectionLost("its plan changed while it was provisioned")
                     if self.ready.is_set():
                         self.record.reconnects += 1
                         _LOG.info("%s: connected again", self.plan.name)
@@ -197,7 +202,10 @@ class DeviceController:
         async with self._turn:
             session = self._session
             if session is None:
-                raise NotApplied(f"{self.plan.name} does not answer, so nothing was changed")
+                raise NotApplied(
+                    f"{self.plan.name} does not answer, so nothing was changed",
+                    "it does not answer",
+                )
             change = DeviceChange(
                 self.plan,
                 plan,

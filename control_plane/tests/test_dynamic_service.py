@@ -204,6 +204,34 @@ async def test_a_roll_back_that_fails_is_told_and_made_good(
         assert sorted(queues(modem)) == [1, 2]
 
 
+async def test_a_plan_that_is_taken_back_while_it_is_pushed_is_not_kept(
+    running: Any, until: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running() as system:
+        device, modem = system.controller.devices[MODEM], system.modem
+        before = device.plan
+        await system.controller.change(MODEM, [ADD, SELECT])
+        pushing, go_on, write = asyncio.Event(), asyncio.Event(), Connection.write
+
+        async def slowly(connection: Connection, updates: Any, what: Any = (), **rest: Any) -> None:
+            await write(connection, updates, what, **rest)
+            if any(QUEUE in name for name in what):
+                pushing.set()
+                await go_on.wait()
+
+        monkeypatch.setattr(Connection, "write", slowly)
+        await modem.stop()
+        modem.forget()
+        await modem.start()
+        await asyncio.wait_for(pushing.wait(), 20)
+        with pytest.raises(NotApplied, match="does not answer"):
+            await device.restore(before)
+        go_on.set()
+        await until(lambda: system.record.reconnects == 1)
+        assert sorted(queues(modem)) == [1]
+        assert entries(modem, CLASSIFIER) == []
+
+
 @pytest.mark.parametrize("of_queues", [False, True])
 async def test_a_device_that_cannot_undo_gets_everything_anew(
     running: Any, until: Any, of_queues: bool
