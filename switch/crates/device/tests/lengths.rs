@@ -36,8 +36,16 @@ fn both_halves_count_what_docsis_counts() {
         let mut modem = Modem::new(&Flow::default());
         pass(&mut modem, length);
         assert_eq!(modem.out.sent.len(), 1);
-        assert_eq!(modem.state("sf_enqueued_bytes"), counted.into(), "{length}");
-        assert_eq!(modem.state("sf_dequeued_bytes"), counted.into(), "{length}");
+        assert_eq!(
+            modem.state("sf_enqueued_bytes"),
+            u64::from(counted),
+            "{length}"
+        );
+        assert_eq!(
+            modem.state("sf_dequeued_bytes"),
+            u64::from(counted),
+            "{length}"
+        );
         // The frame itself and v1model's counters are as they were.
         assert_eq!(modem.out.sent[0].1, captured(length));
     }
