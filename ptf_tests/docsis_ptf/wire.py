@@ -21,7 +21,7 @@ from typing import Final, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from docsis_control.lengths import frame_length
+from docsis_control.lengths import FCS_BYTES, MIN_FRAME_BYTES, frame_length
 from docsis_ptf.frames import MARK, MARK_AT, SEQUENCE_AT, STREAM_AT, Frames
 
 # linux/if_packet.h, asm-generic/socket.h
@@ -96,7 +96,7 @@ class Arrivals:
     """What a capture took, in order of arrival."""
 
     sequence: npt.NDArray[np.int64]  # sequence numbers
-    length: npt.NDArray[np.int64]  # bytes without FCS
+    length: npt.NDArray[np.int64]  # bytes with FCS
     time_ns: npt.NDArray[np.int64]  # the kernel's clock (UTC)
 
     def __len__(self) -> int:
@@ -180,7 +180,7 @@ class Capture:
         seconds = words[:, 4].astype(np.int64)
         return Arrivals(
             sequence=numbers.astype(np.int64),
-            length=words[:, 1].astype(np.int64),
+            length=np.maximum(words[:, 1].astype(np.int64) + FCS_BYTES, MIN_FRAME_BYTES),
             time_ns=seconds * 1_000_000_000 + words[:, 5].astype(np.int64),
         )
 
