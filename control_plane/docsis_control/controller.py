@@ -2,7 +2,6 @@
 """The controller: provisions the devices, runs their control loops, changes what they run."""
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Sequence
@@ -130,12 +129,20 @@ class Controller:
                 if new != old:
                     in_force = await self.devices[new.name].change(new)
                     done.append(new.name)
-        except NotApplied:
+        except NotApplied as refused:
+            failures = [str(refused)]
             for plan in before.devices:
                 if plan.name in done:
-                    # One that went away is provisioned with its plan, which is the new one.
-                    with contextlib.suppress(NotApplied):
-                        await self.devices[plan.name].change(plan)
+                    try:
+                        await self.devices[plan.name].restore(plan)
+                    except NotApplied as error:
+                        failures.append(
+                            f"{plan.name} has the change, because undoing it failed "
+                            f"({error.reason}); it gets everything anew, as it was before"
+                        )
+            if len(failures) > 1:
+                _LOG.warning("%s", ". ".join(failures))
+                raise NotApplied(". ".join(failures)) from None
             raise
         return in_force
 

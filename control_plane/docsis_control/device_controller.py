@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from docsis_control.deadlines import DeadlineTimer
+from docsis_control.control_loop import Controlled, ControlLoop
 from docsis_control.dynamic.device_change import DeviceChange, NotApplied
+from docsis_control.http2 import Calls
 from docsis_control.law.service_flows import DeviceLaw, Observation
 from docsis_control.options import Options
 from docsis_control.p4rt.connection import Connection
@@ -18,7 +19,6 @@ from docsis_control.p4rt.entities import group_updates, table_updates
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.plan import (
-    CONTROL_INTERVAL_US,
     TOKENS_PER_BYTE,
     DevicePlan,
     Role,
@@ -29,26 +29,37 @@ from docsis_control.state.access import BucketState, StateAccess
 from docsis_control.state.control_header import ControlHeader, SwitchClock
 from docsis_control.state.counters import CounterAccess, CounterReadings
 from docsis_control.state.probe import probe_state_access
+from docsis_control.state.registers import TICK_TIMEOUT
 from docsis_control.tm.client import Traffic, TrafficManager
 from docsis_control.tm.lateness import Lateness
+from docsis_control.turn import Turn
 
-INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 _BACK_OFF_FIRST: Final = 0.05
 _BACK_OFF_START: Final = 0.25
 """Longest pause while a device has yet to answer, seconds; afterwards it is the longest."""
 _BACK_OFF_LONGEST: Final = 2.0
-_CLOCK_INTERVAL: Final = 10.0
+CLOCK_INTERVAL: Final = 10.0
+"""Seconds after which the switch's clock is learned anew."""
 _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass
 class _Session:
-    """A provisioned device; what it holds of service flows goes with the plan."""
+    """A provisioned device; what it holds of service flows goes with the plan.
+
+    Attributes:
+        flows: Service flows of the plan that the device runs.
+        loop: Its control loop, once there is something to look at.
+        calls: The control loop's connection.
+    """
 
     connection: Connection
     clock: SwitchClock
     access: StateAccess
     counters: CounterAccess
+    flows: tuple[ServiceFlow, ...]
+    loop: ControlLoop | None = None
+    calls: Calls | None = None
 
 
 @dataclass(frozen=True)
@@ -93,8 +104,8 @@ class DeviceController:
         self._cookie: int | None = None
         self._told_no_traffic_manager = False
         self._session: _Session | None = None
-        # Held by an update of the law, and by a change of the plan.
-        self._turn = asyncio.Lock()
+        # Held by an update of the law, in the control loop's thread, and by a change of the plan.
+        self._turn = Turn()
         # A control loop that did not run, as nothing was to be managed, starts.
         self._changed = asyncio.Event()
 
@@ -145,10 +156,8 @@ class DeviceController:
         if session is None:
             return None
         try:
-            # Of one plan, and of one moment of the law.
-            async with self._turn:
-                flows, counters = self.plan.service_flows, session.counters
-                seen = self._law.observe(await session.access.read())
+            flows, seen = await self._look(session)
+            counters = session.counters
             delayed: Mapping[tuple[int, int], Traffic] = {}
             late: Lateness | None = None
             if self.record.traffic_manager:
@@ -162,6 +171,17 @@ class DeviceController:
             if self._session is not session or session.connection.lost.done():
                 return None
             raise
+
+    async def _look(self, session: _Session) -> tuple[tuple[ServiceFlow, ...], Observation]:
+        """The queues and whose they are, of one plan and of one moment of the law."""
+        while session.loop is not None:
+            # What the next update reads anyway: looking does not make one late.
+            flows, seen = await session.loop.seen()
+            # A change may have come in between.
+            if flows is session.flows:
+                return flows, seen
+        async with self._turn:
+            return session.flows, self._law.observe(await session.access.read())
 
     async def change(self, plan: DevicePlan) -> float:
         """Makes the device run another plan: other service flows and classifiers.
@@ -190,21 +210,44 @@ class DeviceController:
             counters = CounterAccess(session.connection, self._pipeline, indexes)
             try:
                 in_force = await change.apply(counters)
-            except NotApplied as error:
-                if error.uncertain:
-                    # It may have half of it, or all: everything is pushed again.
-                    self._cookie = None
-                    session.connection.abandon(str(error))
+            except BaseException as error:
+                if change.uncertain:
+                    # It may have half of it, or all.
+                    self._push_again(str(error))
                 raise
             law = DeviceLaw(plan.service_flows)
             law.follow(self._law)
             self._law = law
             session.access = session.access.of(plan.service_flows)
             session.counters = counters
+            session.flows = plan.service_flows
             self.record.follow(indexes)
             self.plan = plan
+            if session.loop is not None:
+                session.loop.controlled = self._controlled(session)
             self._changed.set()
             return in_force
+
+    async def restore(self, plan: DevicePlan) -> None:
+        """Takes back a change that the device has made.
+
+        Raises:
+            NotApplied: The device does not answer, or does not go back by itself. It gets
+                everything anew then, as soon as it answers: no device keeps another plan than
+                the one that the controller believes in.
+        """
+        try:
+            await self.change(plan)
+        except NotApplied as error:
+            self.plan = plan
+            self._push_again(str(error))
+            raise
+
+    def _push_again(self, why: str) -> None:
+        """What the device has is not known: the connection ends, and the next pushes its plan."""
+        self._cookie = None
+        if self._session is not None:
+            self._session.connection.abandon(why)
 
     async def _provision(self, connection: Connection) -> _Session:
         """Pushes everything, unless the device still has it all from before."""
@@ -213,7 +256,8 @@ class DeviceController:
         if self._cookie is not None and await self._still_provisioned(connection):
             access = await self._access(connection, control, clock)
             await clock.learn()
-            return _Session(connection, clock, access, self._counters(connection))
+            self._law.resume()
+            return self._new_session(connection, clock, access)
 
         self._cookie = None
         cookie = secrets.randbits(63) | 1
@@ -221,7 +265,9 @@ class DeviceController:
         access = await self._access(connection, control, clock)
         await clock.learn()
         await access.provision(await self._configure_queues(connection))
-        self._law.restart()
+        # Of the plan as it is now, which may have changed while there was no connection.
+        self._law = DeviceLaw(self.plan.service_flows)
+        self.record.follow([flow.index for flow in self.plan.service_flows])
         groups = self.plan.groups
         await connection.write(
             list(group_updates(groups)), [f"multicast group {group.group_id}" for group in groups]
@@ -231,7 +277,7 @@ class DeviceController:
             list(table_updates(self._pipeline, entries)), [str(entry) for entry in entries]
         )
         self._cookie = cookie
-        return _Session(connection, clock, access, self._counters(connection))
+        return self._new_session(connection, clock, access)
 
     async def _still_provisioned(self, connection: Connection) -> bool:
         """Whether only the connection was lost, not the switch's state."""
@@ -255,9 +301,12 @@ class DeviceController:
         self.record.access = access.name
         return access
 
-    def _counters(self, connection: Connection) -> CounterAccess:
-        flows = [flow.index for flow in self.plan.service_flows]
-        return CounterAccess(connection, self._pipeline, flows)
+    def _new_session(
+        self, connection: Connection, clock: SwitchClock, access: StateAccess
+    ) -> _Session:
+        flows = self.plan.service_flows
+        counters = CounterAccess(connection, self._pipeline, [flow.index for flow in flows])
+        return _Session(connection, clock, access, counters, flows)
 
     async def _configure_queues(self, connection: Connection) -> list[BucketState]:
         """Configures the traffic manager; returns the buckets for the pipeline to follow."""
@@ -277,16 +326,34 @@ class DeviceController:
 
     async def _control(self, session: _Session) -> None:
         """Runs the control loop until the connection is lost."""
-        await self._wait_until_looped(session.connection)
-        learning = asyncio.create_task(self._keep_clock(session.clock))
+        connection = session.connection
+        await self._wait_until_looped(connection)
+        session.calls = calls = Calls(self.address, TICK_TIMEOUT)
+        loop = ControlLoop(self._controlled(session), self._turn, session.clock, self.record)
+        learning = asyncio.create_task(self._keep_clock(session))
+        loop.start(f"loop {self.plan.name}")
+        session.loop = loop
         try:
-            await self._loop(session)
+            await asyncio.wait(
+                (loop.ended, learning, connection.lost), return_when=asyncio.FIRST_COMPLETED
+            )
+            connection.check()
+            for ended in (loop.ended, learning):
+                if ended.done():
+                    ended.result()
         except P4RuntimeError:
-            await self._prefer_loss(session.connection)
+            await self._prefer_loss(connection)
             raise
         finally:
             learning.cancel()
+            calls.end()
+            await loop.stop()
+            calls.close()
             await asyncio.gather(learning, return_exceptions=True)
+
+    def _controlled(self, session: _Session) -> Controlled:
+        assert session.calls is not None
+        return Controlled(session.flows, self._law, session.access.in_thread(session.calls))
 
     async def _wait_until_looped(self, connection: Connection) -> None:
         """Until there is something to manage; nothing is, on a CMTS without AQM.
@@ -307,36 +374,27 @@ class DeviceController:
         await asyncio.wait((connection.lost,), timeout=1.0)
         connection.check()
 
-    async def _loop(self, session: _Session) -> None:
-        """One update an interval, on a grid of absolute deadlines.
+    async def _keep_clock(self, session: _Session) -> None:
+        """Learns the switch's clock anew, now and then.
 
-        An interval is missed when no update was acknowledged in it. An update that
-        takes longer than its interval counts for the one it ends in, and the loop
-        goes on with the next: late updates never pile up.
+        Raises:
+            P4RuntimeError: The device refuses to tell it. A loss shows in the connection.
         """
-        clock, record, connection = session.clock, self.record, session.connection
-        with DeadlineTimer() as timer:
-            deadline = time.monotonic_ns() + INTERVAL_NS
-            while True:
-                await timer.wait_until(deadline)
-                async with self._turn:
-                    start = time.monotonic_ns()
-                    connection.check()
-                    readings = await session.access.read()
-                    settings, seen = self._law.update(readings)
-                    await session.access.write(settings)
-                    done = time.monotonic_ns()
-                    missed = (done - deadline) // INTERVAL_NS
-                    record.tick(deadline, start, done, missed)
-                    record.sample(start, clock.at(start), seen)
-                deadline += (missed + 1) * INTERVAL_NS
-
-    @staticmethod
-    async def _keep_clock(clock: SwitchClock) -> None:
-        """Learns the switch's clock anew, now and then; a loss shows in the loop."""
-        try:
-            while True:
-                await asyncio.sleep(_CLOCK_INTERVAL)
-                await clock.learn()
-        except ConnectionLost:
-            return
+        told = False
+        while True:
+            await asyncio.sleep(CLOCK_INTERVAL)
+            try:
+                await session.clock.learn()
+            except ConnectionLost as lost:
+                session.connection.check()
+                # One reply got lost on a busy switch: the next may not.
+                if not told:
+                    _LOG.warning(
+                        "%s: its clock is as it was %g s ago: %s; trying again",
+                        self.plan.name,
+                        CLOCK_INTERVAL,
+                        lost,
+                    )
+                told = True
+            else:
+                told = False

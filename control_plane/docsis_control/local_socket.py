@@ -53,6 +53,15 @@ def default_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"docsis-p4-{user}"
 
 
+def own_pid() -> int:
+    """This process's id as others read it in /proc.
+
+    In a PID namespace of a run it has another, which means nothing to those outside, or somebody
+    else.
+    """
+    return int(os.readlink("/proc/self"))
+
+
 def prepare(folder: Path) -> None:
     """Makes the folder.
 
@@ -90,8 +99,13 @@ def remove_dead(folder: Path) -> None:
     """Removes the sockets of processes that are gone."""
     for service in Service:
         for pid, path in sockets(folder, service).items():
-            if not Path(f"/proc/{pid}").exists():
+            if not _lives(pid, path):
                 path.unlink(missing_ok=True)
+
+
+def _lives(pid: int, path: Path) -> bool:
+    # One that is not seen may be in another PID namespace; then it answers nevertheless.
+    return Path(f"/proc/{pid}").exists() or _answers(path)
 
 
 async def _read(reader: asyncio.StreamReader, most: int) -> bytes:
@@ -143,7 +157,7 @@ async def listening(
 
     prepare(folder)
     remove_dead(folder)
-    path = socket_of(folder, os.getpid(), service)
+    path = socket_of(folder, own_pid(), service)
     # Of an earlier process with this id.
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -163,9 +177,7 @@ async def listening(
 
 def running(folder: Path, service: Service = Service.STATUS) -> dict[int, Path]:
     """The sockets of the controllers that run, by process id."""
-    return {
-        pid: path for pid, path in sockets(folder, service).items() if Path(f"/proc/{pid}").exists()
-    }
+    return {pid: path for pid, path in sockets(folder, service).items() if _lives(pid, path)}
 
 
 def ask(

@@ -10,14 +10,17 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-_LOOP_PRIORITY: Final = 6
+_TICK_PRIORITY: Final = 7
 """Above the testbed's switches: at 200 Mbps they leave a lower one waiting for
 tens of milliseconds, and a queue whose controller is late is longer than one
 whose frames wait for the controller's millisecond."""
 
+_TASK_PRIORITY: Final = 6
+"""Of the event loop, which provisions and changes. Below the control loops, which could not ask
+for the interpreter's lock beside a thread of their own priority on the same processor."""
+
 _VIEW_PRIORITY: Final = 1
-"""Below the loop, which could not ask for the interpreter's lock beside a thread of its own
-priority on the same processor; above the load, or whoever has that lock may wait for it."""
+"""Below both; above the load, or whoever has the interpreter's lock may wait for it."""
 
 _NICE: Final = -15
 _SWITCH_SECONDS: Final = 0.0005
@@ -44,17 +47,24 @@ def paced(items: Iterable[_Item]) -> Iterator[_Item]:
 
 
 def raise_priority() -> None:
-    """Puts the loop's 16 ms before the load that it controls, as far as the system lets it.
+    """Puts the process before the load that it controls, as far as the system lets it.
 
     A niced process still waits for a time slice of those that run, which is 3 to 4
     ms: a real-time one does not. It needs a millisecond or two of its 16.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_LOOP_PRIORITY))
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_TASK_PRIORITY))
     except OSError:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+
+
+def raise_thread() -> None:
+    """Lets this thread, which runs a control loop, go before all others of the process."""
+    if os.sched_getscheduler(0) == os.SCHED_RR:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_TICK_PRIORITY))
 
 
 def lower_thread() -> None:

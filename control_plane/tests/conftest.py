@@ -68,8 +68,11 @@ class FakeSwitch:
         self.splits_reads = True
         # Seconds that every Write waits, to make the controller late.
         self.write_delay = 0.0
-        # Name of the table whose entries it refuses from now on.
+        # Name of the table whose entries it refuses from now on, and what comes of a refusal.
         self.refuses: str | None = None
+        self.when_refused: Callable[[], None] = lambda: None
+        # Whether it refuses to configure its traffic manager from now on.
+        self.refuses_queues = False
         # Whether it has atomic batches.
         self.is_atomic = True
         self.writes = 0
@@ -171,6 +174,8 @@ class FakeSwitch:
         return self.lateness
 
     async def _tm_configure(self, request: Any, context: Any) -> Any:
+        if self.refuses_queues:
+            await context.abort(grpc.StatusCode.INTERNAL, "no more queues today")
         if self.traffic_manager is None:
             self.traffic_manager = tm.ConfigureRequest()
         queues = {
@@ -241,6 +246,7 @@ class FakeSwitch:
             if table_id and self.refuses and table_id == tables[self.refuses]:
                 # An atomic batch is refused before anything of it is done.
                 assert atomic or len(request.updates) == 1
+                self.when_refused()
                 await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "the table is full")
         for update in request.updates:
             entity = update.entity

@@ -100,7 +100,8 @@ class Device:
     def tick(self, backlog: int = 0, ticks: float = 1.0, **registers: int) -> tuple[Settings, Any]:
         self.now += ticks
         given = {name: [value] * self.count for name, value in registers.items()}
-        return self.law.update(readings(self.now, enqueued_bytes=[backlog] * self.count, **given))
+        seen = readings(self.now, enqueued_bytes=[backlog] * self.count, **given)
+        return self.law.update(seen, round(self.now))
 
 
 def change(device: Device, *managements: QueueManagement) -> None:

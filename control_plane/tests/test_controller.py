@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
+from docsis_control import device_controller
 from docsis_control.controller import Controller
 from docsis_control.options import Options
 from docsis_control.p4rt.connection import Connection
@@ -17,6 +19,7 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.entries import lasting
 from docsis_control.queue_managers.names import Preset
 from docsis_control.recording import save
+from docsis_control.state.control_header import SwitchClock
 from docsis_control.topology import Topology
 
 
@@ -162,6 +165,40 @@ async def test_counts_what_it_misses(running: Any, until: Any) -> None:
         # Updates and missed intervals are all that there were.
         span = ticks["monotonic_ns"][-1] - ticks["monotonic_ns"][0]
         assert span // 16_000_000 == len(ticks) - 1 + ticks["missed"][:-1].sum()
+
+
+async def test_a_clock_that_cannot_be_learned_ends_the_session(
+    running: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(clock: SwitchClock) -> None:
+        raise P4RuntimeError("packet-out failed: INTERNAL", grpc.StatusCode.INTERNAL)
+
+    monkeypatch.setattr(device_controller, "CLOCK_INTERVAL", 0.05)
+    async with running() as system:
+        monkeypatch.setattr(SwitchClock, "learn", refused)
+        with pytest.raises(P4RuntimeError, match="packet-out failed"):
+            await asyncio.wait_for(asyncio.shield(system.task), 20)
+
+
+async def test_a_reply_that_gets_lost_is_asked_for_again(
+    running: Any, until: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    learned: list[bool] = []
+    learn = SwitchClock.learn
+
+    async def lost_twice(clock: SwitchClock) -> None:
+        learned.append(len(learned) >= 2)
+        if not learned[-1]:
+            raise ConnectionLost("no answer to a READ packet-out")
+        await learn(clock)
+
+    monkeypatch.setattr(device_controller, "CLOCK_INTERVAL", 0.05)
+    async with running() as system:
+        monkeypatch.setattr(SwitchClock, "learn", lost_twice)
+        await until(lambda: learned.count(True) >= 2)
+        assert system.record.reconnects == 0
+        assert not system.task.done()
+    assert caplog.text.count("no answer to a READ packet-out; trying again") == 1
 
 
 async def test_says_when_another_controller_takes_over(running: Any) -> None:

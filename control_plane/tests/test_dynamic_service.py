@@ -164,6 +164,68 @@ async def test_the_other_device_s_refusal_leaves_everything(running: Any) -> Non
         assert everything(system) == before
 
 
+DOWNSTREAM = Change(Action.ADD, DOWN, values={"maximum_sustained_traffic_rate": "9 Mbps"})
+
+
+@pytest.mark.parametrize("goes_away", [False, True])
+async def test_a_roll_back_that_fails_is_told_and_made_good(
+    running: Any, until: Any, tmp_path: Path, goes_away: bool
+) -> None:
+    """The CMTS refuses, and the modems' switch refuses to go back, or does not answer any more."""
+    async with running() as system, serving_changes(system.controller, tmp_path):
+        before, modem = everything(system), system.modem
+        system.cmts.refuses = QUEUE
+
+        def refuse() -> None:
+            modem.refuses = QUEUE
+            if goes_away:
+                system.controller.devices[MODEM]._session.connection.abandon("it went away")
+
+        system.cmts.when_refused = refuse
+        with pytest.raises(ChangeError) as told:
+            await asyncio.to_thread(apply, MODEM, (ADD, DOWNSTREAM), None, tmp_path)
+        words = str(told.value)
+        assert words.startswith("cmts1: Write on device 2")
+        assert "the table is full; it has what it had before. cm1 has the change, because" in words
+        # The controller may have noticed before it came to undo the change, or by it.
+        gone = ("it went away", "does not answer")
+        reasons = gone if goes_away else ("the table is full",)
+        assert any(reason in words.partition("cm1")[2] for reason in reasons)
+        # Until it takes the entries again it cannot have them.
+        modem.refuses = None
+        await until(lambda: modem.pushes == 2 and system.record.reconnects == 1)
+        assert everything(system) == before
+        updates = system.record.updates
+        await until(lambda: system.record.updates > updates + 3)
+        assert system.record.samples["service_flow"][-1] == 1
+        # And the change goes once nobody refuses it.
+        system.cmts.refuses = None
+        await asyncio.to_thread(apply, MODEM, (ADD, DOWNSTREAM), None, tmp_path)
+        assert sorted(queues(modem)) == [1, 2]
+
+
+@pytest.mark.parametrize("of_queues", [False, True])
+async def test_a_device_that_cannot_undo_gets_everything_anew(
+    running: Any, until: Any, of_queues: bool
+) -> None:
+    """A refusal in the middle, and another one on the way back."""
+    async with running() as system:
+        before, modem = everything(system), system.modem
+        modem.is_atomic = of_queues
+        modem.refuses = CLASSIFIER
+
+        def refuse() -> None:
+            modem.refuses, modem.refuses_queues = (None, True) if of_queues else (QUEUE, False)
+
+        modem.when_refused = refuse
+        words = "no more queues" if of_queues else "the table is full"
+        with pytest.raises(NotApplied, match=f"cm1: .*could not be undone.*{words}.*anew"):
+            await system.controller.change(MODEM, [ADD, SELECT])
+        modem.refuses, modem.refuses_queues = None, False
+        await until(lambda: modem.pushes == 2 and system.record.reconnects == 1)
+        assert everything(system) == before
+
+
 async def test_a_device_that_went_away_is_not_changed(running: Any, until: Any) -> None:
     async with running() as system:
         before = system.controller.deployment

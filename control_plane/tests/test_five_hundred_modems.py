@@ -72,7 +72,11 @@ def test_plans_five_hundred(tmp_path: Path) -> None:
     # The 254th host is the first behind the CPU's port.
     assert (modem.neighbours[254], modem.neighbours[256]) == ("home253h1", "home254h1")
     assert {port.port for port in modem.ports} == {RF_PORT, *modem.neighbours}
-    interfaces = {e.match["port"]: e.params for e in modem.tables if e.table.endswith(".interface")}
+    interfaces = {
+        entry.match["port"]: entry.params
+        for entry in modem.tables
+        if entry.table.endswith(".interface") and entry.match
+    }
     assert interfaces[502] == {"flood_group": 502, "to_rf": 1, "modem": 500}
     groups = {group.group_id: group.ports for group in modem.groups}
     assert set(groups) == set(interfaces)

@@ -6,7 +6,7 @@ import pytest
 from law_devices import DQ_TIME, TICK_US, Device, change
 
 from docsis_control.law.fixed_point import PROB_ONE, from_prob
-from docsis_control.law.schedule import Ticks, Timetable
+from docsis_control.law.schedule import Timetable
 from docsis_control.queue_managers.models import AdaptiveRed, DropTail, Pie
 
 
@@ -37,14 +37,12 @@ def test_jitter_takes_no_update_from_a_law_that_runs_at_every_tick(jitter_us: in
     assert pie_updates(16, jitter_us) == list(range(1, 13))
 
 
-def test_intervals_that_were_missed_are_not_made_up_for() -> None:
-    ticks, table = Ticks(), Timetable(np.array([16_000, 40_000]))
-    assert ticks.step(1_000_000) == TICK_US
-    assert table.passed(TICK_US).tolist() == [True, False]
-    step = ticks.step(1_000_000 + 10 * TICK_US + 3_000)
-    assert step == 10 * TICK_US
-    assert table.passed(step).tolist() == [True, True]
-    # 176 ms have gone: the next of 40 ms is at 200.
+def test_what_a_tick_was_late_is_taken_off_the_next_interval() -> None:
+    table = Timetable(np.array([16_000, 40_000]))
+    passed = [table.passed(TICK_US).tolist() for _ in range(11)]
+    assert all(one for one, _ in passed)
+    # At 48, 80, 128 and 160 ms.
+    assert [tick for tick, (_, other) in enumerate(passed, 1) if other] == [3, 5, 8, 10]
     assert table.remaining.tolist() == [16_000, 24_000]
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from law_devices import Device, change
 
+from docsis_control.law.docsis_pie import Status
 from docsis_control.law.pie_002 import (
     RATE_ONE,
     RESETS,
@@ -204,6 +205,8 @@ def test_other_laws_come_and_go() -> None:
     probability = seen.state.drop_prob[0]
     assert probability > 0
     assert np.isnan(seen.rate_estimate[0])
+    # Whatever the number of resets is: the operator sees a law that is active.
+    assert seen.state.status.tolist() == [Status.ACTIVE, Status.ACTIVE, Status.INACTIVE]
     # It goes on where it was, also when another comes to its law's arrays.
     change(device, Pie002(), Pie002(), Codel())
     _, seen = device.tick(arrivals=3, enqueued_packets=100, departure_rate=rate(1))

@@ -150,8 +150,8 @@ async def test_values_are_the_pipelines_counters(running: Any, tmp_path: Path) -
                 assert {oid.removeprefix(f"{QOS}.4.1."): v for oid, v in seen.values.items()} == {
                     "1.2.1": ("Counter64", str(90 * factor)),
                     "1.2.2": ("Counter64", str(11 * factor)),
-                    "2.2.1": ("Counter64", str(90_000 * factor)),
-                    "2.2.2": ("Counter64", str(12_000 * factor)),
+                    "2.2.1": ("Counter64", str(90_360 * factor)),
+                    "2.2.2": ("Counter64", str(12_044 * factor)),
                     "6.2.1": ("Counter32", str(3 * factor)),
                     "6.2.2": ("Counter32", "0"),
                     "8.2.1": ("Counter64", str(7 * factor)),

@@ -9,7 +9,8 @@ import pytest
 from finsy.proto import p4r
 from law_devices import flow
 
-from docsis_control.law.readings import Settings
+from docsis_control.law.readings import Settings, backlog
+from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.plan import SubQueues
 from docsis_control.queue_managers.models import (
@@ -26,7 +27,7 @@ from docsis_control.queue_managers.models import (
 from docsis_control.state.access import BucketState, needs
 from docsis_control.state.control_header import Operation
 from docsis_control.state.packets import PacketAccess
-from docsis_control.state.registers import RegisterAccess
+from docsis_control.state.registers import RegisterAccess, RegisterTicks
 
 ALWAYS = {
     "sf_enqueued_bytes",
@@ -51,21 +52,39 @@ class Registers:
         self.given: dict[tuple[str, int], int] = {}
         self.election_id = p4r.Uint128(low=1)
         self.fails = False
+        # Bytes that enter and leave each service flow's queue between two cells of a Read.
+        self.passing = 0
 
     def cell(self, entity: Any) -> tuple[str, int]:
         entry = entity.register_entry
         return self.names[entry.register_id], entry.index.index
 
     async def read_raw(self, request: bytes, seconds: float) -> list[bytes]:
+        return self.answer(request)
+
+    def call(self, method: str, request: bytes) -> list[bytes]:
+        """As the control loop's own connection does."""
+        if method.endswith("Read"):
+            return self.answer(request)
+        updates = p4r.WriteRequest.FromString(request).updates
+        self.take(updates)
+        return [b""]
+
+    def answer(self, request: bytes) -> list[bytes]:
         entities = p4r.ReadRequest.FromString(request).entities
         self.asked = [self.cell(entity) for entity in entities]
         for entity in entities:
             value = self.values.get(self.cell(entity), 0)
             entity.register_entry.data.bitstring = value.to_bytes(8, "big")
+            for cell in self.values.keys() if self.passing else ():
+                self.values[cell] = (self.values[cell] + self.passing) % (1 << 32)
         return [p4r.ReadResponse(entities=reversed(entities)).SerializeToString()]
 
     async def write(self, updates: Any, what: Any = ()) -> None:
         assert len(updates) == len(what)
+        self.take(updates)
+
+    def take(self, updates: Any) -> None:
         self.given = {}
         for update in updates:
             value = int.from_bytes(update.entity.register_entry.data.bitstring, "big")
@@ -73,10 +92,6 @@ class Registers:
         if self.fails:
             raise ConnectionError
         self.values |= self.given
-
-    async def write_raw(self, request: bytes, seconds: float) -> None:
-        updates = p4r.WriteRequest.FromString(request).updates
-        await self.write(updates, updates)
 
 
 class Clock:
@@ -107,6 +122,11 @@ def access(pipeline: Pipeline, device: Registers) -> Any:
         return RegisterAccess(any_device, pipeline, clock, flows)
 
     return of
+
+
+def ticks(state: RegisterAccess, device: Registers) -> RegisterTicks:
+    calls: Any = device
+    return state.in_thread(calls)
 
 
 def settings(*columns: tuple[int, int, int, int]) -> Settings:
@@ -158,35 +178,59 @@ async def test_readings_are_of_their_service_flows(access: Any, device: Register
         device.values |= {(each, one.index): 100 * index + one.index for one in flows}
     found = await access(*flows).read()
     assert found.now_us == 555
+    in_thread = ticks(access(*flows), device).read()
+    assert in_thread.avg_dq_time.tolist() == found.avg_dq_time.tolist()
     assert found.dequeued_bytes.tolist() == [209, 202, 207, 201]
     assert found.avg_dq_time.tolist() == [9, 0, 0, 0]
     assert found.red_avg.tolist() == [0, 0, 107, 0]
     assert found.requests_met.tolist() == [0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("enqueued", [90_000, 2**32 - 3_000, 5_000])
+async def test_a_frame_that_passes_while_registers_are_read_is_no_backlog_of_4_gb(
+    access: Any, device: Registers, enqueued: int
+) -> None:
+    flows = [flow(3, DocsisPie()), flow(5, DocsisPie())]
+    for index in (3, 5):
+        device.values["sf_enqueued_bytes", index] = enqueued
+        device.values["sf_dequeued_bytes", index] = (enqueued - 1_500) % (1 << 32)
+    device.passing = 1_000
+    law = DeviceLaw(flows)
+    for _ in range(3):
+        seen = law.observe(await access(*flows).read())
+        # Never less than there is, and no more besides than what passed between two cells.
+        assert ((seen.backlog >= 1_500) & (seen.backlog <= 1_500 + 1_000)).all()
+
+
+def test_what_left_before_it_came_is_no_backlog() -> None:
+    enqueued = np.array([100, 0, 2**32 - 1, 2**31 + 5, 2**31 + 4, 40])
+    dequeued = np.array([101, 2**32 - 1, 0, 5, 5, 40])
+    assert backlog(enqueued, dequeued).tolist() == [0, 1, 0, 0, 2**31 - 1, 0]
+
+
 async def test_writes_what_changed_and_again_what_is_not_sure(
     access: Any, device: Registers
 ) -> None:
     state = access(flow(3, Pie()), flow(5, Pie()))
-    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    ticks(state, device).write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
     assert len(device.given) == 9
-    await state.write(settings((1, 2, 3, 4), (5, 60, 7, 8)))
+    ticks(state, device).write(settings((1, 2, 3, 4), (5, 60, 7, 8)))
     assert device.given == {("aqm_qdelay_old", 5): 60, ("controller_heartbeat", 0): 777}
     # Another access to the device knows what this one wrote.
     other = state.of([flow(5, Pie()), flow(6, Pie())])
-    await other.write(settings((5, 60, 7, 8), (0, 0, 0, 0)))
+    ticks(other, device).write(settings((5, 60, 7, 8), (0, 0, 0, 0)))
     assert {index for _, index in device.given} == {0, 6}
     device.fails = True
     with pytest.raises(ConnectionError):
-        await other.write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
+        ticks(other, device).write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
     device.fails = False
-    await other.write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
+    ticks(other, device).write(settings((5, 60, 7, 8), (0, 0, 1, 0)))
     assert len(device.given) == 9
 
 
 async def test_calm_leaves_nothing_of_the_law_before(access: Any, device: Registers) -> None:
     state = access(flow(3, Pie()), flow(5, Pie()))
-    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    ticks(state, device).write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
     await state.of([flow(5, AdaptiveRed())]).calm()
     assert device.given == {
         ("aqm_drop_prob", 5): 0,
@@ -195,7 +239,7 @@ async def test_calm_leaves_nothing_of_the_law_before(access: Any, device: Regist
     }
     assert device.values["aqm_control_state", 5] == 8
     # The first access knows: what it wrote before is written again.
-    await state.write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
+    ticks(state, device).write(settings((1, 2, 3, 4), (5, 6, 7, 8)))
     assert {index for _, index in device.given} == {0, 5}
     assert len(device.given) == 4
 

@@ -288,7 +288,12 @@ async def test_shows_who_manages_a_queue_and_how(running: Any, preset: Preset) -
         up = status.modems[0].service_flows[0]
         assert up.provisioned.queue_manager == management.queue_manager.label
         assert from_mapping(up.provisioned.queue_management) == management
-        lawful = (QueueManager.DOCSIS_PIE, QueueManager.PIE, QueueManager.ADAPTIVE_RED)
+        lawful = (
+            QueueManager.DOCSIS_PIE,
+            QueueManager.PIE,
+            QueueManager.PIE_002,
+            QueueManager.ADAPTIVE_RED,
+        )
         assert (up.aqm is not None) == (management.queue_manager in lawful)
         in_use = tree(status).get((*AQM_ALG_IN_USE.oid, FIRST_IF_INDEX, ACTIVE, up.sfid))
         if management.queue_manager is QueueManager.DROP_TAIL:

@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from mininet.cli import CLI
 from rich.console import Console
 
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.presets import name_of
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
+from docsis_testbed.command_line import CommandLine, Terminal
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.results.folder import write_topology
 from docsis_testbed.runstate import recorded_run
-from docsis_testbed.session import start_controller
+from docsis_testbed.session import ControllerProgram
+from docsis_testbed.supervision import supervised
 from docsis_testbed.testbed import running_testbed
 
 
@@ -27,6 +31,8 @@ def run(
     downstream: QueueManagement | None = None,
     console: Console,
     metrics_port: int | None = None,
+    restart: bool = True,
+    logs: Path | None = None,
 ) -> None:
     """Build the topology, provision it, and hand over until the user leaves.
 
@@ -37,31 +43,36 @@ def run(
         downstream: That of the downstream ones; None where they keep what is configured.
         console: Where to tell what can be done.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
+        restart: Start controller and switches again when they die.
+        logs: Folder that keeps what they say, and the controller's record; unless given,
+            there is one until the user leaves.
 
     Raises:
         TestbedError: something is missing or did not work; nothing is left behind.
     """
     preflight.check_queue_managers(target, upstream, downstream)
     preflight.check_root()
-    with recorded_run("run") as state, tempfile.TemporaryDirectory(prefix="docsis-p4-") as scratch:
+    with recorded_run("run") as state, _folder(logs) as folder:
         preflight.check_all(topology, target)
-        logs = Path(scratch)
-        topology_file = logs / "topology.yaml"
+        topology_file = folder / "topology.yaml"
         write_topology(topology, topology_file)
-        with running_testbed(topology, target=target, run=state, logs=logs) as testbed:
-            start_controller(
+        with running_testbed(topology, target=target, run=state, logs=folder) as testbed:
+            controller = ControllerProgram(
                 testbed,
                 topology_file,
-                logs / "controller",
+                folder / "controller",
                 upstream=upstream,
                 downstream=downstream,
                 metrics_port=metrics_port,
             )
+            controller.start()
+            controller.wait_ready()
             host, server = topology.hosts[0].name, topology.servers[0].name
             console.print(
-                f"{topology.name} is running with {name_of(upstream)}; "
-                f"logs are in {logs} until you leave.",
+                f"{topology.name} is running with {name_of(upstream)}; logs are in {folder}"
+                f"{'' if logs else ' until you leave'}.",
                 soft_wrap=True,
+                highlight=False,
             )
             console.print(
                 f"Try: {server} iperf3 -s -D -1; {host} iperf3 -c {server} -C cubic -t 5; "
@@ -69,4 +80,27 @@ def run(
                 soft_wrap=True,
                 markup=False,
             )
-            CLI(testbed.net)
+            terminal = Terminal()
+            switches = (topology.cable_modem.name, topology.cmts.name)
+            programs = [
+                ("the controller", controller),
+                *((f"switch {name}", testbed.node(name)) for name in switches),
+            ]
+            with supervised(programs, terminal.tell, restart=restart):
+                CommandLine(testbed.net, terminal)
+
+
+@contextmanager
+def _folder(kept: Path | None) -> Iterator[Path]:
+    """The folder for logs: the user's, which is new or empty, or one for the block."""
+    if kept is None:
+        with tempfile.TemporaryDirectory(prefix="docsis-p4-") as scratch:
+            yield Path(scratch)
+        return
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+        if any(kept.iterdir()):
+            raise TestbedError(f"{kept}: has something in it; name a new or an empty folder")
+    except OSError as error:
+        raise TestbedError(f"{kept}: no folder for logs ({error.strerror})") from None
+    yield kept.resolve()

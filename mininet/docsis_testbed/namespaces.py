@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Things made in the network namespace of another process, where they stay."""
+"""Namespaces: a new one, and things made in those of other processes, where they stay."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-_CLONE_NEWNET: Final = 0x40000000
+CLONE_NEWNS: Final = 0x00020000
+CLONE_NEWPID: Final = 0x20000000
+CLONE_NEWNET: Final = 0x40000000
+
+_MS_NOSUID: Final = 2
+_MS_NODEV: Final = 4
+_MS_NOEXEC: Final = 8
+_MS_REC: Final = 16384
+_MS_SLAVE: Final = 1 << 19
 
 T = TypeVar("T")
 
@@ -20,21 +29,33 @@ def made_in(pid: int, make: Callable[[], T]) -> T:
     Raises:
         OSError: the namespace cannot be entered, or `make` raised it.
     """
+    descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+    try:
+        return made_with(descriptor, CLONE_NEWNET, make)
+    finally:
+        os.close(descriptor)
+
+
+def made_with(namespace: int, kind: int, make: Callable[[], T]) -> T:
+    """What `make` returns, called with another namespace; it may start a process, but no thread.
+
+    Args:
+        namespace: A descriptor of it. Of a PID namespace, processes that are started are in it.
+        kind: CLONE_NEWNET or CLONE_NEWPID.
+        make: What is called.
+
+    Raises:
+        OSError: the namespace cannot be entered, or `make` raised it.
+    """
     made: list[T] = []
-    failed: list[OSError] = []
+    failed: list[Exception] = []
 
     def run() -> None:
         # A namespace is a property of the thread; this one ends at once.
         try:
-            descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
-            try:
-                libc = ctypes.CDLL(None, use_errno=True)
-                if libc.setns(descriptor, _CLONE_NEWNET) != 0:
-                    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-                made.append(make())
-            finally:
-                os.close(descriptor)
-        except OSError as error:
+            enter(namespace, kind)
+            made.append(make())
+        except Exception as error:
             failed.append(error)
 
     thread = threading.Thread(target=run)
@@ -43,3 +64,62 @@ def made_in(pid: int, make: Callable[[], T]) -> T:
     if failed:
         raise failed[0]
     return made[0]
+
+
+def unshare(kind: int) -> None:
+    """Give this process, or with CLONE_NEWPID its next children, a namespace of its own.
+
+    Raises:
+        OSError: it is not permitted, or the kernel has no such namespaces.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(kind) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def enter(namespace: int, kind: int) -> None:
+    """Move this thread, or with CLONE_NEWPID its next children, to a namespace.
+
+    Raises:
+        OSError: it cannot be entered.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(namespace, kind) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def mount_proc(pid: int) -> None:
+    """Mount /proc, of this process's PID namespace, in the mount namespace of another process.
+
+    For a process without threads. No program does this: there may be hundreds of hosts.
+
+    Raises:
+        OSError: it is not permitted, or that process has no mount namespace of its own.
+    """
+    here = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+    there = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY)
+    try:
+        if os.path.samestat(os.fstat(here), os.fstat(there)):
+            raise OSError(errno.EBUSY, "it would be everybody's /proc")
+        enter(there, CLONE_NEWNS)
+        try:
+            # Nothing that is mounted there is seen elsewhere.
+            _mount(None, b"/", None, _MS_REC | _MS_SLAVE)
+            _mount(b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+        finally:
+            enter(here, CLONE_NEWNS)
+    finally:
+        os.close(here)
+        os.close(there)
+
+
+def _mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(source, target, kind, ctypes.c_ulong(flags), None) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def network_namespace() -> tuple[int, int]:
+    """Which network namespace this thread is in: as long as that exists, no other has it."""
+    found = os.stat("/proc/thread-self/ns/net")
+    return found.st_dev, found.st_ino

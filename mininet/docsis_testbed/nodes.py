@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mininet nodes: hosts that keep quiet, and the P4 switches.
 
-Switches live in the root namespace, as Mininet's do, so that a controller
-reaches their P4Runtime servers on the loopback interface.
+Switches live in the caller's network namespace, as Mininet's do, so that a
+controller reaches their P4Runtime servers on the loopback interface. All that
+nodes start is in the run's PID namespace, and what is started in a node sees
+the processes of the run, and no others, in /proc.
 """
 
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from mininet.node import Host, Switch
+from mininet.node import Host, Node, Switch
 
 from docsis_control.ports import CPU_PORT
+from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.paths import switch_binary
@@ -45,17 +49,50 @@ def _set_kernel() -> None:
         Path("/proc/sys", *key.split(".")).write_text(value)
 
 
-class Process(Protocol):
-    """What is used of a subprocess.Popen."""
+class Run(Protocol):
+    """What nodes need of a `RunState`."""
 
-    pid: int
-    returncode: int | None
+    def spawn(
+        self, command: Sequence[str], *, end_signal: int = signal.SIGTERM, **options: Any
+    ) -> subprocess.Popen[Any]:
+        """Start a program that ends with the run."""
 
-    def poll(self) -> int | None: ...
-    def wait(self, timeout: float | None = None) -> int: ...
+    def mount_proc(self, pid: int) -> None:
+        """Give a process with mounts of its own the run's /proc."""
 
 
-class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
+_OWN_MOUNTS: Final = ("unshare", "--mount", "--propagation", "slave")
+"""What mnexec does for hosts; switches stay in the caller's network namespace."""
+
+
+class RunNode(Node):  # type: ignore[misc]  # Mininet has no types
+    """A node whose shell, and all that is started in it, ends with the run."""
+
+    def __init__(self, name: str, *, run: Run, **params: Any) -> None:
+        self.run = run
+        self._starts_shell = False
+        super().__init__(name, **params)
+        run.mount_proc(self.pid)
+
+    def startShell(self, mnopts: str | None = None) -> None:  # Mininet's name
+        """Start the shell that holds the node's namespaces."""
+        self._starts_shell = True
+        try:
+            super().startShell(mnopts)
+        finally:
+            self._starts_shell = False
+
+    def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[Any]:  # Mininet's name
+        """Start a program, or the node's shell."""
+        if not self._starts_shell:
+            return self.run.spawn(cmd, **params)
+        mnexec, options, *shell = cmd
+        own_mounts = () if self.inNamespace else _OWN_MOUNTS
+        command = [mnexec, options, *own_mounts, *shell]
+        return self.run.spawn(command, end_signal=signal.SIGHUP, **params)
+
+
+class QuietHost(RunNode, Host):  # type: ignore[misc]
     """A host that sends nothing by itself, and whose sockets never limit TCP."""
 
     def __init__(self, name: str, **params: Any) -> None:
@@ -114,7 +151,7 @@ class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
             raise TestbedError(f"host {self.name} gets no initial window: {errors.strip()}")
 
 
-class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
+class P4Switch(RunNode, Switch):  # type: ignore[misc]
     """A P4Runtime switch without a program: the controller pushes it.
 
     Args:
@@ -145,6 +182,7 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
         self.extra = extra
         self.under_real_time = under_real_time
         self.process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
 
     def command(self) -> list[str]:
         """The program and its arguments, without a shell."""
@@ -161,8 +199,10 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
         command = self.command()
         if self.under_real_time:
             command = real_time(command, SWITCH_PRIORITY)
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
+        # One that is started again must not lose what the one before it said.
+        with self.log.open("ab") as log:
+            self._log_start = log.tell()
+            self.process = self.run.spawn(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -182,9 +222,10 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                words = self.log.read_text(errors="replace").strip().splitlines()
-                last = words[-1] if words else "it said nothing"
-                raise TestbedError(f"switch {self.name} ended at its start: {last}")
+                raise TestbedError(
+                    f"switch {self.name} {how(self.process.returncode)} at its start: "
+                    f"{last_words(self.log, self._log_start)}"
+                )
             try:
                 with socket.create_connection((host, int(port)), timeout=1):
                     return
@@ -197,13 +238,15 @@ class P4Switch(Switch):  # type: ignore[misc]  # Mininet has no types
 
     def stop(self, deleteIntfs: bool = True) -> None:  # Mininet's name
         """End the program, then what Mininet does."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
+        # First: from now on nobody expects it to run.
+        process, self.process = self.process, None
+        if process is not None and process.poll() is None:
+            process.terminate()
             try:
-                self.process.wait(timeout=5)
+                process.wait(timeout=5)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+                process.kill()
+                process.wait()
         super().stop(deleteIntfs)
 
 

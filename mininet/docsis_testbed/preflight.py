@@ -28,6 +28,7 @@ TOOLS = {
     "sysctl": "procps",
     "ifconfig": "net-tools",
     "mnexec": "mininet",
+    "unshare": "util-linux",
     "iperf3": "iperf3",
     "irtt": "irtt",
 }
@@ -57,13 +58,16 @@ def check_tools(tools: Sequence[str] = tuple(TOOLS)) -> None:
 
 
 def check_kernel() -> None:
-    """Try network namespaces and veth in a namespace that vanishes again; look for CUBIC."""
+    """Try namespaces, their /proc and veth, which all vanish again; look for CUBIC."""
     if not Path("/proc/self/ns/net").exists():
         raise TestbedError(
             "this kernel has no network namespaces (CONFIG_NET_NS); use one that has them"
         )
     trial = subprocess.run(
-        ["unshare", "--net", "ip", "link", "add", "name", _PROBE, "type", "veth"],
+        [
+            *("unshare", "--net", "--pid", "--fork", "--mount-proc"),
+            *("ip", "link", "add", "name", _PROBE, "type", "veth"),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -72,8 +76,8 @@ def check_kernel() -> None:
         reason = trial.stderr.strip() or f"exit status {trial.returncode}"
         if "unshare" in reason:
             raise TestbedError(
-                f"this kernel makes no network namespace ({reason}); run as root on a kernel "
-                "with CONFIG_NET_NS, outside of a restricted container"
+                f"this kernel makes no network or PID namespace ({reason}); run as root on a "
+                "kernel with CONFIG_NET_NS and CONFIG_PID_NS, outside of a restricted container"
             )
         raise TestbedError(
             f"this kernel makes no veth pair ({reason}); load the module veth, "

@@ -1,322 +1,183 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has on the machine, written down so that it can be removed exactly.
+"""A run of ours on this machine: one at a time, ended whole, and ended by others without a list.
 
-A process is known by its id and its start time, an interface by its name and
-its index. Both ids are reused by the kernel, so neither half alone is proof
-that something is ours. Nothing is ever found by the pattern of its name.
+The kernel owns its processes' lifetime (see `lifetime`). The lock says whether there is a run, to
+whoever sees the folder, in whatever network or PID namespace. Nothing is ever found by the pattern
+of its name, or by an id alone.
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
-import json
 import os
-import select
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
+from docsis_testbed import keeper
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.interrupts import interrupts_ignored, terminated_like_interrupted
+from docsis_testbed.lifetime import Lifetime
+from docsis_testbed.namespaces import network_namespace
 from docsis_testbed.paths import RUN_STATE
+from docsis_testbed.runfiles import (
+    LOCK,
+    SOCKET,
+    InterfaceId,
+    State,
+    clear_files,
+    interface_index,
+    remove_interfaces,
+)
 
-GRACE_SECONDS = 5.0
-"""How long a process may take to end after SIGTERM before it gets SIGKILL."""
+STOP_SECONDS: Final = 60.0
+"""How long a run may take to clean up after it was asked to."""
 
-
-@dataclass(frozen=True)
-class ProcessId:
-    """A process that is ours.
-
-    Attributes:
-        pid: Its id.
-        started: Its start time in clock ticks since boot (proc(5), field 22).
-        what: What it is, for messages.
-        end_signal: What it ends on: SIGTERM, or SIGHUP for interactive shells.
-    """
-
-    pid: int
-    started: int
-    what: str
-    end_signal: int = signal.SIGTERM
-
-
-@dataclass(frozen=True)
-class InterfaceId:
-    """A network interface of the namespace in which the testbed was started."""
-
-    name: str
-    index: int
-
-
-@dataclass
-class State:
-    """Everything that a run has created and not yet removed."""
-
-    owner: ProcessId
-    command: str
-    processes: list[ProcessId] = field(default_factory=list)
-    interfaces: list[InterfaceId] = field(default_factory=list)
-
-
-def start_time(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot; None when there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    # The command's name, in parentheses, may hold spaces and parentheses.
-    fields = stat[stat.rindex(")") + 2 :].split()
-    return None if fields[0] == "Z" else int(fields[19])
-
-
-def identify(pid: int, what: str, end_signal: int = signal.SIGTERM) -> ProcessId | None:
-    """The identity of a live process; None when it has ended."""
-    started = start_time(pid)
-    return None if started is None else ProcessId(pid, started, what, int(end_signal))
-
-
-def alive(process: ProcessId) -> bool:
-    """Whether exactly this process, and not a later one of the same id, is running."""
-    return start_time(process.pid) == process.started
-
-
-def interface_index(name: str) -> int | None:
-    """Index of an interface in this namespace; None when there is none."""
-    try:
-        return socket.if_nametoindex(name)
-    except OSError:
-        return None
+_REMOVED: Final = "{} was just removed, as `make clean` does; start again"
+_KILLED_SECONDS: Final = 20.0
+_ANSWER_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.02
 
 
 class RunState:
-    """The state file of one run: rewritten whole at every change."""
+    """What a run has on the machine.
 
-    def __init__(self, path: Path, state: State) -> None:
-        self.path = path
-        self._state = state
-        self._write()
+    Args:
+        folder: Where it is recorded.
+        command: What the user started, for messages.
+        lock: Descriptor of the lock.
 
-    def add_process(self, pid: int, what: str, end_signal: int = signal.SIGTERM) -> None:
-        """Record a process that we started (one that has ended already is left out)."""
-        process = identify(pid, what, end_signal)
-        if process is not None:
-            self._state.processes.append(process)
-            self._write()
+    Raises:
+        TestbedError: it can have no namespace of its own.
+    """
 
-    def forget_process(self, pid: int) -> None:
-        """A process that we started has been waited for."""
-        self._state.processes = [p for p in self._state.processes if p.pid != pid]
-        self._write()
+    def __init__(self, folder: Path, command: str, lock: int) -> None:
+        self._folder = folder
+        self._state = State(command, network_namespace())
+        self._state.write(folder)
+        try:
+            self._lifetime = Lifetime(folder, lock)
+        except BaseException:
+            clear_files(folder)
+            raise
+
+    @property
+    def broken(self) -> bool:
+        """Whether the run's processes were killed from outside, all of them at once."""
+        return self._lifetime.broken
+
+    def spawn(
+        self, command: Sequence[str], *, end_signal: int = signal.SIGTERM, **options: Any
+    ) -> subprocess.Popen[Any]:
+        """Start a program that ends with the run; see `Lifetime.spawn`."""
+        return self._lifetime.spawn(command, end_signal=end_signal, **options)
+
+    def mount_proc(self, pid: int) -> None:
+        """Give a process with mounts of its own the run's /proc; see `Lifetime.mount_proc`."""
+        self._lifetime.mount_proc(pid)
 
     def add_interface(self, name: str) -> None:
         """Record an interface that we made."""
         index = interface_index(name)
         if index is not None:
             self._state.interfaces.append(InterfaceId(name, index))
-            self._write()
+            self._state.write(self._folder)
 
-    def clear(self) -> list[str]:
-        """End the recorded processes and delete the recorded interfaces.
-
-        Returns:
-            What was removed, in words.
-        """
-        removed = remove(self._state)
-        self._state.processes.clear()
+    def clear(self) -> None:
+        """End the run's processes and delete its interfaces; it may go on with others."""
+        self._lifetime.clear()
+        remove_interfaces(self._state)
         self._state.interfaces.clear()
-        self._write()
-        return removed
+        self._state.write(self._folder)
 
-    def remove_everything(self) -> list[str]:
-        """`clear`, and delete the file itself."""
-        removed = self.clear()
-        self.path.unlink(missing_ok=True)
-        return removed
-
-    def _write(self) -> None:
-        scratch = self.path.with_suffix(".tmp")
-        # Without deep copies: it is written again for everything that is made.
-        scratch.write_text(json.dumps(vars(self._state), default=vars))
-        scratch.replace(self.path)
-
-
-_NO_PROCESS: Final = (errno.ESRCH, errno.EINVAL, errno.ENOENT)
-"""Nothing has that id, or a thread does, which is EINVAL before Linux 6.15 and ENOENT since."""
-
-
-def end_processes(processes: list[ProcessId], grace: float = GRACE_SECONDS) -> list[str]:
-    """The process's end signal, and SIGKILL for those that are still there after `grace` seconds.
-
-    Children of ours are left to be waited for by whoever started them.
-
-    Returns:
-        What was ended, in words.
-    """
-    ended = []
-    with ExitStack() as stack:
-        handles: list[int] = []
-        for process in processes:
-            # A pidfd keeps meaning the same process; its identity is checked once it is open.
-            try:
-                handle = os.pidfd_open(process.pid)
-            except OSError as error:
-                if error.errno in _NO_PROCESS:
-                    continue
-                raise
-            stack.callback(os.close, handle)
-            if alive(process):
-                _signal(handle, process.end_signal)
-                handles.append(handle)
-                ended.append(f"process {process.pid} ({process.what})")
-        for handle in _wait(handles, grace):
-            _signal(handle, signal.SIGKILL)
-        _wait(handles, grace)
-    return ended
-
-
-def _signal(handle: int, number: int) -> None:
-    with suppress(ProcessLookupError):
-        signal.pidfd_send_signal(handle, number)
-
-
-def _wait(handles: list[int], seconds: float) -> list[int]:
-    """Wait until the processes have ended; those that have not are returned."""
-    poller = select.poll()
-    left = set(handles)
-    for handle in handles:
-        poller.register(handle, select.POLLIN)
-    deadline = time.monotonic() + seconds
-    while left and (remaining := deadline - time.monotonic()) > 0:
-        for handle, _ in poller.poll(remaining * 1000):
-            poller.unregister(handle)
-            left.discard(handle)
-    return sorted(left)
-
-
-def namespace_members(process: ProcessId) -> list[ProcessId]:
-    """Processes in the network namespace of a recorded one, where that is not this process's own.
-
-    A namespace that we made has only what was started in it, by whomever: daemons, for example,
-    that a user started in a host. It is looked at only while the recorded process lives, because
-    the kernel uses namespaces' numbers again.
-    """
-    own, theirs = _namespace("self"), _namespace(str(process.pid))
-    if theirs is None or theirs == own or not alive(process):
-        return []
-    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-    members = [
-        identify(pid, f"process in the namespace of {process.what}")
-        for pid in pids
-        if pid != process.pid and _namespace(str(pid)) == theirs
-    ]
-    return [member for member in members if member is not None]
-
-
-def _namespace(pid: str) -> int | None:
-    try:
-        return os.stat(f"/proc/{pid}/ns/net").st_ino
-    except OSError:
-        return None
-
-
-def remove(state: State) -> list[str]:
-    """End what a state records and still exists; see `RunState.remove_everything`."""
-    recorded = {process.pid for process in state.processes}
-    strays = {
-        member.pid: member
-        for process in state.processes
-        for member in namespace_members(process)
-        if member.pid not in recorded
-    }
-    # Later processes may talk to earlier ones, so they end first.
-    removed = end_processes([*strays.values(), *reversed(state.processes)])
-    for interface in state.interfaces:
-        if interface_index(interface.name) != interface.index:
-            continue  # gone with its peer's namespace, or not ours
-        result = subprocess.run(
-            ["ip", "link", "delete", "dev", interface.name],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if result.returncode == 0:
-            removed.append(f"interface {interface.name}")
-        elif interface_index(interface.name) == interface.index:
-            raise TestbedError(
-                f"interface {interface.name} cannot be deleted ({result.stderr.strip()}); "
-                f"run `ip link delete dev {interface.name}` yourself"
-            )
-    return removed
-
-
-def load(path: Path) -> State:
-    """Read a state file.
-
-    Raises:
-        TestbedError: it is not one.
-    """
-    try:
-        data = json.loads(path.read_text())
-        return State(
-            owner=ProcessId(**data["owner"]),
-            command=data["command"],
-            processes=[ProcessId(**p) for p in data["processes"]],
-            interfaces=[InterfaceId(**i) for i in data["interfaces"]],
-        )
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise TestbedError(
-            f"{path}: not a state file of ours ({error}); look at it and delete it"
-        ) from None
+    def close(self) -> None:
+        """End everything."""
+        try:
+            self.clear()
+        finally:
+            self._lifetime.close()
+            clear_files(self._folder)
 
 
 @contextmanager
 def recorded_run(command: str, folder: Path = RUN_STATE) -> Iterator[RunState]:
-    """The machine for one run of ours at a time; everything recorded is gone afterwards.
+    """The machine for one run of ours at a time; nothing of it is there afterwards.
 
     Args:
         command: What the user started, for messages.
-        folder: Where state files and the lock are.
+        folder: Where the record and the lock are.
 
     Raises:
-        TestbedError: another run of ours is there.
+        TestbedError: another run of ours is there, or this one was killed from outside.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder, command):
-        sweep(folder)
-        owner = identify(os.getpid(), command)
-        assert owner is not None, "we are running"
-        run = RunState(folder / f"{os.getpid()}.json", State(owner, command))
+    with _locked(folder, command) as lock:
+        clear_files(folder)
         with terminated_like_interrupted():
+            run = RunState(folder, command, lock)
             try:
                 yield run
+            except SystemExit:
+                if run.broken:
+                    raise TestbedError(
+                        f"docsis-p4 {command}: somebody killed the keeper of its processes, "
+                        "so all of them ended; start it again"
+                    ) from None
+                raise
             finally:
                 with interrupts_ignored():
-                    run.remove_everything()
+                    run.close()
 
 
 @contextmanager
-def _locked(folder: Path, command: str) -> Iterator[None]:
-    with (folder / "lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            other = lock.read().strip() or "another docsis-p4"
-            raise TestbedError(
-                f"{other} is running already; end it, or run `make stop` first"
-            ) from None
+def _locked(folder: Path, command: str) -> Iterator[int]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TestbedError(f"{folder}: cannot be made ({error.strerror}); run as root") from None
+    lock = _open_lock(folder)
+    if lock is None:
+        raise TestbedError(_REMOVED.format(folder))
+    with lock:
+        if not _try_lock(lock):
+            other = _owner(lock) or "another docsis-p4"
+            raise TestbedError(f"{other} is running already; end it, or run `make stop` first")
+        if not (folder / LOCK).exists():
+            raise TestbedError(_REMOVED.format(folder))
         _say_owner(lock, f"docsis-p4 {command} (process {os.getpid()})")
         try:
-            yield
+            yield lock.fileno()
         finally:
             _say_owner(lock, "")
+
+
+def _open_lock(folder: Path) -> IO[str] | None:
+    """The lock's file; None where there is no folder, also because `clean` removed it just now."""
+    try:
+        return (folder / LOCK).open("a+") if folder.is_dir() else None
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TestbedError(
+            f"{folder / LOCK}: {error.strerror}; run this as the user who runs the testbed: root"
+        ) from None
+
+
+def _try_lock(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _owner(lock: IO[str]) -> str:
+    lock.seek(0)
+    return lock.read().strip()
 
 
 def _say_owner(lock: IO[str], text: str) -> None:
@@ -326,99 +187,61 @@ def _say_owner(lock: IO[str], text: str) -> None:
     lock.flush()
 
 
-def _raise_exit(number: int, _frame: object) -> None:
-    # Not KeyboardInterrupt: Mininet's command line takes that as Ctrl-C and goes on.
-    raise SystemExit(128 + number)
-
-
-@contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM and SIGHUP clean up as Ctrl-C does."""
-    with _handlers({signal.SIGTERM: _raise_exit, signal.SIGHUP: _raise_exit}):
-        yield
-
-
-@contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """A second Ctrl-C must not cut the clean-up short."""
-    ignore = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), signal.SIG_IGN)
-    with _handlers(ignore):
-        yield
-
-
-@contextmanager
-def interrupts_deferred() -> Iterator[None]:
-    """An interrupt waits for the end of the block: nothing is made without being recorded."""
-    noted: list[int] = []
-    note = {
-        s: lambda number, _frame: noted.append(number)
-        for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
-    with _handlers(note):
-        yield
-    if signal.SIGINT in noted:
-        raise KeyboardInterrupt
-    if noted:
-        raise SystemExit(128 + noted[0])
-
-
-_Handler = Callable[[int, object], None] | signal.Handlers
-
-
-@contextmanager
-def _handlers(handlers: Mapping[signal.Signals, _Handler]) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def sweep(folder: Path = RUN_STATE) -> list[str]:
-    """Remove what runs left whose owner is gone.
-
-    Returns:
-        What was removed, in words.
-    """
-    removed: list[str] = []
-    for path in _state_files(folder):
-        state = load(path)
-        if not alive(state.owner):
-            removed += remove(state)
-            path.unlink(missing_ok=True)
-    return removed
-
-
-def stop(folder: Path = RUN_STATE, grace: float = 60.0) -> list[str]:
-    """End every run of ours: its owner cleans up itself, else we do.
+def stop(folder: Path = RUN_STATE, grace: float = STOP_SECONDS) -> list[str]:
+    """End the run of ours, which cleans up itself, and remove what a killed one has left.
 
     Args:
-        folder: Where state files are.
-        grace: Seconds that an owner may take to clean up.
+        folder: Where runs are recorded.
+        grace: Seconds that a run may take to clean up; then it is killed.
 
     Returns:
-        What was ended, in words; empty when nothing of ours was there.
+        What was ended, in words; empty when nothing of ours was there, or it ended by itself.
+
+    Raises:
+        TestbedError: it does not end.
     """
+    lock = _open_lock(folder)
+    if lock is None:
+        return []
     ended: list[str] = []
-    for path in _state_files(folder):
-        state = load(path)
-        ended += end_processes([state.owner], grace)
-        ended += remove(state)
-        path.unlink(missing_ok=True)
-    return ended
+    with lock:
+        deadline = time.monotonic() + grace
+        killed = False
+        while not _try_lock(lock):
+            owner = _owner(lock) or "a run of docsis-p4"
+            if not ended and _ask(folder, keeper.STOP):
+                ended.append(owner)
+            if time.monotonic() > deadline:
+                if killed or not _ask(folder, keeper.KILL):
+                    raise TestbedError(f"{owner} does not end; end it with `kill -9`")
+                killed = True
+                deadline = time.monotonic() + _KILLED_SECONDS
+            time.sleep(_POLL_SECONDS)
+        return ended + clear_files(folder)
 
 
-def _state_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.json")) if folder.is_dir() else []
+def _ask(folder: Path, what: bytes) -> bool:
+    """Whether the keeper of a run has heard it: not while a run begins or ends."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.settimeout(_ANSWER_SECONDS)
+        try:
+            client.connect(str(folder / SOCKET))
+            client.send(what)
+            return client.recv(keeper.LONGEST) == keeper.ASKED
+        except OSError:
+            return False
 
 
 def remove_folder(folder: Path = RUN_STATE) -> None:
-    """Remove the folder of the state files, once no run is recorded in it."""
+    """Remove the folder of the records, unless a run has it."""
     from docsis_control.local_socket import remove_dead
 
-    if folder.is_dir() and not _state_files(folder):
-        remove_dead(folder)
-        (folder / "lock").unlink(missing_ok=True)
-        with suppress(OSError):
-            folder.rmdir()
+    lock = _open_lock(folder)
+    if lock is None:
+        return
+    with lock:
+        if _try_lock(lock):
+            remove_dead(folder)
+            (folder / LOCK).unlink(missing_ok=True)
+            with suppress(OSError):
+                folder.rmdir()

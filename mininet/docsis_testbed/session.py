@@ -18,6 +18,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import preset_of, resolve
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
+from docsis_testbed.endings import how, last_words, said
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.runstate import RunState
 from docsis_testbed.testbed import Testbed, running_testbed
@@ -25,6 +26,8 @@ from docsis_testbed.testbed import Testbed, running_testbed
 _READY_SECONDS: Final = 30.0
 _END_SECONDS: Final = 15.0
 _POLL_SECONDS: Final = 0.1
+_DEATH_SECONDS: Final = 0.5
+"""How long after the end of its connections a process may take to have ended."""
 
 Progress = Callable[[str, float], None]
 """Called with what is happening and the seconds of the run that have passed."""
@@ -36,6 +39,56 @@ class Window:
 
     start_ns: int
     end_ns: int
+
+
+class ControllerProgram:
+    """The controller, which can be started again.
+
+    Attributes:
+        process: It, once started.
+        log: What it prints.
+    """
+
+    def __init__(
+        self,
+        testbed: Testbed,
+        topology_file: Path,
+        record: Path,
+        *,
+        upstream: Preset | QueueManagement = Preset.DOCSIS_PIE,
+        downstream: Preset | QueueManagement | None = None,
+        metrics_port: int | None = None,
+    ) -> None:
+        """For running switches; see `start_controller`."""
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log = testbed.logs / "controller.log"
+        self._log_start = 0
+        self._testbed = testbed
+        managers = ["--aqm", controller_argument(upstream, testbed.logs / "upstream-aqm.yaml")]
+        if downstream is not None:
+            file = testbed.logs / "downstream-aqm.yaml"
+            managers += ["--downstream-aqm", controller_argument(downstream, file)]
+        self._command = [
+            *(sys.executable, "-m", "docsis_control"),
+            *("--topology", str(topology_file)),
+            *managers,
+            *("--record", str(record)),
+            *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
+        ]
+
+    def start(self) -> None:
+        """Start it; what an earlier one said stays in the log."""
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0
+        self.process = self._testbed.launch_here(self._command, self.log, append=True)
+
+    def wait_ready(self) -> None:
+        """Until it has provisioned both devices.
+
+        Raises:
+            TestbedError: it ended, or took too long.
+        """
+        assert self.process is not None, "started"
+        wait_until_ready(self.process, "the controller", self.log, self._log_start)
 
 
 def start_controller(
@@ -60,23 +113,18 @@ def start_controller(
     Raises:
         TestbedError: it ended, or took too long.
     """
-    log = testbed.logs / "controller.log"
-    managers = ["--aqm", controller_argument(upstream, testbed.logs / "upstream-aqm.yaml")]
-    if downstream is not None:
-        file = testbed.logs / "downstream-aqm.yaml"
-        managers += ["--downstream-aqm", controller_argument(downstream, file)]
-    process = testbed.launch_here(
-        [
-            *(sys.executable, "-m", "docsis_control"),
-            *("--topology", str(topology_file)),
-            *managers,
-            *("--record", str(record)),
-            *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
-        ],
-        log,
+    controller = ControllerProgram(
+        testbed,
+        topology_file,
+        record,
+        upstream=upstream,
+        downstream=downstream,
+        metrics_port=metrics_port,
     )
-    wait_until_ready(process, "the controller", log)
-    return process
+    controller.start()
+    controller.wait_ready()
+    assert controller.process is not None, "started"
+    return controller.process
 
 
 def controller_argument(choice: Preset | QueueManagement, file: Path) -> str:
@@ -89,32 +137,30 @@ def controller_argument(choice: Preset | QueueManagement, file: Path) -> str:
     return str(file)
 
 
-def wait_until_ready(process: subprocess.Popen[bytes], what: str, log: Path) -> None:
+def wait_until_ready(
+    process: subprocess.Popen[bytes], what: str, log: Path, since: int = 0
+) -> None:
     """Until a program has printed a line that starts with "ready".
 
     Args:
         process: The program.
         what: What it is, for messages.
         log: Where it prints.
+        since: Bytes of the log that are not its.
 
     Raises:
         TestbedError: it ended, or took too long.
     """
     deadline = time.monotonic() + _READY_SECONDS
     while time.monotonic() < deadline:
-        text = log.read_text(errors="replace")
-        if any(line.startswith("ready") for line in text.splitlines()):
+        if any(line.startswith("ready") for line in said(log, since).splitlines()):
             return
         if process.poll() is not None:
-            raise TestbedError(f"{what} ended at its start: {last_words(log)}")
+            raise TestbedError(
+                f"{what} {how(process.returncode)} at its start: {last_words(log, since)}"
+            )
         time.sleep(0.02)
     raise TestbedError(f"{what} was not ready within {_READY_SECONDS:.0f} s; see {log}")
-
-
-def last_words(log: Path) -> str:
-    """The last line of a log."""
-    lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"it said nothing; see {log.parent}"
 
 
 @dataclass
@@ -127,6 +173,7 @@ class Session:
         progress: Told how far the run is.
         controller: The controller's process.
         started: When the run began, by CLOCK_MONOTONIC in seconds.
+        phase: What is happening.
     """
 
     testbed: Testbed
@@ -134,6 +181,7 @@ class Session:
     progress: Progress
     controller: subprocess.Popen[bytes]
     started: float
+    phase: str = "starting"
     _watched: list[tuple[str, subprocess.Popen[bytes], Path]] = field(default_factory=list)
 
     def address(self, name: str) -> str:
@@ -152,15 +200,39 @@ class Session:
         """From now on these processes may end."""
         self._watched = [w for w in self._watched if w[1] not in processes]
 
+    def check(self, phase: str) -> None:
+        """Fail when something has ended that must go on.
+
+        Raises:
+            TestbedError: it has.
+        """
+        for what, process, log in self._watched:
+            if process.poll() is not None:
+                raise TestbedError(
+                    f"{what} {how(process.returncode)} while {phase}; its last words: "
+                    f"{last_words(log)} ({log})"
+                )
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Who does not answer in the block may have died: then that is what is said."""
+        try:
+            yield
+        except TestbedError:
+            deadline = time.monotonic() + _DEATH_SECONDS
+            while time.monotonic() < deadline:
+                self.check(self.phase)
+                time.sleep(_POLL_SECONDS / 10)
+            raise
+
     def wait(self, phase: str, seconds: float) -> Window:
         """Let time pass while watching what must go on; its first and last nanosecond."""
+        self.phase = phase
         start_ns = time.time_ns()
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.progress(phase, time.monotonic() - self.started)
-            for what, process, log in self._watched:
-                if process.poll() is not None:
-                    raise TestbedError(f"{what} ended while {phase}: {last_words(log)}")
+            self.check(phase)
             time.sleep(min(left, _POLL_SECONDS))
         return Window(start_ns, time.time_ns())
 
@@ -170,9 +242,11 @@ class Session:
         Raises:
             TestbedError: it does not.
         """
+        self.phase = "ending"
         deadline = time.monotonic() + _END_SECONDS
         while process.poll() is None:
             self.progress("ending", time.monotonic() - self.started)
+            self.check("ending")
             if time.monotonic() > deadline:
                 raise TestbedError(f"{what} does not end; see {self.folder}")
             time.sleep(_POLL_SECONDS)
@@ -183,6 +257,7 @@ class Session:
         Raises:
             TestbedError: it does not end, or failed.
         """
+        self.check("ending")
         self.let_end(self.controller)
         self.controller.terminate()
         try:
@@ -247,5 +322,6 @@ def running_session(
         for name in (topology.cable_modem.name, topology.cmts.name):
             switch = testbed.node(name)
             session.watch(f"switch {name}", switch.process, switch.log)
-        yield session
+        with session.explained():
+            yield session
         session.end_controller()

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import Any
+from typing import Any, Final
 
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT, switch_binary
+
+_ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL")
+"""These programs need nothing of a run, so they are in no run's PID namespace."""
 
 
 def run(*arguments: str) -> dict[str, Any]:
@@ -30,7 +33,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
         TestbedError: It is not built.
     """
     return subprocess.Popen(
-        [str(switch_binary()), *arguments],
+        [*_ENDS_WITH_US, str(switch_binary()), *arguments],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

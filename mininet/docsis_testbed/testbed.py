@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a topology in Mininet and takes it away again.
 
-Everything that it makes is recorded in the run's state before anything else
-happens, so that an interrupt at any moment leaves nothing behind.
+Processes end with the run, and interfaces are recorded in its state before
+anything else happens, so that an interrupt at any moment leaves nothing behind.
 """
 
 from __future__ import annotations
 
-import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,10 @@ from mininet.net import Mininet
 
 from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Device, Host, Topology
+from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost
-from docsis_testbed.runstate import RunState, interrupts_deferred
+from docsis_testbed.runstate import RunState
 
 
 def device_address(device: Device) -> str:
@@ -58,7 +58,6 @@ class Testbed:
         # Mininet would raise system-wide limits that this testbed does not need.
         Mininet.inited = True
         self.net: Any = Mininet(topo=None, controller=None, build=False)
-        self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, *, static_arp: bool = False) -> None:
         """Make nodes and links, start the switches, wait until they serve.
@@ -83,40 +82,26 @@ class Testbed:
                 others = {str(n.ip.ip): n.mac for n in nodes if n is not host}
                 self.node(host.name).set_neighbours(others)
         for switch in (modem, cmts):
-            with interrupts_deferred():
-                switch.start()
-                assert switch.process is not None, "started"
-                self._run.add_process(switch.process.pid, f"switch {switch.name}")
-                self._processes.append(switch.process)
+            switch.start()
         for switch in (modem, cmts):
             switch.wait_ready()
 
     def _add_switch(self, device: Device) -> P4Switch:
-        def make() -> P4Switch:
-            node: P4Switch = self.net.addSwitch(
-                device.name,
-                cls=self._switch_class,
-                device_id=device.device_id,
-                grpc_address=device_address(device),
-                log=self.logs / f"{device.name}.log",
-            )
-            return node
-
-        switch: P4Switch = self._recorded(make)
+        switch: P4Switch = self.net.addSwitch(
+            device.name,
+            cls=self._switch_class,
+            run=self._run,
+            device_id=device.device_id,
+            grpc_address=device_address(device),
+            log=self.logs / f"{device.name}.log",
+        )
         return switch
 
     def _attach_host(self, switch: P4Switch, host: Host, port: int) -> None:
-        node = self._recorded(
-            lambda: self.net.addHost(host.name, cls=QuietHost, ip=str(host.ip), mac=host.mac)
+        node = self.net.addHost(
+            host.name, cls=QuietHost, run=self._run, ip=str(host.ip), mac=host.mac
         )
         self._link(switch, node, port1=port, port2=0, addr2=host.mac)
-
-    def _recorded(self, make: Callable[[], Any]) -> Any:
-        """Make a node; its shell holds its namespace."""
-        with interrupts_deferred():
-            node = make()
-            self._run.add_process(node.pid, f"shell of {node.name}", signal.SIGHUP)
-        return node
 
     def _link(self, node1: Any, node2: Any, **params: Any) -> None:
         with interrupts_deferred():
@@ -130,41 +115,41 @@ class Testbed:
         return self.net.get(name)
 
     def launch(self, node: str, command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-        """Start a program in a host, recorded; it is ended with the testbed.
+        """Start a program in a host; it is ended with the testbed.
 
         Args:
             node: Name of the host.
             command: The program and its arguments, without a shell.
             log: File for what it prints.
         """
-        with log.open("wb") as output, interrupts_deferred():
+        with log.open("wb") as output:
             process: subprocess.Popen[bytes] = self.node(node).popen(
                 list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
-            self._run.add_process(process.pid, f"{command[0]} in {node}")
-            self._processes.append(process)
         return process
 
-    def launch_here(self, command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-        """Start a program in the root namespace; otherwise as `launch`."""
-        with log.open("wb") as output, interrupts_deferred():
-            process = subprocess.Popen(
+    def launch_here(
+        self, command: Sequence[str], log: Path, *, append: bool = False
+    ) -> subprocess.Popen[bytes]:
+        """Start a program in the caller's network namespace; otherwise as `launch`.
+
+        Args:
+            command: The program and its arguments, without a shell.
+            log: File for what it prints.
+            append: Keep what is there.
+        """
+        with log.open("ab" if append else "wb") as output:
+            return self._run.spawn(
                 list(command),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            self._run.add_process(process.pid, Path(command[0]).name)
-            self._processes.append(process)
-        return process
 
     def stop(self) -> None:
         """End every process and remove every interface of this testbed."""
         self._run.clear()
-        for process in self._processes:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=5)
         for node in (*self.net.hosts, *self.net.switches):
             # The shells have ended; this closes their pseudo-terminals.
             with suppress(OSError):

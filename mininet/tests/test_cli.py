@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from docsis_testbed.cli import app as program
+from docsis_testbed.cli.interruptible import Interruptible
 from docsis_testbed.paths import TOPOLOGIES
 
 PROGRAM = Path(sys.executable).with_name("docsis-p4")
@@ -76,6 +79,27 @@ def test_missing_bmv2() -> None:
 
 def test_unknown_option_is_a_usage_error() -> None:
     assert docsis_p4("demo", "--aqm", "red").returncode == 2
+
+
+def test_an_interrupt_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    app = typer.Typer(cls=Interruptible)
+
+    @app.command()
+    def long() -> None:
+        raise KeyboardInterrupt
+
+    @app.command()
+    def other() -> None:
+        pass
+
+    with pytest.raises(SystemExit) as ended:
+        app(["long"])
+    assert ended.value.code == 130
+    assert capfd.readouterr().err == "docsis-p4: interrupted; nothing of it is left running\n"
+
+
+def test_interrupts_of_the_program_are_said() -> None:
+    assert isinstance(typer.main.get_command(program), Interruptible)
 
 
 def test_help_lists_every_command() -> None:

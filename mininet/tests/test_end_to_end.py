@@ -27,6 +27,7 @@ from docsis_control.topology.loader import load_topology
 from docsis_testbed import demo
 from docsis_testbed.errors import NoVerdict
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
+from docsis_testbed.runfiles import STATE
 from docsis_testbed.testbed import root_interfaces
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
@@ -169,7 +170,7 @@ def test_interrupt_leaves_nothing(seconds: float, tmp_path: Path) -> None:
             start_new_session=True,
         )
         try:
-            state = RUN_STATE / f"{process.pid}.json"
+            state = RUN_STATE / STATE
             deadline = time.monotonic() + 60
             while not state.exists():
                 assert process.poll() is None, (tmp_path / "out.txt").read_text()

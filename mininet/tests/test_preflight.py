@@ -51,7 +51,7 @@ def test_kernel_without_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     fake.write_text("#!/bin/sh\necho 'unshare: unshare failed: Invalid argument' >&2; exit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TestbedError, match="no network namespace"):
+    with pytest.raises(TestbedError, match="no network or PID namespace"):
         preflight.check_kernel()
 
 

@@ -1,28 +1,165 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clean-up removes exactly what was recorded."""
+"""A run that ends in any way leaves nothing, and nobody else's processes are touched."""
 
 from __future__ import annotations
 
+import fcntl
+import itertools
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 from docsis_control.local_socket import default_folder
-from docsis_testbed import runstate
+from docsis_testbed import interrupts, runfiles, runstate
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.lifetime import Lifetime
+from docsis_testbed.namespaces import network_namespace
 from docsis_testbed.paths import RUN_STATE
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
+_NUMBERS = itertools.count()
+
+OWNER = """
+import json, os, subprocess, sys, time
+from pathlib import Path
+from docsis_testbed import runstate
+
+folder, name, then = sys.argv[1:]
+with runstate.recorded_run("demo", Path(folder)) as run:
+    # One with children, one that has left its session, and one in namespaces of its own.
+    run.spawn(["sh", "-c", "sleep 600 & setsid sleep 600 & exec sleep 600"])
+    run.spawn(["unshare", "--net", "--mount", "sleep", "600"])
+    if name:
+        ends = [name + "a", name + "b"]
+        subprocess.run(["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]],
+                       check=True)
+        for end in ends:
+            run.add_interface(end)
+    print("up", flush=True)
+    if then == "raise":
+        sys.stdin.readline()
+        raise RuntimeError("something went wrong")
+    if then == "leave":
+        sys.stdin.readline()
+    else:
+        time.sleep(600)
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of another process.
+
+    Attributes:
+        owner: That process.
+        keeper: The process id of its keeper.
+        init: That of the first process of its PID namespace.
+        members: All that is in the namespace.
+        interfaces: What it has made in the caller's network namespace.
+        folder: Where it is recorded.
+    """
+
+    owner: subprocess.Popen[str]
+    keeper: int
+    init: int
+    members: dict[int, float]
+    interfaces: tuple[str, str]
+    folder: Path
+
+    def left(self) -> list[str]:
+        """What is still there of it."""
+        left = [f"process {pid}" for pid, at in self.members.items() if lives(pid, at)]
+        left += [name for name in self.interfaces if runfiles.interface_index(name) is not None]
+        left += [p.name for p in self.folder.iterdir() if p.name != runfiles.LOCK]
+        with (self.folder / runfiles.LOCK).open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                left.append("the lock")
+        return left
+
+    def wait_until_gone(self) -> None:
+        """Until nothing is left."""
+        deadline = time.monotonic() + 30
+        while left := self.left():
+            assert time.monotonic() < deadline, left
+            time.sleep(0.02)
+
+
+def lives(pid: int, created: float) -> bool:
+    """Whether exactly that process is there and has not ended."""
+    try:
+        process = psutil.Process(pid)
+        return process.create_time() == created and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def pid_namespace(pid: int) -> int | None:
+    try:
+        return os.stat(f"/proc/{pid}/ns/pid").st_ino
+    except OSError:
+        return None
+
+
+def members(init: int) -> dict[int, float]:
+    """Processes of a PID namespace, and when they began."""
+    namespace = pid_namespace(init)
+    return {
+        process.pid: process.create_time()
+        for process in psutil.process_iter()
+        if pid_namespace(process.pid) == namespace
+    }
+
+
+@contextmanager
+def run_of_another(
+    folder: Path, then: str = "sleep", *, interfaces: bool = True, prefix: tuple[str, ...] = ()
+) -> Iterator[Run]:
+    """A run of a process of its own that is under way."""
+    name = f"life{os.getpid()}-{next(_NUMBERS)}" if interfaces else ""
+    with subprocess.Popen(
+        # A shell starts what runs in its background, CI perhaps, with SIGINT ignored.
+        [*prefix, *("env", "--default-signal=INT"),
+         *(sys.executable, "-c", OWNER, str(folder), name, then)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as owner:  # fmt: skip
+        try:
+            assert owner.stdout is not None
+            assert owner.stderr is not None
+            assert owner.stdout.readline() == "up\n", owner.stderr.read()
+            children = psutil.Process(owner.pid).children()
+            (keeper,) = [c for c in children if "docsis_testbed.keeper" in c.cmdline()]
+            (init,) = keeper.children()
+            inside = members(init.pid)
+            # init, the shell with its two children, and the one with namespaces of its own.
+            deadline = time.monotonic() + 10
+            while len(inside) < 5:
+                assert time.monotonic() < deadline, inside
+                inside = members(init.pid)
+            names = (f"{name}a", f"{name}b") if interfaces else ("none-a", "none-b")
+            yield Run(owner, keeper.pid, init.pid, inside, names, folder)
+        finally:
+            if owner.poll() is None:
+                owner.kill()
+                owner.wait()
+
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[str]]:
+    """A stranger."""
     with subprocess.Popen(SLEEPER, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
@@ -30,47 +167,332 @@ def sleeper() -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_everything_recorded_is_ended(tmp_path: Path, sleeper: subprocess.Popen[str]) -> None:
+@pytest.fixture
+def stranger() -> Iterator[subprocess.Popen[str]]:
+    """A stranger in a network namespace of its own."""
+    with subprocess.Popen(
+        ["unshare", "--net", *SLEEPER], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        yield process
+        process.kill()
+
+
+def kill_owner(run: Run) -> None:
+    run.owner.kill()
+
+
+def kill_keeper(run: Run) -> None:
+    os.kill(run.keeper, signal.SIGKILL)
+
+
+def kill_init(run: Run) -> None:
+    os.kill(run.init, signal.SIGKILL)
+
+
+def kill_owner_and_keeper(run: Run) -> None:
+    # Neither may see the other's end.
+    os.kill(run.keeper, signal.SIGSTOP)
+    run.owner.kill()
+    os.kill(run.keeper, signal.SIGKILL)
+
+
+def kill_owner_and_init(run: Run) -> None:
+    run.owner.send_signal(signal.SIGSTOP)
+    os.kill(run.init, signal.SIGKILL)
+    run.owner.kill()
+
+
+def interrupt(run: Run) -> None:
+    run.owner.send_signal(signal.SIGINT)
+
+
+def terminate(run: Run) -> None:
+    run.owner.terminate()
+
+
+def hang_up(run: Run) -> None:
+    run.owner.send_signal(signal.SIGHUP)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    "end",
+    [
+        kill_owner,
+        kill_keeper,
+        kill_init,
+        kill_owner_and_keeper,
+        kill_owner_and_init,
+        interrupt,
+        terminate,
+        hang_up,
+    ],
+)
+def test_a_run_that_is_ended_leaves_nothing(
+    end: Callable[[Run], None],
+    tmp_path: Path,
+    sleeper: subprocess.Popen[str],
+    stranger: subprocess.Popen[str],
+) -> None:
+    mounts = Path("/proc/self/mountinfo").read_text()
+    with run_of_another(tmp_path) as run:
+        end(run)
+        run.owner.wait(timeout=30)
+        run.wait_until_gone()
+    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert sleeper.poll() is None
+    assert stranger.poll() is None
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("then", ["leave", "raise"])
+def test_a_run_that_ends_leaves_nothing(then: str, tmp_path: Path) -> None:
+    with run_of_another(tmp_path, then) as run:
+        assert run.owner.stdin is not None
+        assert run.owner.stderr is not None
+        run.owner.stdin.close()
+        assert run.owner.wait(timeout=30) == (0 if then == "leave" else 1)
+        assert ("RuntimeError: something went wrong" in run.owner.stderr.read()) == (
+            then == "raise"
+        )
+        # At once, and not some time later.
+        assert run.left() == []
+
+
+@pytest.mark.root
+def test_of_a_run_killed_with_all_its_keepers_the_next_removes_the_interfaces(
+    tmp_path: Path,
+) -> None:
+    with run_of_another(tmp_path) as run:
+        os.kill(run.keeper, signal.SIGSTOP)
+        run.owner.send_signal(signal.SIGSTOP)
+        for pid in (run.init, run.owner.pid, run.keeper):
+            os.kill(pid, signal.SIGKILL)
+        run.owner.wait(timeout=30)
+        deadline = time.monotonic() + 30
+        while alive := [pid for pid, at in run.members.items() if lives(pid, at)]:
+            assert time.monotonic() < deadline, alive
+            time.sleep(0.02)
+        # Its peer goes with the first.
+        assert runstate.stop(tmp_path) == [f"interface {run.interfaces[0]}"]
+        assert run.left() == []
+
+
+@pytest.mark.root
+def test_a_run_whose_keeper_was_killed_says_so(tmp_path: Path) -> None:
+    with run_of_another(tmp_path) as run:
+        kill_keeper(run)
+        assert run.owner.wait(timeout=30) == 1
+        assert run.owner.stderr is not None
+        assert "somebody killed the keeper of its processes" in run.owner.stderr.read()
+
+
+STOP = "import sys; from pathlib import Path; from docsis_testbed import runstate\n"
+STOP += "print(*runstate.stop(Path(sys.argv[1])), sep='\\n')"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        (),
+        ("unshare", "--net"),
+        ("unshare", "--pid", "--fork", "--mount-proc"),
+        ("unshare", "--net", "--pid", "--fork", "--mount-proc"),
+    ],
+)
+def test_stop_from_another_namespace_ends_the_run_and_no_stranger(
+    elsewhere: tuple[str, ...],
+    tmp_path: Path,
+    sleeper: subprocess.Popen[str],
+    stranger: subprocess.Popen[str],
+) -> None:
+    with run_of_another(tmp_path) as run:
+        stopped = subprocess.run(
+            [*elsewhere, sys.executable, "-c", STOP, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (stopped.returncode, stopped.stderr) == (0, "")
+        assert stopped.stdout == f"docsis-p4 demo (process {run.owner.pid})\n"
+        # As after SIGTERM: it cleaned up itself.
+        assert run.owner.wait(timeout=10) == 128 + signal.SIGTERM
+        assert run.left() == []
+    assert sleeper.poll() is None
+    assert stranger.poll() is None
+
+
+@pytest.mark.root
+def test_a_run_in_another_network_namespace_is_stopped_and_no_stranger(
+    tmp_path: Path, sleeper: subprocess.Popen[str], stranger: subprocess.Popen[str]
+) -> None:
+    with run_of_another(tmp_path, interfaces=False, prefix=("unshare", "--net")) as run:
+        assert runstate.stop(tmp_path) == [f"docsis-p4 demo (process {run.owner.pid})"]
+        assert run.left() == []
+    assert sleeper.poll() is None
+    assert stranger.poll() is None
+
+
+@pytest.mark.root
+def test_a_run_that_does_not_end_is_killed(tmp_path: Path) -> None:
+    with run_of_another(tmp_path) as run:
+        run.owner.send_signal(signal.SIGSTOP)
+        assert runstate.stop(tmp_path, grace=0.1) == [f"docsis-p4 demo (process {run.owner.pid})"]
+        assert run.owner.wait(timeout=10) == -signal.SIGKILL
+        run.wait_until_gone()
+
+
+@pytest.mark.root
+def test_stop_beside_a_run_that_ends_by_itself(tmp_path: Path) -> None:
+    with run_of_another(tmp_path, "leave") as run:
+        assert run.owner.stdin is not None
+        run.owner.stdin.close()
+        # Either it was asked before, or it has ended; both are fine, and nothing else is.
+        assert runstate.stop(tmp_path) in ([], [f"docsis-p4 demo (process {run.owner.pid})"])
+        assert run.left() == []
+        assert run.owner.wait(timeout=10) in (0, 128 + signal.SIGTERM)
+
+
+def test_stop_while_a_run_ends_waits_for_it(tmp_path: Path) -> None:
+    """A run that ends has the lock, and its keeper no longer answers."""
+    holding = (tmp_path / runfiles.LOCK).open("w")
+    fcntl.flock(holding, fcntl.LOCK_EX)
+    holding.write("docsis-p4 demo (process 1)")
+    holding.flush()
+    timer = threading.Timer(0.2, holding.close)
+    timer.start()
+    try:
+        assert runstate.stop(tmp_path) == []
+        assert holding.closed
+    finally:
+        timer.join()
+
+
+def test_a_run_that_can_have_no_namespace_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with (
+        pytest.raises(TestbedError, match="no PID namespace for this run .*run as root"),
+        runstate.recorded_run("demo", tmp_path),
+    ):
+        pytest.fail("must not start")
+    assert [path.name for path in tmp_path.iterdir()] == [runfiles.LOCK]
+    assert runstate.stop(tmp_path) == []
+
+
+def test_stop_where_nothing_ran(tmp_path: Path) -> None:
+    assert runstate.stop(tmp_path) == []
+    assert runstate.stop(tmp_path / "none") == []
+
+
+def test_another_users_lock_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    for command in (runstate.stop, runstate.remove_folder):
+        with pytest.raises(TestbedError, match="lock: Permission denied; run this as the user"):
+            command(tmp_path)
+
+
+def test_a_lock_that_nobody_gives_up_is_told(tmp_path: Path) -> None:
+    with (tmp_path / runfiles.LOCK).open("w") as holding:
+        fcntl.flock(holding, fcntl.LOCK_EX)
+        holding.write("docsis-p4 demo (process 1)")
+        holding.flush()
+        with pytest.raises(TestbedError, match=r"docsis-p4 demo \(process 1\) does not end"):
+            runstate.stop(tmp_path, grace=0.1)
+
+
+@pytest.mark.root
+def test_everything_started_is_ended_and_more_can_be(
+    tmp_path: Path, sleeper: subprocess.Popen[str]
+) -> None:
     with runstate.recorded_run("demo", tmp_path) as run:
-        run.add_process(sleeper.pid, "sleeper")
-        assert len(list(tmp_path.glob("*.json"))) == 1
-    assert sleeper.wait(timeout=10) == -signal.SIGTERM
-    assert list(tmp_path.glob("*.json")) == []
+        for _ in range(2):
+            first = run.spawn(SLEEPER, stdout=subprocess.PIPE, text=True)
+            assert first.stdout is not None
+            assert first.stdout.readline() == "up\n"
+            # What a user leaves in the background of a host.
+            daemon = run.spawn(["sh", "-c", "setsid sleep 600 >&- 2>&- & echo up"],
+                               stdout=subprocess.PIPE, text=True)  # fmt: skip
+            assert daemon.stdout is not None
+            assert daemon.stdout.readline() == "up\n"
+            assert daemon.wait(timeout=10) == 0
+            namespace = pid_namespace(first.pid)
+            run.clear()
+            assert first.returncode == -signal.SIGTERM
+            left = [p for p in psutil.pids() if pid_namespace(p) == namespace]
+            # Only the first process of the namespace.
+            assert len(left) == 1
+    assert [p for p in psutil.pids() if pid_namespace(p) == namespace] == []
+    assert sleeper.poll() is None
 
 
-def test_interrupted_run_is_cleaned_up_too(tmp_path: Path, sleeper: subprocess.Popen[str]) -> None:
+@pytest.mark.root
+def test_interrupted_run_is_cleaned_up_too(tmp_path: Path) -> None:
+    started = []
+
     def run_until_terminated() -> None:
         with runstate.recorded_run("demo", tmp_path) as run:
-            run.add_process(sleeper.pid, "sleeper")
+            started.append(run.spawn(["sleep", "600"]))
             os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(SystemExit, match="143"):
         run_until_terminated()
-    assert sleeper.wait(timeout=10) == -signal.SIGTERM
+    assert started[0].returncode == -signal.SIGTERM
 
 
-def test_process_that_ignores_sigterm_is_killed() -> None:
+@pytest.mark.root
+def test_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     code = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
         "print('up', flush=True); time.sleep(600)"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with (tmp_path / runfiles.LOCK).open("w") as lock:
+        lifetime = Lifetime(tmp_path, lock.fileno())
+        process = lifetime.spawn([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         process.stdout.readline()
-        identity = runstate.identify(process.pid, "stubborn")
-        assert identity is not None
-        runstate.end_processes([identity], grace=0.2)
-        assert process.wait(timeout=10) == -signal.SIGKILL
+        lifetime.clear(grace=0.2)
+        assert process.returncode == -signal.SIGKILL
+        lifetime.close()
 
 
-def test_another_process_of_the_same_id_is_left_alone(sleeper: subprocess.Popen[str]) -> None:
-    identity = runstate.identify(sleeper.pid, "sleeper")
-    assert identity is not None
-    imposter = runstate.ProcessId(identity.pid, identity.started - 1, "gone long ago")
-    assert runstate.end_processes([imposter]) == []
-    assert sleeper.poll() is None
+@pytest.mark.root
+def test_the_processes_of_a_run_see_no_others(tmp_path: Path) -> None:
+    """A signal to a process of the machine, by its id there, does not reach it from a run."""
+    with runstate.recorded_run("demo", tmp_path) as run:
+        reach = run.spawn(["kill", "-0", str(os.getpid())], stderr=subprocess.DEVNULL)
+        assert reach.wait(timeout=10) == 1
+
+
+@pytest.mark.root
+def test_a_node_has_the_processes_of_the_run_in_its_proc(tmp_path: Path) -> None:
+    mounts = Path("/proc/self/mountinfo").read_text()
+    with runstate.recorded_run("demo", tmp_path) as run:
+        script = "echo up; read go; ps -e -o pid="
+        node = run.spawn(
+            ["unshare", "--mount", "--propagation", "shared", "sh", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert node.stdout is not None
+        assert node.stdout.readline() == b"up\n"
+        run.mount_proc(node.pid)
+        output, _ = node.communicate(b"go\n", timeout=20)
+        # The first process, the shell, and ps.
+        assert [int(pid) for pid in output.split()] == [1, 2, 3]
+        # One that has the caller's mounts would change everybody's /proc.
+        other = run.spawn(["sleep", "600"])
+        with pytest.raises(TestbedError, match="it would be everybody's /proc"):
+            run.mount_proc(other.pid)
+    assert Path("/proc/self/mountinfo").read_text() == mounts
 
 
 def test_controllers_of_root_are_found_where_runs_are_recorded(
@@ -80,28 +502,23 @@ def test_controllers_of_root_are_found_where_runs_are_recorded(
     assert default_folder() == RUN_STATE
 
 
-def test_a_thread_that_has_the_id_now_is_left_alone() -> None:
-    done = threading.Event()
-    thread = threading.Thread(target=done.wait)
-    thread.start()
-    try:
-        assert thread.native_id not in (None, os.getpid())
-        assert thread.native_id is not None
-        gone = runstate.ProcessId(thread.native_id, 1, "gone long ago")
-        assert runstate.end_processes([gone]) == []
-    finally:
-        done.set()
-        thread.join()
-
-
 def test_interface_with_another_index_is_left_alone() -> None:
-    owner = runstate.identify(os.getpid(), "test")
-    assert owner is not None
-    state = runstate.State(owner, "test", interfaces=[runstate.InterfaceId("lo", 999_999)])
-    assert runstate.remove(state) == []
-    assert runstate.interface_index("lo") is not None
+    state = runfiles.State("demo", network_namespace(), [runfiles.InterfaceId("lo", 999_999)])
+    assert runfiles.remove_interfaces(state) == []
+    assert runfiles.interface_index("lo") is not None
 
 
+def test_interface_of_another_namespace_is_told(tmp_path: Path) -> None:
+    """An index means nothing there, and a name may be somebody else's."""
+    index = runfiles.interface_index("lo")
+    assert index is not None
+    runfiles.State("demo", (4, 1), [runfiles.InterfaceId("lo", index)]).write(tmp_path)
+    with pytest.raises(TestbedError, match=r"left interfaces \(lo\) in the network namespace"):
+        runstate.stop(tmp_path)
+    assert (tmp_path / runfiles.STATE).exists()
+
+
+@pytest.mark.root
 def test_second_run_is_refused_by_name(tmp_path: Path) -> None:
     with (
         runstate.recorded_run("demo", tmp_path),
@@ -111,50 +528,28 @@ def test_second_run_is_refused_by_name(tmp_path: Path) -> None:
         pytest.fail("must not start")
 
 
-def test_leftovers_of_a_dead_owner_are_swept(
-    tmp_path: Path, sleeper: subprocess.Popen[str]
-) -> None:
-    identity = runstate.identify(sleeper.pid, "sleeper")
-    assert identity is not None
-    dead = runstate.ProcessId(identity.pid, identity.started - 1, "owner")
-    runstate.RunState(tmp_path / "1.json", runstate.State(dead, "demo", [identity]))
-    removed = runstate.sweep(tmp_path)
-    assert removed == [f"process {sleeper.pid} (sleeper)"]
-    assert sleeper.wait(timeout=10) == -signal.SIGTERM
-
-
-def test_state_of_a_live_owner_is_not_swept(tmp_path: Path, sleeper: subprocess.Popen[str]) -> None:
-    owner = runstate.identify(os.getpid(), "test")
-    identity = runstate.identify(sleeper.pid, "sleeper")
-    assert owner is not None
-    assert identity is not None
-    runstate.RunState(tmp_path / "1.json", runstate.State(owner, "demo", [identity]))
-    assert runstate.sweep(tmp_path) == []
-    assert sleeper.poll() is None
-
-
-def test_stop_lets_the_owner_clean_up(tmp_path: Path) -> None:
-    code = (
-        "import sys, time; from pathlib import Path; from docsis_testbed import runstate\n"
-        "try:\n"
-        "    with runstate.recorded_run('demo', Path(sys.argv[1])):\n"
-        "        print('up', flush=True); time.sleep(600)\n"
-        "except SystemExit: sys.exit(7)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    ) as owner:
-        assert owner.stdout is not None
-        assert owner.stdout.readline() == "up\n"
-        assert runstate.stop(tmp_path) == [f"process {owner.pid} (demo)"]
-        assert owner.wait(timeout=10) == 7
-    assert runstate.stop(tmp_path) == []
-
-
-def test_foreign_state_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(TestbedError, match=r"x\.json: not a state file"):
+@pytest.mark.parametrize("content", ["{}", "no JSON", '{"command": "x", "network_namespace": 5}'])
+def test_foreign_state_file_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / runfiles.STATE).write_text(content)
+    with pytest.raises(TestbedError, match=r"run\.json: not a state file"):
         runstate.stop(tmp_path)
+
+
+def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
+    state = runfiles.State("demo", network_namespace(), [runfiles.InterfaceId("cm1-eth1", 7)])
+    state.write(tmp_path)
+    assert runfiles.load(tmp_path) == state
+    assert json.loads((tmp_path / runfiles.STATE).read_text())["command"] == "demo"
+
+
+@pytest.mark.root
+def test_the_folder_is_removed_unless_a_run_has_it(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    with runstate.recorded_run("demo", folder):
+        runstate.remove_folder(folder)
+        assert folder.is_dir()
+    runstate.remove_folder(folder)
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +561,7 @@ def test_interrupt_waits_until_what_is_made_is_recorded(
     steps = []
 
     def make() -> None:
-        with runstate.interrupts_deferred():
+        with interrupts.interrupts_deferred():
             os.kill(os.getpid(), number)
             steps.append("recorded")
         steps.append("not reached")
@@ -174,22 +569,3 @@ def test_interrupt_waits_until_what_is_made_is_recorded(
     with pytest.raises(kind):
         make()
     assert steps == ["recorded"]
-
-
-@pytest.mark.root
-def test_daemons_in_our_namespaces_are_ended_too(
-    tmp_path: Path, sleeper: subprocess.Popen[str]
-) -> None:
-    """A program that a user left in a host goes with the host; one outside stays."""
-    daemon = "sleep 600 >/dev/null 2>&1 & echo $!; exec sleep 600"
-    with subprocess.Popen(
-        ["unshare", "--net", "sh", "-c", daemon], stdout=subprocess.PIPE, text=True
-    ) as shell:
-        assert shell.stdout is not None
-        pid = int(shell.stdout.readline())
-        identity = runstate.identify(pid, "daemon")
-        assert identity is not None
-        with runstate.recorded_run("demo", tmp_path) as run:
-            run.add_process(shell.pid, "shell of cpe1")
-        assert not runstate.alive(identity)
-    assert sleeper.poll() is None

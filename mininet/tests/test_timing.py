@@ -15,8 +15,8 @@ import pytest
 from time_samples import IN_TIME, JUMPED, LATE, SILENT, TIMERS, lateness
 
 from docsis_control.tm.lateness import METHOD, lateness_from
-from docsis_testbed import switch_report
-from docsis_testbed.errors import TestbedError
+from docsis_testbed import cli, switch_report
+from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.measure import timers
 from docsis_testbed.measure.lateness import LatenessReader
 from docsis_testbed.measure.timing import MOST_P99_MS, Timing, unjudged
@@ -129,3 +129,20 @@ def test_machines_lateness_is_the_switches_report(monkeypatch: pytest.MonkeyPatc
     )
     shape = document.schema("latency")
     jsonschema.validate(found, {"$defs": shape["$defs"], **shape["$defs"]["timers"]})
+
+
+@pytest.mark.parametrize(("error", "status"), [(NoVerdict, 3), (TestbedError, 1)])
+def test_exit_status_tells_no_verdict_from_a_failure(
+    error: type[TestbedError],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def app() -> None:
+        raise error("tail: no verdict: the switch cm1 was 2.31 ms late at p99")
+
+    monkeypatch.setattr(cli, "app", app)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == status
+    assert "the switch cm1 was 2.31 ms late" in capsys.readouterr().err

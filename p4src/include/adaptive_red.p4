@@ -6,6 +6,12 @@
 // that the buffer has no room for are dropped before, and are in no average; above
 // maxth every frame is dropped and the count begins anew, as in Floyd and Jacobson.
 //
+// 002 runs it "on packet arrival to a system where all channels are busy". What shows
+// that here is a frame that waits: a frame that finds the queue empty passes, and
+// leaves average and count as they are. There is no decay with idle time, which Floyd
+// and Jacobson have and 002 has not. While the controller is silent the average goes
+// on, as it is of the queue alone; nobody adapts maxp, so nothing is dropped or counted.
+//
 //   computeDropProbability():  pb = maxp * (avg - minth) / (maxth - minth)
 //                              pa = pb / (1 - count * pb)
 //
@@ -20,7 +26,8 @@ register<generation_t>(SERVICE_FLOWS) red_generation;
 
 const prob_t PROB_ONE = 268435456;   // 1.0
 
-control AdaptiveRed(in metadata_t meta, in bytes_t backlog, out bool drop) {
+control AdaptiveRed(in metadata_t meta, in bytes_t backlog, in bool controller_silent,
+                    out bool drop) {
     bytes_t minth;
     bytes_t maxth;
     bit<16> wq;           // weight of a sample, Q0.16
@@ -47,7 +54,7 @@ control AdaptiveRed(in metadata_t meta, in bytes_t backlog, out bool drop) {
         maxth = 0;
         wq = 0;
         reciprocal = 0;
-        if (parameters.apply().hit) {
+        if (backlog != 0 && parameters.apply().hit) {
             bit<48> avg;
             bit<32> count;
             prob_t maxp;
@@ -71,7 +78,9 @@ control AdaptiveRed(in metadata_t meta, in bytes_t backlog, out bool drop) {
             }
 
             bytes_t avg_bytes = avg[47:16];
-            if (avg_bytes >= maxth) {
+            if (controller_silent) {
+                // Count and maxp wait for it to come back.
+            } else if (avg_bytes >= maxth) {
                 drop = true;
             } else if (avg_bytes >= minth) {
                 prob_t pb = ramp(avg_bytes, minth, reciprocal, maxp);

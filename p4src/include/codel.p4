@@ -32,8 +32,10 @@ const bit<8> CODEL_NEXT     = 3;
 // What the table inv_sqrt covers: at 1/256 of the interval a packet is dropped.
 const bit<32> CODEL_LARGEST_COUNT = 65535;
 
+// `arrival`: when the frame came to the switch. Frames of an earlier generation may
+// still leave among those of this one: see departure_rate.p4.
 control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
-              in time_us_t now, out bool drop) {
+              in time_us_t arrival, in time_us_t now, out bool drop) {
     // Owner of all: the half that this is in. By queue; microseconds, 0 is "not above".
     register<time_us_t>(QUEUES) first_above_time_;
     register<time_us_t>(QUEUES) drop_next_;
@@ -41,6 +43,7 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
     register<bit<32>>(QUEUES) lastcount_;
     register<bit<8>>(QUEUES) phase_;
     register<generation_t>(QUEUES) generation_;
+    register<time_us_t>(QUEUES) generation_start_;
 
     delay_us_t target;
     delay_us_t interval;
@@ -51,10 +54,15 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
         interval = control_interval;
     }
 
+    action no_codel() {
+        target = 0;
+        interval = 0;
+    }
+
     table parameters {
         key = { meta.service_flow: exact @name("service_flow"); }
-        actions = { set_codel; @defaultonly NoAction; }
-        default_action = NoAction();
+        actions = { set_codel; @defaultonly no_codel; }
+        default_action = no_codel();
         size = SERVICE_FLOWS;
     }
 
@@ -72,8 +80,6 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
 
     apply {
         drop = false;
-        target = 0;
-        interval = 0;
         if (parameters.apply().hit) {
             bit<32> queue = (bit<32>)meta.queue;
             time_us_t first_above_time;
@@ -86,12 +92,18 @@ control Codel(in metadata_t meta, in bytes_t backlog, in bit<32> sojourn_time,
             phase_.read(phase, queue);
             generation_.read(generation, queue);
             if (generation != meta.generation) {
-                first_above_time = 0;
-                drop_next = 0;
-                count = 0;
-                phase = CODEL_FREE;
-                lastcount_.write(queue, 0);
-                generation_.write(queue, meta.generation);
+                time_us_t generation_start;
+                generation_start_.read(generation_start, queue);
+                if (meta.generation - generation < GENERATIONS_AHEAD
+                    || arrival > generation_start) {
+                    first_above_time = 0;
+                    drop_next = 0;
+                    count = 0;
+                    phase = CODEL_FREE;
+                    lastcount_.write(queue, 0);
+                    generation_.write(queue, meta.generation);
+                    generation_start_.write(queue, now);
+                }
             }
 
             // dodequeue(now)

@@ -24,8 +24,10 @@ control FailSafe(in delay_us_t timeout, in time_us_t now, out bool controller_si
     apply {
         time_us_t heartbeat;
         controller_heartbeat.read(heartbeat, 0);
-        // A heartbeat ahead of this clock (rounding, at most microseconds) is fresh.
+        // Modulo 2^48 one of the two is the distance. A heartbeat ahead of this clock, by
+        // rounding or by an estimate of the clock, is as fresh as one that is as old: what
+        // is further ahead says nothing about a controller that lives.
         controller_silent = heartbeat == 0
-            || (now > heartbeat && now - heartbeat > (time_us_t)timeout);
+            || (now - heartbeat > (time_us_t)timeout && heartbeat - now > (time_us_t)timeout);
     }
 }

@@ -4,12 +4,30 @@
 // reads and writes those; elsewhere it asks here, in band, with the same
 // ownership: what UPDATE writes are the controller's registers, and PROVISION
 // is only for a service flow that carries no traffic yet. A reply carries the
-// switch's clock, which is how the controller learns it on every target.
+// switch's clock, which is how the controller learns it on every target. What
+// asks for an operation or a service flow that does not exist reaches no
+// register: it is answered with REFUSED and counted as malformed.
 
 control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
                           inout standard_metadata_t standard_metadata) {
     apply {
         bit<32> sf = (bit<32>)hdr.packet_out.service_flow;
+
+        hdr.packet_in.setValid();
+        hdr.packet_in.op = hdr.packet_out.op;
+        hdr.packet_in.padding = 0;
+        hdr.packet_in.ingress_port = standard_metadata.ingress_port;
+        hdr.packet_in.request_id = hdr.packet_out.request_id;
+        hdr.packet_in.service_flow = hdr.packet_out.service_flow;
+        hdr.packet_in.timestamp = standard_metadata.ingress_global_timestamp;
+        standard_metadata.egress_spec = CPU_PORT;
+        if ((bit<8>)hdr.packet_out.op > (bit<8>)controller_op_t.PROVISION
+            || sf >= SERVICE_FLOWS) {
+            hdr.packet_in.op = controller_op_t.REFUSED;
+            sf_received.count((bit<32>)NO_SERVICE_FLOW);
+            sf_drop_malformed.count((bit<32>)NO_SERVICE_FLOW);
+            exit;
+        }
 
         if (hdr.packet_out.op == controller_op_t.UPDATE) {
             aqm_drop_prob.write(sf, hdr.packet_out.drop_prob);
@@ -28,13 +46,6 @@ control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
             msr_updated.write(sf, standard_metadata.ingress_global_timestamp);
         }
 
-        hdr.packet_in.setValid();
-        hdr.packet_in.op = hdr.packet_out.op;
-        hdr.packet_in.padding = 0;
-        hdr.packet_in.ingress_port = standard_metadata.ingress_port;
-        hdr.packet_in.request_id = hdr.packet_out.request_id;
-        hdr.packet_in.service_flow = hdr.packet_out.service_flow;
-        hdr.packet_in.timestamp = standard_metadata.ingress_global_timestamp;
         sf_enqueued_bytes.read(hdr.packet_in.enqueued_bytes, sf);
         sf_dequeued_bytes.read(hdr.packet_in.dequeued_bytes, sf);
         msr_tokens.read(hdr.packet_in.msr_tokens, sf);
@@ -53,6 +64,5 @@ control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
         pie_002_enqueued.read(hdr.packet_in.enqueued_packets, sf);
         pie_002_dequeued.read(hdr.packet_in.dequeued_packets, sf);
         pie_002_departure_rate.read(hdr.packet_in.departure_rate, sf);
-        standard_metadata.egress_spec = CPU_PORT;
     }
 }

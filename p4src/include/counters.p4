@@ -29,6 +29,10 @@ counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_malformed;
 // The ingress port or the destination is not provisioned.
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_unroutable;
 
+// Times that the books of the service flow's queue were brought back to the truth, because
+// frames were lost between ingress and egress (resynchronize.p4); no fate either.
+counter(SERVICE_FLOWS, CounterType.packets) sf_resynchronized;
+
 // Frames spared from active queue management because the controller was silent;
 // not a fate of its own.
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_controller_silent;

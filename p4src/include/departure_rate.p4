@@ -14,6 +14,8 @@ register<time_us_t>(SERVICE_FLOWS) pie_measurement_start;
 // In 1/256 us, below 2^36; 0 is "not measured yet".
 register<bit<48>>(SERVICE_FLOWS) pie_avg_dq_time;
 register<generation_t>(SERVICE_FLOWS) pie_generation;
+// When pie_generation came, microseconds.
+register<time_us_t>(SERVICE_FLOWS) pie_generation_start;
 
 const bytes_t DQ_THRESHOLD = 16384;
 const bit<8>  DQ_THRESHOLD_LOG2 = 14;
@@ -23,8 +25,12 @@ const bit<8>  DQ_TIME_FRACTION = 8;
 // Four minutes for 16 KB; no service is slower.
 const time_us_t LONGEST_DQ_TIME = (1 << 28) - 1;
 
+// `arrival`: when the frame came to the switch. Where sub-queues take turns, frames of the
+// generation before still leave among those of this one. They are departures like any
+// other; a generation that is not ahead of the one seen is new only if the frame came
+// after that one did: then so many have passed that the number has gone round.
 control DepartureRate(in metadata_t meta, in bytes_t packet_size, in bytes_t backlog,
-                      in time_us_t now) {
+                      in time_us_t arrival, in time_us_t now) {
     apply {
         bytes_t dq_count;
         time_us_t measurement_start;
@@ -35,9 +41,14 @@ control DepartureRate(in metadata_t meta, in bytes_t packet_size, in bytes_t bac
         pie_avg_dq_time.read(avg_dq_time, (bit<32>)meta.service_flow);
         pie_generation.read(generation, (bit<32>)meta.service_flow);
         if (generation != meta.generation) {
-            measurement_start = 0;
-            avg_dq_time = 0;
-            pie_generation.write((bit<32>)meta.service_flow, meta.generation);
+            time_us_t generation_start;
+            pie_generation_start.read(generation_start, (bit<32>)meta.service_flow);
+            if (meta.generation - generation < GENERATIONS_AHEAD || arrival > generation_start) {
+                measurement_start = 0;
+                avg_dq_time = 0;
+                pie_generation.write((bit<32>)meta.service_flow, meta.generation);
+                pie_generation_start.write((bit<32>)meta.service_flow, now);
+            }
         }
 
         if (measurement_start != 0) {

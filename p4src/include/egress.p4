@@ -6,6 +6,8 @@
 
 control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
+    Order() order;
+    Resynchronize() resynchronize;
     DropAtHead() drop_at_head;
     TokenBucket() token_bucket;
     Requests() requests;
@@ -23,20 +25,33 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
             }
         } else if (standard_metadata.egress_port == meta.rf_port) {
             // A flooded frame's copies to other ports were never in this queue.
+            bytes_t length = frame_length(standard_metadata.packet_length);
             bytes_t dequeued;
             bytes_t backlog = 0;
-            bytes_t length = standard_metadata.packet_length;
             sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
             dequeued = dequeued + length;
-            sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued);
 
             bit<32> sub_queue = (bit<32>)meta.queue - SERVICE_FLOWS;
-            bytes_t own_dequeued = 0;
-            if (meta.flow_queuing == 1) {
-                queue_dequeued_bytes.read(own_dequeued, sub_queue);
-                own_dequeued = own_dequeued + length;
-                queue_dequeued_bytes.write(sub_queue, own_dequeued);
+            bytes_t own_dequeued = dequeued;
+            if (meta.flow_queuing == 1 || dequeued != meta.enqueued) {
+                time_us_t since;
+                order.apply(meta, standard_metadata.egress_global_timestamp, since);
+                if (meta.flow_queuing == 1) {
+                    queue_dequeued_bytes.read(own_dequeued, sub_queue);
+                    own_dequeued = own_dequeued + length;
+                }
+                if (own_dequeued != meta.enqueued) {
+                    bytes_t lost;
+                    resynchronize.apply(meta, own_dequeued, since,
+                                        standard_metadata.egress_global_timestamp, lost);
+                    own_dequeued = own_dequeued + lost;
+                    dequeued = dequeued + lost;
+                }
+                if (meta.flow_queuing == 1) {
+                    queue_dequeued_bytes.write(sub_queue, own_dequeued);
+                }
             }
+            sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued);
 
             if (meta.queue_manager != DROP_TAIL) {
                 bytes_t enqueued;
@@ -51,6 +66,7 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                 bool drop_head;
                 drop_at_head.apply(meta, length, backlog, own_depth,
                                    standard_metadata.deq_timedelta,
+                                   standard_metadata.ingress_global_timestamp,
                                    standard_metadata.egress_global_timestamp, drop_head);
                 if (drop_head) {
                     // It costs no tokens: the traffic manager sends the next instead.

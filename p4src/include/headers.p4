@@ -88,7 +88,8 @@ enum bit<8> controller_op_t {
     TRANSMIT  = 0,
     READ      = 1,   // reply with the service flow's state
     UPDATE    = 2,   // write the control law's outputs, then reply
-    PROVISION = 3    // start the service flow afresh with msr_tokens, then reply
+    PROVISION = 3,   // start the service flow afresh with msr_tokens, then reply
+    REFUSED   = 255  // in a reply: no such operation or service flow, nothing was done
 }
 
 @controller_header("packet_out")

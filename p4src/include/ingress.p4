@@ -3,6 +3,10 @@
 // The way of a frame up to the traffic manager: bridge, and towards the RF
 // port classify, police, keep the buffer limit, manage the queue.
 
+const bit<2> NOT_DROPPED   = 0;
+const bit<2> DROPPED_FULL  = 1;
+const bit<2> DROPPED_EARLY = 2;
+
 control FrameIngress(inout headers_t hdr, inout metadata_t meta,
                 inout standard_metadata_t standard_metadata) {
     ControllerRequest() controller_request;
@@ -11,6 +15,7 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
     ServiceFlowQueue() service_flow_queue;
     FlowQueue() flow_queue;
     DropAtTail() drop_at_tail;
+    Standstill() standstill;
 
     action drop() {
         mark_to_drop(standard_metadata);
@@ -20,7 +25,6 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
         // Nothing leaves by accident.
         drop();
 
-        bytes_t length = standard_metadata.packet_length;
         if (hdr.packet_out.isValid()) {
             if (hdr.packet_out.op != controller_op_t.TRANSMIT) {
                 controller_request.apply(hdr, meta, standard_metadata);
@@ -66,6 +70,7 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
             exit;
         }
 
+        bytes_t length = frame_length(standard_metadata.packet_length);
         if (length > queue.max_frame) {
             sf_drop_policed.count((bit<32>)meta.service_flow);
             drop();
@@ -78,34 +83,29 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
         sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
         bytes_t backlog = enqueued - dequeued;
 
-        if (backlog + length > queue.buffer_size) {
-            aqm_accu_prob.write((bit<32>)meta.service_flow, 0);
-            sf_drop_buffer_full.count((bit<32>)meta.service_flow);
-            drop();
-            exit;
-        }
-
         bytes_t own_depth = backlog;
-        bytes_t own_enqueued = 0;
-        bytes_t own_limit = 0;
+        bit<2> dropped = NOT_DROPPED;
+        meta.enqueued = enqueued + length;
         if (meta.flow_queuing == 1) {
+            bytes_t own_limit;
             flow_queue.apply(hdr, meta, own_limit);
-        }
-        // Unless it has no entry there: then it is a queue like any other.
-        if (meta.flow_queuing == 1) {
-            bit<32> sub_queue = (bit<32>)meta.queue - SERVICE_FLOWS;
-            bytes_t own_dequeued;
-            queue_enqueued_bytes.read(own_enqueued, sub_queue);
-            queue_dequeued_bytes.read(own_dequeued, sub_queue);
-            own_depth = own_enqueued - own_dequeued;
-            if (own_depth + length > own_limit) {
-                sf_drop_buffer_full.count((bit<32>)meta.service_flow);
-                drop();
-                exit;
+            // Unless it has no entry there: then it is a queue like any other.
+            if (meta.flow_queuing == 1) {
+                bytes_t own_enqueued;
+                bytes_t own_dequeued;
+                queue_enqueued_bytes.read(own_enqueued, (bit<32>)meta.queue - SERVICE_FLOWS);
+                queue_dequeued_bytes.read(own_dequeued, (bit<32>)meta.queue - SERVICE_FLOWS);
+                own_depth = own_enqueued - own_dequeued;
+                meta.enqueued = own_enqueued + length;
+                if (own_depth + length > own_limit) {
+                    dropped = DROPPED_FULL;
+                }
             }
         }
 
-        if (meta.queue_manager != DROP_TAIL) {
+        if (backlog + length > queue.buffer_size) {
+            dropped = DROPPED_FULL;
+        } else if (dropped == NOT_DROPPED && meta.queue_manager != DROP_TAIL) {
             bool drop_early;
             bool controller_silent;
             drop_at_tail.apply(meta, queue, length, backlog, own_depth,
@@ -115,16 +115,47 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
                 sf_controller_silent.count((bit<32>)meta.service_flow);
             }
             if (drop_early) {
-                sf_drop_aqm.count((bit<32>)meta.service_flow);
-                drop();
-                exit;
+                dropped = DROPPED_EARLY;
             }
         }
 
-        sf_enqueued_bytes.write((bit<32>)meta.service_flow, enqueued + length);
+        if (dropped != NOT_DROPPED) {
+            bool probe;
+            bool vanished;
+            standstill.apply(meta, enqueued, dequeued,
+                             standard_metadata.ingress_global_timestamp, probe, vanished);
+            if (vanished || backlog[31:31] == 1) {
+                // Nothing is queued; or more has left than came, which is nothing, too.
+                sf_resynchronized.count((bit<32>)meta.service_flow);
+                enqueued = dequeued;
+            } else if (!probe) {
+                if (dropped == DROPPED_FULL) {
+                    aqm_accu_prob.write((bit<32>)meta.service_flow, 0);
+                    sf_drop_buffer_full.count((bit<32>)meta.service_flow);
+                } else {
+                    sf_drop_aqm.count((bit<32>)meta.service_flow);
+                }
+                drop();
+                exit;
+            }
+            meta.enqueued = enqueued + length;
+            if (meta.flow_queuing == 1) {
+                bytes_t own_enqueued;
+                queue_enqueued_bytes.read(own_enqueued, (bit<32>)meta.queue - SERVICE_FLOWS);
+                meta.enqueued = own_enqueued + length;
+                meta.sharers = 0;
+            }
+        }
+
         if (meta.flow_queuing == 1) {
-            queue_enqueued_bytes.write((bit<32>)meta.queue - SERVICE_FLOWS,
-                                       own_enqueued + length);
+            sf_enqueued_bytes.write((bit<32>)meta.service_flow, enqueued + length);
+            queue_enqueued_bytes.write((bit<32>)meta.queue - SERVICE_FLOWS, meta.enqueued);
+            if (meta.sharers != 0) {
+                queue_shared_until.write((bit<32>)meta.queue - SERVICE_FLOWS, meta.enqueued);
+                queue_sharers.write((bit<32>)meta.queue - SERVICE_FLOWS, meta.sharers);
+            }
+        } else {
+            sf_enqueued_bytes.write((bit<32>)meta.service_flow, meta.enqueued);
         }
     }
 }

@@ -29,6 +29,7 @@
 #include "codel_002.p4"
 #include "flow_queue.p4"
 #include "queue_managers.p4"
+#include "resynchronize.p4"
 #include "token_bucket.p4"
 #include "requests.p4"
 #include "tos_overwrite.p4"

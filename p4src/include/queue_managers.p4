@@ -24,23 +24,23 @@ control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packe
         if (meta.queue_manager == CODEL_DT) {
             bit<32> delay;
             predicted_delay.apply(meta, backlog, delay);
-            codel_dt.apply(meta, backlog, delay, now, drop);
+            codel_dt.apply(meta, backlog, delay, now, now, drop);
         } else if (meta.queue_manager == DOCSIS_PIE || meta.queue_manager == PIE
                    || meta.queue_manager == ADAPTIVE_RED) {
             fail_safe.apply(queue.controller_timeout, now, controller_silent);
-            if (!controller_silent) {
+            if (meta.queue_manager == ADAPTIVE_RED) {
+                adaptive_red.apply(meta, backlog, controller_silent, drop);
+            } else if (!controller_silent) {
                 if (meta.queue_manager == DOCSIS_PIE) {
                     docsis_pie.apply(meta.service_flow, packet_size, backlog,
                                      queue.latency_target, queue.buffer_size, drop);
-                } else if (meta.queue_manager == PIE) {
+                } else {
                     bytes_t longest_depth = own_depth;
                     if (meta.flow_queuing == 1) {
                         longest_queue.apply(meta, own_depth, longest_depth);
                     }
                     pie.apply(meta.service_flow, backlog, own_depth, longest_depth,
                               queue.latency_target, drop);
-                } else {
-                    adaptive_red.apply(meta, backlog, drop);
                 }
             }
         } else if (meta.queue_manager == PIE_002) {
@@ -54,8 +54,8 @@ control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packe
 
 // Egress. Backlogs without the frame itself.
 control DropAtHead(in metadata_t meta, in bytes_t packet_size, in bytes_t backlog,
-                   in bytes_t own_depth, in bit<32> sojourn_time, in time_us_t now,
-                   out bool drop) {
+                   in bytes_t own_depth, in bit<32> sojourn_time, in time_us_t arrival,
+                   in time_us_t now, out bool drop) {
     DepartureRate() departure_rate;
     @name(".FrameEgress.codel") Codel() codel;
     @name(".FrameEgress.lred") Lred() lred;
@@ -65,9 +65,9 @@ control DropAtHead(in metadata_t meta, in bytes_t packet_size, in bytes_t backlo
     apply {
         drop = false;
         if (meta.queue_manager == PIE || meta.queue_manager == CODEL_DT) {
-            departure_rate.apply(meta, packet_size, backlog, now);
+            departure_rate.apply(meta, packet_size, backlog, arrival, now);
         } else if (meta.queue_manager == CODEL) {
-            codel.apply(meta, own_depth, sojourn_time, now, drop);
+            codel.apply(meta, own_depth, sojourn_time, arrival, now, drop);
         } else if (meta.queue_manager == LRED) {
             lred.apply(meta.service_flow, sojourn_time, own_depth + packet_size, drop);
         } else if (meta.queue_manager == PIE_002) {

@@ -32,15 +32,18 @@ control ServiceFlowQueue(inout metadata_t meta, inout standard_metadata_t standa
         queue.controller_timeout = controller_timeout;
     }
 
+    action no_queue() {
+        queue = { 0, 0, 0, 0 };
+    }
+
     table service_flow {
         key = { meta.service_flow: exact @name("service_flow"); }
-        actions = { set_queue; @defaultonly NoAction; }
-        default_action = NoAction();
+        actions = { set_queue; @defaultonly no_queue; }
+        default_action = no_queue();
         size = SERVICE_FLOWS;
     }
 
     apply {
-        queue = { 0, 0, 0, 0 };
         provisioned = service_flow.apply().hit;
         if (provisioned && meta.flooded == 0) {
             // The service flow knows its channel; a station only says "to RF".

@@ -25,16 +25,19 @@ control TokenBucket(in metadata_t meta, in bytes_t packet_size, in time_us_t now
         burst = max_burst;
     }
 
+    action no_bucket() {
+        rate = 0;
+        burst = 0;
+    }
+
     table msr_bucket {
         key = { meta.service_flow: exact @name("service_flow"); }
-        actions = { set_bucket; @defaultonly NoAction; }
-        default_action = NoAction();
+        actions = { set_bucket; @defaultonly no_bucket; }
+        default_action = no_bucket();
         size = SERVICE_FLOWS;
     }
 
     apply {
-        rate = 0;
-        burst = 0;
         spent = false;
         if (msr_bucket.apply().hit) {
             tokens_t tokens;

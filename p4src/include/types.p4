@@ -6,7 +6,7 @@ typedef bit<48> mac_t;
 typedef bit<16> modem_t;         // number of a modem; 0 is "none"
 typedef bit<16> service_flow_t;  // index of a service flow; 0 is "none"
 typedef bit<16> queue_t;         // index of a queue: the service flow's, or a sub-queue's
-typedef bit<32> bytes_t;         // frame or queue length, without the FCS
+typedef bit<32> bytes_t;         // frame or queue length, see frame_length()
 typedef bit<48> time_us_t;       // microseconds since the switch started
 typedef bit<32> delay_us_t;      // a duration in microseconds
 typedef bit<32> prob_t;          // probability, unsigned fixed point Q4.28
@@ -25,11 +25,24 @@ const queue_manager_t CODEL_002    = 7;   // codel_002.p4, measures at the head,
 const queue_manager_t PIE_002      = 8;   // pie_002.p4
 
 // Counts, modulo 256, what has managed a service flow before. What keeps state of
-// a queue starts afresh when the number is not the one that it saw last.
+// a queue starts afresh when a frame brings a later number than the one it saw last.
 typedef bit<8>  generation_t;
 
-// The largest frame: CoDel's maxpacket, and what a shaped service flow needs tokens for.
+// Of two generations less than this apart the one ahead is the later one.
+const generation_t GENERATIONS_AHEAD = 128;
+
+// The largest frame, to the end of its CRC: CoDel's maxpacket, and what a shaped
+// service flow needs tokens for.
 const bytes_t MAX_PACKET = 1522;
+
+// DOCSIS counts a frame to the end of its CRC, and Ethernet has none below 64 bytes;
+// v1model's packet_length is without the CRC.
+const bytes_t CRC_BYTES = 4;
+const bytes_t MIN_FRAME = 64;
+
+bytes_t frame_length(in bit<32> packet_length) {
+    return packet_length < MIN_FRAME - CRC_BYTES ? MIN_FRAME : packet_length + CRC_BYTES;
+}
 
 const modem_t NO_MODEM = 0;
 const service_flow_t NO_SERVICE_FLOW = 0;
@@ -65,6 +78,13 @@ struct metadata_t {
     bit<16>        sub_queue;
     // Where the state of its queue is: the service flow, or SERVICE_FLOWS + its sub-queue's index.
     queue_t        queue;
+    // Bytes enqueued in its queue so far, this frame among them: see resynchronize.p4.
+    bytes_t        enqueued;
+    // Of a service flow with sub-queues: the index of its first, and how many it has.
+    bit<32>        first_queue;
+    bit<32>        queues;
+    // Where its session shares a sub-queue: who does, see flow_queue.p4.
+    bit<32>        sharers;
     // At the RF port the TOS byte becomes (byte & tos_and) | tos_or.
     bit<8>         tos_and;
     bit<8>         tos_or;

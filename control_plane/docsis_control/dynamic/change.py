@@ -74,7 +74,8 @@ class Change:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        number = self.reference if self.reference is not None else self.values.get("reference", "")
+        given = self.values.get(self.kind.reference, "")
+        number = self.reference if self.reference is not None else given
         return f"{self.action} {self.kind.words} {number}".rstrip()
 
 

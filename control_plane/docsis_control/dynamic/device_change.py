@@ -10,11 +10,11 @@ In this order:
 3. the traffic manager removes the queues and sub-queues that nothing names any more.
 
 Until step 2 no packet goes another way than before, so a failure is undone by
-giving the traffic manager back what it had.
+giving the traffic manager back what it had. Where undoing fails, too, nobody knows what the
+device has, and it has to get everything anew.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Coroutine
@@ -42,14 +42,16 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class NotApplied(Exception):
-    """A change was not made; everything is as it was.
+    """A change was not made: everything is as it was, or a device is on its way back to that.
+
+    The message says which device refused, and what each device has.
 
     Attributes:
-        uncertain: The device stopped answering on the way, so what it has is not known.
+        reason: Why, without what the device has.
     """
 
-    def __init__(self, message: str, *, uncertain: bool = False) -> None:
-        self.uncertain = uncertain
+    def __init__(self, message: str, reason: str = "") -> None:
+        self.reason = reason or message
         super().__init__(message)
 
 
@@ -62,7 +64,12 @@ async def _all(*steps: Coroutine[Any, Any, None]) -> None:
 
 
 class DeviceChange:
-    """The way from one plan to another on one device."""
+    """The way from one plan to another on one device.
+
+    Attributes:
+        uncertain: Whether the device may have anything between the two plans: it stopped
+            answering on the way, or a failure could not be undone.
+    """
 
     def __init__(
         self,
@@ -79,7 +86,12 @@ class DeviceChange:
         Raises:
             NotApplied: The program does not take an entry, or the device has no flow queues.
         """
+        self.uncertain = False
         self._name = before.name
+        # Whether the traffic manager may have something of the new plan.
+        self._prepared = False
+        # What could not be undone, in words.
+        self._left: list[str] = []
         self._connection = connection
         self._pipeline = pipeline
         self._access = access
@@ -115,7 +127,7 @@ class DeviceChange:
             When packets had it, on time.monotonic().
 
         Raises:
-            NotApplied: A step failed; what was done of it has been undone.
+            NotApplied: A step failed; what was done of it has been undone, unless `uncertain`.
         """
         try:
             try:
@@ -127,11 +139,20 @@ class DeviceChange:
                 await asyncio.shield(self._undo_queues())
                 raise
         except ConnectionLost as lost:
+            self.uncertain = True
             raise NotApplied(
-                f"{self._name}: {lost}; it gets what it had before", uncertain=True
+                f"{self._name}: {lost}; it gets what it had before", str(lost)
             ) from None
         except P4RuntimeError as error:
-            raise NotApplied(f"{self._name}: {error}; it has what it had before") from None
+            if self.uncertain:
+                raise NotApplied(
+                    f"{self._name}: {error}; what was done before that could not be undone "
+                    f"({'; '.join(self._left)}), so it gets everything anew, as it was",
+                    str(error),
+                ) from None
+            raise NotApplied(
+                f"{self._name}: {error}; it has what it had before", str(error)
+            ) from None
         in_force = time.monotonic()
         try:
             await self._finish_queues()
@@ -141,35 +162,42 @@ class DeviceChange:
         return in_force
 
     async def _prepare_queues(self) -> None:
-        if self._manager is not None:
-            await self._manager.change(
-                [
-                    *(QueueSetting(flow) for flow in self._new),
-                    # The pipeline's limit and sub-queues change later: never above these.
-                    *(
-                        QueueSetting(
-                            after,
-                            afresh=False,
-                            queue_limit=max(before.queue_limit, after.queue_limit),
-                            sub_queues=max(sub_queues_of(before), sub_queues_of(after)),
-                        )
-                        for before, after in self._changed
-                    ),
-                ]
-            )
-
-    async def _undo_queues(self) -> None:
         if self._manager is None:
             return
-        # A device that went away forgets everything, and is provisioned with the old plan.
-        with contextlib.suppress(ConnectionLost, P4RuntimeError):
-            await self._manager.change(
-                [QueueSetting(before, afresh=False) for before, _ in self._changed]
-            )
-        for flow in self._new:
-            # One by one: that it is not there is no reason to keep the others.
-            with contextlib.suppress(ConnectionLost, P4RuntimeError):
-                await self._manager.change([], [flow])
+        settings = [
+            *(QueueSetting(flow) for flow in self._new),
+            # The pipeline's limit and sub-queues change later: never above these.
+            *(
+                QueueSetting(
+                    after,
+                    afresh=False,
+                    queue_limit=max(before.queue_limit, after.queue_limit),
+                    sub_queues=max(sub_queues_of(before), sub_queues_of(after)),
+                )
+                for before, after in self._changed
+            ),
+        ]
+        self._prepared = True
+        try:
+            await self._manager.change(settings)
+        except P4RuntimeError:
+            # All or nothing.
+            self._prepared = False
+            raise
+
+    async def _undo_queues(self) -> None:
+        if self._manager is None or not self._prepared:
+            return
+        was = [QueueSetting(before, afresh=False) for before, _ in self._changed]
+        try:
+            await self._manager.change(was, self._new)
+        except (ConnectionLost, P4RuntimeError) as error:
+            self._keeps(str(error))
+
+    def _keeps(self, why: str) -> None:
+        """Undoing failed."""
+        self.uncertain = True
+        self._left.append(why)
 
     async def _finish_queues(self) -> None:
         if self._manager is not None:
@@ -236,6 +264,9 @@ class DeviceChange:
             # Of the way back those steps that undo what was done.
             for update, name in updates_between(self._pipeline, self._will_be, self._was):
                 if name in done:
-                    with contextlib.suppress(P4RuntimeError):
+                    try:
                         await self._connection.write([update], [name])
+                    except P4RuntimeError as error:
+                        # The others go back all the same.
+                        self._keeps(str(error))
             raise

@@ -56,6 +56,6 @@ def sequence_numbers(data_state: Ints) -> Ints:
     return data_state >> _STATE_BITS
 
 
-def control_state(status: Ints, acknowledged: Ints) -> Ints:
-    """The register aqm_control_state: `Status` values and what was acknowledged, shape (n,)."""
-    return (acknowledged << _STATE_BITS) | status
+def control_state(control: Ints, acknowledged: Ints) -> Ints:
+    """The register aqm_control_state: `Outcome.control` and what was acknowledged, shape (n,)."""
+    return (acknowledged << _STATE_BITS) | control

@@ -9,7 +9,7 @@ there, and computes all of them at once. Another law is another class here, with
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -42,7 +42,8 @@ class Interval:
         backlog: Bytes queued.
         tokens: Bytes in the sustained rate's bucket.
         acknowledged: Sequence numbers of aqm_data_state that the controller has seen.
-        step_us: Microseconds since the tick before; 0 between two ticks.
+        step_us: Microseconds since the tick before, which are those of an interval: ticks that were
+            missed are made up for one by one (`missed`). 0 between two ticks.
     """
 
     readings: Readings
@@ -89,8 +90,8 @@ class Outcome(NamedTuple):
         qdelay_old: For aqm_qdelay_old, seconds.
         burst_allowance: For aqm_burst_allowance, microseconds.
         status: `Status` values. A law without such states is always ACTIVE, and a service flow
-            without a law INACTIVE; their managers do not read it. PIE of 002 has its count
-            of resets there.
+            without a law INACTIVE; their managers do not read it.
+        control: Bits 1..0 of aqm_control_state: the status, or what a law without states has there.
     """
 
     qdelay: Floats
@@ -99,6 +100,7 @@ class Outcome(NamedTuple):
     qdelay_old: Floats
     burst_allowance: Ints
     status: Ints
+    control: Ints
 
 
 class Law(ABC):
@@ -136,6 +138,12 @@ class Law(ABC):
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
         """Takes over state: its own service flows `here` from those `there` of `before`."""
 
+    def resume(self, interval: Interval) -> None:  # noqa: B027 - most need nothing
+        """Goes on after a gap in which nobody read anything: what was read before it is too old.
+
+        Called before `update`, with the same interval.
+        """
+
     def _delay_by_shaper(self, interval: Interval) -> Floats:
         return docsis_pie.queue_delay(
             self._rates, interval.backlog.astype(np.float64), interval.tokens
@@ -149,7 +157,7 @@ class Unmanaged(Law):
         """See `Law`."""
         qdelay, rate_estimate = self._delay(interval)
         nothing, no_time = self._nothing, self._no_time
-        return Outcome(qdelay, rate_estimate, nothing, qdelay, no_time, no_time)
+        return Outcome(qdelay, rate_estimate, nothing, qdelay, no_time, no_time, no_time)
 
     def observe(self, interval: Interval) -> Outcome:
         """See `Law`."""
@@ -196,6 +204,11 @@ class DocsisPieLaw(Law):
         """See `Law`."""
         _take(self._state, before._state, here, there)
 
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; there is no trend."""
+        delay, _ = self._delay(interval)
+        self._state = replace(self._state, qdelay_old=delay)
+
     def _adopted(self, interval: Interval) -> docsis_pie.State:
         state, _ = adopt(self._state, interval.acknowledged, interval.readings.data_state)
         return state
@@ -211,6 +224,7 @@ class DocsisPieLaw(Law):
             state.drop_prob,
             state.qdelay_old,
             state.burst_allowance,
+            state.status,
             state.status,
         )
 
@@ -237,6 +251,11 @@ class TrackedDocsisPieLaw(DocsisPieLaw):
         """See `Law`."""
         super().follow(before, here, there)
         _take(self._tracking, before._tracking, here, there)
+
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; the next interval of the tracking begins now."""
+        super().resume(interval)
+        self._tracking = rate_tracking.resumed(self._tracking)
 
     def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
         rate_estimate = self._tracking.rate_estimate
@@ -284,7 +303,13 @@ class PieLaw(Law):
             state.qdelay_old,
             state.burst_allowance,
             self._active,
+            self._active,
         )
+
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; there is no trend."""
+        delay = pie.queue_delay(interval.backlog, interval.readings.avg_dq_time)
+        self._state = replace(self._state, qdelay_old=delay)
 
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
         """See `Law`."""
@@ -337,7 +362,13 @@ class Pie002Law(Law):
         delay, _ = self._measured(interval.readings)
         state = self._state
         return Outcome(
-            delay, self._unknown, state.drop_prob, state.prev_delay, self._no_time, state.resets
+            delay,
+            self._unknown,
+            state.drop_prob,
+            state.prev_delay,
+            self._no_time,
+            self._active,
+            state.resets,
         )
 
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
@@ -399,7 +430,13 @@ class AdaptiveRedLaw(Law):
         """See `Law`."""
         qdelay = self._delay_by_shaper(interval)
         return Outcome(
-            qdelay, self._unknown, self._max_probability, qdelay, self._no_time, self._active
+            qdelay,
+            self._unknown,
+            self._max_probability,
+            qdelay,
+            self._no_time,
+            self._active,
+            self._active,
         )
 
     def follow(self, before: Self, here: Ints, there: Ints) -> None:

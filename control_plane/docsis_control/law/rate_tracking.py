@@ -14,14 +14,14 @@ How the paper's variables are found here:
 * pending_ (requests were waiting for grants at every MAP of the interval): there was a backlog
   when the interval began and when it ended, and sf_requests_met stood still. It counts departures
   after which there was nothing to ask for: an empty queue, or tokens for less than a frame.
-* 0.016: the time between the two readings, which is that or, after a missed update, more.
+* 0.016: the time between the two readings.
 
 What the paper leaves for future study holds here as well: an estimate is as old as the last
 interval with requests throughout. When traffic comes back on a channel that has become free, the
 estimate rises with the first interval that got more than it; until then the delay is overrated.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -101,6 +101,11 @@ def tracked(
         requests_met=requests_met,
         backlogged=backlogged,
     )
+
+
+def resumed(state: State) -> State:
+    """After a gap: the readings before it are no beginning of an interval."""
+    return replace(state, updated_us=np.full_like(state.updated_us, -1))
 
 
 def limited(rates: Rates, rate_estimate: Floats) -> Rates:

@@ -5,6 +5,7 @@ Arrays have shape (n,), one element a service flow.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,30 @@ Columns = slice | npt.NDArray[np.intp]
 """Which of a device's service flows: indexes into its arrays, or all of them."""
 
 
+_COUNTER: Final = 0xFFFFFFFF
+_HALF: Final = 1 << 31
+
+
+def backlog(enqueued_bytes: Ints, dequeued_bytes: Ints) -> Ints:
+    """Bytes queued: how far sf_enqueued_bytes is ahead of sf_dequeued_bytes.
+
+    No buffer holds 2^31 bytes: a difference of that and more is a negative one, modulo 2^32. It
+    comes of frames that left between the readings of the two, and nothing is queued.
+
+    Args:
+        enqueued_bytes: sf_enqueued_bytes, modulo 2^32, read after the other.
+        dequeued_bytes: sf_dequeued_bytes, modulo 2^32.
+    """
+    difference = (enqueued_bytes - dequeued_bytes) & _COUNTER
+    return np.where(difference < _HALF, difference, 0)
+
+
 @dataclass(frozen=True)
 class Readings:
     """What the data path's registers held, all of one moment.
+
+    A target may read one after the other. sf_dequeued_bytes comes first then, so that a frame
+    that passes in between counts as queued and not as one that left before it came.
 
     What follows data_state is read for those service flows only whose law asks for them
     (`Law.reads`); they are 0 for all others.

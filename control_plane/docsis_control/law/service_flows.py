@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control laws of a device: registers in, registers out.
 
-Pure: it holds no clock and does no I/O. Arrays have shape (n,), one element a
+Pure: there is no clock and no I/O here. Arrays have shape (n,), one element a
 service flow, in the order of the flows it was made for.
 """
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Floats, Ints
+from docsis_control.law.docsis_pie import Bools, Floats, Ints
 from docsis_control.law.fixed_point import to_delay_us, to_prob
 from docsis_control.law.handshake import control_state, sequence_numbers
 from docsis_control.law.laws import Interval, Law, Outcome, Unmanaged, law_of
-from docsis_control.law.readings import Readings, Settings
-from docsis_control.law.schedule import Ticks
-from docsis_control.plan import TOKENS_PER_BYTE, ServiceFlow
+from docsis_control.law.missed import LONGEST, steps
+from docsis_control.law.readings import Readings, Settings, backlog
+from docsis_control.plan import CONTROL_INTERVAL_US, TOKENS_PER_BYTE, ServiceFlow
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,23 @@ class DeviceLaw:
     def restart(self) -> None:
         """Starts afresh, as the pipeline's registers do when they are provisioned."""
         self._laws = _laws(self._flows)
-        self._ticks = Ticks()
         self._acknowledged: Ints = np.zeros(len(self._flows), np.int64)
+        # The last tick that there was, and what it saw; where that is of the same service flow.
+        self._tick: int | None = None
+        self._seen: Interval | None = None
+        self._known: Bools = np.ones(len(self._flows), np.bool_)
+        # Whether the laws have run before, though there is no tick to go on from.
+        self._gap = False
+
+    def resume(self) -> None:
+        """Goes on after a gap, in which nobody read anything: the next tick is one of its own.
+
+        Ticks may be numbered anew from there. State stays, but nothing is integrated over the
+        gap, and no trend is seen between two readings of which one is older than it.
+        """
+        self._gap = self._gap or self._tick is not None
+        self._tick = None
+        self._seen = None
 
     def follow(self, before: "DeviceLaw") -> None:
         """Goes on where `before` was with the service flows that both have; others start afresh.
@@ -92,9 +107,15 @@ class DeviceLaw:
         ]
         if not kept:
             return
-        self._ticks = before._ticks
+        self._tick, self._gap = before._tick, before._gap
         here, there = (np.array(side, np.int64) for side in zip(*kept, strict=True))
         self._acknowledged[here] = before._acknowledged[there]
+        # Where nothing was, anything may be: nobody looks at it.
+        source: Ints = np.zeros(len(self._flows), np.int64)
+        source[here] = there
+        self._known[:] = False
+        self._known[here] = before._known[there]
+        self._seen = None if before._seen is None else before._seen.of(source)
         was = {type(law): law for law in before._laws}
         for law in self._laws:
             old = was.get(type(law))
@@ -110,23 +131,45 @@ class DeviceLaw:
             interval, self._joined([law.observe(interval.of(law.columns)) for law in self._laws])
         )
 
-    def update(self, readings: Readings) -> tuple[Settings, Observation]:
-        """Runs one INTERVAL."""
-        interval = self._interval(readings, self._ticks.step(readings.now_us))
-        outcome = self._joined([law.update(interval.of(law.columns)) for law in self._laws])
+    def update(self, readings: Readings, tick: int) -> tuple[Settings, Observation]:
+        """One tick of the control loop: a function of the time, the readings and what was before.
+
+        Args:
+            readings: What the pipeline says now.
+            tick: The number of this control interval, above that of the update before. If that
+                is not the one before this, the ticks between them are made up for.
+        """
+        interval = self._interval(readings, CONTROL_INTERVAL_US)
+        before, count = self._seen, 1
+        if self._tick is not None:
+            count = tick - self._tick
+            assert count > 0, f"tick {tick} comes after {self._tick}"
+            if count > LONGEST:
+                self.resume()
+        if self._gap:
+            before, count = None, 1
+            self._gap = False
+            for law in self._laws:
+                law.resume(interval.of(law.columns))
+        passed = [interval] if before is None else steps(before, interval, self._known, count)
+        for each in passed:
+            outcomes = [law.update(each.of(law.columns)) for law in self._laws]
+        outcome = self._joined(outcomes)
+        self._tick, self._seen = tick, interval
+        self._known[:] = True
         # Also where no law looks at them now: later one may.
         self._acknowledged = sequence_numbers(readings.data_state)
         settings = Settings(
             drop_prob=to_prob(outcome.drop_prob),
             qdelay_old=to_delay_us(outcome.qdelay_old),
             burst_allowance=outcome.burst_allowance,
-            control_state=control_state(outcome.status, self._acknowledged),
+            control_state=control_state(outcome.control, self._acknowledged),
         )
         return settings, _observation(interval, outcome)
 
     def _interval(self, readings: Readings, step_us: int) -> Interval:
-        backlog = (readings.enqueued_bytes - readings.dequeued_bytes) & 0xFFFFFFFF
-        return Interval(readings, backlog, self._tokens(readings), self._acknowledged, step_us)
+        queued = backlog(readings.enqueued_bytes, readings.dequeued_bytes)
+        return Interval(readings, queued, self._tokens(readings), self._acknowledged, step_us)
 
     def _tokens(self, readings: Readings) -> Floats:
         """The bucket's tokens now, bytes: the register's, and what was earned since."""

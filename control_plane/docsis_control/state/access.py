@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from docsis_control.http2 import Calls
 from docsis_control.law.laws import law_of
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.plan import ServiceFlow
@@ -28,10 +29,24 @@ def needs(flow: ServiceFlow) -> tuple[str, ...]:
     return law_of(flow.management).reads
 
 
+class TickAccess(Protocol):
+    """The same state, for the thread of a control loop, which waits for each answer itself.
+
+    Both methods raise ConnectionLost when the device went away, and P4RuntimeError when it refused.
+    """
+
+    def read(self) -> Readings:
+        """Reads all service flows."""
+
+    def write(self, settings: Settings) -> None:
+        """Writes the controller's registers of all service flows, and the heartbeat."""
+
+
 class StateAccess(Protocol):
     """State of the service flows of one device, in the order it was made for.
 
-    All methods raise ConnectionLost when the device went away.
+    All methods raise ConnectionLost when the device went away. Whoever changes something, in a
+    task or in the thread of the control loop, has the device's turn.
     """
 
     name: str
@@ -59,5 +74,9 @@ class StateAccess(Protocol):
     async def read(self) -> Readings:
         """Reads all service flows."""
 
-    async def write(self, settings: Settings) -> None:
-        """Writes the controller's registers of all service flows, and the heartbeat."""
+    def in_thread(self, calls: Calls) -> TickAccess:
+        """The same for a thread.
+
+        Args:
+            calls: The thread's own connection to the device, where the target has what it takes.
+        """

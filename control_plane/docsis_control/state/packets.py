@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from docsis_control.http2 import Calls
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState
@@ -29,7 +30,7 @@ _READ: Final = (
     "enqueued_packets",
     "departure_rate",
 )
-"""Fields of packet_in_t, in the order of `Readings`."""
+"""Fields of packet_in_t, which are those of `Readings`."""
 
 
 class PacketAccess:
@@ -78,12 +79,12 @@ class PacketAccess:
         replies = await asyncio.gather(
             *(self._control.request(Operation.READ, flow, seconds=_TIMEOUT) for flow in self._flows)
         )
-        values = np.array([[reply[name] for reply in replies] for name in _READ], np.int64)
+        values = {name: np.array([reply[name] for reply in replies], np.int64) for name in _READ}
         # Each flow's bucket is brought to the time of the last reply.
-        return Readings(max(reply["timestamp"] for reply in replies), *values)
+        return Readings(now_us=max(reply["timestamp"] for reply in replies), **values)
 
     async def write(self, settings: Settings) -> None:
-        """See `StateAccess`."""
+        """See `TickAccess`."""
         heartbeat = self._clock.now()
         await asyncio.gather(
             *(
@@ -102,3 +103,24 @@ class PacketAccess:
                 for index, flow in enumerate(self._flows)
             )
         )
+
+    def in_thread(self, calls: Calls) -> "PacketTicks":
+        """See `StateAccess`; the stream of packets stays the event loop's."""
+        return PacketTicks(self, asyncio.get_running_loop())
+
+
+class PacketTicks:
+    """`PacketAccess` for the thread of a control loop: see `TickAccess`."""
+
+    def __init__(self, access: PacketAccess, loop: asyncio.AbstractEventLoop) -> None:
+        """Args: the access, and the event loop of its connection, which must be another's."""
+        self._access = access
+        self._loop = loop
+
+    def read(self) -> Readings:
+        """See `TickAccess`."""
+        return asyncio.run_coroutine_threadsafe(self._access.read(), self._loop).result()
+
+    def write(self, settings: Settings) -> None:
+        """See `TickAccess`."""
+        asyncio.run_coroutine_threadsafe(self._access.write(settings), self._loop).result()

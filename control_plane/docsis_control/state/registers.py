@@ -2,51 +2,47 @@
 """State access by P4Runtime RegisterEntry: one Read and one Write an interval."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from finsy.proto import p4r
 
+from docsis_control.http2 import Broken, Calls, Failed
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import bitstring, register_entity, register_id
-from docsis_control.p4rt.errors import ConnectionLost
+from docsis_control.p4rt.errors import ConnectionLost, explain
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState, needs
 from docsis_control.state.control_header import SwitchClock
 
-_READ: Final = (
-    "sf_enqueued_bytes",
-    "sf_dequeued_bytes",
-    "msr_tokens",
-    "msr_updated",
-    "aqm_data_state",
-    "pie_avg_dq_time",
-    "sf_requests_met",
-    "red_avg",
-    "pie_002_arrivals",
-    "pie_002_dequeued",
-    "pie_002_enqueued",
-    "pie_002_departure_rate",
-)
-"""In the order of `Readings`; the last are read only where a law needs them."""
-
-_NEEDED: Final = {
-    "avg_dq_time": 5,
-    "requests_met": 6,
-    "red_avg": 7,
-    "arrivals": 8,
-    "dequeued_packets": 9,
-    "enqueued_packets": 10,
-    "departure_rate": 11,
+_FIELDS: Final = {
+    "dequeued_bytes": "sf_dequeued_bytes",
+    "enqueued_bytes": "sf_enqueued_bytes",
+    "msr_tokens": "msr_tokens",
+    "msr_updated": "msr_updated",
+    "data_state": "aqm_data_state",
+    "avg_dq_time": "pie_avg_dq_time",
+    "requests_met": "sf_requests_met",
+    "red_avg": "red_avg",
+    "arrivals": "pie_002_arrivals",
+    "dequeued_packets": "pie_002_dequeued",
+    "enqueued_packets": "pie_002_enqueued",
+    "departure_rate": "pie_002_departure_rate",
 }
-"""Where in `_READ` the register of a field is that a law may need."""
+"""The register of each field of `Readings`."""
 
-_ALWAYS: Final = len(_READ) - len(_NEEDED)
+_COUNTERS: Final = ("sf_dequeued_bytes", "sf_enqueued_bytes")
+"""Read in this order: see `readings.backlog`."""
+
+_ALWAYS: Final = (*_COUNTERS, "msr_tokens", "msr_updated", "aqm_data_state")
+"""Read for every service flow; the others where a law needs them."""
+
+_READ: Final = tuple(_FIELDS.values())
 
 # The pipeline counts on burst_allowance being written before control_state, on
 # a target whose batches are not atomic, too.
@@ -70,7 +66,7 @@ _DATA_PATH: Final = (
 _SUB_QUEUE: Final = ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")
 _HEARTBEAT: Final = "controller_heartbeat"
 
-_TIMEOUT: Final = 1.0
+TICK_TIMEOUT: Final = 1.0
 """Seconds that a Read or Write of the control loop may take before the switch counts as gone."""
 
 
@@ -113,6 +109,9 @@ class RegisterAccess:
 
     A Read is the same bytes every time. A Write has the registers whose values
     changed, so that service flows without traffic cost nothing, and the heartbeat.
+
+    Attributes:
+        read_request: A serialized ReadRequest of all registers.
     """
 
     name = "registers"
@@ -133,12 +132,12 @@ class RegisterAccess:
         self._order = tuple(flow.index for flow in service_flows)
         self._indexes = np.array(self._order, np.intp)
         self._device = device or _Device(pipeline)
-        cells = [(name, index) for name in _READ[:_ALWAYS] for index in self._order]
-        cells += [
-            (_READ[_NEEDED[field]], flow.index) for flow in self._flows for field in needs(flow)
-        ]
+        # Next to each other, so that as little as possible passes in between.
+        cells = [(name, index) for index in self._order for name in _COUNTERS]
+        cells += [(name, index) for name in _ALWAYS[len(_COUNTERS) :] for index in self._order]
+        cells += [(_FIELDS[field], flow.index) for flow in self._flows for field in needs(flow)]
         head = p4r.ReadRequest(device_id=connection.device_id).SerializeToString()
-        self._read_request = head + b"".join(self._device.read(*cell) for cell in cells)
+        self.read_request = head + b"".join(self._device.read(*cell) for cell in cells)
         self._cells = len(cells)
         self._rows = {register_id(pipeline, name): row for row, name in enumerate(_READ)}
         self._columns = {index: column for column, index in enumerate(self._order)}
@@ -188,8 +187,19 @@ class RegisterAccess:
     async def read(self) -> Readings:
         """See `StateAccess`."""
         before = time.monotonic_ns()
-        responses = await self._connection.read_raw(self._read_request, _TIMEOUT)
-        after = time.monotonic_ns()
+        responses = await self._connection.read_raw(self.read_request, TICK_TIMEOUT)
+        return self.readings(responses, (before + time.monotonic_ns()) // 2)
+
+    def in_thread(self, calls: Calls) -> "RegisterTicks":
+        """See `StateAccess`."""
+        return RegisterTicks(self, calls, self._connection.place)
+
+    def readings(self, responses: Iterable[bytes], monotonic_ns: int) -> Readings:
+        """What serialized ReadResponses to `read_request` say, which were true at that time.
+
+        Raises:
+            ConnectionLost: They leave out a register.
+        """
         values = np.zeros((len(_READ), len(self._flows)), np.int64)
         missing = self._cells
         for raw in responses:
@@ -204,22 +214,19 @@ class RegisterAccess:
             raise ConnectionLost(
                 f"{self._connection.place} left out {missing} of {self._cells} registers"
             )
-        return Readings(self._clock.at((before + after) // 2), *values)
+        by_name = dict(zip(_READ, values, strict=True))
+        fields = {field: by_name[name] for field, name in _FIELDS.items()}
+        return Readings(now_us=self._clock.at(monotonic_ns), **fields)
 
-    async def write(self, settings: Settings) -> None:
-        """See `StateAccess`. Registers that keep their value are left out."""
-        values = np.stack(
-            (
-                settings.drop_prob,
-                settings.qdelay_old,
-                settings.burst_allowance,
-                settings.control_state,
-            )
-        )
-        written = self._device.written
-        changed = np.argwhere(values != written[:, self._indexes]).tolist()
-        # Unknown until the device says that it has them.
-        written[:, self._indexes] = -1
+    def write_request(self, settings: Settings) -> bytes:
+        """A serialized WriteRequest of the registers that change, and the heartbeat.
+
+        What the device has is unknown from here on until `written` is told.
+        """
+        values = _values(settings)
+        held = self._device.written
+        changed = np.argwhere(values != held[:, self._indexes]).tolist()
+        held[:, self._indexes] = -1
         request = p4r.WriteRequest()
         request.CopyFrom(self._head)
         for row, column in changed:
@@ -229,5 +236,49 @@ class RegisterAccess:
         heartbeat = self._device.update(_HEARTBEAT, 0)
         heartbeat.entity.register_entry.data.bitstring = bitstring(self._clock.now())
         request.updates.append(heartbeat)
-        await self._connection.write_raw(request.SerializeToString(), _TIMEOUT)
-        written[:, self._indexes] = values
+        return bytes(request.SerializeToString())
+
+    def written(self, settings: Settings) -> None:
+        """The device has acknowledged a `write_request`."""
+        self._device.written[:, self._indexes] = _values(settings)
+
+
+class RegisterTicks:
+    """`RegisterAccess` for the thread of a control loop: see `TickAccess`."""
+
+    def __init__(self, access: RegisterAccess, calls: Calls, place: str) -> None:
+        """Args: the access, the thread's connection, and the device in words."""
+        self._access = access
+        self._calls = calls
+        self._place = place
+
+    def read(self) -> Readings:
+        """See `TickAccess`."""
+        before = time.monotonic_ns()
+        responses = self._call("Read", self._access.read_request)
+        return self._access.readings(responses, (before + time.monotonic_ns()) // 2)
+
+    def write(self, settings: Settings) -> None:
+        """See `TickAccess`. Registers that keep their value are left out."""
+        self._call("Write", self._access.write_request(settings))
+        self._access.written(settings)
+
+    def _call(self, name: str, request: bytes) -> list[bytes]:
+        try:
+            return self._calls.call(f"/p4.v1.P4Runtime/{name}", request)
+        except Failed as error:
+            raise explain(error, f"{name} on {self._place}") from None
+        except Broken as error:
+            raise ConnectionLost(f"{name} on {self._place}: {error}") from None
+
+
+def _values(settings: Settings) -> npt.NDArray[np.int64]:
+    """In the order of `_WRITTEN`."""
+    return np.stack(
+        (
+            settings.drop_prob,
+            settings.qdelay_old,
+            settings.burst_allowance,
+            settings.control_state,
+        )
+    )

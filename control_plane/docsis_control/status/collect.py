@@ -2,7 +2,6 @@
 """Makes the status: what the controller knows, and what the devices count."""
 
 import asyncio
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from docsis_control.controller import Controller
 from docsis_control.device_controller import DeviceController, Observed
 from docsis_control.law.docsis_pie import Status as AqmStatus
+from docsis_control.local_socket import own_pid
 from docsis_control.plan import Deployment
 from docsis_control.priority import paced
 from docsis_control.queue_managers.presets import name_of
@@ -75,7 +75,7 @@ class Collector:
         return model.Status(
             schema_version=model.SCHEMA_VERSION,
             time_unix_s=time.time(),
-            pid=os.getpid(),
+            pid=own_pid(),
             uptime_s=time.monotonic() - self._started,
             topology=deployment.topology.name,
             tier=deployment.topology.services,

@@ -91,7 +91,7 @@ class TrafficManager:
         )
 
     async def configure(self, plan: DevicePlan) -> bool:
-        """Sets ports and queues, with the buckets at their initial tokens.
+        """Sets ports and queues, with the buckets at their initial tokens; others are removed.
 
         Returns:
             False where the target has no such service.
@@ -117,7 +117,19 @@ class TrafficManager:
                 without_flow_queues(plan.service_flows)
                 return False
             raise
+        await self._remove_others(plan.service_flows)
         return True
+
+    async def _remove_others(self, flows: Sequence[ServiceFlow]) -> None:
+        """A new program forgets its entries, and the traffic manager no queue."""
+        wanted = {(flow.port, flow.index) for flow in flows}
+        request = self._pb.ConfigureRequest(device_id=self._connection.device_id)
+        for state in (await self.state()).service_flows:
+            queue = state.config.queue
+            if (queue.port, queue.queue_id) not in wanted:
+                request.removed.append(queue)
+        if request.removed:
+            await self._send(request)
 
     async def change(
         self, settings: Sequence[QueueSetting], removed: Iterable[ServiceFlow] = ()

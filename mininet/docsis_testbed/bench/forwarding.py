@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import subprocess
 import threading
 import time
@@ -34,11 +33,12 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Host, Topology
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import Bmv2Switch, DocsisSwitch, P4Switch, QuietHost
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
-from docsis_testbed.runstate import RunState, interrupts_deferred
+from docsis_testbed.runstate import RunState
 from docsis_testbed.traffic import UDP_HEADERS, iperf3, irtt
 
 FRAME_BYTES: Final = (64, 200)
@@ -226,26 +226,23 @@ class Bench:
     def build(self, provision: bool = True) -> None:
         """Nodes, links, the switch and, unless told otherwise, its program."""
         device = self._topology.cable_modem
-        with interrupts_deferred():
-            switch: P4Switch = self._net.addSwitch(
-                device.name,
-                cls=KINDS[self._kind],
-                device_id=device.device_id,
-                grpc_address=address(),
-                log=self._logs / f"{self._kind}.log",
-                # One that preempts the source at every packet would never see a batch.
-                under_real_time=False,
-            )
-            self._run.add_process(switch.pid, f"shell of {switch.name}", signal.SIGHUP)
+        switch: P4Switch = self._net.addSwitch(
+            device.name,
+            cls=KINDS[self._kind],
+            run=self._run,
+            device_id=device.device_id,
+            grpc_address=address(),
+            log=self._logs / f"{self._kind}.log",
+            # One that preempts the source at every packet would never see a batch.
+            under_real_time=False,
+        )
         self._source = self._host(switch, self._topology.hosts[0], FIRST_HOST_PORT)
         self._sink = self._host(switch, self._topology.servers[0], RF_PORT)
         self._net.configHosts()
         self._net.staticArp()
-        with interrupts_deferred():
-            switch.start()
-            assert switch.process is not None, "started"
-            self._run.add_process(switch.process.pid, self._kind)
-            self._processes.append(switch.process)
+        switch.start()
+        assert switch.process is not None, "started"
+        self._processes.append(switch.process)
         switch.wait_ready()
         for thread in Path(f"/proc/{self.switch_pid}/task").iterdir():
             os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICE)
@@ -258,9 +255,9 @@ class Bench:
                 logging.disable(logging.NOTSET)
 
     def _host(self, switch: P4Switch, host: Host, port: int) -> Any:
-        with interrupts_deferred():
-            node = self._net.addHost(host.name, cls=QuietHost, ip=str(host.ip), mac=host.mac)
-            self._run.add_process(node.pid, f"shell of {host.name}", signal.SIGHUP)
+        node = self._net.addHost(
+            host.name, cls=QuietHost, run=self._run, ip=str(host.ip), mac=host.mac
+        )
         with interrupts_deferred():
             link = self._net.addLink(
                 switch, node, cls=PlainLink, port1=port, port2=0, addr2=host.mac
@@ -269,12 +266,11 @@ class Bench:
         return node
 
     def _launch(self, node: Any, command: list[str], log: Path) -> subprocess.Popen[bytes]:
-        with log.open("wb") as output, interrupts_deferred():
+        with log.open("wb") as output:
             process: subprocess.Popen[bytes] = node.popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
-            self._run.add_process(process.pid, f"{command[0]} in {node.name}")
-            self._processes.append(process)
+        self._processes.append(process)
         return process
 
     def _serve(self) -> None:
@@ -401,8 +397,6 @@ class Bench:
     def close(self) -> None:
         """Remove everything."""
         self._run.clear()
-        for process in self._processes:
-            process.wait(timeout=10)
         for node in (*self._net.hosts, *self._net.switches):
             node.cleanup()
 

@@ -13,10 +13,12 @@ import typer
 from rich.console import Console
 
 from docsis_testbed.cli import config, measure, p4, sf, show, snmp, testbed
+from docsis_testbed.cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
 
 app = typer.Typer(
     name="docsis-p4",
+    cls=Interruptible,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -54,6 +56,3 @@ def main() -> None:
             f"docsis-p4: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True
         )
         sys.exit(error.exit_status)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("docsis-p4: interrupted; everything of ours is removed")
-        sys.exit(130)

@@ -53,6 +53,7 @@ Values = Annotated[
     ),
 ]
 Pid = Annotated[int | None, typer.Option("--pid", help="The controller, where several run.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON, on one line, instead of sentences.")]
 Folder = Annotated[
     Path | None,
     typer.Option("--status-folder", metavar="FOLDER", help="Where controllers are looked for."),
@@ -74,6 +75,7 @@ def add(
             "upstream_classifiers and the same downstream; all of it or nothing.",
         ),
     ] = None,
+    json: Json = False,
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
@@ -87,7 +89,7 @@ def add(
     else:
         assert kind is not None
         changes = [Change(Action.ADD, _kind(kind), values=_values(values))]
-    _report(changes, modem, pid, folder)
+    _report(changes, modem, pid, folder, json=json)
 
 
 @app.command("set")
@@ -96,6 +98,7 @@ def set_(
     kind: KindArgument,
     reference: Reference,
     values: Values = None,
+    json: Json = False,
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
@@ -105,7 +108,7 @@ def set_(
     if not values:
         raise TestbedError('nothing to set; give KEY=VALUE, as in "traffic_priority=5"')
     change = Change(Action.SET, _kind(kind), reference, _values(values))
-    _report([change], modem, pid, folder)
+    _report([change], modem, pid, folder, json=json)
 
 
 @app.command()
@@ -113,13 +116,14 @@ def delete(
     modem: Modem,
     kind: KindArgument,
     reference: Reference,
+    json: Json = False,
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
     """Delete a service flow with its classifiers, or a classifier."""
     from docsis_control.dynamic.change import Action, Change
 
-    _report([Change(Action.DELETE, _kind(kind), reference)], modem, pid, folder)
+    _report([Change(Action.DELETE, _kind(kind), reference)], modem, pid, folder, json=json)
 
 
 @app.command()
@@ -164,6 +168,7 @@ def manage(
             'buffer="100 ms"; an empty value takes a key away.',
         ),
     ] = None,
+    json: Json = False,
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
@@ -177,7 +182,8 @@ def manage(
         management = changed(PRESETS[preset], _values(values))
     except KeyedError as error:
         raise TestbedError(f"{preset.value}: {error.key}: {error}") from None
-    _report([], modem, pid, folder, [Managed(direction.value, reference, management)])
+    managed = [Managed(direction.value, reference, management)]
+    _report([], modem, pid, folder, managed, json=json)
 
 
 def _kind(kind: What) -> Kind:
@@ -259,12 +265,72 @@ def _report(
     pid: int | None,
     folder: Path | None,
     managed: Sequence[Managed] = (),
+    *,
+    json: bool,
 ) -> None:
+    from json import dumps
+
     response = _apply(changes, modem, pid, folder, managed)
-    for change in (*changes, *managed):
-        typer.echo(f"{modem}: {change}")
+    numbered = _numbered(changes, response)
+    if json:
+        content = {
+            "changes": [
+                {
+                    "action": change.action.value,
+                    "kind": change.kind.words,
+                    "reference": change.reference,
+                    "sfid": _sfid(change, response),
+                }
+                for change in numbered
+            ],
+            "managed": [str(one) for one in managed],
+            "milliseconds": response.milliseconds,
+            "service_flows": [vars(flow) for flow in response.service_flows],
+        }
+        typer.echo(dumps(content))
+        return
+    for change in numbered:
+        sfid = _sfid(change, response)
+        typer.echo(f"{modem}: {change}{'' if sfid is None else f' (SFID {sfid})'}")
+    for one in managed:
+        typer.echo(f"{modem}: {one}")
     numbers = ", ".join(
         f"{flow.service_flow_reference} {flow.direction} (SFID {flow.sfid})"
         for flow in response.service_flows
     )
     typer.echo(f"in force after {response.milliseconds:.1f} ms; service flows: {numbers}")
+
+
+def _numbered(changes: Sequence[Change], response: Response) -> list[Change]:
+    """The changes with the references that were given to what was added, as the next command needs.
+
+    What is added comes last in the configuration, in the order of the request.
+    """
+    from dataclasses import replace
+
+    from docsis_control.dynamic.change import Action
+
+    kinds = {change.kind.value for change in changes}
+    entries = {kind: list(response.configuration.get(kind, ())) for kind in kinds}
+    numbered = []
+    for change in reversed(changes):
+        reference = change.reference
+        if change.action is Action.ADD:
+            reference = entries[change.kind.value].pop()[change.kind.reference]
+        numbered.append(replace(change, reference=reference))
+    return numbered[::-1]
+
+
+def _sfid(change: Change, response: Response) -> int | None:
+    """The SFID of what a change is about; None of classifiers, and of flows that are not active."""
+    from docsis_control.dynamic.change import Kind
+
+    directions = {
+        Kind.UPSTREAM_SERVICE_FLOW: "upstream",
+        Kind.DOWNSTREAM_SERVICE_FLOW: "downstream",
+    }
+    for flow in response.service_flows:
+        same = flow.service_flow_reference == change.reference
+        if same and flow.direction == directions.get(change.kind):
+            return flow.sfid
+    return None

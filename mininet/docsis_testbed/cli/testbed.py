@@ -84,11 +84,28 @@ def run(
         ),
     ] = None,
     metrics_port: MetricsPortOption = None,
+    restart: Annotated[
+        bool,
+        typer.Option(
+            "--restart/--no-restart",
+            help="Start controller and switches again when they die, after telling it.",
+        ),
+    ] = True,
+    logs: Annotated[
+        Path | None,
+        typer.Option(
+            "--logs",
+            metavar="FOLDER",
+            help="Keep what controller and switches say there, in a new or empty folder.",
+        ),
+    ] = None,
 ) -> None:
     """A scenario held against published figures; without one the system, with you in it."""
     if scenario is not None:
         said = ("topology", "tier", "aqm", "downstream_aqm", "metrics_port")
         _refuse(context, *said, because="the scenario says it")
+        _refuse(context, "restart", because="a death fails a scenario")
+        _refuse(context, "logs", because="they are in the scenario's results")
         _run_scenario(scenario, target, only or [])
         return
     _refuse(context, "only", because="there is no scenario")
@@ -104,6 +121,8 @@ def run(
         else None,
         console=_CONSOLE,
         metrics_port=metrics_port,
+        restart=restart,
+        logs=logs,
     )
 
 

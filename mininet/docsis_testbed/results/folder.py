@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a run: results/<time>-<topology>/, with .partial behind it until it is whole.
 
-    summary.json           the figures, in the shape of summary.schema.json
-    report.html            the same for people; opens offline
-    details.json           times, traffic, and what the summary leaves out
-    inputs/topology.yaml   topology and tier as resolved: the run can be repeated from it
-    plots/                 the report's figures
-    runs/                  by queue manager or direction: raw samples as CSV, what every program
-                           said, the controller's record
+summary.json           the figures, in the shape of summary.schema.json
+report.html            the same for people; opens offline
+details.json           times, traffic, and what the summary leaves out
+inputs/topology.yaml   topology and tier as resolved: the run can be repeated from it
+plots/                 the report's figures
+runs/                  by queue manager or direction: raw samples as CSV, what every program
+                       said, the controller's record
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from docsis_control.topology.models import Topology
 from rich.console import Console
 from ruamel.yaml import YAML
 
+from docsis_control.topology.models import Topology
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
-
 
 PARTIAL: Final = ".partial"
 """Ends the name of a folder whose run goes on, failed or was interrupted."""

@@ -29,9 +29,7 @@ def shares(summary: dict[str, Any], path: Path) -> None:
     panels = summary["directions"]
     with mpl.rc_context(RC):
         figure = Figure(figsize=(8, 0.6 + 3.1 * len(panels)), layout="constrained")
-        for axes, panel in zip(
-            np.atleast_1d(figure.subplots(len(panels), 1)), panels, strict=True
-        ):
+        for axes, panel in zip(np.atleast_1d(figure.subplots(len(panels), 1)), panels, strict=True):
             _panel(axes, panel)
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=2)

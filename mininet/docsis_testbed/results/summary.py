@@ -14,9 +14,7 @@ from docsis_testbed.results import document
 
 def run_figures(measurement: Measurement) -> dict[str, Any]:
     """One entry of `runs`."""
-    loaded = measurement.probes.between(
-        measurement.loaded.start_ns, measurement.loaded.end_ns
-    )
+    loaded = measurement.probes.between(measurement.loaded.start_ns, measurement.loaded.end_ns)
     idle = measurement.probes.between(measurement.idle.start_ns, measurement.idle.end_ns)
     return {
         "aqm": measurement.aqm.value,

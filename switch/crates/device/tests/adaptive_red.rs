@@ -60,8 +60,11 @@ enum Verdict {
 }
 
 impl Red {
-    /// The arrival up to dropDecision().
+    /// The arrival up to dropDecision(), where the channel is busy: frames wait.
     fn arrival(&mut self, cur_size: f64) -> Verdict {
+        if cur_size == 0.0 {
+            return Verdict::Pass;
+        }
         let wq = WQ as f64 / 65536.0;
         self.avg_q = (1.0 - wq) * self.avg_q + wq * cur_size;
         // The pipeline compares whole bytes.
@@ -91,6 +94,7 @@ impl Red {
 /// Bytes that are queued, for so many arrivals each.
 fn depths() -> impl Strategy<Value = Vec<(u32, usize)>> {
     let depth = prop_oneof![
+        1 => Just(0u32),
         1 => 0u32..100_000,
         2 => 0u32..1_000_000,
         1 => 900_000u32..4_000_000,
@@ -114,7 +118,7 @@ proptest! {
                 let avg = modem.state("red_avg") as f64;
                 prop_assert!((avg - red.avg_q * UNIT).abs() <= ROUNDING, "{avg}, {}", red.avg_q);
                 // Within the rounding of a threshold either side is right.
-                let near = [MINTH, MAXTH].iter().any(|&t| {
+                let near = depth != 0 && [MINTH, MAXTH].iter().any(|&t| {
                     (red.avg_q - t as f64).abs() * UNIT <= ROUNDING
                 });
                 if !near {
@@ -220,7 +224,8 @@ fn nothing_is_random_outside_of_the_thresholds() {
     }
 }
 
-/// The largest that can be: a line of 2^32 bytes, a queue as long.
+/// The largest that can be: a line of 2^32 bytes, a queue of half of that, which is as
+/// long as a backlog can be told from less than none.
 #[test]
 fn nothing_overflows() {
     let mut modem = modem(1, u64::from(u32::MAX), 0xffff, 15.9);
@@ -231,7 +236,7 @@ fn nothing_overflows() {
             ..flow()
         },
     );
-    let bytes = u32::MAX - 1000;
+    let bytes = (1u32 << 31) - 1;
     for avg in [0, 1 << 47, u64::from(bytes) << 16] {
         modem.set_backlog(bytes);
         modem.set_state("red_avg", avg);
@@ -264,4 +269,50 @@ fn another_generation_starts_afresh() {
     modem.set_state("red_avg", MAXTH << 16);
     modem.set_backlog(MAXTH as u32);
     assert!(!modem.passes(START, frame));
+}
+
+/// 002 runs it "on packet arrival to a system where all channels are busy": a frame that finds
+/// nothing queued passes whatever the average was, and is in none.
+#[test]
+fn an_empty_queue_drops_nothing() {
+    let mut modem = modem(MINTH, MAXTH, WQ, 0.5);
+    for avg in [MINTH, MAXTH, 9 * MAXTH] {
+        modem.set_state("red_avg", avg << 16);
+        modem.set_state("red_count", 1_000_000);
+        modem.set_backlog(0);
+        assert!(modem.passes(START, FRAME), "{avg}");
+        assert_eq!(modem.state("red_avg"), avg << 16);
+        assert_eq!(modem.state("red_count"), 1_000_000);
+    }
+    // One byte is a queue.
+    modem.set_backlog(1);
+    assert!(!modem.passes(START, FRAME));
+}
+
+/// The average is of the queue alone: it follows it while nobody adapts maxp. Count and
+/// maxp wait for the controller.
+#[test]
+fn the_average_goes_on_while_the_controller_is_silent() {
+    let mut modem = modem(MINTH, MAXTH, WQ, 15.9);
+    modem.set_register("controller_heartbeat", 0, 0);
+    modem.set_state("red_count", 5);
+    let mut avg = 0;
+    let long = MAXTH * 200;
+    for depth in [MAXTH * 3, MAXTH * 3, 10_000, MINTH, long, long, long] {
+        modem.set_backlog(depth as u32);
+        assert!(modem.passes(START, FRAME), "{depth}");
+        let sample = depth << 16;
+        if sample >= avg {
+            avg += ((sample - avg) * WQ) >> 16;
+        } else {
+            avg -= ((avg - sample) * WQ) >> 16;
+        }
+        assert_eq!(modem.state("red_avg"), avg);
+        assert_eq!(modem.state("red_count"), 5);
+    }
+    // One that is back decides on the average as it is now.
+    modem.set_register("controller_heartbeat", 0, 1);
+    modem.set_backlog(MAXTH as u32);
+    assert!(avg >> 16 >= MAXTH);
+    assert!(!modem.passes(START, FRAME));
 }

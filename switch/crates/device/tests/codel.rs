@@ -286,3 +286,48 @@ fn a_standing_queue_is_worked_off() {
     let queued = pair.modem.queue(now).queued;
     assert!(queued.frames <= 10, "{queued:?}");
 }
+
+/// Sub-queues that are others than before: frames of the old generation leave among those of
+/// the new one that have the same cell. The state begins afresh once.
+#[test]
+fn a_generation_begins_once() {
+    const CELL: usize = SERVICE_FLOWS + 101;
+    let mut pair = Pair::new(1);
+    let of = |session, number| Frame {
+        session,
+        number,
+        length: FRAME,
+    };
+    // The second of two, and then the only one: the same cell.
+    let session = (0..).find(|&n| of(n, 0).place(2, MULTIPLIER) == 1).unwrap();
+    let frame = |number| of(session, number);
+    let flow = Flow {
+        flow_queuing: true,
+        sub_queues: 2,
+        ..pair.flow
+    };
+    let modem = &mut pair.modem;
+    modem.provision(START, &flow);
+    modem.hashed(100, 2);
+    modem.block(START);
+    (0..50).for_each(|n| modem.receive(START, frame(n)));
+    modem.hashed(101, 1);
+    let flow = Flow {
+        generation: 1,
+        ..flow
+    };
+    modem.provision(START, &flow);
+    modem.block(START);
+    (50..100).for_each(|n| modem.receive(START, frame(n)));
+    modem.provision(START, &flow);
+    let (mut sent, mut turns, mut generation) = (0, 0, 0);
+    modem.run(u64::MAX, |modem, _, frame| {
+        turns += usize::from((number(frame) < 50) != (sent % 2 == 0));
+        sent += 1;
+        let seen = modem.register("FrameEgress.codel.generation_", CELL);
+        assert!(seen >= generation, "back from {generation} to {seen}");
+        generation = seen;
+    });
+    assert!(turns > 0, "old and new ones took turns");
+    assert_eq!(generation, 1);
+}

@@ -252,7 +252,7 @@ fn drop_now_is_carried_out_once() {
     modem.set_state(SERVED, 5);
     modem.set_state("codel_002_drop_next", later * 10);
     modem.set_state("codel_002_count", 90);
-    let mut dropped = |modem: &mut Modem, now: u64| {
+    let dropped = |modem: &mut Modem, now: u64| {
         let before = modem.backlog();
         modem.receive(now * 1000, LONE);
         modem.backlog() == before

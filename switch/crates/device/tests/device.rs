@@ -203,7 +203,7 @@ fn a_port_rate_spaces_departures() {
     };
     device.configure(0, &request).unwrap();
     for _ in 0..4 {
-        device.receive(0, 1, &frame(MAC, 1522));
+        device.receive(0, 1, &frame(MAC, 1518));
     }
     while let Some(at) = device.next_deadline() {
         device.poll(at, &mut out);

@@ -5,7 +5,7 @@
 mod common;
 
 use common::modem::{
-    CODEL, Flow, Frame, LRED, MULTIPLIER, Modem, PIE, SERVER, SHORTEST, START, number,
+    CODEL, Flow, Frame, LRED, MAX_PACKET, MULTIPLIER, Modem, PIE, SERVER, SHORTEST, START, number,
 };
 use common::statistics::{assert_distribution, assert_rate};
 use proptest::prelude::*;
@@ -358,6 +358,93 @@ fn without_an_entry_there_are_none() {
     assert!(depths(&modem, 0, POOL).iter().all(|&depth| depth == 0));
 }
 
+/// A fragment of a datagram; the first has the UDP header.
+fn fragment(session: u32, offset: u16, more: bool) -> Vec<u8> {
+    let mut bytes = frame(session).bytes();
+    let flags = u16::from(more) << 13 | offset;
+    bytes[20..22].copy_from_slice(&flags.to_be_bytes());
+    bytes
+}
+
+/// The ports are in the first fragment only: all go by what all of them have.
+#[test]
+fn fragments_of_a_datagram_stay_together() {
+    let mut modem = hashed(0, 256);
+    modem.block(START);
+    let mut place = |bytes: &[u8]| {
+        let before = depths(&modem, 0, 256);
+        modem.device.receive(START, common::modem::CPE, bytes);
+        let after = depths(&modem, 0, 256);
+        (0..256).find(|&n| before[n] != after[n]).unwrap()
+    };
+    let mut apart = 0;
+    for session in (0..20).map(mix) {
+        let first = place(&fragment(session, 0, true));
+        assert_eq!(place(&fragment(session, 185, true)), first, "{session:#x}");
+        assert_eq!(place(&fragment(session, 370, false)), first, "{session:#x}");
+        // Whole ones have their ports, and "do not fragment" changes nothing.
+        let whole = place(&fragment(session, 0, false));
+        assert_eq!(whole, frame(session).place(256, MULTIPLIER) as usize);
+        let mut bytes = frame(session).bytes();
+        bytes[20] = 0x40;
+        assert_eq!(place(&bytes), whole);
+        apart += usize::from(whole != first);
+    }
+    assert!(apart > 15, "the ports decide of whole ones");
+}
+
+/// A session that shares has frames in another's queue: it stays while they wait, and takes
+/// one that is empty when they have left.
+#[test]
+fn a_session_that_shares_stays_while_its_frames_wait() {
+    let mut modem = Modem::new(&flow(GROUP));
+    modem.searched(0, 1);
+    modem.block(START);
+    // Four queues: the first three empty soon, and the fifth session shares the last.
+    let owners: Vec<u32> = (0..4).collect();
+    let guest = (4..)
+        .find(|&session| frame(session).session_hash() % GROUP == GROUP - 1)
+        .unwrap();
+    for (&session, frames) in owners.iter().zip([1, 1, 1, 40]) {
+        for _ in 0..frames {
+            modem.receive(START, frame(session));
+        }
+    }
+    assert_eq!(chosen(&mut modem, START, frame(guest), 0..GROUP), GROUP - 1);
+    modem.provision(
+        START,
+        &Flow {
+            rate: 8_000_000,
+            ..flow(GROUP)
+        },
+    );
+    let mut now = START;
+    // Turns of 1522 bytes: the other three are empty long before the last.
+    while depths(&modem, 0, GROUP - 1).iter().any(|&depth| depth > 0) {
+        now += 100_000;
+        modem.run(now, |_, _, _| {});
+    }
+    assert!(modem.depth(GROUP - 1) > 1000);
+    // Its frames still wait: behind them, though there is an empty one.
+    assert_eq!(chosen(&mut modem, now, frame(guest), 0..GROUP), GROUP - 1);
+    // One that has none there takes the empty one.
+    let sharer = |session| frame(session).session_hash() >> 2 & 31;
+    let other = (guest + 1..)
+        .find(|&session| {
+            frame(session).session_hash() % GROUP == GROUP - 1 && sharer(session) != sharer(guest)
+        })
+        .unwrap();
+    assert_eq!(chosen(&mut modem, now, frame(other), 0..GROUP), 0);
+    now += 1_000_000_000;
+    modem.run(now, |_, _, _| {});
+    modem.block(now);
+    // None of its frames waits: it has a queue of its own.
+    for session in [owners[3], other] {
+        chosen(&mut modem, now, frame(session), 0..GROUP);
+    }
+    assert_eq!(chosen(&mut modem, now, frame(guest), 0..GROUP), 1);
+}
+
 /// Sub-queues get equal bytes, whatever the sessions put in.
 #[test]
 fn sessions_share_in_equal_bytes() {
@@ -367,7 +454,7 @@ fn sessions_share_in_equal_bytes() {
     });
     modem.hashed(0, 32);
     modem.block(START);
-    let lengths = [1500, 300, 60];
+    let lengths = [1500, 300, 64];
     for (session, length) in lengths.into_iter().enumerate() {
         for _ in 0..300_000 / length {
             let session = session as u32;
@@ -391,7 +478,7 @@ fn sessions_share_in_equal_bytes() {
     modem.hashed(0, 32);
     let mut sent = [0; 3];
     modem.run(START + 500_000_000, |_, _, frame| {
-        sent[number(frame) as usize] += frame.len()
+        sent[number(frame) as usize] += frame.len() + 4
     });
     let (most, least) = (sent.iter().max().unwrap(), sent.iter().min().unwrap());
     assert!(*least > 100_000 && most - least <= 2 * 1522, "{sent:?}");
@@ -450,7 +537,7 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let frames = (
         0u64..20_000,
-        prop::collection::vec((0u32..60, SHORTEST..=1522), 1..40),
+        prop::collection::vec((0u32..60, SHORTEST..=MAX_PACKET), 1..40),
     );
     let step = prop_oneof![
         8 => frames.prop_map(|(pause, frames)| Step::Frames(pause, frames)),
@@ -521,13 +608,19 @@ proptest! {
         prop_assert_eq!(modem.out.sent.len() as u64, queue.dequeued.frames);
     }
 
-    /// A session's frames leave in their order, as long as it has a queue of its own.
+    /// A session's frames leave in their order, with a queue of its own or another's.
     #[test]
     fn no_session_is_reordered(
-        frames in prop::collection::vec((0u64..3_000, 0u32..12, SHORTEST..=1522), 1..400),
+        groups in prop::sample::select(&[0u32, 1, 2][..]),
+        frames in prop::collection::vec((0u64..3_000, 0u32..12, SHORTEST..=MAX_PACKET), 1..400),
     ) {
-        let mut modem = Modem::new(&Flow { rate: 10_000_000, ..flow(32) });
-        modem.hashed(0, 32);
+        let queues = if groups == 0 { 32 } else { groups * GROUP };
+        let mut modem = Modem::new(&Flow { rate: 5_000_000, ..flow(queues) });
+        if groups == 0 {
+            modem.hashed(0, 32);
+        } else {
+            modem.searched(0, groups);
+        }
         let (mut now, mut sessions) = (START, Vec::new());
         let mut last = BTreeMap::new();
         let mut check = |modem: &mut Modem, now, sessions: &[u32]| modem.run(now, |_, _, frame| {

@@ -42,7 +42,7 @@ fn dropped_after(modem: &mut Modem, wait: u64) -> usize {
     let now = START + modem.queue(u64::MAX).enqueued.frames * 1_000_000_000;
     modem.block(now);
     let before = modem.queue(now).egress_dropped.frames;
-    (0..FRAMES).for_each(|_| modem.receive(now, frame(60)));
+    (0..FRAMES).for_each(|_| modem.receive(now, frame(64)));
     modem.release(now + wait * 1000);
     assert_eq!(modem.queue(now).queued.frames, 0);
     assert_eq!(modem.backlog(), 0);

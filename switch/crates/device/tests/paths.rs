@@ -267,7 +267,7 @@ fn a_held_frame_is_cloned_once() {
         max_sustained_rate: 8_000,
         max_burst: 1522,
         // Enough for the frame as it is queued, not for what egress makes of it.
-        initial_tokens: Some(28),
+        initial_tokens: Some(64),
         ..Default::default()
     };
     let request = Configuration {
@@ -284,7 +284,7 @@ fn a_held_frame_is_cloned_once() {
         ..Way::default()
     };
     let mut out = Recorder::default();
-    device.receive(0, 1, &way.frame(20));
+    device.receive(0, 1, &way.frame(52));
     device.poll(0, &mut out);
     assert_eq!(out.sent.len(), 1, "the clone has left");
     device.poll(32_000_000, &mut out);

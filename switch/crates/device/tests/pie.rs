@@ -90,7 +90,7 @@ fn drops_are_independent() {
 /// Whatever its length: without drops by size.
 #[test]
 fn the_length_does_not_matter() {
-    for length in [60, 1500] {
+    for length in [64, 1500] {
         const FRAMES: usize = 20_000;
         let mut modem = modem(false, share(0.2));
         let frame = Frame { length, ..FRAME };
@@ -216,7 +216,7 @@ proptest! {
     #[test]
     fn a_single_sub_queue_is_plain_pie(
         seed in any::<u64>(),
-        frames in prop::collection::vec((0u64..3_000, 60usize..1500, 0u64..ONE), 1..400),
+        frames in prop::collection::vec((0u64..3_000, 64usize..1500, 0u64..ONE), 1..400),
     ) {
         let fates = |flow_queuing| {
             let mut modem = Modem::with_seed(&Flow { rate: 8_000_000, ..flow(flow_queuing) }, seed);
@@ -237,7 +237,7 @@ proptest! {
 
     /// While nothing leaves, the longest is the longest of all.
     #[test]
-    fn the_longest_is_found(sessions in prop::collection::vec((0u32..40, 60usize..1500), 1..300)) {
+    fn the_longest_is_found(sessions in prop::collection::vec((0u32..40, 64usize..1500), 1..300)) {
         let mut modem = modem(true, 0);
         modem.block(START);
         for (session, length) in sessions {
@@ -252,10 +252,10 @@ proptest! {
         }
         // Two frames more for each, then all are known, but for those frames themselves.
         for session in (0..40).chain(0..40) {
-            modem.receive(START, Frame { session, length: 60, number: 0 });
+            modem.receive(START, Frame { session, length: 64, number: 0 });
         }
         let index = (modem.state("flow_queue_longest") & 0xffff) as u32 - SERVICE_FLOWS as u32;
         let longest = (FIRST..FIRST + QUEUES).map(|q| modem.depth(q)).max().unwrap();
-        prop_assert!(modem.depth(index) + 2 * 40 * 60 >= longest);
+        prop_assert!(modem.depth(index) + 2 * 40 * 64 >= longest);
     }
 }

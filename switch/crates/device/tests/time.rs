@@ -175,7 +175,7 @@ proptest! {
         let sent = run(&mut device, &arrivals, wakes);
         let slow: Vec<(u64, usize)> = sent.0.iter()
             .filter(|(_, port, frame)| *port == 2 && frame[0..2] == [0, 1])
-            .map(|(at, _, frame)| (*at, frame.len()))
+            .map(|(at, _, frame)| (*at, traffic_manager::frame_length(frame.len())))
             .collect();
         for first in 0..slow.len() {
             let mut bytes = 0;
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// Frames of 1000 bytes that wait for one of them a millisecond.
+/// Frames of 1000 bytes with their CRC that wait for one of them a millisecond.
 fn waiting() -> (Device, Wires) {
     let (mut device, mut out) = (device(), Wires::default());
     let wire = PortConfig {
@@ -205,7 +205,7 @@ fn waiting() -> (Device, Wires) {
             at: 0,
             port: 1,
             queue: 1,
-            len: 1000,
+            len: 996,
             drop: false,
         };
         device.receive(0, 1, &arrival.frame(number));

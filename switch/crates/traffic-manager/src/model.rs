@@ -5,6 +5,7 @@ use crate::config::{
     ConfigError, Configuration, PacketQueueState, PortConfig, QueueId, ServiceFlowState, Traffic,
 };
 
+use crate::length::frame_length;
 use crate::manager::{Commit, Offer, Slot, TrafficManager};
 use crate::packet_queues::PacketQueues;
 
@@ -132,7 +133,7 @@ impl<T> Model<T> {
         item: T,
     ) -> Result<(), T> {
         match self {
-            Self::Docsis(tm) => tm.enqueue(now, slot, sub_queue, len, item),
+            Self::Docsis(tm) => tm.enqueue(now, slot, sub_queue, frame_length(len), item),
             Self::Bmv2(tm) => tm.enqueue(now, slot, len, item),
         }
     }
@@ -172,7 +173,7 @@ impl<T> Model<T> {
     /// `None` when nothing is on offer.
     pub fn commit(&mut self, len: usize) -> Option<Commit<'_, T>> {
         match self {
-            Self::Docsis(tm) => tm.commit(len),
+            Self::Docsis(tm) => tm.commit(frame_length(len)),
             Self::Bmv2(tm) => tm.commit(),
         }
     }

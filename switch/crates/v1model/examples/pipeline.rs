@@ -188,7 +188,8 @@ fn provision(p: &mut Pipeline, modems: u128, rules: u128) {
     let (queue, scope) = find(".service_flow");
     let (bucket, bucket_scope) = find(".msr_bucket");
     for sf in 1..=SERVICE_FLOWS {
-        let args = [1, sf, 0, 625_000, 1522, 1, 0, 0, 10_000, 500_000, 0xff, 0];
+        let never = u128::from(u32::MAX);
+        let args = [1, sf, 0, 625_000, 1522, 1, 0, 0, 10_000, never, 0xff, 0];
         let action = call(p, queue, &format!("{scope}.set_queue"), &args);
         insert(p, queue, &exact(&[sf]), &action).unwrap();
         let action = call(
@@ -199,15 +200,15 @@ fn provision(p: &mut Pipeline, modems: u128, rules: u128) {
         );
         insert(p, bucket, &exact(&[sf]), &action).unwrap();
     }
-    // The controller is alive, in the future for all of the run, and has set a
-    // probability, so that the whole data path of DOCSIS-PIE runs.
+    // The controller is alive for all of the run, and has set a probability, so
+    // that the whole data path of DOCSIS-PIE runs.
     let set = |p: &mut Pipeline, name: &str, value: u128| {
         let register = program
             .register(name)
             .unwrap_or_else(|| panic!("no register {name}"));
         p.set_register(register, None, value).unwrap();
     };
-    set(p, "controller_heartbeat", 1 << 40);
+    set(p, "controller_heartbeat", 1);
     set(p, "aqm_drop_prob", 1 << 20);
     set(p, "aqm_control_state", 2);
 }

@@ -5,6 +5,7 @@ use super::Recorder;
 use device::{Configuration, Device, DeviceConfig, QueueId, ServiceFlowConfig, ServiceFlowState};
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
+use traffic_manager::{ModelKind, PacketQueueChange};
 use v1model::by_name::{action, table};
 use v1model::{EntryKey, EntryOptions, Match, Program};
 
@@ -13,7 +14,9 @@ pub const CPE: u16 = 2;
 pub const SERVER: u64 = 0x0200_0000_0201;
 pub const FLOW: u32 = 1;
 pub const SERVICE_FLOWS: usize = 4096;
+/// To the end of the CRC, as all lengths here.
 pub const MAX_PACKET: usize = 1522;
+const CRC: usize = 4;
 /// 1.0 in Q4.28.
 pub const ONE: u64 = 1 << 28;
 pub const MULTIPLIER: u32 = 0x9e37_79b1;
@@ -39,10 +42,14 @@ pub struct Flow {
     pub buffer_size: u32,
     /// Microseconds.
     pub latency_target: u32,
+    /// Microseconds.
+    pub controller_timeout: u32,
     /// bit/s; 0 is no limit.
     pub rate: u64,
     pub max_burst: u64,
     pub sub_queues: u32,
+    /// Bytes that the traffic manager takes, whatever the pipeline says; 0 is no limit.
+    pub queue_limit: u64,
 }
 
 impl Default for Flow {
@@ -53,9 +60,11 @@ impl Default for Flow {
             flow_queuing: false,
             buffer_size: 1 << 27,
             latency_target: 15_000,
+            controller_timeout: u32::MAX,
             rate: 0,
             max_burst: MAX_PACKET as u64,
             sub_queues: 0,
+            queue_limit: 0,
         }
     }
 }
@@ -65,14 +74,16 @@ impl Default for Flow {
 pub struct Frame {
     pub session: u32,
     pub number: u32,
+    /// To the end of the CRC, which is not among its bytes.
     pub length: usize,
 }
 
 const ADDRESSES_AT: usize = 26;
 const PORTS_AT: usize = 34;
 const NUMBER_AT: usize = 42;
-/// The shortest that holds its number.
-pub const SHORTEST: usize = NUMBER_AT + 4;
+const NUMBER_END: usize = NUMBER_AT + 4;
+/// The shortest Ethernet frame.
+pub const SHORTEST: usize = 64;
 
 impl Frame {
     /// Source, destination and both ports.
@@ -88,14 +99,15 @@ impl Frame {
 
     pub fn bytes(self) -> Vec<u8> {
         assert!((SHORTEST..=MAX_PACKET).contains(&self.length));
-        let mut frame = vec![0; self.length];
+        let length = self.length - CRC;
+        let mut frame = vec![0; length];
         frame[..6].copy_from_slice(&SERVER.to_be_bytes()[2..]);
         frame[12..14].copy_from_slice(&[0x08, 0x00]);
         frame[14] = 0x45;
-        frame[16..18].copy_from_slice(&(self.length as u16 - 14).to_be_bytes());
+        frame[16..18].copy_from_slice(&(length as u16 - 14).to_be_bytes());
         frame[22..24].copy_from_slice(&[64, 17]);
         frame[ADDRESSES_AT..NUMBER_AT - 4].copy_from_slice(&self.endpoints());
-        frame[NUMBER_AT..SHORTEST].copy_from_slice(&self.number.to_be_bytes());
+        frame[NUMBER_AT..NUMBER_END].copy_from_slice(&self.number.to_be_bytes());
         frame
     }
 
@@ -129,7 +141,7 @@ fn crc32(data: &[u8]) -> u32 {
 
 /// The number of a frame that was sent.
 pub fn number(frame: &[u8]) -> u32 {
-    u32::from_be_bytes(frame[NUMBER_AT..SHORTEST].try_into().unwrap())
+    u32::from_be_bytes(frame[NUMBER_AT..NUMBER_END].try_into().unwrap())
 }
 
 /// cm.p4, or another build of it, `CM_JSON`: which test would notice a mistake there?
@@ -148,6 +160,8 @@ pub struct Modem {
     /// Bytes that a sub-queue may hold, of the flow queues that are entered next.
     pub queue_limit: u32,
     entries: BTreeSet<(String, u128)>,
+    /// The traffic manager is BMv2's, which has no service flows.
+    packet_queues: bool,
 }
 
 impl Modem {
@@ -157,10 +171,39 @@ impl Modem {
 
     /// `seed` determines what the program draws at random.
     pub fn with_seed(flow: &Flow, seed: u64) -> Self {
-        let mut device = Device::new(DeviceConfig {
-            seed,
+        Self::with_config(
+            flow,
+            DeviceConfig {
+                seed,
+                ..DeviceConfig::default()
+            },
+        )
+    }
+
+    /// With BMv2's queues of so many packets, at so many a second; 0 is no limit.
+    pub fn with_packet_queues(flow: &Flow, depth: u32, rate: u64) -> Self {
+        let config = DeviceConfig {
+            traffic_manager: ModelKind::Bmv2 { priorities: 8 },
             ..DeviceConfig::default()
-        });
+        };
+        let mut modem = Self::with_config(flow, config);
+        let change = PacketQueueChange {
+            port: None,
+            priority: None,
+            depth: Some(depth),
+            rate: Some(rate),
+        };
+        let request = Configuration {
+            packet_queues: vec![change],
+            ..Configuration::default()
+        };
+        modem.device.configure(START, &request).unwrap();
+        modem
+    }
+
+    fn with_config(flow: &Flow, config: DeviceConfig) -> Self {
+        let packet_queues = config.traffic_manager != ModelKind::Docsis;
+        let mut device = Device::new(config);
         device.add_port(RF);
         device.add_port(CPE);
         device.load(0, program());
@@ -169,6 +212,7 @@ impl Modem {
             out: Recorder::default(),
             queue_limit: u32::MAX,
             entries: BTreeSet::new(),
+            packet_queues,
         };
         let cpe = [("flood_group", 0), ("to_rf", 1), ("modem", 1)];
         modem.enter("bridge.interface", &[CPE.into()], "provision", &cpe);
@@ -240,7 +284,7 @@ impl Modem {
             ("generation", flow.generation.into()),
             ("flow_queuing", flow.flow_queuing.into()),
             ("latency_target", flow.latency_target.into()),
-            ("controller_timeout", u32::MAX.into()),
+            ("controller_timeout", flow.controller_timeout.into()),
             ("tos_and", 0xff),
             ("tos_or", 0),
         ];
@@ -253,12 +297,16 @@ impl Modem {
             max_sustained_rate: flow.rate,
             max_burst: flow.max_burst,
             sub_queues: flow.sub_queues,
+            queue_limit: flow.queue_limit,
             ..ServiceFlowConfig::default()
         };
         self.configure(now, config);
     }
 
     fn configure(&mut self, now: u64, config: ServiceFlowConfig) {
+        if self.packet_queues {
+            return;
+        }
         let request = Configuration {
             service_flows: vec![config],
             ..Configuration::default()
@@ -385,6 +433,26 @@ impl Modem {
                 }
             }
         }
+    }
+
+    /// The queue goes, with all that waits in it.
+    pub fn remove_queue(&mut self, now: u64) {
+        let queue = QueueId {
+            port: RF,
+            queue_id: FLOW,
+        };
+        let request = Configuration {
+            removed: vec![queue],
+            ..Configuration::default()
+        };
+        self.device.configure(now, &request).unwrap();
+    }
+
+    /// Packets that a counter has of the service flow.
+    pub fn count(&self, name: &str) -> u64 {
+        let pipeline = self.device.pipeline().unwrap();
+        let id = pipeline.program().counter(name).expect(name);
+        pipeline.counter(id, FLOW as usize).unwrap().packets
     }
 
     pub fn queue(&self, now: u64) -> ServiceFlowState {

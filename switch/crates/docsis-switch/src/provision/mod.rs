@@ -151,7 +151,7 @@ pub fn cable_modem(
             ("generation", 0),
             ("flow_queuing", u128::from(management.flow_queues.is_some())),
             ("latency_target", LATENCY_TARGET_US),
-            ("controller_timeout", 100_000),
+            ("controller_timeout", u32::MAX.into()),
             ("tos_and", 0xff),
             ("tos_or", 0),
         ];
@@ -169,6 +169,6 @@ pub fn cable_modem(
         set_register(pipeline, "aqm_drop_prob", index, management.drop_prob)?;
         set_register(pipeline, "aqm_qdelay_old", index, LATENCY_TARGET_US)?;
     }
-    // Ahead of the clock is fresh: the controller never falls silent here.
-    set_register(pipeline, "controller_heartbeat", 0, 1 << 47)
+    // The time-out is 71 minutes: the controller never falls silent here.
+    set_register(pipeline, "controller_heartbeat", 0, 1)
 }

@@ -100,6 +100,14 @@ impl Switch {
     }
 }
 
+impl Drop for Switch {
+    /// A test that failed leaves no switch behind.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Asks again and again until `done`.
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;

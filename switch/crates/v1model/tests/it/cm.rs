@@ -224,3 +224,43 @@ fn a_transmit_request_sends_the_frame_behind_it() {
     let request = packet_out(0, 3, 0, 0, &rest);
     assert_eq!(pass(&mut p, CPU_PORT, &request), Some((3, frame)));
 }
+
+/// Nothing that does not exist is asked for or written: the answer says so, and counts.
+#[test]
+fn a_request_for_what_is_not_there_is_refused() {
+    const REFUSED: u128 = 255;
+    for (op, service_flow) in [
+        (4, 5),
+        (77, 5),
+        (254, 5),
+        (255, 5),
+        (1, 4096),
+        (2, 4096),
+        (3, 4096),
+        (2, 0xffff),
+    ] {
+        let mut p = modem();
+        let rest = [0xffu8; 4 + 4 + 4 + 4 + 6 + 8];
+        let request = packet_out(op, 0, 0xdead_beef, service_flow, &rest);
+        let (port, reply) = pass(&mut p, CPU_PORT, &request).expect("a reply");
+        assert_eq!(port, CPU_PORT);
+        let mut r = Reader(&reply);
+        assert_eq!(r.number(1), REFUSED, "{op} of {service_flow}");
+        assert_eq!(r.number(2), u128::from(CPU_PORT), "ingress port");
+        assert_eq!(r.number(4), 0xdead_beef, "request id");
+        assert_eq!(r.number(2), u128::from(service_flow));
+        assert_eq!(r.number(6), 1000, "timestamp in microseconds");
+        assert!(reply[15..].iter().all(|&byte| byte == 0), "no state");
+        assert_eq!(p.out_of_range_accesses(), 0);
+        let heartbeat = p.program().register("controller_heartbeat").unwrap();
+        assert_eq!(p.register(heartbeat, 0).unwrap(), 0, "nothing was written");
+        assert_eq!(count(&p, "sf_received", 0), 1);
+        assert_eq!(count(&p, "sf_drop_malformed", 0), 1);
+    }
+    // The last of both are there.
+    let mut p = modem();
+    let request = packet_out(3, 0, 1, 4095, &[0u8; 30]);
+    let (_, reply) = pass(&mut p, CPU_PORT, &request).expect("a reply");
+    assert_eq!(reply[0], 3);
+    assert_eq!(count(&p, "sf_drop_malformed", 0), 0);
+}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a program ended, in words."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+
+def how(status: int) -> str:
+    """From the return code of a subprocess.Popen."""
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
+
+
+def said(log: Path, since: int = 0) -> str:
+    """What a program has printed to its log behind the first `since` bytes."""
+    with log.open("rb") as file:
+        file.seek(since)
+        return file.read().decode(errors="replace")
+
+
+def last_words(log: Path, since: int = 0) -> str:
+    """The last line of that."""
+    lines = said(log, since).strip().splitlines()
+    return lines[-1] if lines else f"it said nothing; see {log.parent}"

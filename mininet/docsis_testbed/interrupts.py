@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Ctrl-C, SIGTERM and SIGHUP do to a run: it cleans up, and is not interrupted at that."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+
+def _raise_exit(number: int, _frame: object) -> None:
+    # Not KeyboardInterrupt: Mininet's command line takes that as Ctrl-C and goes on.
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """SIGTERM and SIGHUP clean up as Ctrl-C does."""
+    with _handlers({signal.SIGTERM: _raise_exit, signal.SIGHUP: _raise_exit}):
+        yield
+
+
+@contextmanager
+def interrupts_ignored() -> Iterator[None]:
+    """A second Ctrl-C must not cut the clean-up short."""
+    ignore = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), signal.SIG_IGN)
+    with _handlers(ignore):
+        yield
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """An interrupt waits for the end of the block: nothing is made without being recorded."""
+    noted: list[int] = []
+    note = {
+        s: lambda number, _frame: noted.append(number)
+        for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    with _handlers(note):
+        yield
+    if signal.SIGINT in noted:
+        raise KeyboardInterrupt
+    if noted:
+        raise SystemExit(128 + noted[0])
+
+
+_Handler = Callable[[int, object], None] | signal.Handlers
+
+
+@contextmanager
+def _handlers(handlers: Mapping[signal.Signals, _Handler]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a run in its folder: the lock, the keeper's socket, and what it has beside it.
+
+A run's processes end with their PID namespace, and the interfaces of its hosts with theirs. What is
+left to be recorded are interfaces of the namespace in which the run was started: by name and index,
+because the kernel uses both again and neither alone is proof that an interface is ours.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.namespaces import network_namespace
+
+LOCK: Final = "lock"
+STATE: Final = "run.json"
+SOCKET: Final = "run.sock"
+
+
+@dataclass(frozen=True)
+class InterfaceId:
+    """A network interface of the namespace in which the testbed was started."""
+
+    name: str
+    index: int
+
+
+@dataclass
+class State:
+    """What a run has created, not yet removed, and no namespace of its takes along.
+
+    Attributes:
+        command: What the user started, for messages.
+        network_namespace: The device and inode of the one in which it was started.
+        interfaces: Those that it made there.
+    """
+
+    command: str
+    network_namespace: tuple[int, int]
+    interfaces: list[InterfaceId] = field(default_factory=list)
+
+    def write(self, folder: Path) -> None:
+        """Put it into a run's folder, in place of what was there."""
+        scratch = folder / f"{STATE}.tmp"
+        # Without deep copies: it is written again for everything that is made.
+        scratch.write_text(json.dumps(vars(self), default=vars))
+        scratch.replace(folder / STATE)
+
+
+def load(folder: Path) -> State | None:
+    """What is recorded in a run's folder; None when nothing is.
+
+    Raises:
+        TestbedError: the file there is none of ours.
+    """
+    path = folder / STATE
+    try:
+        data = json.loads(path.read_text())
+        device, inode = data["network_namespace"]
+        return State(
+            command=str(data["command"]),
+            network_namespace=(int(device), int(inode)),
+            interfaces=[InterfaceId(str(i["name"]), int(i["index"])) for i in data["interfaces"]],
+        )
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError) as error:
+        raise TestbedError(
+            f"{path}: not a state file of ours ({error}); look at it and delete it"
+        ) from None
+
+
+def interface_index(name: str) -> int | None:
+    """Index of an interface in this namespace; None when there is none."""
+    try:
+        return socket.if_nametoindex(name)
+    except OSError:
+        return None
+
+
+def remove_interfaces(state: State) -> list[str]:
+    """Delete exactly the recorded interfaces, as far as they are still there.
+
+    Returns:
+        What was removed, in words.
+
+    Raises:
+        TestbedError: it cannot be done, or not from here.
+    """
+    if state.interfaces and tuple(state.network_namespace) != network_namespace():
+        names = ", ".join(interface.name for interface in state.interfaces)
+        raise TestbedError(
+            f"docsis-p4 {state.command} was killed and left interfaces ({names}) in the network "
+            "namespace in which it was started; run `docsis-p4 stop` there, or, where that "
+            "namespace is gone, delete the record"
+        )
+    removed = []
+    for interface in state.interfaces:
+        if interface_index(interface.name) != interface.index:
+            continue  # gone with its peer's namespace, or not ours
+        result = subprocess.run(
+            ["ip", "link", "delete", "dev", interface.name],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode == 0:
+            removed.append(f"interface {interface.name}")
+        elif interface_index(interface.name) == interface.index:
+            raise TestbedError(
+                f"interface {interface.name} cannot be deleted ({result.stderr.strip()}); "
+                f"run `ip link delete dev {interface.name}` yourself"
+            )
+    return removed
+
+
+def clear_files(folder: Path) -> list[str]:
+    """Remove what is recorded in a run's folder, and then the record.
+
+    Returns:
+        What was removed, in words.
+
+    Raises:
+        TestbedError: something cannot be removed; the record stays.
+    """
+    state = load(folder)
+    removed = [] if state is None else remove_interfaces(state)
+    if any(folder.glob("*-*.sock")):
+        # Here, as it takes a while to import: one of a controller that was killed, most likely.
+        from docsis_control.local_socket import remove_dead
+
+        remove_dead(folder)
+    for name in (STATE, SOCKET):
+        (folder / name).unlink(missing_ok=True)
+    return removed

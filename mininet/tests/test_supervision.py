@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that dies is told of, in words, and started again; not for ever at once."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docsis_testbed.endings import how, last_words
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.supervision import LONGEST_PAUSE, LOOK_SECONDS, pause_before, supervised
+
+SECONDS = 20.0
+"""Far more than anything here takes."""
+
+
+class Sleeper:
+    """A program that sleeps, or cannot be started."""
+
+    def __init__(self, log: Path) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log = log
+        self.starts = 0
+        self.fails = False
+
+    def start(self) -> None:
+        self.starts += 1
+        command = ["false"] if self.fails else ["sleep", "600"]
+        self.process = subprocess.Popen(command)
+
+    def wait_ready(self) -> None:
+        assert self.process is not None
+        if self.fails:
+            self.process.wait()
+            raise TestbedError("it ended at its start")
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Iterator[Sleeper]:
+    program = Sleeper(tmp_path / "sleeper.log")
+    program.start()
+    yield program
+    if program.process is not None:
+        program.process.kill()
+        program.process.wait()
+
+
+def test_a_death_is_told_and_the_program_started_again(sleeper: Sleeper) -> None:
+    told: queue.Queue[str] = queue.Queue()
+    with supervised([("the sleeper", sleeper)], told.put):
+        first = sleeper.process
+        assert first is not None
+        first.kill()
+        assert told.get(timeout=SECONDS) == (
+            f"the sleeper was killed by SIGKILL; its log is {sleeper.log}. It is started again now."
+        )
+        assert told.get(timeout=SECONDS) == "the sleeper runs again."
+        second = sleeper.process
+        assert second is not None
+        assert second is not first
+        assert second.poll() is None
+        # One that dies again and again gets pauses.
+        second.terminate()
+        assert told.get(timeout=SECONDS).endswith(
+            f"was killed by SIGTERM; its log is {sleeper.log}. It is started again in 1 s."
+        )
+        assert told.get(timeout=SECONDS) == "the sleeper runs again."
+    assert sleeper.starts == 3
+
+
+def test_it_is_noticed_well_within_a_second() -> None:
+    assert LOOK_SECONDS <= 0.25
+
+
+def test_a_death_is_told_only_where_that_is_wanted(sleeper: Sleeper) -> None:
+    told: queue.Queue[str] = queue.Queue()
+    with supervised([("the sleeper", sleeper)], told.put, restart=False):
+        assert sleeper.process is not None
+        sleeper.process.kill()
+        assert told.get(timeout=SECONDS).endswith("It is not started again.")
+    assert sleeper.starts == 1
+    assert told.empty()
+
+
+def test_one_that_cannot_be_started_is_told_and_tried_again(sleeper: Sleeper) -> None:
+    told: queue.Queue[str] = queue.Queue()
+    with supervised([("the sleeper", sleeper)], told.put):
+        assert sleeper.process is not None
+        sleeper.fails = True
+        sleeper.process.kill()
+        assert told.get(timeout=SECONDS).endswith("It is started again now.")
+        assert told.get(timeout=SECONDS) == "the sleeper was not started: it ended at its start"
+        assert told.get(timeout=SECONDS).startswith("the sleeper ended with exit status 1;")
+        sleeper.fails = False
+        assert told.get(timeout=SECONDS) == "the sleeper runs again."
+
+
+def test_one_that_is_ended_on_purpose_is_left_alone(sleeper: Sleeper, tmp_path: Path) -> None:
+    other = Sleeper(tmp_path / "other.log")
+    other.start()
+    told: queue.Queue[str] = queue.Queue()
+    with supervised([("the sleeper", sleeper), ("the other", other)], told.put):
+        process, sleeper.process = sleeper.process, None
+        assert process is not None
+        process.kill()
+        process.wait()
+        # When the other's death has been told, the first's would have been, too.
+        for _ in range(2):
+            assert other.process is not None
+            other.process.kill()
+            assert told.get(timeout=SECONDS).startswith("the other was killed")
+            assert told.get(timeout=SECONDS) == "the other runs again."
+    assert sleeper.starts == 1
+    assert other.process is not None
+    other.process.kill()
+    other.process.wait()
+
+
+def test_pauses_grow_to_a_bound() -> None:
+    pauses = [pause_before(attempt) for attempt in range(8)]
+    assert pauses == [0, 1, 2, 4, 8, 16, LONGEST_PAUSE, LONGEST_PAUSE]
+    assert pause_before(10**9) == LONGEST_PAUSE
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (0, "ended with exit status 0"),
+        (3, "ended with exit status 3"),
+        (-signal.SIGKILL, "was killed by SIGKILL"),
+        (-64, "was killed by SIGRTMAX"),
+        (-200, "was killed by signal 200"),
+    ],
+)
+def test_endings_in_words(status: int, words: str) -> None:
+    assert how(status) == words
+
+
+def test_last_words(tmp_path: Path) -> None:
+    log = tmp_path / "switch.log"
+    log.write_text("first run\n")
+    before = log.stat().st_size
+    assert last_words(log) == "first run"
+    assert last_words(log, before) == f"it said nothing; see {tmp_path}"
+    log.write_text("first run\nsecond\nrun\n")
+    assert last_words(log, before) == "run"
