@@ -24,9 +24,13 @@ BROADCAST_MAC: Final = "ff:ff:ff:ff:ff:ff"
 NO_MODEM: Final = 0
 MODEM: Final = 1  # of the tests that have one
 NO_SERVICE_FLOW: Final = 0
-MAX_FRAME: Final = 1522  # bytes
+MAX_FRAME: Final = 1522  # bytes with FCS
 # 71 minutes: no test's controller is silent for so long unless it wants to be.
 NEVER_US: Final = (1 << 32) - 1
+# The end of the switch's clock, microseconds.
+LAST_US: Final = (1 << 48) - 1
+ORDER: Final = "FrameEgress.resynchronize.order"
+PATIENCE: Final = "FrameIngress.standstill.patience"
 SERVICE_FLOWS: Final = 4096
 UNMARKED: Final = (0xFF, 0)
 """The ToS overwrite's two masks that change nothing."""
@@ -174,6 +178,12 @@ class DocsisTest(P4RuntimeTest):
         }
         table = "FrameIngress.service_flow_queue.service_flow"
         return Entry(table, "set_queue", params, {"service_flow": index})
+
+    def believe_nothing(self, index: int) -> None:
+        """What never leaves the service flow's queue stays in its books, however long."""
+        match = {"service_flow": index}
+        self.insert(Entry(ORDER, "set_settling_time", {"settling_time": LAST_US}, match))
+        self.insert(Entry(PATIENCE, "set_standstill", {"standstill": LAST_US}, match))
 
     def new_index(self) -> int:
         """A service flow whose registers nothing has touched since the push."""

@@ -3,7 +3,8 @@
 
 A stream's frame is UDP over IPv4 over Ethernet, its checksum zero ("none",
 RFC 768) so that the sequence number in the payload changes nothing else. All
-lengths are those of the Ethernet frame without its FCS.
+lengths are those of the Ethernet frame to the end of its CRC, as DOCSIS counts
+them; the bytes of a frame are without it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from docsis_control.lengths import FCS_BYTES, MIN_FRAME_BYTES
+
 ETHERNET_LEN: Final = 14
 IPV4_LEN: Final = 20
 UDP_LEN: Final = 8
@@ -25,8 +28,8 @@ MARK: Final = 0xD0C515F1
 MARK_AT: Final = HEADERS_LEN
 STREAM_AT: Final = HEADERS_LEN + 4
 SEQUENCE_AT: Final = HEADERS_LEN + 8
-SHORTEST: Final = HEADERS_LEN + 12
-LONGEST: Final = ETHERNET_LEN + 0xFFFF
+SHORTEST: Final = MIN_FRAME_BYTES
+LONGEST: Final = ETHERNET_LEN + 0xFFFF + FCS_BYTES
 
 Frames = npt.NDArray[np.uint8]  # one row a frame
 
@@ -49,7 +52,7 @@ class Stream:
     """A template: addresses, ports and length of the frames of one stream."""
 
     dst_mac: str
-    length: int  # bytes without FCS
+    length: int  # bytes with FCS
     src_mac: str = "02:00:00:00:0c:01"
     src_ip: str = "10.0.0.11"
     dst_ip: str = "10.0.0.101"
@@ -61,7 +64,8 @@ class Stream:
         """One frame with sequence number 0."""
         if not SHORTEST <= self.length <= LONGEST:
             raise ValueError(f"a stream's frame has {SHORTEST} to {LONGEST} bytes: {self.length}")
-        ip_len = self.length - ETHERNET_LEN
+        octets = self.length - FCS_BYTES
+        ip_len = octets - ETHERNET_LEN
         ip = bytearray(
             struct.pack(
                 "!BBHHHBBH4s4s", 0x45, 0, ip_len, 0, 0, 64, socket.IPPROTO_UDP, 0,
@@ -72,10 +76,10 @@ class Stream:
         udp = struct.pack("!HHHH", self.src_port, self.dst_port, ip_len - IPV4_LEN, 0)
         head = mac_bytes(self.dst_mac) + mac_bytes(self.src_mac) + b"\x08\x00" + bytes(ip) + udp
         mark = struct.pack("!III", MARK, self.stream_id, 0)
-        return (head + mark).ljust(self.length, b"\0")
+        return (head + mark).ljust(octets, b"\0")
 
     def frames(self, count: int, first: int = 0) -> Frames:
-        """`count` frames with consecutive sequence numbers from `first`; shape (count, length)."""
+        """`count` frames with consecutive sequence numbers from `first`; shape (count, octets)."""
         rows = np.tile(np.frombuffer(self.template(), dtype=np.uint8), (count, 1))
         numbers = np.arange(first, first + count, dtype=">u4")
         rows[:, SEQUENCE_AT : SEQUENCE_AT + 4] = numbers.view(np.uint8).reshape(count, 4)

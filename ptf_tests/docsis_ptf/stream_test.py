@@ -20,7 +20,7 @@ from docsis_ptf.wire import Arrivals, Capture, Deaf, Injector
 
 # Of group ids, above those of DocsisTest (which are port numbers).
 HOLD_GROUP: Final = 1000
-HOLD_FRAME: Final = 1000  # bytes
+HOLD_FRAME: Final = 1000  # bytes with FCS
 _stream_ids = itertools.count(1)
 
 
@@ -102,6 +102,14 @@ class StreamTest(DocsisTest):
 
     def hold(self, index: int, octets: int) -> None:
         """Puts `octets` into a service flow's backlog for good, at any target.
+
+        As `lose`, and the books of the service flow are never brought back to the truth.
+        """
+        self.believe_nothing(index)
+        self.lose(index, octets)
+
+    def lose(self, index: int, octets: int) -> None:
+        """Loses frames of so many bytes between ingress and egress, at any target.
 
         A flood group that leaves the RF port out, though its interface says
         `to_rf`: frames are counted into the service flow's queue and no copy ever

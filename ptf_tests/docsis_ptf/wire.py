@@ -21,7 +21,7 @@ from typing import Final, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from docsis_control.lengths import frame_length
+from docsis_control.lengths import FCS_BYTES, MIN_FRAME_BYTES
 from docsis_ptf.frames import MARK, MARK_AT, SEQUENCE_AT, STREAM_AT, Frames
 
 # linux/if_packet.h, asm-generic/socket.h
@@ -96,16 +96,11 @@ class Arrivals:
     """What a capture took, in order of arrival."""
 
     sequence: npt.NDArray[np.int64]  # sequence numbers
-    length: npt.NDArray[np.int64]  # bytes without FCS
+    length: npt.NDArray[np.int64]  # bytes with FCS
     time_ns: npt.NDArray[np.int64]  # the kernel's clock (UTC)
 
     def __len__(self) -> int:
         return len(self.sequence)
-
-    @property
-    def charged(self) -> npt.NDArray[np.int64]:
-        """Lengths that a rate is charged for: with the FCS, as DOCSIS counts."""
-        return np.array([frame_length(int(n)) for n in self.length], dtype=np.int64)
 
 
 class Capture:
@@ -180,7 +175,7 @@ class Capture:
         seconds = words[:, 4].astype(np.int64)
         return Arrivals(
             sequence=numbers.astype(np.int64),
-            length=words[:, 1].astype(np.int64),
+            length=np.maximum(words[:, 1].astype(np.int64) + FCS_BYTES, MIN_FRAME_BYTES),
             time_ns=seconds * 1_000_000_000 + words[:, 5].astype(np.int64),
         )
 

@@ -83,7 +83,7 @@ class Spread(red_test.RedTest):
 
 
 class SilentController(red_test.RedTest):
-    """A maxp that nobody maintains drops nothing, and that is counted."""
+    """A maxp that nobody maintains drops nothing, and that is counted; the average goes on."""
 
     def doRunTest(self) -> None:
         index = self.red_flow((HELD // 4, HELD // 2))
@@ -91,4 +91,18 @@ class SilentController(red_test.RedTest):
         before = self.fates(index)
         self.run_stream(self.upstream(100), SOME, index)
         self.expect_fates(index, before, forwarded=SOME, silent=SOME)
+        average = self.client.state(index).red_avg
+        self.assertGreater(average, (HELD // 2) << 16, "as if somebody did")
+        # One that is back decides on it.
+        self.control(index, drop_prob=ONE)
+        self.assertFalse(self.fate(index))
+
+
+class EmptyQueue(red_test.RedTest):
+    """What finds nothing queued passes and is in no average: 002 runs on a busy channel."""
+
+    def doRunTest(self) -> None:
+        index = self.red_flow((1, 3), backlog=0)
+        self.control(index, drop_prob=15 * ONE)
+        self.assertEqual([self.fate(index) for _ in range(SOME)], [True] * SOME)
         self.assertEqual(self.client.state(index).red_avg, 0)

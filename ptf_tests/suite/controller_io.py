@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Any, ClassVar
+from dataclasses import asdict, replace
+from typing import Any, ClassVar, Final, cast
 
 from docsis_control.state.control_header import Operation
 from docsis_ptf import aqm_test
+from docsis_ptf.docsis_test import NO_SERVICE_FLOW, SERVICE_FLOWS
 from docsis_ptf.entities import ACTIVE, QUIESCENT, Control, State, aqm_state
 
 # Field of the header: register, which is of the service flow unless it is the heartbeat.
@@ -28,6 +29,8 @@ REGISTERS = {
     "requests_met": "sf_requests_met",
     "red_avg": "red_avg",
 }
+REFUSED: Final = 255
+"""controller_op_t of an answer to what does not exist."""
 LARGEST = Control(
     drop_prob=(1 << 32) - 1,
     qdelay_old=(1 << 32) - 1,
@@ -103,6 +106,25 @@ class Reply(aqm_test.AqmTest):
             self.assertEqual(reply["padding"], 0)
         self.assertNotEqual(first["request_id"], second["request_id"])
         self.assertGreater(second["timestamp"], first["timestamp"])
+
+
+class Refused(aqm_test.AqmTest):
+    """A request for what does not exist changes nothing, is answered so, and is counted."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        unknown = [{"op": op, "index": 1} for op in (4, 77, 255)]
+        return unknown + [{"op": int(op), "index": SERVICE_FLOWS} for op in list(Operation)[1:]]
+
+    def doRunTest(self, op: int, index: int) -> None:
+        before, fates = self.client.state(1), self.fates(NO_SERVICE_FLOW)
+        values = {**asdict(LARGEST), "msr_tokens": 1}
+        reply = self.client.request(cast(Operation, op), index, **values)
+        self.assertEqual((reply["op"], reply["service_flow"]), (REFUSED, index))
+        state = set(reply) - {"op", "padding", "ingress_port", "request_id", "service_flow"}
+        self.assertEqual({reply[name] for name in state - {"timestamp"}}, {0})
+        self.expect_fates(NO_SERVICE_FLOW, fates, malformed=1)
+        after = self.client.state(1)
+        self.assertEqual(after, replace(before, timestamp=after.timestamp))
 
 
 class ByteCounters(aqm_test.AqmTest):

@@ -68,15 +68,23 @@ class Timeout(aqm_test.AqmTest):
 
 
 class Ahead(aqm_test.AqmTest):
-    """A heartbeat ahead of the switch's clock, by rounding, is fresh."""
+    """A heartbeat ahead of the switch's clock is fresh by controller_timeout, and no further."""
 
-    def doRunTest(self) -> None:
-        index = self.aqm_flow(controller_timeout=TIMEOUT_US)
-        ahead = self.client.state(index).timestamp + 60_000_000
-        self.control(index, ACTIVE, drop_prob=SUPPRESSIBLE, heartbeat=ahead)
+    def cases(self) -> Iterable[dict[str, Any]]:
+        # No frame is under way for a minute.
+        return [
+            {"timeout": 120_000_000, "ahead": 60_000_000, "fresh": True},
+            {"timeout": TIMEOUT_US, "ahead": 60_000_000, "fresh": False},
+            {"timeout": TIMEOUT_US, "ahead": 1 << 46, "fresh": False},
+        ]
+
+    def doRunTest(self, timeout: int, ahead: int, fresh: bool) -> None:
+        index = self.aqm_flow(controller_timeout=timeout)
+        heartbeat = self.client.state(index).timestamp + ahead
+        self.control(index, ACTIVE, drop_prob=SUPPRESSIBLE, heartbeat=heartbeat)
         before = self.fates(index)
-        self.assertEqual(self.pass_frames(index, 1).accu_prob, SUPPRESSIBLE)
-        self.expect_fates(index, before, forwarded=1)
+        self.assertEqual(self.pass_frames(index, 1).accu_prob, SUPPRESSIBLE if fresh else 0)
+        self.expect_fates(index, before, forwarded=1, silent=0 if fresh else 1)
 
 
 class Shared(aqm_test.AqmTest):

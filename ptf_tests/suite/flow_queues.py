@@ -8,17 +8,23 @@ collisions, too.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from docsis_control.lengths import frame_length
 from docsis_control.queue_managers.entries import CODEL
 from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import codel_tables, flow_queue_test, sharing_test
 from docsis_ptf.aqm_test import SLOW_US
 from docsis_ptf.chance import binomial_error, q4_28
-from docsis_ptf.docsis_test import MAX_FRAME
+from docsis_ptf.docsis_test import MAX_FRAME, NEAR_MAC, NETWORK_MAC
 from docsis_ptf.entities import ACTIVE, Control
 from docsis_ptf.flow_queue_test import GROUP, RATE, place, session_hash
 from docsis_ptf.load_test import Measured
@@ -49,6 +55,39 @@ class HashLaw(flow_queue_test.FlowQueueTest):
                 replace(stream, dst_ip=f"{port}.1.2.3"),
             ):
                 self.assertEqual(self.chosen(index, one), place(one, queues))
+
+
+class Fragments(flow_queue_test.FlowQueueTest):
+    """All fragments of a datagram go to one sub-queue, that of its session without ports."""
+
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+
+    def doRunTest(self) -> None:
+        index = self.flow_queues(255)
+        for host in range(1, 9):
+            src, dst = f"10.0.{host}.11", "203.0.113.7"
+            ip = {"src": src, "dst": dst, "proto": socket.IPPROTO_UDP}
+            head = Ether(dst=NETWORK_MAC, src=NEAR_MAC)
+            body = bytes(UDP(sport=4000 + host, dport=443)) + bytes(92)
+            fragments = [
+                head / IP(flags="MF", frag=0, **ip) / Raw(body),
+                head / IP(flags="MF", frag=12, **ip) / Raw(body),
+                head / IP(flags=0, frag=25, **ip) / Raw(body),
+            ]
+            queues = [self.of_packet(index, bytes(packet)) for packet in fragments]
+            without = replace(self.upstream(100), src_ip=src, dst_ip=dst)
+            own = place(replace(without, src_port=0, dst_port=0), 255)
+            self.assertEqual(queues, [own] * 3)
+
+    def of_packet(self, index: int, frame: bytes) -> int:
+        """The sub-queue that a frame goes to."""
+        before, received = self.depths(), self.fates(index).received
+        self.send(self.near, frame)
+        self.await_received(index, received + 1)
+        after = self.depths()
+        grown = [n for n in range(self.queues) if after[n] != before[n]]
+        self.assertEqual([after[n] - before[n] for n in grown], [frame_length(len(frame))])
+        return grown[0]
 
 
 class SerialSearch(flow_queue_test.FlowQueueTest):
@@ -211,9 +250,10 @@ class ScaledProbability(flow_queue_test.FlowQueueTest):
     def doRunTest(
         self, own: int, longest: int, drop_prob: float, rate: float, generation: int = 0
     ) -> None:
-        frames, length = 4_000, 60
+        frames, length = 4_000, 64
         index = self.flow_queues(32, queue_manager=int(QueueManager.PIE), generation=generation)
         (session,) = self.sessions(32, [5], length)
+        self.believe_nothing(index)
         self.set_depth(5, own)
         self.set_depth(6, longest)
         self.client.set_register("sf_enqueued_bytes", index, 1_000_000)

@@ -12,6 +12,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
+from docsis_control.lengths import FCS_BYTES, MIN_FRAME_BYTES
 from docsis_ptf import docsis_test
 from docsis_ptf.docsis_test import (
     BROADCAST_MAC,
@@ -212,10 +213,14 @@ class Runt(docsis_test.DocsisTest):
     def doRunTest(self, length: int) -> None:
         head = bytes(ethernet(type=0x9000)) if length < 42 else bytes(udp4(len=28))
         frame = head.ljust(length, b"\x5a")[:length]
-        before = self.fates(self.primary)
+        before, state = self.fates(self.primary), self.client.state(self.primary)
         self.send(self.near, frame)
         self.expect_frame(self.rf, frame)
         self.expect_fates(self.primary, before, forwarded=1)
+        # DOCSIS counts what Ethernet pads it to.
+        after = self.client.state(self.primary)
+        self.assertEqual(after.enqueued_bytes - state.enqueued_bytes, MIN_FRAME_BYTES)
+        self.assertEqual(after.dequeued_bytes - state.dequeued_bytes, MIN_FRAME_BYTES)
 
 
 class Jumbo(docsis_test.DocsisTest):
@@ -223,10 +228,11 @@ class Jumbo(docsis_test.DocsisTest):
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [
-            {"length": MAX_FRAME, "max_frame": MAX_FRAME, "policed": False},
-            {"length": MAX_FRAME + 1, "max_frame": MAX_FRAME, "policed": True},
+            {"length": MAX_FRAME - FCS_BYTES, "max_frame": MAX_FRAME, "policed": False},
+            {"length": MAX_FRAME - FCS_BYTES + 1, "max_frame": MAX_FRAME, "policed": True},
             {"length": 9000, "max_frame": MAX_FRAME, "policed": True},
-            {"length": 9000, "max_frame": 9000, "policed": False},
+            {"length": 9000, "max_frame": 9000 + FCS_BYTES - 1, "policed": True},
+            {"length": 9000, "max_frame": 9000 + FCS_BYTES, "policed": False},
         ]
 
     def frame(self, destination: str, length: int) -> Any:
