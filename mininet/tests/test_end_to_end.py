@@ -144,7 +144,16 @@ def test_everything_is_in_the_folder(folder: Path) -> None:
         assert name in names
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.6, 2.0, 6.0])
+# While it builds and under way; the others are other moments of the same, ten seconds each.
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        pytest.param(0.0, marks=pytest.mark.long),
+        0.6,
+        pytest.param(2.0, marks=pytest.mark.long),
+        6.0,
+    ],
+)
 def test_interrupt_leaves_nothing(seconds: float, tmp_path: Path) -> None:
     """Ctrl-C `seconds` after the run has taken the machine: while building, and under way."""
     before = set(psutil.pids())

@@ -42,11 +42,6 @@ class Measured:
         """From the first frame to the last."""
         return int(self.arrivals.time_ns[-1] - self.arrivals.time_ns[0])
 
-    @property
-    def charged(self) -> npt.NDArray[np.int64]:
-        """Lengths that a rate is charged for."""
-        return self.arrivals.charged
-
     def only(self, chosen: npt.NDArray[np.bool_]) -> Measured:
         """Some of the frames: those for which `chosen` is true."""
         own = self.arrivals
@@ -102,7 +97,7 @@ class LoadTest(ShapingTest):
 
     def assert_conforms(self, measured: Measured, rate: int, depth: int, bucket: str) -> None:
         """No window holds more than the bucket allows: (t2 - t1 + L) rate / 8 + depth."""
-        excess = worst_excess(measured.arrivals.time_ns, measured.charged, rate, depth)
+        excess = worst_excess(measured.arrivals.time_ns, measured.arrivals.length, rate, depth)
         allowed = rate / 8e9 * measured.timing.early_ns + ROUNDING_BYTES
         self.assertLessEqual(
             excess,
@@ -121,7 +116,7 @@ class LoadTest(ShapingTest):
 
     def assert_used(self, measured: Measured, rate: int) -> None:
         """Frames that all waited came at `rate`, to the frame: no sooner and no later."""
-        between_ns = float(measured.charged[1:].sum()) * 8e9 / rate
+        between_ns = float(measured.arrivals.length[1:].sum()) * 8e9 / rate
         self.assert_no_later(measured.lasted_ns, between_ns, measured.timing)
         self.assertGreaterEqual(
             measured.lasted_ns / 1e6,

@@ -110,7 +110,7 @@ class SharingTest(LoadTest):
         count = len(measured.arrivals)
         own = measured.only(np.arange(count) < (count if frames is None else frames))
         self.assert_conforms(own, rate, MAX_FRAME, "the port's rate")
-        needed_ns = float(own.charged.sum() - MAX_FRAME) * 8e9 / rate
+        needed_ns = float(own.arrivals.length.sum() - MAX_FRAME) * 8e9 / rate
         self.assert_no_later(own.lasted_ns, needed_ns, own.timing)
 
     def assert_minimum(self, measured: Measured, rate: int, slack: float) -> None:
@@ -118,10 +118,10 @@ class SharingTest(LoadTest):
 
         `measured` has the flow's frames alone; `slack` is in bytes.
         """
-        times, sent = measured.arrivals.time_ns, measured.charged.cumsum()
+        times, sent = measured.arrivals.time_ns, measured.arrivals.length.cumsum()
         earned = (times - times[0]) * (rate / 8e9)
         # What is owed before a frame, at the most, since just behind an earlier one.
-        before = earned - (sent - measured.charged)
+        before = earned - (sent - measured.arrivals.length)
         owed = before[1:] - np.minimum.accumulate(earned - sent)[:-1]
         allowed = slack + rate / 8e9 * measured.timing.longer_ns
         self.assertLessEqual(
@@ -138,5 +138,5 @@ class SharingTest(LoadTest):
         ends = [int(np.flatnonzero(flows == position)[-1]) for position in range(count)]
         by_flow = np.zeros((min(ends) + 1, count), dtype=np.int64)
         rows = np.arange(len(by_flow))
-        by_flow[rows, flows[: len(rows)]] = measured.charged[: len(rows)]
+        by_flow[rows, flows[: len(rows)]] = measured.arrivals.length[: len(rows)]
         return np.asarray(by_flow.cumsum(axis=0))

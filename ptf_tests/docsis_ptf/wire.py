@@ -21,7 +21,7 @@ from typing import Final, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from docsis_control.lengths import FCS_BYTES, MIN_FRAME_BYTES, frame_length
+from docsis_control.lengths import FCS_BYTES, MIN_FRAME_BYTES
 from docsis_ptf.frames import MARK, MARK_AT, SEQUENCE_AT, STREAM_AT, Frames
 
 # linux/if_packet.h, asm-generic/socket.h
@@ -101,11 +101,6 @@ class Arrivals:
 
     def __len__(self) -> int:
         return len(self.sequence)
-
-    @property
-    def charged(self) -> npt.NDArray[np.int64]:
-        """Lengths that a rate is charged for: with the FCS, as DOCSIS counts."""
-        return np.array([frame_length(int(n)) for n in self.length], dtype=np.int64)
 
 
 class Capture:

@@ -46,7 +46,7 @@ class Inequalities(load_test.LoadTest):
         self.assert_conforms(measured, rate, burst, "Maximum Sustained Traffic Rate")
         self.assert_conforms(measured, peak_rate, MAX_FRAME, "Peak Traffic Rate")
         # As fast as the buckets allow, too: the time that both together need.
-        total = int(measured.charged.sum())
+        total = int(measured.arrivals.length.sum())
         needed_ns = max((total - tokens) / rate, (total - MAX_FRAME) / peak_rate) * 8e9
         self.assert_no_later(measured.lasted_ns, needed_ns, measured.timing)
 
@@ -76,8 +76,8 @@ class OneRate(load_test.LoadTest):
         # All tokens there are leave at once, and then the rate is used.
         elapsed = measured.arrivals.time_ns - measured.arrivals.time_ns[0]
         at_once = int((elapsed <= measured.timing.longer_ns).sum())
-        self.assertGreaterEqual(at_once, depth // int(measured.charged[0]))
-        needed_ns = (int(measured.charged.sum()) - depth) * 8e9 / rate
+        self.assertGreaterEqual(at_once, depth // int(measured.arrivals.length[0]))
+        needed_ns = (int(measured.arrivals.length.sum()) - depth) * 8e9 / rate
         self.assert_no_later(measured.lasted_ns, needed_ns, measured.timing)
 
 
@@ -169,7 +169,7 @@ class RefilledBurst(load_test.LoadTest):
             self.assert_conforms(measured, rate, burst, "Maximum Sustained Traffic Rate")
             self.assert_conforms(measured, peak, MAX_FRAME, "Peak Traffic Rate")
             # With a full bucket the rest takes no longer, since all of it was there.
-            total = int(measured.charged.sum())
+            total = int(measured.arrivals.length.sum())
             needed_ns = max((total - burst) / rate, (total - MAX_FRAME) / peak) * 8e9
             took_ns = int(measured.arrivals.time_ns[-1]) - measured.offered_ns
             self.assert_no_later(took_ns, needed_ns, measured.timing)

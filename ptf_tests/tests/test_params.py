@@ -60,3 +60,16 @@ def test_missing_switch_is_one_sentence(
     monkeypatch.setenv("DOCSIS_SWITCH", "/nonexistent/docsis-switch")
     assert runner.run("embedded") == runner.FAILED
     assert "/nonexistent/docsis-switch: the switch is not built" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ((), []),
+        (("shaping", "^long"), ["shaping", "^long"]),
+        (("^long",), ["standard", "^long"]),
+        (("^long", "^pie"), ["standard", "^long", "^pie"]),
+    ],
+)
+def test_what_is_left_out_is_left_out_of_all(asked: tuple[str, ...], given: list[str]) -> None:
+    assert runner.selection(asked) == given
