@@ -102,7 +102,7 @@ control QueueStandstill(in bit<32> queue, in bytes_t dequeued, in bool waits, in
         if (!waits || dequeued != seen || until == 0) {
             standstill_dequeued.write(queue, dequeued);
             standstill_since.write(queue, now);
-            standstill_until.write(queue, now + longest);
+            standstill_until.write(queue, now |+| longest);
         } else if (now >= until) {
             over = true;
             standstill_until.write(queue, now + (now - since));

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
+from docsis_control.lengths import frame_length
 from docsis_ptf import aqm_test, cmts_test
 from docsis_ptf.aqm_test import HELD
 from docsis_ptf.client import QueueConfig
@@ -183,7 +184,7 @@ class ManyQueues(cmts_test.CmtsTest):
             flow.config.queue.queue_id: flow for flow in self.client.traffic_manager().service_flows
         }
         self.assertEqual(set(configured), {queue.queue_id for queue in queues})
-        length = len(self.to(2))
+        length = frame_length(len(self.to(2)))
         for own in flows.values():
             for n, index in enumerate(own):
                 flow = configured[index]

@@ -136,8 +136,8 @@ class NotIp(docsis_test.DocsisTest):
             "wrong checksums": ethernet() / wrong / Raw(PAYLOAD),
             "trailer behind IP": udp4(len=28),
             "IPv6 without next header": ethernet() / IPv6(nh=59),
-            "1518 bytes": udp4() / Raw(bytes(1518 - len(udp4()))),
-            "1522 bytes with a tag": ethernet() / Dot1Q(vlan=5) / IP() / Raw(bytes(1522 - 38)),
+            "1522 with the CRC": udp4() / Raw(bytes(1518 - len(udp4()))),
+            "1522 with tag and CRC": ethernet() / Dot1Q(vlan=5) / IP() / Raw(bytes(1518 - 38)),
         }
 
     def doRunTest(self, frame: str) -> None:

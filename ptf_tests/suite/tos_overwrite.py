@@ -11,6 +11,7 @@ from scapy.layers.inet6 import IPv6ExtHdrHopByHop
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
+from docsis_control.lengths import frame_length
 from docsis_ptf import classifier_test, cmts_test
 from docsis_ptf.docsis_test import BROADCAST_MAC, NEAR_MAC, NETWORK_MAC, UNMARKED
 from docsis_ptf.frames import internet_checksum
@@ -218,7 +219,7 @@ class AfterClassification(classifier_test.ClassifierTest):
         self.send(self.near, udp4(tos=0xB8))
         self.expect_frame(self.rf, udp4(tos=0x44))
         state = self.client.state(voice)
-        self.assertEqual(state.enqueued_bytes, 2 * len(udp4()))
+        self.assertEqual(state.enqueued_bytes, 2 * frame_length(len(udp4())))
         self.assertEqual(state.backlog, 0)
 
 
