@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from law_devices import DQ_TIME, LAWS, TICK_US, flow, readings
+from law_devices import DQ_TIME, LAWS, PACKET_RATE, TICK_US, flow, readings
 
 from docsis_control.law import docsis_pie, missed
 from docsis_control.law.docsis_pie import Status
 from docsis_control.law.fixed_point import PROB_ONE
 from docsis_control.law.service_flows import DeviceLaw
-from docsis_control.queue_managers.models import AdaptiveRed, DocsisPie, Pie
+from docsis_control.queue_managers.models import AdaptiveRed, DocsisPie, Pie, Pie002
 
 SETTINGS = ("drop_prob", "qdelay_old", "burst_allowance", "control_state")
 MSR = 20_000_000 / 8
@@ -184,6 +184,34 @@ def test_behind_a_gap_nothing_is_integrated(management: Any, reconnected: bool) 
     # And from there on as ever.
     law.update(now, next_tick + 1)
     assert state(law).drop_prob[0] > probability
+
+
+@pytest.mark.parametrize("reconnected", [False, True])
+def test_behind_a_gap_pie_of_002_has_no_trend(reconnected: bool) -> None:
+    management = Pie002.model_validate({})
+    law = DeviceLaw([flow(1, management)])
+
+    def at(tick: int, packets: int) -> Any:
+        return readings(
+            tick,
+            arrivals=[tick],
+            dequeued_packets=[100 * tick],
+            enqueued_packets=[100 * tick + packets],
+            departure_rate=[PACKET_RATE if tick else 0],
+        )
+
+    law.update(at(0, 0), 0)
+    for tick in range(1, 20):
+        law.update(at(tick, 20), tick)
+    found: Any = law._laws[0]
+    probability = found._state.drop_prob[0]
+    assert 0 < probability < 0.5
+    if reconnected:
+        law.resume()
+    next_tick = 1 if reconnected else 19 + missed.LONGEST + 1
+    _, seen = law.update(at(600, 60), next_tick)
+    step = management.alpha * (seen.qdelay[0] - management.target / 1e9)
+    assert found._state.drop_prob[0] - probability == pytest.approx(step, rel=1e-9)
 
 
 def _scale(probability: float) -> float:

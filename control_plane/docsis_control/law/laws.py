@@ -371,6 +371,11 @@ class Pie002Law(Law):
             state.resets,
         )
 
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; there is no trend."""
+        delay, _ = self._measured(interval.readings)
+        self._state = replace(self._state, prev_delay=delay)
+
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
         """See `Law`."""
         _take(self._state, before._state, here, there)
