@@ -97,6 +97,7 @@ def test_datagrams_end_where_their_timetable_does() -> None:
 @pytest.mark.parametrize("reads", [False, True])
 def test_what_a_full_path_holds_back_is_not_sent_after_the_end(kind: Kind, reads: bool) -> None:
     with socket.create_server((HOST, 0)) as server:
+        server.settimeout(PATIENCE)
         size = 0 if kind == "transfer" else 50_000_000
         sender = Sender([flow(kind, port_of(server), end=0.3, size=size)], time.monotonic())
         running = sent_by(sender)
@@ -114,6 +115,7 @@ def test_what_a_full_path_holds_back_is_not_sent_after_the_end(kind: Kind, reads
 
 def test_thread_that_dies_ends_the_sending() -> None:
     with socket.create_server((HOST, 0)) as server, socket.create_server((HOST, 0)) as other:
+        server.settimeout(PATIENCE)
         # The other flow has no end, so a sender that waited for it would wait for good.
         sending = [
             flow("messages", port_of(server), interval=0.01),
@@ -153,6 +155,7 @@ def program(command: list[str], folder: Path) -> Iterator[tuple[subprocess.Popen
 def test_program_of_flows_ends_with_words(tmp_path: Path) -> None:
     file = tmp_path / "flows.json"
     with socket.create_server((HOST, 0)) as server:
+        server.settimeout(PATIENCE)
         flows.write([flow("messages", port_of(server), interval=0.01)], file)
         with program(flows.send_command(file), tmp_path) as (process, log):
             server.settimeout(PATIENCE)
@@ -165,6 +168,7 @@ def test_program_of_flows_ends_with_words(tmp_path: Path) -> None:
 def test_program_of_streams_ends_with_words(with_udp: bool, tmp_path: Path) -> None:
     file = tmp_path / "streams.json"
     with socket.create_server((HOST, 0)) as server, socket.socket(type=socket.SOCK_DGRAM) as sink:
+        server.settimeout(PATIENCE)
         sink.bind((HOST, 0))
 
         def stream(name: str, transport: load.Transport, made: socket.socket) -> load.Stream:
