@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What gRPC says in HTTP/2's headers and data: the messages of a call and its status.
 
-grpcio has no way to its own parser of these, and grpclib's needs asyncio.
+grpcio keeps its own parser of these to itself, and grpclib's is part of its asyncio streams.
 """
 
 import base64

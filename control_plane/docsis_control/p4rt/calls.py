@@ -47,7 +47,8 @@ class _Connection(H2Connection):
     """h2's state of a connection, with our bounds."""
 
     DEFAULT_MAX_HEADER_LIST_SIZE = _LARGEST_HEADERS
-    # How it remembers that a stream was closed; ours are, one after the other.
+    # Streams that it remembers as closed. Ours are closed one after the other, 125 a second, and
+    # what may still come of one comes soon.
     MAX_CLOSED_STREAMS = 16
 
     def __init__(self) -> None:
