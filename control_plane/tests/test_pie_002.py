@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PIE as 002 has it: its update against the slides' pseudocode, and what the law makes of readings.
 
-The data path's half is held to the slides by switch/crates/device/tests/pie_002.rs.
+The data path's half is held to the slides by switch/crates/device/tests/it/pie_002.rs.
 """
 
 from dataclasses import dataclass, field

@@ -4,7 +4,7 @@
 Frames wait while nothing may leave, the state is forced, and then they go: which of
 them were dropped follows from the state alone, because every time in it is either long
 ago or far ahead. Against the RFC's own words, at random times, the pipeline runs in
-`switch/crates/device/tests/codel.rs`.
+`switch/crates/device/tests/it/codel.rs`.
 """
 
 from __future__ import annotations

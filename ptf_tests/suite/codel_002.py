@@ -3,7 +3,7 @@
 
 Which frames are dropped follows from the state, because every time in it is either long ago
 or far ahead. Against the slides' own words, at random times, the pipeline runs in
-`switch/crates/device/tests/codel_002.rs`.
+`switch/crates/device/tests/it/codel_002.rs`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 A backlog is held, so the delay that is predicted for a frame stands still; which of the
 next frames is dropped follows from the state, because every time in it is either long ago or
 far ahead. Against the RFC's own words, at random times, the pipeline runs in
-`switch/crates/device/tests/codel_dt.rs`.
+`switch/crates/device/tests/it/codel_dt.rs`.
 """
 
 from __future__ import annotations

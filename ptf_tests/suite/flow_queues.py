@@ -2,7 +2,7 @@
 """Sub-queues of a service flow: which one a session has, and what each is owed.
 
 Frames wait while nothing may leave, so the pipeline's books and the traffic manager's can be
-compared. At random times they are in `switch/crates/device/tests/flow_queues.rs`, which counts
+compared. At random times they are in `switch/crates/device/tests/it/flow_queues.rs`, which counts
 collisions, too.
 """
 

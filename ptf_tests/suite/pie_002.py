@@ -2,7 +2,7 @@
 """PIE as 002's appendix has it: the decision to drop, and the departure rate in packets.
 
 Against the slides' own words, at random times, the pipeline runs in
-`switch/crates/device/tests/pie_002.rs`.
+`switch/crates/device/tests/it/pie_002.rs`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """The books of a queue after frames were lost between ingress and egress.
 
 At random times, with sub-queues and real overflows, they are in
-`switch/crates/device/tests/resynchronize.rs`.
+`switch/crates/device/tests/it/resynchronize.rs`.
 """
 
 from __future__ import annotations

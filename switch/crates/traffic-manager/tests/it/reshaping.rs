@@ -3,13 +3,11 @@
 //! queues are removed and made anew, sub-queues come and go, and egress makes
 //! frames longer or shorter; and no frame that was not the next.
 
-mod turns;
-
+use crate::turns::Turns;
 use proptest::prelude::*;
 use traffic_manager::{
     Commit, Configuration, PortConfig, QueueId, ServiceFlowConfig, TrafficManager,
 };
-use turns::Turns;
 
 const PORT: u16 = 3;
 /// A byte, in bit/s times nanoseconds.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The metadata field `sub_queue`, from a program to the queues and back.
 
-mod common;
-
-use common::{Recorder, program};
+use crate::common::{Recorder, program};
 use device::{Configuration, Device, DeviceConfig, QueueId, ServiceFlowConfig};
 
 /// What sub_queues.p4's egress does.

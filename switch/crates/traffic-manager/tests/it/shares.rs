@@ -2,11 +2,9 @@
 //! The shares of a port that greedy flows have in the long run: as water
 //! filling gives them.
 
-mod wishes;
-
+use crate::wishes::{Wish, configs, depart, enqueue, manager};
 use proptest::prelude::*;
 use traffic_manager::ServiceFlowConfig;
-use wishes::{Wish, configs, depart, enqueue, manager};
 
 /// A flow that always has frames of one length.
 #[derive(Debug, Clone)]

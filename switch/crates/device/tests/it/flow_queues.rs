@@ -2,12 +2,10 @@
 //! Flow queues of p4src/include/flow_queue.p4: which sub-queue a session has, and that the
 //! books of sub-queues, service flow and traffic manager agree.
 
-mod common;
-
-use common::modem::{
+use crate::common::modem::{
     CODEL, Flow, Frame, LRED, MAX_PACKET, MULTIPLIER, Modem, PIE, SERVER, SHORTEST, START, number,
 };
-use common::statistics::{assert_distribution, assert_rate};
+use crate::common::statistics::{assert_distribution, assert_rate};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -165,7 +163,9 @@ fn a_session_is_known_behind_any_frame() {
     arp[12..14].copy_from_slice(&[0x08, 0x06]);
     for other in [ipv6, arp] {
         let expected = frame(7).place(256, MULTIPLIER);
-        modem.device.receive(START, common::modem::CPE, &other);
+        modem
+            .device
+            .receive(START, crate::common::modem::CPE, &other);
         assert_eq!(chosen(&mut modem, START, frame(7), 0..256), expected);
     }
 }
@@ -183,7 +183,9 @@ fn other_protocols_have_sessions_too() {
         bytes[20] = 17;
         bytes[at] = 9;
         let before = depths(&modem, 0, 256);
-        modem.device.receive(START, common::modem::CPE, &bytes);
+        modem
+            .device
+            .receive(START, crate::common::modem::CPE, &bytes);
         let after = depths(&modem, 0, 256);
         queues.extend((0..256).filter(|&n| before[n] != after[n]));
     }
@@ -373,7 +375,9 @@ fn fragments_of_a_datagram_stay_together() {
     modem.block(START);
     let mut place = |bytes: &[u8]| {
         let before = depths(&modem, 0, 256);
-        modem.device.receive(START, common::modem::CPE, bytes);
+        modem
+            .device
+            .receive(START, crate::common::modem::CPE, bytes);
         let after = depths(&modem, 0, 256);
         (0..256).find(|&n| before[n] != after[n]).unwrap()
     };

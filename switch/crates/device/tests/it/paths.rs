@@ -2,9 +2,7 @@
 //! The ways of packets through a device: clones, copies, further passes, frames
 //! of any length. With explicit time.
 
-mod common;
-
-use common::{CPU, Recorder, Way, device};
+use crate::common::{CPU, Recorder, Way, device};
 use device::{AGAIN, Configuration, Device, DeviceConfig, MOST_PASSES, PortConfig};
 use proptest::prelude::*;
 use traffic_manager::{ModelKind, PacketQueueChange};
@@ -154,7 +152,7 @@ fn further_passes_are_bounded_in_number_at_a_time() {
         device.receive(0, 1, &looping.frame(0));
     }
     assert_eq!(device.counters().ingress_queue_full.frames, 5);
-    device.load(0, common::program("paths.json"));
+    device.load(0, crate::common::program("paths.json"));
     assert_eq!(device.counters().flushed.frames, AGAIN as u64);
     assert!(device.is_empty());
 }

@@ -2,10 +2,8 @@
 //! Adaptive RED of p4src/include/adaptive_red.p4 against the arrival of a packet in 002's
 //! appendix, in exact arithmetic.
 
-mod common;
-
-use common::modem::{ADAPTIVE_RED, Flow, Frame, Modem, ONE, START};
-use common::statistics::{assert_distribution, assert_rate};
+use crate::common::modem::{ADAPTIVE_RED, Flow, Frame, Modem, ONE, START};
+use crate::common::statistics::{assert_distribution, assert_rate};
 use proptest::prelude::*;
 
 const MINTH: u64 = 50_000;

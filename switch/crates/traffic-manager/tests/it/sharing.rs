@@ -2,14 +2,10 @@
 //! How flows share a port: against a plain model, frame for frame; the minimum
 //! reserved rate as an inequality; and work conservation.
 
-mod plain;
-mod turns;
-mod wishes;
-
-use plain::{BYTE, Flow, Tokens};
+use crate::plain::{BYTE, Flow, Tokens};
+use crate::wishes::{PORT, Wish, configs, depart, enqueue, manager};
 use proptest::prelude::*;
 use traffic_manager::{Configuration, PEAK_BURST, PortConfig, ServiceFlowConfig, TrafficManager};
-use wishes::{PORT, Wish, configs, depart, enqueue, manager};
 
 fn sub_queues() -> impl Strategy<Value = u32> {
     prop_oneof![2 => Just(0u32), 2 => 1u32..6, 1 => 1u32..257]

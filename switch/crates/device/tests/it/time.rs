@@ -2,9 +2,7 @@
 //! Time inside a device is the schedule's: a shell that wakes late changes nothing
 //! that the device does, nor when it does it; one that is later than the bound does.
 
-mod common;
-
-use common::program;
+use crate::common::program;
 use device::{Configuration, Device, DeviceConfig, Output, PortConfig, QueueId, ServiceFlowConfig};
 use proptest::prelude::*;
 

@@ -2,9 +2,7 @@
 //! The books of p4src/include/resynchronize.p4: frames that are lost between ingress and
 //! egress are not backlog for good.
 
-mod common;
-
-use common::modem::{
+use crate::common::modem::{
     ADAPTIVE_RED, CODEL, DOCSIS_PIE, DROP_TAIL, Flow, Frame, MAX_PACKET, MULTIPLIER, Modem, ONE,
     PIE, SHORTEST, START, number,
 };

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Digests: lists, timeouts, acknowledgements.
 
-mod common;
-
-use common::{Recorder, Way, device};
+use crate::common::{Recorder, Way, device};
 use device::handle::Event;
 use device::{Device, DeviceConfig, DigestConfig, DigestList};
 use v1model::DigestId;
@@ -156,7 +154,7 @@ fn a_digest_is_switched_off_with_what_waits_and_by_a_new_program() {
     assert_eq!(device.next_deadline(), None);
     device.configure_digest(LEARN, Some(config));
     learn(&mut device, &mut out, 1, 1, 1);
-    device.load(2, common::program("paths.json"));
+    device.load(2, crate::common::program("paths.json"));
     assert_eq!(device.next_deadline(), None);
     assert_eq!(device.digest_config(LEARN), None);
     device.poll(20 * MS, &mut out);
@@ -201,7 +199,7 @@ fn memory_is_bounded() {
 fn values_are_those_of_the_end_of_ingress_and_of_any_width() {
     let mut device = device(DeviceConfig::default());
     let mut out = Recorder::default();
-    device.load(0, common::program("digest.json"));
+    device.load(0, crate::common::program("digest.json"));
     for id in [0, 1] {
         device.configure_digest(DigestId(id), Some(DigestConfig::default()));
     }

@@ -2,13 +2,11 @@
 //! PIE as 002 has it, p4src/include/pie_002.p4: the departure against the slides' own words,
 //! value by value, and the decision with the control path's registers forced.
 
-mod common;
-
-use common::modem::{
+use crate::common::modem::{
     CODEL_DT, Flow, Frame, MAX_PACKET, Modem, ONE, PIE, PIE_002, SHORTEST, START, number,
 };
-use common::pie_002::Pie002;
-use common::statistics::{assert_geometric, assert_rate};
+use crate::common::pie_002::Pie002;
+use crate::common::statistics::{assert_geometric, assert_rate};
 use proptest::prelude::*;
 
 const THRESHOLD: u64 = 16;

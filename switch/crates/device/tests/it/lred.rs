@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! LRED of p4src/include/lred.p4: the curve of 001, figure 10c.
 
-mod common;
-
-use common::modem::{Flow, Frame, LRED, Modem, ONE, START};
-use common::statistics::assert_rate;
+use crate::common::modem::{Flow, Frame, LRED, Modem, ONE, START};
+use crate::common::statistics::assert_rate;
 
 const MIN: u64 = 200_000;
 const MAX: u64 = 400_000;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Idle timeouts reach the controller when they are due.
 
-mod common;
-
-use common::Recorder;
+use crate::common::Recorder;
 use device::handle::Event;
 use device::{Device, DeviceConfig};
 use v1model::{ActionCall, EntryKey, EntryOptions, Match, TableId};
@@ -14,7 +12,7 @@ const MS: u64 = 1_000_000;
 fn device_with_entry() -> (Device, TableId) {
     let mut device = Device::new(DeviceConfig::default());
     device.add_port(1);
-    device.load(0, common::program("meters.json"));
+    device.load(0, crate::common::program("meters.json"));
     let program = std::sync::Arc::clone(device.pipeline().unwrap().program());
     let at = program.tables().iter().position(|t| t.idle_timeout);
     let table = TableId(at.expect("a table with support_timeout") as u32);
@@ -68,6 +66,6 @@ fn an_idle_entry_is_reported_when_it_is_due_and_again() {
 #[test]
 fn a_new_program_has_no_idle_entries() {
     let (mut device, _) = device_with_entry();
-    device.load(1, common::program("paths.json"));
+    device.load(1, crate::common::program("paths.json"));
     assert_eq!(device.next_deadline(), None);
 }

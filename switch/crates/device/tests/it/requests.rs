@@ -2,9 +2,9 @@
 //! sf_requests_met: frames behind which the service flow had nothing to request, because
 //! its queue was empty or less than 1522 bytes of sustained tokens were left.
 
-mod common;
-
-use common::modem::{CODEL, DOCSIS_PIE, DROP_TAIL, Flow, Frame, LRED, Modem, PIE, START, number};
+use crate::common::modem::{
+    CODEL, DOCSIS_PIE, DROP_TAIL, Flow, Frame, LRED, Modem, PIE, START, number,
+};
 use proptest::prelude::*;
 
 const MAX_PACKET: u64 = 1522;

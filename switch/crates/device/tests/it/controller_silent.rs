@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The fail-safe of p4src/include/control_law.p4: early drops only while the controller lives.
 
-mod common;
-
-use common::modem::{ADAPTIVE_RED, DOCSIS_PIE, Flow, Frame, Modem, ONE, PIE};
+use crate::common::modem::{ADAPTIVE_RED, DOCSIS_PIE, Flow, Frame, Modem, ONE, PIE};
 
 const TIMEOUT: u64 = 100_000;
 /// Microseconds, far from both ends of the clock.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The departure rate of p4src/include/departure_rate.p4, value by value.
 
-mod common;
-
-use common::departure_rate::DepartureRate;
-use common::modem::{
+use crate::common::departure_rate::DepartureRate;
+use crate::common::modem::{
     CODEL, CODEL_DT, DOCSIS_PIE, DROP_TAIL, Flow, Frame, MAX_PACKET, Modem, PIE, SHORTEST, START,
     number,
 };

@@ -2,11 +2,11 @@
 //! CoDel-DT (000, section 4.3): "the identical drop decision logic as CoDel, but applied at
 //! enqueue", with the delay that the departure rate predicts, frame for frame.
 
-mod common;
-
-use common::codel::{Codel, Head};
-use common::departure_rate::DepartureRate;
-use common::modem::{CODEL_DT, Flow, Frame, MAX_PACKET, Modem, PIE, SHORTEST, START, number};
+use crate::common::codel::{Codel, Head};
+use crate::common::departure_rate::DepartureRate;
+use crate::common::modem::{
+    CODEL_DT, Flow, Frame, MAX_PACKET, Modem, PIE, SHORTEST, START, number,
+};
 use proptest::prelude::*;
 
 const RATE: u64 = 8_000_000;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Frames are as long as DOCSIS counts them: to the end of the CRC, and 64 bytes at least.
 
-mod common;
-
-use common::modem::{CPE, DOCSIS_PIE, Flow, MAX_PACKET, Modem, ONE, SERVER, START};
+use crate::common::modem::{CPE, DOCSIS_PIE, Flow, MAX_PACKET, Modem, ONE, SERVER, START};
 
 /// What an interface shows of a frame, and what DOCSIS counts.
 const LENGTHS: [(usize, u32); 8] = [

@@ -2,9 +2,7 @@
 //! A service flow goes from any queue manager to any other under load: no frame is lost
 //! that none of them dropped, and the books close.
 
-mod common;
-
-use common::modem::{Flow, Frame, MAX_PACKET, Modem, SHORTEST, START, number};
+use crate::common::modem::{Flow, Frame, MAX_PACKET, Modem, SHORTEST, START, number};
 use proptest::prelude::*;
 
 /// The flow's manager, whether it has flow queues, and what comes meanwhile.

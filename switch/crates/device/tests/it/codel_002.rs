@@ -2,10 +2,8 @@
 //! CoDel as 002 has it, p4src/include/codel_002.p4, against the slides' own words, frame for
 //! frame: measured at the head, dropped at the tail.
 
-mod common;
-
-use common::codel_002::Codel002;
-use common::modem::{CODEL_002, Flow, Frame, Modem, START, number};
+use crate::common::codel_002::Codel002;
+use crate::common::modem::{CODEL_002, Flow, Frame, Modem, START, number};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -274,7 +272,7 @@ fn drop_now_is_carried_out_once() {
 #[test]
 fn other_managers_do_not_measure() {
     let mut modem = modem(&Flow {
-        manager: common::modem::CODEL,
+        manager: crate::common::modem::CODEL,
         ..flow()
     });
     for number in 0..200 {

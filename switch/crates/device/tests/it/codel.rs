@@ -2,10 +2,8 @@
 //! CoDel of p4src/include/codel.p4 at the head of the queue, against RFC 8289's own words,
 //! frame for frame.
 
-mod common;
-
-use common::codel::{Codel, Head};
-use common::modem::{
+use crate::common::codel::{Codel, Head};
+use crate::common::modem::{
     CODEL, Flow, Frame, MAX_PACKET, MULTIPLIER, Modem, SERVICE_FLOWS, START, number,
 };
 use proptest::prelude::*;

@@ -2,10 +2,8 @@
 //! The data path of PIE, drop_early() of RFC 8033, and SFQ-PIE's scaling (000, section 4.6),
 //! with the control path's registers forced.
 
-mod common;
-
-use common::modem::{Flow, Frame, MULTIPLIER, Modem, ONE, PIE, SERVICE_FLOWS, START};
-use common::statistics::{assert_geometric, assert_rate};
+use crate::common::modem::{Flow, Frame, MULTIPLIER, Modem, ONE, PIE, SERVICE_FLOWS, START};
+use crate::common::statistics::{assert_geometric, assert_rate};
 use proptest::prelude::*;
 
 const TARGET: u32 = 15_000;

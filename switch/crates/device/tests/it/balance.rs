@@ -2,9 +2,7 @@
 //! Every frame is accounted for: received + copies made = sent + dropped +
 //! queued, whatever programs do and whichever queues are full.
 
-mod common;
-
-use common::{CPU, Recorder, Way, device};
+use crate::common::{CPU, Recorder, Way, device};
 use device::{Configuration, Device, DeviceConfig, PortConfig, QueueId, ServiceFlowConfig};
 use proptest::prelude::*;
 use traffic_manager::{ModelKind, PacketQueueChange};
@@ -152,7 +150,7 @@ proptest! {
             prop_assert_eq!(arrived, gone, "after {:?}", way);
         }
         // With frames in the queues.
-        device.load(now, common::program("paths.json"));
+        device.load(now, crate::common::program("paths.json"));
         let (arrived, gone) = balance(&device, now);
         prop_assert_eq!(arrived, gone);
         prop_assert!(device.is_empty());
