@@ -166,7 +166,8 @@ def test_the_update_waits_for_a_packet_that_finds_others() -> None:
     assert settings.qdelay_old[0] == 50_000
     # Pdrop rests while nothing comes, for as long as that may be.
     probability = seen.state.drop_prob[0]
-    settings, seen = device.tick(arrivals=6, ticks=100, departure_rate=rate(0))
+    for _ in range(100):
+        settings, seen = device.tick(arrivals=6, departure_rate=rate(0))
     assert seen.state.drop_prob[0] == probability
     settings, seen = device.tick(arrivals=7, departure_rate=rate(0))
     assert seen.state.drop_prob[0] == pytest.approx(
