@@ -4,8 +4,15 @@
 from __future__ import annotations
 
 import signal
+import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
+
+_NUDGE: Final = signal.SIGURG
+_NUDGES: Final = 20
+_NUDGE_SECONDS: Final = 0.1
 
 
 def _raise_exit(number: int, _frame: object) -> None:
@@ -16,8 +23,43 @@ def _raise_exit(number: int, _frame: object) -> None:
 @contextmanager
 def terminated_like_interrupted() -> Iterator[None]:
     """SIGTERM and SIGHUP clean up as Ctrl-C does."""
-    with _handlers({signal.SIGTERM: _raise_exit, signal.SIGHUP: _raise_exit}):
+    with _handlers({signal.SIGTERM: _raise_exit, signal.SIGHUP: _raise_exit}), _nudged():
         yield
+
+
+@contextmanager
+def _nudged() -> Iterator[None]:
+    """No signal waits until somebody presses a key.
+
+    Python handles a signal when its main thread is back from the kernel. One that comes just before
+    that thread begins to wait for a line, or that the kernel hands to another thread, does not end
+    the waiting. So for two seconds behind a signal the main thread is interrupted again and again,
+    by another one that does nothing itself.
+    """
+    main = threading.get_ident()
+    arrived, note = socket.socketpair()
+    note.setblocking(False)
+    over = threading.Event()
+
+    def nudge() -> None:
+        while numbers := arrived.recv(64):
+            if set(numbers) - {_NUDGE}:
+                for _ in range(_NUDGES):
+                    if over.wait(_NUDGE_SECONDS):
+                        return
+                    signal.pthread_kill(main, _NUDGE)
+
+    with arrived, _handlers({_NUDGE: lambda _number, _frame: None}):
+        before = signal.set_wakeup_fd(note.fileno(), warn_on_full_buffer=False)
+        nudger = threading.Thread(target=nudge, daemon=True)
+        nudger.start()
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            over.set()
+            note.close()
+            nudger.join()
 
 
 @contextmanager
