@@ -61,7 +61,7 @@ class UploadResult:
     Attributes:
         received_bytes: Payload that the server got.
         seconds: How long it took by the server's clock.
-        retransmits: Segments sent again.
+        retransmits: Retransmitted segments.
         congestion_control: What the sender used.
     """
 
