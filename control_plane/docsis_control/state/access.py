@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from docsis_control.http2 import Calls
 from docsis_control.law.laws import law_of
 from docsis_control.law.readings import Readings, Settings
-from docsis_control.p4rt.calls import Calls
 from docsis_control.plan import ServiceFlow
 
 

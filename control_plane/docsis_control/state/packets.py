@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from docsis_control.http2 import Calls
 from docsis_control.law.readings import Readings, Settings
-from docsis_control.p4rt.calls import Calls
 from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState
 from docsis_control.state.control_header import ControlHeader, Operation, SwitchClock

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from finsy.proto import p4r
 
+from docsis_control.http2 import Broken, Calls, Failed
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
-from docsis_control.p4rt.answer import Failed
-from docsis_control.p4rt.calls import Broken, Calls
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import bitstring, register_entity, register_id
 from docsis_control.p4rt.errors import ConnectionLost, explain
