@@ -29,7 +29,7 @@ INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 
 @dataclass(frozen=True)
 class Controlled:
-    """What a loop controls: the service flows of one plan.
+    """The service flows of one plan, with their law and the access to their state.
 
     Attributes:
         flows: The service flows.
@@ -67,7 +67,7 @@ class ControlLoop:
         self.ended: asyncio.Future[None] = self._loop.create_future()
         # Whoever waits for it sees the exception; nobody has to.
         self.ended.add_done_callback(lambda future: future.cancelled() or future.exception())
-        # Of the event loop, as `_seen` is; the thread only looks whether there are any.
+        # Only the event loop changes this list; the thread just checks whether it is empty.
         self._watching: list[asyncio.Future[tuple[tuple[ServiceFlow, ...], Observation]]] = []
 
     def start(self, name: str) -> None:
@@ -90,7 +90,7 @@ class ControlLoop:
             raise asyncio.CancelledError
 
     async def seen(self) -> tuple[tuple[ServiceFlow, ...], Observation]:
-        """What the next update sees and decides, and of which service flows.
+        """Returns the service flows of the next update, and what it sees and decides.
 
         Raises:
             ConnectionLost: The loop was stopped before that; or whatever else ended it.

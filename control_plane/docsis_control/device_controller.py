@@ -180,7 +180,7 @@ class DeviceController:
     async def _look(self, session: _Session) -> tuple[tuple[ServiceFlow, ...], Observation]:
         """The queues and whose they are, of one plan and of one moment of the law."""
         while session.loop is not None:
-            # What the next update reads anyway: looking does not make one late.
+            # The next update reads the registers anyway, so a status query makes no update late.
             flows, seen = await session.loop.seen()
             # A change may have come in between.
             if flows is session.flows:
@@ -252,7 +252,7 @@ class DeviceController:
             raise
 
     def _push_again(self, why: str) -> None:
-        """What the device has is not known: the connection ends, and the next pushes its plan."""
+        """Ends the connection, because the device's state is unknown; the next one pushes the plan."""
         self._cookie = None
         if self._session is not None:
             self._session.connection.abandon(why)
@@ -273,7 +273,7 @@ class DeviceController:
         access = await self._access(connection, control, clock)
         await clock.learn()
         await access.provision(await self._configure_queues(connection))
-        # Of the plan as it is now, which may have changed while there was no connection.
+        # The plan may have changed while there was no connection.
         self._law = DeviceLaw(self.plan.service_flows)
         self.record.follow([flow.index for flow in self.plan.service_flows])
         groups = self.plan.groups

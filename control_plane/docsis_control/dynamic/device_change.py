@@ -90,7 +90,7 @@ class DeviceChange:
         self._name = before.name
         # Whether the traffic manager may have something of the new plan.
         self._prepared = False
-        # What could not be undone, in words.
+        # Says in words which changes could not be undone.
         self._left: list[str] = []
         self._connection = connection
         self._pipeline = pipeline

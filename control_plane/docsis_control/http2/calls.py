@@ -30,7 +30,7 @@ _HEADER_TABLE_SIZE, _ENABLE_PUSH, _INITIAL_WINDOW_SIZE = 1, 2, 4
 _CANCEL: Final = 8
 
 _FRAME_BYTES: Final = 1 << 14
-"""What every peer takes; more has to be negotiated."""
+"""Every peer accepts frames of this size; larger ones have to be negotiated."""
 
 _FIRST_WINDOW: Final = (1 << 16) - 1
 """Bytes that may be sent before the other side has said anything."""
