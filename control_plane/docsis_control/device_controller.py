@@ -252,7 +252,7 @@ class DeviceController:
             raise
 
     def _push_again(self, why: str) -> None:
-        """Ends the connection, because the device's state is unknown; the next one pushes the plan."""
+        """Ends the connection: the device's state is unknown, so the next one pushes the plan."""
         self._cookie = None
         if self._session is not None:
             self._session.connection.abandon(why)
