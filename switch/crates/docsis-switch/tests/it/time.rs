@@ -2,9 +2,7 @@
 //! Time of a switch whose thread the kernel does not run when it is to: it stops whole
 //! for a while, as a machine does that is busy elsewhere.
 
-mod common;
-
-use common::{Host, Switch, WIRE, frame, ip, until, with_links};
+use crate::common::{Host, Switch, WIRE, frame, ip, until, with_links};
 use p4runtime::proto::docsis::tm::v1 as tm;
 use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 
