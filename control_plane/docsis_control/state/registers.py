@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """State access by P4Runtime RegisterEntry: one Read and one Write an interval."""
 
+import functools
+import itertools
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from finsy.proto import p4r
 
 from docsis_control.http2 import Broken, Calls, Failed
+from docsis_control.law.docsis_pie import Ints
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
 from docsis_control.p4rt.connection import Connection
-from docsis_control.p4rt.entities import bitstring, register_entity, register_id
+from docsis_control.p4rt.entities import register_entity, register_id
 from docsis_control.p4rt.errors import ConnectionLost, explain
 from docsis_control.p4rt.pipeline import Pipeline
+from docsis_control.p4rt.register_cells import Block, RegisterCells
 from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState, needs
 from docsis_control.state.control_header import SwitchClock
@@ -36,10 +39,14 @@ _FIELDS: Final = {
 }
 """The register of each field of `Readings`."""
 
-_COUNTERS: Final = ("sf_dequeued_bytes", "sf_enqueued_bytes")
-"""Read in this order: see `readings.backlog`."""
-
-_ALWAYS: Final = (*_COUNTERS, "msr_tokens", "msr_updated", "aqm_data_state")
+_ALWAYS: Final = (
+    # In this order (see `readings.backlog`), and with as little as possible in between.
+    "sf_dequeued_bytes",
+    "sf_enqueued_bytes",
+    "msr_tokens",
+    "msr_updated",
+    "aqm_data_state",
+)
 """Read for every service flow; the others where a law needs them."""
 
 _READ: Final = tuple(_FIELDS.values())
@@ -73,35 +80,40 @@ TICK_TIMEOUT: Final = 1.0
 class _Device:
     """What all accesses to one device share.
 
-    Pieces of the requests by register and service flow are made once for all that follow.
-
-    A request of thousands of cells is put together of their bytes; to make each again
-    would take longer than a change of one service flow may.
+    Attributes:
+        cells: Bytes of requests and answers by register and index.
+        written: What the device has in `_WRITTEN`, by index, as far as is known; -1 is unknown.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
-        self._reads: dict[tuple[str, int], bytes] = {}
-        self._updates: dict[tuple[str, int], Any] = {}
-        # What the device has in `_WRITTEN`, by index, as far as is known; -1 is unknown.
-        self.written: npt.NDArray[np.int64] = np.full((len(_WRITTEN), SERVICE_FLOWS + 1), -1)
+        self.cells = RegisterCells(pipeline)
+        self.written: Ints = np.full((len(_WRITTEN), SERVICE_FLOWS + 1), -1)
+        self._blocks: dict[tuple[int, tuple[str, ...]], Block] = {}
 
-    def read(self, name: str, flow: int) -> bytes:
-        """The entity of a p4.v1.ReadRequest, as bytes of the request."""
-        found = self._reads.get((name, flow))
+    def block(self, flow: ServiceFlow) -> Block:
+        """What is read of a service flow, in the order of `_registers`: made once.
+
+        A change of one service flow may not take as long as it takes to make those of hundreds.
+        """
+        key = flow.index, needs(flow)
+        found = self._blocks.get(key)
         if found is None:
-            request = p4r.ReadRequest(entities=[register_entity(self._pipeline, name, flow)])
-            found = self._reads[name, flow] = bytes(request.SerializeToString())
+            names = _registers(key[1])
+            found = self.cells.block([(name, flow.index) for name in names])
+            self._blocks[key] = found
         return found
 
-    def update(self, name: str, flow: int) -> Any:
-        """The p4.v1.Update, whose value is filled in."""
-        found = self._updates.get((name, flow))
-        if found is None:
-            entity = register_entity(self._pipeline, name, flow, 0)
-            found = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
-            self._updates[name, flow] = found
-        return found
+
+@functools.cache
+def _registers(needed: tuple[str, ...]) -> tuple[str, ...]:
+    """What is read of a service flow whose law needs these fields besides what all need."""
+    return (*_ALWAYS, *(_FIELDS[field] for field in needed))
+
+
+@functools.cache
+def _rows(needed: tuple[str, ...]) -> tuple[int, ...]:
+    """The same registers' places in `_READ`."""
+    return tuple(_READ.index(name) for name in _registers(needed))
 
 
 class RegisterAccess:
@@ -132,17 +144,17 @@ class RegisterAccess:
         self._order = tuple(flow.index for flow in service_flows)
         self._indexes = np.array(self._order, np.intp)
         self._device = device or _Device(pipeline)
-        # Next to each other, so that as little as possible passes in between.
-        cells = [(name, index) for index in self._order for name in _COUNTERS]
-        cells += [(name, index) for name in _ALWAYS[len(_COUNTERS) :] for index in self._order]
-        cells += [(_FIELDS[field], flow.index) for flow in self._flows for field in needs(flow)]
+        self._block = Block.joined([self._device.block(flow) for flow in self._flows])
         head = p4r.ReadRequest(device_id=connection.device_id).SerializeToString()
-        self.read_request = head + b"".join(self._device.read(*cell) for cell in cells)
-        self._cells = len(cells)
-        self._rows = {register_id(pipeline, name): row for row, name in enumerate(_READ)}
-        self._columns = {index: column for column, index in enumerate(self._order)}
-        self._head = p4r.WriteRequest(
-            device_id=connection.device_id, election_id=connection.election_id
+        self.read_request = bytes(head) + self._block.request
+        # Where each cell's value belongs in an array of `_READ` by service flow.
+        rows = [_rows(needs(flow)) for flow in self._flows]
+        self._rows = np.fromiter(itertools.chain.from_iterable(rows), np.intp)
+        self._columns = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+        self._head = bytes(
+            p4r.WriteRequest(
+                device_id=connection.device_id, election_id=connection.election_id
+            ).SerializeToString()
         )
 
     def of(self, service_flows: Sequence[ServiceFlow]) -> "RegisterAccess":
@@ -200,23 +212,35 @@ class RegisterAccess:
         Raises:
             ConnectionLost: They leave out a register.
         """
+        responses = list(responses)
         values = np.zeros((len(_READ), len(self._flows)), np.int64)
-        missing = self._cells
-        for raw in responses:
-            for entity in p4r.ReadResponse.FromString(raw).entities:
-                entry = entity.register_entry
-                row = self._rows.get(entry.register_id)
-                column = self._columns.get(entry.index.index)
-                if row is not None and column is not None:
-                    values[row, column] = int.from_bytes(entry.data.bitstring, "big")
-                    missing -= 1
-        if missing:
-            raise ConnectionLost(
-                f"{self._connection.place} left out {missing} of {self._cells} registers"
-            )
+        cells = self._block.values(responses)
+        if cells is None:
+            cells = self._parsed(responses)
+        values[self._rows, self._columns] = cells
         by_name = dict(zip(_READ, values, strict=True))
         fields = {field: by_name[name] for field, name in _FIELDS.items()}
         return Readings(now_us=self._clock.at(monotonic_ns), **fields)
+
+    def _parsed(self, responses: Iterable[bytes]) -> Ints:
+        """The values of the cells, from answers in whatever order and form."""
+        found: dict[tuple[int, int], int] = {}
+        for raw in responses:
+            for entity in p4r.ReadResponse.FromString(raw).entities:
+                entry = entity.register_entry
+                value = int.from_bytes(entry.data.bitstring, "big")
+                found[entry.register_id, entry.index.index] = value
+        ids = [register_id(self._pipeline, name) for name in _READ]
+        asked = [
+            (ids[row], self._order[column])
+            for row, column in zip(self._rows, self._columns, strict=True)
+        ]
+        missing = len(set(asked) - found.keys())
+        if missing:
+            raise ConnectionLost(
+                f"{self._connection.place} left out {missing} of {len(asked)} registers"
+            )
+        return np.array([found[cell] for cell in asked], np.int64)
 
     def write_request(self, settings: Settings) -> bytes:
         """A serialized WriteRequest of the registers that change, and the heartbeat.
@@ -227,16 +251,14 @@ class RegisterAccess:
         held = self._device.written
         changed = np.argwhere(values != held[:, self._indexes]).tolist()
         held[:, self._indexes] = -1
-        request = p4r.WriteRequest()
-        request.CopyFrom(self._head)
-        for row, column in changed:
-            update = self._device.update(_WRITTEN[row], self._order[column])
-            update.entity.register_entry.data.bitstring = bitstring(int(values[row, column]))
-            request.updates.append(update)
-        heartbeat = self._device.update(_HEARTBEAT, 0)
-        heartbeat.entity.register_entry.data.bitstring = bitstring(self._clock.now())
-        request.updates.append(heartbeat)
-        return bytes(request.SerializeToString())
+        update = self._device.cells.update
+        request = [self._head]
+        request += [
+            update(_WRITTEN[row], self._order[column], int(values[row, column]))
+            for row, column in changed
+        ]
+        request.append(update(_HEARTBEAT, 0, self._clock.now()))
+        return b"".join(request)
 
     def written(self, settings: Settings) -> None:
         """The device has acknowledged a `write_request`."""
@@ -272,7 +294,7 @@ class RegisterTicks:
             raise ConnectionLost(f"{name} on {self._place}: {error}") from None
 
 
-def _values(settings: Settings) -> npt.NDArray[np.int64]:
+def _values(settings: Settings) -> Ints:
     """In the order of `_WRITTEN`."""
     return np.stack(
         (
