@@ -96,22 +96,30 @@ class DeviceChange:
         self._pipeline = pipeline
         self._access = access
         self._manager = TrafficManager(connection) if traffic_manager else None
+        # A modem that the change does not touch has the same object in both plans, so that its
+        # service flows and entries need not be looked at.
+        parts = [
+            (was, part)
+            for was, part in zip(before.parts, after.parts, strict=True)
+            if was is not part
+        ]
+        old = {flow.sfid: flow for was, _ in parts for flow in was.flows}
+        new = {flow.sfid: flow for _, part in parts for flow in part.flows}
         if self._manager is None:
             try:
-                without_flow_queues(after.service_flows)
+                without_flow_queues(new.values())
             except P4RuntimeError as error:
                 raise NotApplied(f"{self._name}: {error}") from None
-        old = {flow.sfid: flow for flow in before.service_flows}
-        new = {flow.sfid: flow for flow in after.service_flows}
         self._new = [flow for sfid, flow in new.items() if sfid not in old]
         self._gone = [flow for sfid, flow in old.items() if sfid not in new]
         self._changed = [
             (old[sfid], flow) for sfid, flow in new.items() if sfid in old and old[sfid] != flow
         ]
-        # What does not change is mostly the same object: nothing to compare a thousand times.
-        kept = {id(entry) for entry in before.tables} & {id(entry) for entry in after.tables}
-        self._was = [entry for entry in before.tables if id(entry) not in kept]
-        self._will_be = [entry for entry in after.tables if id(entry) not in kept]
+        self._was = [entry for was, _ in parts for entry in was.tables]
+        self._will_be = [entry for _, part in parts for entry in part.tables]
+        if before.lasting is not after.lasting:
+            self._was[:0] = before.lasting
+            self._will_be[:0] = after.lasting
         try:
             self._updates = updates_between(pipeline, self._was, self._will_be)
         except PipelineError as error:
