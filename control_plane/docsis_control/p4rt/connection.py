@@ -247,9 +247,13 @@ class Connection:
             found.extend(p4r.ReadResponse.FromString(raw).entities)
         return found
 
-    async def write_raw(self, request: bytes, seconds: float) -> None:
-        """Writes a serialized p4.v1.WriteRequest, within so many seconds."""
-        await self.call("Write", self._raw_write(request, timeout=seconds))
+    async def write_raw(self, request: bytes, seconds: float, what: Sequence[str] = ()) -> None:
+        """Writes a serialized p4.v1.WriteRequest, within so many seconds.
+
+        Args:
+            what: A name for each update, for messages.
+        """
+        await self.call("Write", self._raw_write(request, timeout=seconds), what)
 
     async def read_raw(self, request: bytes, seconds: float) -> list[bytes]:
         """Sends a serialized p4.v1.ReadRequest; returns serialized ReadResponses."""

@@ -14,8 +14,8 @@ from docsis_control.http2 import Broken, Calls, Failed
 from docsis_control.law.docsis_pie import Ints
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
-from docsis_control.p4rt.connection import Connection
-from docsis_control.p4rt.entities import register_entity, register_id
+from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
+from docsis_control.p4rt.entities import register_id
 from docsis_control.p4rt.errors import ConnectionLost, explain
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.p4rt.register_cells import Block, RegisterCells
@@ -175,6 +175,7 @@ class RegisterAccess:
             cells.append(("msr_updated", flow.index, updated))
         self._device.written[:, self._indexes] = -1
         await self._set(cells)
+        self._device.written[:, self._indexes] = 0
 
     async def calm(self) -> None:
         """See `StateAccess`."""
@@ -188,11 +189,10 @@ class RegisterAccess:
 
     async def _set(self, cells: Sequence[tuple[str, int, int]]) -> None:
         """Writes registers, by name, index and value."""
-        await self._connection.write(
-            [
-                p4r.Update(type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, *cell))
-                for cell in cells
-            ],
+        update = self._device.cells.update
+        await self._connection.write_raw(
+            self._head + b"".join([update(*cell) for cell in cells]),
+            RPC_TIMEOUT,
             [f"{name}[{index}]" for name, index, _ in cells],
         )
 
