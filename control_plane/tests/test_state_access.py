@@ -127,7 +127,7 @@ def access(pipeline: Pipeline, device: Registers) -> Any:
 
 def ticks(state: RegisterAccess, device: Registers) -> RegisterTicks:
     calls: Any = device
-    return state.in_thread(calls)
+    return state.ticks(calls)
 
 
 def settings(*columns: tuple[int, int, int, int]) -> Settings:
@@ -178,7 +178,7 @@ async def test_readings_are_of_their_service_flows(access: Any, device: Register
     for index, each in enumerate(("pie_avg_dq_time", "red_avg", "sf_dequeued_bytes")):
         device.values |= {(each, one.index): 100 * index + one.index for one in flows}
     found = await access(*flows).read()
-    assert found.now_us == 555
+    assert found.now_us == 777
     in_thread = ticks(access(*flows), device).read()
     assert in_thread.avg_dq_time.tolist() == found.avg_dq_time.tolist()
     assert found.dequeued_bytes.tolist() == [209, 202, 207, 201]

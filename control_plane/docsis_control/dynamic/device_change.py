@@ -21,7 +21,7 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from docsis_control.law.laws import law_of
-from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.entities import updates_between
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
@@ -75,13 +75,13 @@ class DeviceChange:
         self,
         before: DevicePlan,
         after: DevicePlan,
-        connection: Connection,
+        device: P4Device,
         pipeline: Pipeline,
         access: StateAccess,
         *,
         traffic_manager: bool,
     ) -> None:
-        """Args: the plans, the device's connection, program and state, and what it has.
+        """Args: the plans, the device, its program and state, and what it has.
 
         Raises:
             NotApplied: The program does not take an entry, or the device has no flow queues.
@@ -92,10 +92,10 @@ class DeviceChange:
         self._prepared = False
         # Says in words which changes could not be undone.
         self._left: list[str] = []
-        self._connection = connection
+        self._device = device
         self._pipeline = pipeline
         self._access = access
-        self._manager = TrafficManager(connection) if traffic_manager else None
+        self._manager = TrafficManager(device) if traffic_manager else None
         # A modem that the change does not touch has the same object in both plans, so that its
         # service flows and entries need not be looked at.
         parts = [
@@ -252,7 +252,7 @@ class DeviceChange:
             return
         updates, names = zip(*self._updates, strict=True)
         try:
-            await self._connection.write(updates, names, atomic=True)
+            await self._device.write(updates, names, atomic=True)
         except P4RuntimeError as error:
             if _UNIMPLEMENTED not in str(error):
                 raise
@@ -266,14 +266,14 @@ class DeviceChange:
         done = []
         try:
             for update, name in self._updates:
-                await self._connection.write([update], [name])
+                await self._device.write([update], [name])
                 done.append(name)
         except P4RuntimeError:
             # Of the way back those steps that undo what was done.
             for update, name in updates_between(self._pipeline, self._will_be, self._was):
                 if name in done:
                     try:
-                        await self._connection.write([update], [name])
+                        await self._device.write([update], [name])
                     except P4RuntimeError as error:
                         # The others go back all the same.
                         self._keeps(str(error))
