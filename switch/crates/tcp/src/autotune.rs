@@ -5,6 +5,9 @@
 /// The buffer is as many times what arrived in a round trip: a sender in slow
 /// start doubles in the next one, and the measurement is a round trip old.
 const HEADROOM: u64 = 4;
+/// The timestamp clock's tick (RFC 7323 4.1).
+const TICK: u64 = 1_000_000;
+const MAX_RTT: u64 = 1 << 40;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Autotune {
@@ -12,6 +15,8 @@ pub(crate) struct Autotune {
     max: u64,
     /// The round trip as the receiver sees it.
     rtt: Option<u64>,
+    /// The timestamp of ours that was echoed last.
+    last_echo: Option<u32>,
     started: u64,
     arrived: u64,
 }
@@ -22,6 +27,7 @@ impl Autotune {
             buffer: u64::from(buffer),
             max: u64::from(max),
             rtt: None,
+            last_echo: None,
             started: 0,
             arrived: 0,
         }
@@ -31,10 +37,23 @@ impl Autotune {
         self.buffer
     }
 
-    /// The handshake's round trip, or one that a timestamp tells.
+    /// A round trip, with what waits in queues: the buffer has to hold that, too.
     pub(crate) fn measured(&mut self, rtt: u64) {
-        // The least: what waits in a queue needs no buffer here.
-        self.rtt = Some(self.rtt.map_or(rtt, |least| least.min(rtt)).max(1));
+        let rtt = rtt.clamp(1, MAX_RTT);
+        self.rtt = Some(self.rtt.map_or(rtt, |smooth| (7 * smooth + rtt) / 8));
+    }
+
+    /// Data echoes a timestamp of ours: the first such tells how long it took
+    /// from our ACK to the data that this let go.
+    pub(crate) fn echoed(&mut self, clock: u32, echo: u32) {
+        let passed = clock.wrapping_sub(echo);
+        if self.last_echo == Some(echo) || passed as i32 <= 0 {
+            return;
+        }
+        if self.last_echo.is_some() {
+            self.measured(u64::from(passed) * TICK);
+        }
+        self.last_echo = Some(echo);
     }
 
     /// Data arrives in order.
@@ -56,6 +75,16 @@ impl Autotune {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_round_trip_has_the_queue_in_it() {
+        let mut tune = Autotune::new(1000, 10_000);
+        for clock in 0..100 {
+            tune.echoed(clock + 30, clock);
+            tune.echoed(clock + 31, clock);
+        }
+        assert_eq!(tune.rtt, Some(30 * TICK));
+    }
 
     #[test]
     fn grows_with_what_arrives() {

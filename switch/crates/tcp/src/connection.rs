@@ -101,7 +101,6 @@ pub struct Info {
 #[derive(Clone, Debug)]
 pub struct Connection {
     config: Config,
-    role: Role,
     state: State,
     ended: Option<Ended>,
     iss: u32,
@@ -141,8 +140,11 @@ impl Connection {
         }
         let active = role == Role::Active;
         Connection {
-            role,
-            state: if active { State::SynSent } else { State::Listen },
+            state: if active {
+                State::SynSent
+            } else {
+                State::Listen
+            },
             ended: None,
             iss,
             irs: 0,

@@ -19,9 +19,7 @@ impl Controller {
     pub(crate) fn new(config: &Config) -> Controller {
         match config.congestion {
             Choice::Reno => Controller::Reno(Reno::default()),
-            Choice::Cubic => {
-                Controller::Cubic(Cubic::new(config.hystart.then(HyStart::default)))
-            }
+            Choice::Cubic => Controller::Cubic(Cubic::new(config.hystart.then(HyStart::default))),
             Choice::Ledbat => Controller::Ledbat(Ledbat::default()),
         }
     }

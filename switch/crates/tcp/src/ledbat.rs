@@ -153,7 +153,13 @@ mod tests {
     #[test]
     fn a_loss_halves() {
         let mut ledbat = Ledbat::default();
-        assert_eq!(ledbat.on_congestion(&Window::new(20), 20, Congestion::Loss), 10);
-        assert_eq!(ledbat.on_congestion(&Window::new(3), 3, Congestion::Loss), 2);
+        assert_eq!(
+            ledbat.on_congestion(&Window::new(20), 20, Congestion::Loss),
+            10
+        );
+        assert_eq!(
+            ledbat.on_congestion(&Window::new(3), 3, Congestion::Loss),
+            2
+        );
     }
 }

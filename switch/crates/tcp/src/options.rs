@@ -196,7 +196,13 @@ mod tests {
         let bytes = [99, 4, 1, 2, NO_OPERATION, WINDOW_SCALE, 3, 9, END, 77];
         decode(&bytes, &mut segment).unwrap();
         assert_eq!(segment.window_scale, Some(9));
-        for wrong in [&[MSS, 3, 1][..], &[MSS], &[TIMESTAMPS, 200], &[9, 0], &[SACK, 2]] {
+        for wrong in [
+            &[MSS, 3, 1][..],
+            &[MSS],
+            &[TIMESTAMPS, 200],
+            &[9, 0],
+            &[SACK, 2],
+        ] {
             assert_eq!(
                 decode(wrong, &mut segment),
                 Err(DecodeError::Option),

@@ -140,7 +140,6 @@ impl Rack {
             .saturating_add(self.rtt)
             .saturating_add(reo_wnd)
     }
-
 }
 
 #[cfg(test)]

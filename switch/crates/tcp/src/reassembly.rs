@@ -48,7 +48,11 @@ impl Reassembly {
             }
             left = from;
         }
-        let inside: Vec<u64> = self.ranges.range(left..=end).map(|(from, _)| *from).collect();
+        let inside: Vec<u64> = self
+            .ranges
+            .range(left..=end)
+            .map(|(from, _)| *from)
+            .collect();
         if inside.is_empty() && self.ranges.len() >= MAX_RANGES {
             return Inserted::Refused;
         }

@@ -154,7 +154,8 @@ impl Receiver {
         }
         if arrived > 0 {
             self.tuning.on_data(now, arrived);
-            self.acks.on_data(now, arrived.min(end.saturating_sub(before)), rto);
+            self.acks
+                .on_data(now, arrived.min(end.saturating_sub(before)), rto);
         }
         if holes {
             self.acks.at_once();

@@ -50,7 +50,6 @@ pub(crate) mod tests {
             now: 0,
             acked,
             rtt: None,
-            srtt: None,
             min_rtt: None,
             one_way_delay: None,
             una: 0,

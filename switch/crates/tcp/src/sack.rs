@@ -43,7 +43,11 @@ impl Sack {
                 return 0;
             }
             id -= 1;
-            above += u32::from(board.get(id).is_some_and(|sent| sent.state == State::Sacked));
+            above += u32::from(
+                board
+                    .get(id)
+                    .is_some_and(|sent| sent.state == State::Sacked),
+            );
         }
         let mut count = 0;
         for below in board.first_id().max(self.judged)..id {

@@ -230,10 +230,6 @@ impl Sender {
         self.edge
     }
 
-    pub(crate) fn fin_sent(&self) -> bool {
-        self.closing && self.nxt > self.end
-    }
-
     pub(crate) fn fin_acknowledged(&self) -> bool {
         self.closing && self.una > self.end
     }

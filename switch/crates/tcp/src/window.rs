@@ -53,7 +53,6 @@ pub(crate) struct AckSample {
     pub(crate) acked: u32,
     /// The round trip of the segment sent last, without the receiver's delay.
     pub(crate) rtt: Option<u64>,
-    pub(crate) srtt: Option<u64>,
     pub(crate) min_rtt: Option<u64>,
     /// The one-way delay with any constant offset, in nanoseconds.
     pub(crate) one_way_delay: Option<i64>,

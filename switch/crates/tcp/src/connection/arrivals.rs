@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A segment arrives (RFC 9293 3.10.7).
 
-use super::{Connection, Ended, MAX_SHIFT, Role, State};
+use super::{Connection, Ended, MAX_SHIFT, State};
 use crate::config::MIN_MSS;
 use crate::segment::{Flags, MAX_SACK_BLOCKS, Segment};
 use crate::sender::{Ack, Agreed};
@@ -80,13 +80,16 @@ impl Connection {
         let mss = segment.mss.unwrap_or(DEFAULT_MSS).max(MIN_MSS);
         self.config.mss = self.config.mss.min(mss);
         let value = segment.timestamps.map(|stamps| stamps.value);
-        self.receiver
-            .synchronise(value.filter(|_| self.timestamps));
+        self.receiver.synchronise(value.filter(|_| self.timestamps));
     }
 
     /// The handshake is over: our SYN is acknowledged.
     fn establish(&mut self, now: u64, seq: u64, window: u64, segment: &Segment) {
-        let options = if self.timestamps { TIMESTAMPS_LENGTH } else { 0 };
+        let options = if self.timestamps {
+            TIMESTAMPS_LENGTH
+        } else {
+            0
+        };
         let agreed = Agreed {
             mss: u32::from(self.config.mss) - options,
             sack: self.sack,
@@ -108,7 +111,7 @@ impl Connection {
     fn on_synchronised(&mut self, now: u64, segment: &Segment) {
         let flags = segment.flags;
         let Some(seq) = absolute(self.receiver.nxt(), self.irs, segment.seq) else {
-            self.on_old_syn(segment);
+            self.on_old_syn(now, segment);
             return;
         };
         let value = segment.timestamps.map(|stamps| stamps.value);
@@ -125,7 +128,7 @@ impl Connection {
         }
         let length = u64::from(segment.payload) + u64::from(flags.has(Flags::FIN));
         if flags.has(Flags::SYN) {
-            self.on_old_syn(segment);
+            self.on_old_syn(now, segment);
             return;
         }
         if !self.receiver.acceptable(seq, length) {
@@ -162,18 +165,18 @@ impl Connection {
         }
     }
 
-    /// A SYN where there should be none (RFC 5961 4.2), or one that was lost
-    /// on the way back comes again.
-    fn on_old_syn(&mut self, segment: &Segment) {
-        if self.state == State::SynReceived && segment.seq == self.irs {
-            self.syn_wanted = self.role == Role::Passive;
-        } else if self.role == Role::Active
-            && self.state == State::SynReceived
-            && segment.flags.has(Flags::ACK)
-        {
-            self.syn_wanted = true;
-        } else {
+    /// A SYN where there should be none (RFC 5961 4.2); one whose answer was
+    /// lost; or the answer to ours, if both have opened (RFC 9293 3.5).
+    fn on_old_syn(&mut self, now: u64, segment: &Segment) {
+        if self.state != State::SynReceived || segment.seq != self.irs {
             self.receiver.acks.at_once();
+        } else if segment.flags.has(Flags::ACK) {
+            if absolute(1, self.iss, segment.ack) == Some(1) {
+                self.establish(now, 1, u64::from(segment.window), segment);
+                self.receiver.acks.at_once();
+            }
+        } else {
+            self.syn_wanted = true;
         }
     }
 
@@ -218,11 +221,7 @@ impl Connection {
             with_data: segment.sequence_length() > 0,
             one_way_delay: self.one_way_delay(segment),
         };
-        let before = self.sender.una();
         self.sender.on_ack(&ack);
-        if self.sender.una() > before {
-            self.note_round_trip(now, segment);
-        }
         self.on_fin_acknowledged(now);
         true
     }
@@ -264,13 +263,6 @@ impl Connection {
             }
         }
         (dsack, count)
-    }
-
-    /// Timestamps tell the receiver's round trip, too, when it sends data.
-    fn note_round_trip(&mut self, _now: u64, _segment: &Segment) {
-        if let Some(rtt) = self.sender.rtt().min_rtt() {
-            self.receiver.tuning.measured(rtt);
-        }
     }
 
     /// RFC 6817 2.4: what the clocks say, from the first ACK on.
@@ -318,6 +310,10 @@ impl Connection {
             return;
         }
         let length = u64::from(segment.payload);
+        if let Some(stamps) = segment.timestamps.filter(|_| length > 0) {
+            let clock = self.sender.timestamp(now);
+            self.receiver.tuning.echoed(clock, stamps.echo);
+        }
         let rto = self.sender.rtt().rto();
         self.receiver.on_data(now, seq, length, fin, rto);
         if !self.receiver.finished() {

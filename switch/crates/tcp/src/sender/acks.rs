@@ -48,7 +48,9 @@ impl News {
             return;
         }
         self.original |= sent.end <= point;
-        let earliest = self.first_sent.map_or(sent.sent_at, |at| at.min(sent.sent_at));
+        let earliest = self
+            .first_sent
+            .map_or(sent.sent_at, |at| at.min(sent.sent_at));
         self.first_sent = Some(earliest);
         self.last_sent = self.last_sent.max(Some(sent.sent_at));
     }
@@ -124,15 +126,22 @@ impl Sender {
             echoed: ack.echo.and_then(|echo| self.time_of(echo, ack.now)),
         };
         let (rack, point) = (&mut self.rack, self.point);
-        let mut add = |sent: &Sent| {
+        self.board.acknowledge(ack.number, |sent| {
             if sent.state != State::Sacked {
                 rack.delivered(sent, highest, &acked);
             }
             news.add(sent, point);
-        };
-        self.board.acknowledge(ack.number, &mut add);
+        });
         if self.agreed.sack {
-            self.board.sack(ack.blocks, &mut add);
+            // The echo is not of what came out of order (RFC 7323 4.3).
+            let acked = Acked {
+                echoed: None,
+                ..acked
+            };
+            self.board.sack(ack.blocks, |sent| {
+                rack.delivered(sent, highest, &acked);
+                news.add(sent, point);
+            });
         }
         self.una = self.una.max(ack.number);
         news
@@ -168,7 +177,10 @@ impl Sender {
                 self.rack.dsack(self.una, self.nxt);
             }
             let mss = u64::from(self.agreed.mss);
-            let segments = end.saturating_sub(start).div_ceil(mss).min(u64::from(u32::MAX));
+            let segments = end
+                .saturating_sub(start)
+                .div_ceil(mss)
+                .min(u64::from(u32::MAX));
             spurious |= self.undo.dsack(start, segments as u32);
         }
         if advanced {
@@ -244,7 +256,8 @@ impl Sender {
             Step::Partial => {
                 // Step 3: deflated by what is acknowledged, but for one.
                 let acked = u32::try_from(acked).unwrap_or(u32::MAX);
-                self.window.set(cwnd.saturating_sub(acked).saturating_add(1));
+                self.window
+                    .set(cwnd.saturating_sub(acked).saturating_add(1));
                 self.board.mark_lost(first);
                 self.force = true;
             }
@@ -267,7 +280,6 @@ impl Sender {
             now: ack.now,
             acked,
             rtt: news.last_sent.map(|sent| ack.now.saturating_sub(sent)),
-            srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
             one_way_delay: ack.one_way_delay,
             una: self.una,

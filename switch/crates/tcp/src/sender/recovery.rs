@@ -75,7 +75,8 @@ impl Sender {
         if self.phase == Phase::Open {
             self.undo.forget();
             self.reduce(Congestion::Loss);
-            self.window.set(self.window.ssthresh.min(self.window.cwnd()));
+            self.window
+                .set(self.window.ssthresh.min(self.window.cwnd()));
         }
     }
 
@@ -95,13 +96,18 @@ impl Sender {
             self.reduce(Congestion::Timeout);
         }
         // RFC 2018 8: a receiver that SACKed the first segment has reneged.
-        if self.board.first().is_some_and(|sent| sent.state == State::Sacked) {
+        if self
+            .board
+            .first()
+            .is_some_and(|sent| sent.state == State::Sacked)
+        {
             self.board.forget_sacks();
         }
         let first = self.board.first_id();
         let rack = self.uses_rack().then(|| {
             let min_rtt = self.rtt.min_rtt();
-            self.rack.reo_wnd(true, self.board.sacked(), min_rtt, self.rtt.srtt())
+            self.rack
+                .reo_wnd(true, self.board.sacked(), min_rtt, self.rtt.srtt())
         });
         let judge = &self.rack;
         self.board.mark_each(|id, sent| match rack {
@@ -118,7 +124,8 @@ impl Sender {
         self.probe_at = None;
         self.reorder_at = None;
         self.newreno.begin(self.nxt);
-        self.frto = if self.uses_rack() && !again {
+        // RFC 5682 3.1 step 1: not if the last recovery has gone on to others.
+        self.frto = if self.uses_rack() && (!again || self.unanswered > 1) {
             Frto::Retransmitted
         } else {
             Frto::Off

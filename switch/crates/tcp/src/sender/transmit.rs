@@ -98,7 +98,10 @@ impl Sender {
             self.restart_rto(now);
         }
         self.last_sent = now;
-        let data = self.board.get(id).map(|sent| (sent.start, sent.end, sent.fin));
+        let data = self
+            .board
+            .get(id)
+            .map(|sent| (sent.start, sent.end, sent.fin));
         let (start, end, fin) = data.unwrap_or((self.una, self.una, false));
         Transmit::Data { start, end, fin }
     }
@@ -113,7 +116,7 @@ impl Sender {
 
     /// New data, if fewer than `room` segments are in flight.
     fn new_data(&mut self, now: u64, room: usize) -> Result<Transmit, Held> {
-        if self.nxt > self.end || (self.nxt == self.end && !self.closing) {
+        if !self.has_new() {
             return Err(Held::Empty);
         }
         self.restart_after_idle(now);
@@ -124,8 +127,16 @@ impl Sender {
         Ok(self.send_new(length, fin, now))
     }
 
+    /// There are bytes, or the FIN, that were never sent.
+    fn has_new(&self) -> bool {
+        self.nxt < self.end || (self.nxt == self.end && self.closing)
+    }
+
     /// How many bytes of new data may go, and whether the FIN goes with them.
     fn fits(&self) -> Result<(u64, bool), Held> {
+        if !self.has_new() {
+            return Err(Held::Empty);
+        }
         let mss = u64::from(self.agreed.mss);
         let queued = self.end - self.nxt;
         let in_flight = self.nxt - self.una;
@@ -134,7 +145,11 @@ impl Sender {
         let length = queued.min(mss).min(window).min(buffer);
         let fin = self.closing && length == queued && window > length;
         if length == 0 && !fin {
-            return Err(if window == 0 { Held::Window } else { Held::Empty });
+            return Err(if window == 0 {
+                Held::Window
+            } else {
+                Held::Empty
+            });
         }
         if length < mss && !fin {
             // RFC 9293 3.8.6.2.1: no silly window.
@@ -171,11 +186,10 @@ impl Sender {
     /// A tail loss probe: new data whatever the congestion window, else the
     /// last segment again (RFC 8985 7.3).
     fn probe(&mut self, now: u64) -> Option<Transmit> {
-        let new = self.nxt < self.end || (self.nxt == self.end && self.closing);
-        let data = match self.fits() {
-            Ok((length, fin)) if new => Some(self.send_new(length, fin, now)),
-            _ => None,
-        };
+        let data = self
+            .fits()
+            .ok()
+            .map(|(length, fin)| self.send_new(length, fin, now));
         let retransmission = data.is_none();
         let data = match data {
             Some(data) => data,
