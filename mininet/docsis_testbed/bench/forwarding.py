@@ -58,6 +58,7 @@ _SWITCH: Final = "bench1"
 
 P = ParamSpec("P")
 T = TypeVar("T")
+B = TypeVar("B", bound="Bench")
 
 
 class BareForwarder(P4Switch):
@@ -203,11 +204,11 @@ def measure(
         bench.close()
 
 
-def watched(measure: Callable[Concatenate[Bench, P], T]) -> Callable[Concatenate[Bench, P], T]:
+def watched(measure: Callable[Concatenate[B, P], T]) -> Callable[Concatenate[B, P], T]:
     """A measurement that fails when the switch ended meanwhile, and says that it did."""
 
     @functools.wraps(measure)
-    def measured(bench: Bench, *args: P.args, **named: P.kwargs) -> T:
+    def measured(bench: B, /, *args: P.args, **named: P.kwargs) -> T:
         try:
             found = measure(bench, *args, **named)
         except TestbedError:
