@@ -16,6 +16,9 @@ const BETA: (u64, u64) = (7, 10);
 const C: (u64, u64) = (4, 10_000_000_000);
 /// alpha_cubic is 3 (1 - beta) / (1 + beta) = 9/17 (RFC 9438 4.3).
 const ALPHA: (u64, u64) = (9, 17);
+/// Before there was a loss Linux grows at least by a segment for so many, as
+/// its traces show (tests/linux/traces/hystart-*): a twentieth a round trip.
+const FIRST_GROWTH: u64 = 20;
 /// The longest time from the plateau that is told apart: 17 minutes.
 const MAX_TIME: i64 = 1 << 20;
 
@@ -88,6 +91,9 @@ impl Cubic {
         };
         epoch.w_est += per_window(ONE * alpha.0 / alpha.1, acked, cwnd);
         grown = grown.max(epoch.w_est);
+        if self.w_max == 0 {
+            grown = grown.max(cwnd + acked * ONE / FIRST_GROWTH);
+        }
         window.set(u32::try_from(grown >> FRACTION).unwrap_or(MAX_WINDOW));
         self.fraction = grown % ONE;
         self.epoch = Some(epoch);
