@@ -77,6 +77,8 @@ struct Usage {
     most: usize,
     /// The round trip ends when this is acknowledged.
     until: u64,
+    /// Something was sent since it was noted.
+    sent: bool,
 }
 
 #[derive(Clone, Debug)]
