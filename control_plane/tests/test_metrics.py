@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
+from docsis_control import priority
 from docsis_control.metrics import serving_metrics
 from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
@@ -272,31 +272,31 @@ def test_views_go_after_the_loop() -> None:
     assert os.sched_getscheduler(0) == before
 
 
-def test_views_of_many_things_pause() -> None:
-    """However long it takes, another thread has had the interpreter meanwhile."""
-    turns: list[float] = []
-    done = threading.Event()
+class Clock:
+    """A clock that only work and pauses move, in the place of the module `time`."""
 
-    def ask() -> None:
-        while not done.is_set():
-            turns.append(time.monotonic())
-            time.sleep(0.001)
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
 
-    def work() -> int:
-        until = time.monotonic() + 0.001
-        while time.monotonic() < until:
-            pass
-        return 1
+    def monotonic(self) -> float:
+        return self.now
 
-    other = threading.Thread(target=ask)
-    other.start()
-    pauses = 0
-    try:
-        before = time.monotonic()
-        assert sum(work() for _ in paced(range(50))) == 50
-        pauses = sum(turn > before for turn in turns)
-    finally:
-        done.set()
-        other.join()
-    assert pauses > 5
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+@pytest.mark.parametrize(("item_seconds", "items_a_turn"), [(0.001, 1), (0.00009, 5)])
+def test_views_of_many_things_pause(
+    item_seconds: float, items_a_turn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each turn of work the thread sleeps, so another one can have the interpreter."""
+    clock = Clock()
+    monkeypatch.setattr(priority, "time", clock)
+    for number, _ in enumerate(paced(range(50))):
+        assert len(clock.pauses) == number // items_a_turn
+        clock.now += item_seconds
+    assert len(clock.pauses) == 50 // items_a_turn
+    assert min(clock.pauses) > 0
     assert list(paced([])) == []

@@ -40,10 +40,11 @@ def demo(
     metrics_port: MetricsPortOption = None,
 ) -> None:
     """The main job: queue managers under load one after the other, and a report."""
+    # First: what is wrong in a file is said before the libraries of a run are there.
+    loaded = load(topology, tier)
     from docsis_testbed import demo as job
     from docsis_testbed.experiment import MEASURED_SECONDS
 
-    loaded = load(topology, tier)
     job.run(
         loaded,
         target=target.value,
@@ -109,9 +110,9 @@ def run(
         _run_scenario(scenario, target, only or [])
         return
     _refuse(context, "only", because="there is no scenario")
+    loaded = load(topology, tier)
     from docsis_testbed import interactive
 
-    loaded = load(topology, tier)
     interactive.run(
         loaded,
         target=target.value,
@@ -135,13 +136,14 @@ def _refuse(context: typer.Context, *names: str, because: str) -> None:
 
 def _run_scenario(file: Path, target: Target, only: list[str]) -> None:
     from docsis_control.config.errors import ConfigError
-    from docsis_testbed.scenarios import job
     from docsis_testbed.scenarios.loader import load as load_scenario
 
     try:
         loaded = load_scenario(file)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
+    from docsis_testbed.scenarios import job
+
     job.run(loaded, target=target.value, only=only, console=_CONSOLE)
 
 
