@@ -14,7 +14,7 @@ TARGET ?= embedded
 AQM ?= docsis-pie
 
 OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
-PYTHON_CODE = control_plane mininet ptf_tests
+PYTHON_CODE = control_plane experiments mininet ptf_tests
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -20,6 +20,7 @@ from late_machine import skip_or_fail
 from rich.console import Console
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.mininet_stage import MininetStage
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
 from docsis_testbed.scenarios import job
 from docsis_testbed.scenarios.loader import load
@@ -73,7 +74,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     file.write_text(SCENARIO)
     # One value cannot hold; of switches that were too late there is no verdict.
     with pytest.raises(TestbedError) as raised:
-        job.run(load(file), target="embedded", console=Console(), results=folder / "results")
+        job.run(
+            load(file),
+            stage=MininetStage("embedded"),
+            console=Console(),
+            results=folder / "results",
+        )
     (made,) = (folder / "results").iterdir()
     return made, str(raised.value)
 
