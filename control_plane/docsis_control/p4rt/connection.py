@@ -31,7 +31,10 @@ class Connection:
     what `lost` holds.
     """
 
-    def __init__(self, address: str, device_id: int, election_id: int = 1) -> None:
+    def __init__(
+        self, address: str, device_id: int, election_id: int = 1, channel: Any = None
+    ) -> None:
+        """Args: where the device answers, and a channel instead of one that is opened there."""
         self.address = address
         self.device_id = device_id
         self.election_id: Final = U128.encode(election_id)
@@ -40,7 +43,9 @@ class Connection:
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.on_packet: PacketHandler | None = None
         # The stubs of grpc.aio know neither raw bytes nor open-ended streams.
-        self.channel = _any(grpc.aio.insecure_channel(address, options=channel_options()))
+        self.channel = _any(
+            channel or grpc.aio.insecure_channel(address, options=channel_options())
+        )
         self._stream: Any = None
         # A stream of grpc.aio takes one message at a time.
         self._sending = asyncio.Lock()
