@@ -12,6 +12,7 @@ TOPOLOGY ?= topologies/residential.yaml
 TIER ?=
 TARGET ?= embedded
 AQM ?= docsis-pie
+SEED ?= 1
 
 OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
 PYTHON_CODE = control_plane experiments mininet ptf_tests
@@ -31,13 +32,23 @@ help: ## this list
 
 # --- Set-up -----------------------------------------------------------------
 
-.PHONY: setup packages switch
-setup: packages $(STAMPS)/python $(STAMPS)/stubs switch ## Debian packages, Python environment, the switch
+.PHONY: setup setup-virtual packages build-packages switch world
+setup: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch world ## Debian packages, Python environment, the switch
+
+# What virtual time takes: no root where a compiler and Python's venv are there, and no Mininet.
+setup-virtual: $(STAMPS)/python $(STAMPS)/stubs world
 
 packages:
 	@mininet/setup/debian-packages.sh "$(PYTHON)"
 
-$(STAMPS)/python: requirements.lock pyproject.toml mininet/setup/python-environment.sh | packages
+build-packages:
+	@mininet/setup/debian-packages.sh "$(PYTHON)" build
+
+$(STAMPS)/mininet: mininet/setup/mininet-package.sh $(STAMPS)/python | packages
+	@mininet/setup/mininet-package.sh "$(VENV)"
+	@touch $@
+
+$(STAMPS)/python: requirements.lock pyproject.toml mininet/setup/python-environment.sh | build-packages
 	@mininet/setup/python-environment.sh "$(PYTHON)" "$(VENV)"
 	@mkdir -p $(STAMPS) && touch $@
 
@@ -52,9 +63,17 @@ switch: $(STAMPS)/python
 	@cd switch && cargo build --release --locked --quiet
 	@cd switch && cargo run --release --locked --quiet --bin docsis-switch -- install-alias target/bin >/dev/null
 
+world: $(STAMPS)/python
+	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
+	@echo 'set-up: building the virtual world'
+	@experiments/setup/world-module.sh "$(VENV)"
+
 # --- The main job ------------------------------------------------------------
 
-.PHONY: demo run stop clean bench figures
+.PHONY: demo demo-virtual run stop clean bench figures
+demo-virtual: setup-virtual ## the same in virtual time: no root, no Mininet, seconds; SEED=1
+	@$(CLI) demo $(OPTIONS) --virtual --seed "$(SEED)"
+
 demo: setup ## the main job: three queue managers under load, and a report
 	@$(CLI) demo $(OPTIONS)
 
@@ -90,10 +109,10 @@ p4-check: packages $(STAMPS)/python
 # Fits into 15 minutes, set-up included. What is left out is marked `long` with the reason
 # beside it: a mark of pytest, a group of PTF, an ignored test in Rust.
 test: WITHOUT_LONG := yes
-test: setup lint p4-check test-rust test-python ptf test-end-to-end ## every test but those marked long
+test: setup lint p4-check test-rust demo-virtual test-python ptf test-end-to-end ## every test but those marked long
 	@echo 'make test: everything passed but what takes long, which make test-all runs'
 
-test-all: setup lint p4-check test-rust test-python ptf test-end-to-end ## every test
+test-all: setup lint p4-check test-rust demo-virtual test-python ptf test-end-to-end ## every test
 	@echo 'make test-all: everything passed'
 
 lint: setup ## formatters and linters, checking only

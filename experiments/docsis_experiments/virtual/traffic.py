@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 from docsis_experiments.virtual.play import Play
 from docsis_testbed.errors import TestbedError
@@ -12,7 +12,6 @@ from docsis_testbed.scenarios.models import Scenario
 from docsis_testbed.scenarios.plan import Plan, Planned, PlannedCall
 from docsis_testbed.scenarios.traffic import Bursts, Call, Constant, Messages, Transfers
 from docsis_testbed.traffic import irtt
-from docsis_testbed.traffic.flows import Kind
 
 if TYPE_CHECKING:
     from docsis_world import World
@@ -106,9 +105,11 @@ def _flow(play: Play, planned: Planned, one_in: int, initial_window: int) -> int
             )
         case "datagrams":
             return world.udp_stream(
-                source, destination, flow.port,
-                frame_length=flow.size, interval_ns=interval_ns, train=flow.train, **shared,
-            )  # fmt: skip
-
-
-assert set(get_args(Kind)) == {"transfer", "messages", "datagrams"}
+                source,
+                destination,
+                flow.port,
+                frame_length=flow.size,
+                interval_ns=interval_ns,
+                train=flow.train,
+                **shared,
+            )
