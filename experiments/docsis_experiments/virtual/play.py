@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
+from docsis_control.config.models import KeyedError
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, Deployment, Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
@@ -22,6 +23,7 @@ from docsis_experiments.virtual.control import ControllerInWorld
 from docsis_experiments.virtual.machine import Machine
 from docsis_experiments.virtual.module import in_words
 from docsis_experiments.virtual.timetable import Timetable
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure.counters import CounterQuery
 from docsis_testbed.measure.timing import Timing
 from docsis_testbed.progress import Progress
@@ -117,8 +119,9 @@ def playing(
     """
     with in_words():
         world = build(topology, seed, machine)
-        deployment = deploy(topology, upstream, downstream)
-        with ControllerInWorld(world, deployment, machine) as controller:
+        with ControllerInWorld(
+            world, _deployed(topology, upstream, downstream), machine
+        ) as controller:
             timetable = Timetable(world)
             play = Play(world, timetable, world.now_ns)
             controller.start(timetable)
@@ -128,3 +131,14 @@ def playing(
             )
             yield play
             controller.save(folder / "controller")
+
+
+def _deployed(
+    topology: Topology,
+    upstream: Preset | QueueManagement,
+    downstream: Preset | QueueManagement | None,
+) -> Deployment:
+    try:
+        return deploy(topology, upstream, downstream)
+    except KeyedError as error:
+        raise TestbedError(f"topology {topology.name}: {error.key}: {error}") from None
