@@ -81,7 +81,12 @@ def measurement(
     )
 
 
-def finished(tmp_path: Path, timing: Timing = IN_TIME) -> Path:
+def finished(
+    tmp_path: Path,
+    timing: Timing = IN_TIME,
+    late: dict[str, Any] = TIMERS,
+    marks: dict[str, Any] | None = None,
+) -> Path:
     """The folder of a finished run of two queue managers."""
     topology = load_topology(TOPOLOGIES / "residential.yaml")
     folder = run_folder.create(topology, tmp_path)
@@ -96,7 +101,8 @@ def finished(tmp_path: Path, timing: Timing = IN_TIME) -> Path:
         topology="residential",
         tier="cable-20",
         versions={},
-        timers=TIMERS,
+        timers=late,
+        marks=marks,
     )
     demo.write_results(folder, topology, plan_for(topology), measurements, figures)
     return run_folder.finish(folder)
@@ -242,6 +248,32 @@ def test_lateness_is_told(tmp_path: Path, timing: Timing, row: str) -> None:
     page = (folder / "report.html").read_text()
     assert timing.words in page
     assert ("not valid</strong>" in page) is not timing.valid
+
+
+def test_where_nothing_can_be_late_the_reason_is_told(tmp_path: Path) -> None:
+    why = "time is virtual"
+    marks = {"stage": "virtual", "seed": 2**64 - 1}
+    folder = finished(tmp_path, Timing({}, why), {"absent": why}, marks)
+    figures = json.loads((folder / "summary.json").read_text())
+    assert figures["valid"] is True
+    assert figures["no_verdict"] == []
+    assert figures["runs"][0]["timing"]["absent"] == why
+    assert (figures["stage"], figures["seed"]) == ("virtual", 2**64 - 1)
+    assert str(demo.timing_words(figures)) == "Time is virtual."
+    page = (folder / "report.html").read_text()
+    assert "Time is virtual." in page
+    assert "Late by, ms" not in page
+    assert f"virtual time, seed {2**64 - 1}" in page
+    assert f"--target embedded --virtual --seed {2**64 - 1}</code>" in page
+    wrong: tuple[dict[str, Any], ...] = (
+        {"seed": 2**64},
+        {"stage": "bmv2"},
+        {"timers": {"absent": why, **TIMERS}},
+        {"timers": {}},
+    )
+    for change in wrong:
+        with pytest.raises(TestbedError, match=r"summary\.json: "):
+            document.validate({**figures, **change})
 
 
 def test_demo_whose_time_jumped_ends_with_words(
