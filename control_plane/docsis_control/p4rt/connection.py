@@ -31,10 +31,7 @@ class Connection:
     what `lost` holds.
     """
 
-    def __init__(
-        self, address: str, device_id: int, election_id: int = 1, channel: Any = None
-    ) -> None:
-        """Args: where the device answers, and a channel instead of one that is opened there."""
+    def __init__(self, address: str, device_id: int, election_id: int = 1) -> None:
         self.address = address
         self.device_id = device_id
         self.election_id: Final = U128.encode(election_id)
@@ -43,9 +40,7 @@ class Connection:
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.on_packet: PacketHandler | None = None
         # The stubs of grpc.aio know neither raw bytes nor open-ended streams.
-        self.channel = _any(
-            channel or grpc.aio.insecure_channel(address, options=channel_options())
-        )
+        self.channel = _any(grpc.aio.insecure_channel(address, options=channel_options()))
         self._stream: Any = None
         # A stream of grpc.aio takes one message at a time.
         self._sending = asyncio.Lock()
@@ -252,9 +247,13 @@ class Connection:
             found.extend(p4r.ReadResponse.FromString(raw).entities)
         return found
 
-    async def write_raw(self, request: bytes, seconds: float) -> None:
-        """Writes a serialized p4.v1.WriteRequest, within so many seconds."""
-        await self.call("Write", self._raw_write(request, timeout=seconds))
+    async def write_raw(self, request: bytes, seconds: float, what: Sequence[str] = ()) -> None:
+        """Writes a serialized p4.v1.WriteRequest, within so many seconds.
+
+        Args:
+            what: A name for each update, for messages.
+        """
+        await self.call("Write", self._raw_write(request, timeout=seconds), what)
 
     async def read_raw(self, request: bytes, seconds: float) -> list[bytes]:
         """Sends a serialized p4.v1.ReadRequest; returns serialized ReadResponses."""

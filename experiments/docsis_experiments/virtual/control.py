@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller in virtual time: the same provisioning, law and register access, no waiting.
 
-What asyncio does, provisioning, runs to its end while the world stands still. An update reads, lets
-the world go on for as long as a controller takes, and writes.
+Devices are provisioned while the world stands still. An update reads, lets the world go on for as
+long as a controller takes, and writes.
 """
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from docsis_control.p4rt.device import LocalDevice
 
 from docsis_control.law.service_flows import DeviceLaw
-from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import group_updates, table_updates
-from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError, explain
-from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
+from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import CONTROL_INTERVAL_US, Deployment, DevicePlan, Role
 from docsis_control.recording import DeviceRecord, save
 from docsis_control.state.control_header import SwitchClock
 from docsis_control.state.registers import RegisterAccess
 from docsis_control.tm.client import TrafficManager
-from docsis_experiments.virtual.channel import Refused, WorldChannel
+from docsis_experiments.virtual.entrance import ELECTION_ID, WorldEntrance
 from docsis_experiments.virtual.machine import Draws, Machine
 from docsis_experiments.virtual.timetable import Timetable
 from docsis_testbed.errors import TestbedError
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 _COOKIE: Final = 1
-_READ: Final = "/p4.v1.P4Runtime/Read"
-_WRITE: Final = "/p4.v1.P4Runtime/Write"
+
+_Result = TypeVar("_Result")
 
 
 class WorldClock(SwitchClock):
@@ -59,65 +60,57 @@ class WorldClock(SwitchClock):
 
 
 class DeviceInWorld:
-    """A device of the world with its connection, its law and its updates.
+    """A device of the world with its plan, its law and its updates.
 
     Attributes:
         plan: What it is provisioned with.
         record: What its control loop did.
     """
 
-    def __init__(self, world: World, plan: DevicePlan, pipeline: Pipeline) -> None:
-        """Args: the world, which has the device; what it gets; and its program."""
+    def __init__(self, world: World, plan: DevicePlan) -> None:
+        """Becomes its primary controller, and pushes everything while the world stands still.
+
+        Args:
+            world: Has the device, without a pipeline yet.
+            plan: What it gets.
+
+        Raises:
+            P4RuntimeError: The device refused something.
+        """
         self.plan = plan
         self.record = DeviceRecord([flow.index for flow in plan.service_flows])
-        self._world = world
-        self._pipeline = pipeline
-        self._channel = WorldChannel(world, plan.name)
-        self._clock = WorldClock(world)
         self._law = DeviceLaw(plan.service_flows)
-        self._connection: Connection | None = None
+        self._entrance = WorldEntrance(world, plan.name, plan.device_id)
+        device = LocalDevice(self._entrance, "in a virtual world", plan.device_id, ELECTION_ID)
+        access = _completed(self._provision(device, WorldClock(world)))
+        self._ticks = access.in_thread(self._entrance)
+
+    async def _provision(self, device: LocalDevice, clock: WorldClock) -> RegisterAccess:
+        plan = self.plan
+        pipeline = load_pipeline(plan.role.value)
+        await device.set_pipeline(pipeline, _COOKIE)
+        access = RegisterAccess(device, pipeline, clock, plan.service_flows)
+        self.record.access = access.name
+        traffic_manager = TrafficManager(device)
+        self.record.traffic_manager = await traffic_manager.configure(plan)
+        await access.provision(await traffic_manager.buckets(plan.service_flows))
+        await device.write(
+            list(group_updates(plan.groups)),
+            [f"multicast group {group.group_id}" for group in plan.groups],
+        )
+        await device.write(
+            list(table_updates(pipeline, plan.tables)), [str(entry) for entry in plan.tables]
+        )
+        return access
 
     @property
     def looped(self) -> bool:
         """Whether there is a control loop: to manage queues, or to observe the modems'."""
         return bool(self.plan.managed_service_flows) or self.plan.role is Role.CABLE_MODEM
 
-    async def provision(self) -> None:
-        """Pushes everything, in the order in which the controller does.
-
-        The connection stays open, because a device takes updates from nobody but its primary.
-
-        Raises:
-            P4RuntimeError: The device refused something.
-        """
-        plan = self.plan
-        connection = Connection("a virtual world", plan.device_id, channel=self._channel)
-        self._connection = connection
-        await connection.open()
-        await connection.set_pipeline(self._pipeline, _COOKIE)
-        access = RegisterAccess(connection, self._pipeline, self._clock, plan.service_flows)
-        self._access, self.record.access = access, access.name
-        traffic_manager = TrafficManager(connection)
-        self.record.traffic_manager = await traffic_manager.configure(plan)
-        await access.provision(await traffic_manager.buckets(plan.service_flows))
-        await connection.write(
-            list(group_updates(plan.groups)),
-            [f"multicast group {group.group_id}" for group in plan.groups],
-        )
-        await connection.write(
-            list(table_updates(self._pipeline, plan.tables)), [str(e) for e in plan.tables]
-        )
-
-    async def close(self) -> None:
-        """Ends the connection."""
-        if self._connection is not None:
-            await self._connection.close()
-
     def read(self) -> Readings:
         """All service flows, now."""
-        return self._access.readings(
-            self._call(_READ, self._access.read_request), self._world.now_ns
-        )
+        return self._ticks.read()
 
     def decide(self, readings: Readings, number: int) -> tuple[Settings, Observation]:
         """An update of the law, which is a function of the interval's number and the readings."""
@@ -125,60 +118,31 @@ class DeviceInWorld:
 
     def write(self, settings: Settings) -> None:
         """The controller's registers, now."""
-        self._call(_WRITE, self._access.write_request(settings))
-        self._access.written(settings)
+        self._ticks.write(settings)
 
-    def _call(self, method: str, request: bytes) -> list[bytes]:
-        try:
-            return self._channel.call(method, request)
-        except Refused as error:
-            raise explain(error, f"{method} on {self.plan.name}") from None
+    def close(self) -> None:
+        """Is no longer the primary controller."""
+        self._entrance.close()
 
 
 class ControllerInWorld:
     """Provisions all devices of a deployment, and runs their control loops by a timetable."""
 
     def __init__(self, world: World, deployment: Deployment, machine: Machine) -> None:
-        """Args: the world, what is deployed, and how late updates are."""
-        self._world = world
-        self._machine = machine
-        # Of a connection's tasks and futures; it never waits for anything but them.
-        self._loop = asyncio.new_event_loop()
-        self._devices = [
-            DeviceInWorld(world, plan, load_pipeline(plan.role.value))
-            for plan in deployment.devices
-        ]
+        """Provisions all devices.
 
-    def __enter__(self) -> Self:
-        """Provisions all devices while the world stands still.
+        Args:
+            world: Has the devices, without pipelines yet.
+            deployment: What is deployed.
+            machine: How late updates are.
 
         Raises:
             TestbedError: A device refused something.
         """
-        try:
-            for device in self._devices:
-                self._loop.run_until_complete(device.provision())
-        except (P4RuntimeError, ConnectionLost) as error:
-            self.close()
-            _failed(error)
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends all connections."""
-        for device in self._devices:
-            self._loop.run_until_complete(device.close())
-        self._loop.close()
+        self._world = world
+        self._machine = machine
+        with _in_words():
+            self._devices = [DeviceInWorld(world, plan) for plan in deployment.devices]
 
     def start(self, timetable: Timetable) -> None:
         """Have every control loop updated once an interval from now on."""
@@ -189,6 +153,11 @@ class ControllerInWorld:
     def save(self, folder: Path) -> None:
         """Writes what the loops did, as the controller does at its end."""
         save({device.plan.name: device.record for device in self._devices}, folder)
+
+    def close(self) -> None:
+        """Is no longer any device's primary controller."""
+        for device in self._devices:
+            device.close()
 
 
 class _Loop:
@@ -216,17 +185,13 @@ class _Loop:
 
     def _update(self) -> None:
         device, began = self._device, self._world.now_ns
-        try:
+        with _in_words():
             settings, seen = device.decide(device.read(), self._number)
-        except (P4RuntimeError, ConnectionLost) as error:
-            _failed(error)
         self._number += 1
 
         def end() -> None:
-            try:
+            with _in_words():
                 device.write(settings)
-            except (P4RuntimeError, ConnectionLost) as error:
-                _failed(error)
             device.record.tick(self._deadline, began, self._world.now_ns, 0)
             device.record.sample(began, began // 1000, seen)
             self._next()
@@ -234,5 +199,19 @@ class _Loop:
         self._timetable.at(began + self._takes.next(), end)
 
 
-def _failed(error: Exception) -> NoReturn:
-    raise TestbedError(f"the controller failed in virtual time: {error}") from error
+def _completed(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """The result of a coroutine that never waits, because the device answers at once."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: _Result = done.value
+        return result
+    raise AssertionError("a device of the world let somebody wait")
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except (P4RuntimeError, ConnectionLost) as error:
+        raise TestbedError(f"the controller failed in virtual time: {error}") from error

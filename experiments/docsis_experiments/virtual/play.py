@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -119,8 +119,8 @@ def playing(
     """
     with in_words():
         world = build(topology, seed, machine)
-        with ControllerInWorld(
-            world, _deployed(topology, upstream, downstream), machine
+        with closing(
+            ControllerInWorld(world, _deployed(topology, upstream, downstream), machine)
         ) as controller:
             timetable = Timetable(world)
             play = Play(world, timetable, world.now_ns)
