@@ -51,6 +51,7 @@ switch: $(STAMPS)/python
 	@echo 'set-up: building the switch'
 	@cd switch && cargo build --release --locked --quiet
 	@cd switch && cargo run --release --locked --quiet --bin docsis-switch -- install-alias target/bin >/dev/null
+	@mininet/setup/world-module.sh "$(VENV)"
 
 # --- The main job ------------------------------------------------------------
 
