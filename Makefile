@@ -62,6 +62,7 @@ switch: $(STAMPS)/python
 	@echo 'set-up: building the switch'
 	@cd switch && cargo build --release --locked --quiet
 	@cd switch && cargo run --release --locked --quiet --bin docsis-switch -- install-alias target/bin >/dev/null
+	@mininet/setup/world-module.sh "$(VENV)"
 
 world: $(STAMPS)/python
 	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
