@@ -13,16 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from docsis_control.p4rt.device import LocalDevice
-
-from docsis_control.law.service_flows import DeviceLaw
-from docsis_control.p4rt.entities import group_updates, table_updates
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import CONTROL_INTERVAL_US, Deployment, DevicePlan, Role
 from docsis_control.recording import DeviceRecord, save
-from docsis_control.state.control_header import SwitchClock
+from docsis_control.running import RunningPlan, push
 from docsis_control.state.registers import RegisterAccess
-from docsis_control.tm.client import TrafficManager
 from docsis_experiments.virtual.entrance import ELECTION_ID, WorldEntrance
 from docsis_experiments.virtual.machine import Draws, Machine
 from docsis_experiments.virtual.timetable import Timetable
@@ -31,8 +27,6 @@ from docsis_testbed.errors import TestbedError
 if TYPE_CHECKING:
     from docsis_world import World
 
-    from docsis_control.law.readings import Readings, Settings
-    from docsis_control.law.service_flows import Observation
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 _COOKIE: Final = 1
@@ -40,31 +34,25 @@ _COOKIE: Final = 1
 _Result = TypeVar("_Result")
 
 
-class WorldClock(SwitchClock):
-    """The clock of a world's devices, which is the world's: there is nothing to be learned."""
+class WorldClock:
+    """The clock of a world's devices, which is the world's: see `docsis_control`'s `Clock`."""
 
     def __init__(self, world: World) -> None:
         """Args: the world."""
         self._world = world
 
-    async def learn(self) -> None:
-        """It is known."""
-
-    def at(self, monotonic_ns: int) -> int:
-        """A device's time at a time of the world: microseconds, at least 1."""
-        return max(1, monotonic_ns // 1000)
-
     def now(self) -> int:
         """A device's time now: microseconds, at least 1."""
-        return self.at(self._world.now_ns)
+        return max(1, self._world.now_ns // 1000)
 
 
 class DeviceInWorld:
-    """A device of the world with its plan, its law and its updates.
+    """A device of the world with its plan and its record.
 
     Attributes:
         plan: What it is provisioned with.
         record: What its control loop did.
+        controlled: What a control loop ticks.
     """
 
     def __init__(self, world: World, plan: DevicePlan) -> None:
@@ -79,46 +67,23 @@ class DeviceInWorld:
         """
         self.plan = plan
         self.record = DeviceRecord([flow.index for flow in plan.service_flows])
-        self._law = DeviceLaw(plan.service_flows)
         self._entrance = WorldEntrance(world, plan.name, plan.device_id)
-        device = LocalDevice(self._entrance, "in a virtual world", plan.device_id, ELECTION_ID)
-        access = _completed(self._provision(device, WorldClock(world)))
-        self._ticks = access.in_thread(self._entrance)
+        running = _completed(self._provision(WorldClock(world)))
+        self.record.traffic_manager = running.traffic_manager
+        self.controlled = running.controlled(self._entrance)
 
-    async def _provision(self, device: LocalDevice, clock: WorldClock) -> RegisterAccess:
-        plan = self.plan
-        pipeline = load_pipeline(plan.role.value)
+    async def _provision(self, clock: WorldClock) -> RunningPlan:
+        plan, pipeline = self.plan, load_pipeline(self.plan.role.value)
+        device = LocalDevice(self._entrance, plan.name, plan.device_id, ELECTION_ID)
         await device.set_pipeline(pipeline, _COOKIE)
         access = RegisterAccess(device, pipeline, clock, plan.service_flows)
         self.record.access = access.name
-        traffic_manager = TrafficManager(device)
-        self.record.traffic_manager = await traffic_manager.configure(plan)
-        await access.provision(await traffic_manager.buckets(plan.service_flows))
-        await device.write(
-            list(group_updates(plan.groups)),
-            [f"multicast group {group.group_id}" for group in plan.groups],
-        )
-        await device.write(
-            list(table_updates(pipeline, plan.tables)), [str(entry) for entry in plan.tables]
-        )
-        return access
+        return await push(device, pipeline, plan, access)
 
     @property
     def looped(self) -> bool:
         """Whether there is a control loop: to manage queues, or to observe the modems'."""
         return bool(self.plan.managed_service_flows) or self.plan.role is Role.CABLE_MODEM
-
-    def read(self) -> Readings:
-        """All service flows, now."""
-        return self._ticks.read()
-
-    def decide(self, readings: Readings, number: int) -> tuple[Settings, Observation]:
-        """An update of the law, which is a function of the interval's number and the readings."""
-        return self._law.update(readings, number)
-
-    def write(self, settings: Settings) -> None:
-        """The controller's registers, now."""
-        self._ticks.write(settings)
 
     def close(self) -> None:
         """Is no longer the primary controller."""
@@ -184,16 +149,17 @@ class _Loop:
         self._timetable.at(self._deadline + self._late.next(), self._update)
 
     def _update(self) -> None:
-        device, began = self._device, self._world.now_ns
+        controlled, record = self._device.controlled, self._device.record
+        began = self._world.now_ns
         with _in_words():
-            settings, seen = device.decide(device.read(), self._number)
+            settings, seen = controlled.law.update(controlled.access.read(), self._number)
         self._number += 1
 
         def end() -> None:
             with _in_words():
-                device.write(settings)
-            device.record.tick(self._deadline, began, self._world.now_ns, 0)
-            device.record.sample(began, began // 1000, seen)
+                controlled.access.write(settings)
+            record.tick(self._deadline, began, self._world.now_ns, 0)
+            record.sample(began, began // 1000, seen)
             self._next()
 
         self._timetable.at(began + self._takes.next(), end)
