@@ -7,6 +7,7 @@ long as a controller takes, and writes.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from docsis_control.p4rt.device import LocalDevice
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
-from docsis_control.p4rt.pipeline import load_pipeline
+from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.plan import CONTROL_INTERVAL_US, Deployment, DevicePlan, Role
 from docsis_control.recording import DeviceRecord, save
 from docsis_control.running import RunningPlan, push
@@ -73,7 +74,7 @@ class DeviceInWorld:
         self.controlled = running.controlled(self._entrance)
 
     async def _provision(self, clock: WorldClock) -> RunningPlan:
-        plan, pipeline = self.plan, load_pipeline(self.plan.role.value)
+        plan, pipeline = self.plan, _pipeline(self.plan.role)
         device = LocalDevice(self._entrance, plan.name, plan.device_id, ELECTION_ID)
         await device.set_pipeline(pipeline, _COOKIE)
         access = RegisterAccess(device, pipeline, clock, plan.service_flows)
@@ -163,6 +164,12 @@ class _Loop:
             self._next()
 
         self._timetable.at(began + self._takes.next(), end)
+
+
+@functools.cache
+def _pipeline(role: Role) -> Pipeline:
+    """A role's program, which all runs of a process share."""
+    return load_pipeline(role.value)
 
 
 def _completed(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
