@@ -9,6 +9,7 @@ mod arguments;
 mod errors;
 mod guard;
 mod stream;
+mod traffic;
 mod world;
 
 use pyo3::prelude::*;

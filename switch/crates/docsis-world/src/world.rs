@@ -4,15 +4,22 @@
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
-use world::{DeviceOptions, Flow, HostOptions, ProbesOptions, Times, UdpStreamOptions};
+use world::{
+    DeviceOptions, Flow, HostOptions, MessagesOptions, ProbesOptions, RequestsOptions,
+    TransferOptions, UdpStreamOptions,
+};
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
 use crate::errors::exception;
 use crate::guard::Guard;
 use crate::stream::Stream;
+use crate::traffic::{flow, tcp, times};
 
 /// bit/s of a host's link unless given.
 const LINK_RATE: u64 = 1_000_000_000;
+/// Bytes of a request, and mean bytes of a response, unless given.
+const REQUEST: u64 = 400;
+const RESPONSE: u64 = 100_000;
 
 type Lateness<'py> = Option<(Whole<'py>, Whole<'py>)>;
 
@@ -34,11 +41,9 @@ fn columns<const N: usize>(numbers: [&[i64]; N]) -> [Vec<u8>; N] {
     numbers.map(column)
 }
 
-fn numbers<'py>(name: &str, values: &Bound<'py, PyAny>) -> PyResult<Vec<Whole<'py>>> {
-    let _ = name;
-    PyIterator::from_object(values)?
-        .map(|value| value?.extract())
-        .collect()
+fn numbers<'py>(values: &Bound<'py, PyAny>) -> PyResult<Vec<Whole<'py>>> {
+    let values = PyIterator::from_object(values)?;
+    values.map(|value| value?.extract()).collect()
 }
 
 #[pymethods]
@@ -74,7 +79,7 @@ impl World {
         seed: Option<Whole<'_>>,
         lateness: Lateness<'_>,
     ) -> PyResult<()> {
-        let ports = numbers("ports", ports)?;
+        let ports = numbers(ports)?;
         let options = DeviceOptions {
             name,
             device_id: device_id.u64("device_id")?,
@@ -192,6 +197,133 @@ impl World {
     // --- traffic -----------------------------------------------------------------
 
     #[pyo3(signature = (
+        source, destination, port, *,
+        start_ns=None, stop_ns=None, size=None, pause_ns=None, source_port=None, tos=None,
+        congestion="cubic", profile="linux", initial_window=None, segment=None, one_in=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn tcp_transfer(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        size: Option<Whole<'_>>,
+        pause_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        congestion: &str,
+        profile: &str,
+        initial_window: Option<Whole<'_>>,
+        segment: Option<Whole<'_>>,
+        one_in: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            one_in.as_ref(),
+        )?;
+        let options = TransferOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            size: time(size.as_ref(), "size")?,
+            pause: time(pause_ns.as_ref(), "pause_ns")?,
+            tcp: tcp(
+                congestion,
+                profile,
+                initial_window.as_ref(),
+                segment.as_ref(),
+            )?,
+        };
+        self.guard
+            .with(py, |world| world.add_transfer(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, destination, port, *, size, interval_ns,
+        start_ns=None, stop_ns=None, source_port=None, tos=None,
+        congestion="cubic", profile="linux", initial_window=None, one_in=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn messages(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        size: Whole<'_>,
+        interval_ns: Whole<'_>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        congestion: &str,
+        profile: &str,
+        initial_window: Option<Whole<'_>>,
+        one_in: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            one_in.as_ref(),
+        )?;
+        let options = MessagesOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            size: size.u64("size")?,
+            interval: interval_ns.u64("interval_ns")?,
+            tcp: tcp(congestion, profile, initial_window.as_ref(), None)?,
+        };
+        self.guard
+            .with(py, |world| world.add_messages(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, destination, port, *, think_ns, request=None, response=None,
+        start_ns=None, stop_ns=None, source_port=None, tos=None,
+        congestion="cubic", profile="linux", initial_window=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn requests(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        think_ns: Whole<'_>,
+        request: Option<Whole<'_>>,
+        response: Option<Whole<'_>>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        congestion: &str,
+        profile: &str,
+        initial_window: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            None,
+        )?;
+        let options = RequestsOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
+            response: or(response.as_ref(), RESPONSE, |v| v.u64("response"))?,
+            think: think_ns.u64("think_ns")?,
+            tcp: tcp(congestion, profile, initial_window.as_ref(), None)?,
+        };
+        self.guard
+            .with(py, |world| world.add_requests(&flow, &options))
+    }
+
+    #[pyo3(signature = (
         source, destination, port=None, *,
         count, interval_ns=None, frame_length=None, start_ns=None, source_port=None, tos=None,
     ))]
@@ -210,11 +342,11 @@ impl World {
         tos: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let flow = Flow {
-            source,
-            destination,
             port: or(port.as_ref(), 2112, |v| v.u16("port"))?,
             source_port: or(source_port.as_ref(), 0, |v| v.u16("source_port"))?,
             tos: or(tos.as_ref(), 0, |v| v.u8("tos"))?,
+            source,
+            destination,
             one_in: 0,
         };
         let options = ProbesOptions {
@@ -251,26 +383,22 @@ impl World {
         tos: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
     ) -> PyResult<u32> {
-        let flow = Flow {
-            source,
-            destination,
-            port: port.u16("port")?,
-            source_port: or(source_port.as_ref(), 0, |v| v.u16("source_port"))?,
-            tos: or(tos.as_ref(), 0, |v| v.u8("tos"))?,
-            one_in: or(one_in.as_ref(), 0, |v| v.u32("one_in"))?,
-        };
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            one_in.as_ref(),
+        )?;
         let at = times_ns.map(|times| {
-            let times = numbers("times_ns", times)?;
+            let times = numbers(times)?;
             times
                 .iter()
                 .map(|at| at.u64("a time of times_ns"))
                 .collect::<PyResult<Vec<u64>>>()
         });
         let options = UdpStreamOptions {
-            times: Times {
-                start: time(start_ns.as_ref(), "start_ns")?,
-                stop: time(stop_ns.as_ref(), "stop_ns")?,
-            },
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
             frame_length: or(frame_length.as_ref(), 1000, |v| v.u32("frame_length"))? as usize,
             interval: or(interval_ns.as_ref(), 0, |v| v.u64("interval_ns"))?,
             train: or(train.as_ref(), 1, |v| v.u32("train"))?,
@@ -348,6 +476,46 @@ impl World {
         )
     }
 
+    fn transfer_info<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let application = application.u32("application")?;
+        let info = self
+            .guard
+            .with(py, |world| world.transfer_info(application))?;
+        let found = dict(
+            py,
+            &[
+                ("cwnd", info.sender.cwnd),
+                ("ssthresh", info.sender.ssthresh),
+                ("srtt_ns", info.sender.srtt),
+                ("rto_ns", info.rto),
+                ("in_flight", info.sender.in_flight),
+                ("sent_segments", info.sent_segments),
+                ("retransmissions", info.sender.retransmissions),
+                ("timeouts", info.timeouts),
+                ("connections", info.connections),
+                ("acknowledged", info.acknowledged),
+            ],
+        )?;
+        found.set_item("state", info.state)?;
+        Ok(found)
+    }
+
+    fn message_records<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let application = application.u32("application")?;
+        let [asked, completed] = self
+            .guard
+            .with(py, |world| world.message_records(application).map(columns))?;
+        Ok((PyBytes::new(py, &asked), PyBytes::new(py, &completed)))
+    }
+
     fn probe_records<'py>(
         &self,
         py: Python<'py>,
@@ -383,7 +551,7 @@ impl World {
         applications: &Bound<'_, PyAny>,
         interval_ns: Whole<'_>,
     ) -> PyResult<()> {
-        let numbers = numbers("applications", applications)?;
+        let numbers = numbers(applications)?;
         let applications = numbers
             .iter()
             .map(|number| number.u32("an application"))

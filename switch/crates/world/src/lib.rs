@@ -25,14 +25,16 @@ mod schedule;
 mod wire;
 mod world;
 
-pub use application::Counts;
+pub use application::{Counts, TransferInfo};
 pub use error::WorldError;
 pub use host::HostCounters;
 pub use lateness::Lateness;
 pub use link::LinkConfig;
 pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
+pub use samples::SenderReading;
 pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
 pub use world::{
-    DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_DEVICES, MOST_HOSTS, ProbesOptions,
-    StreamId, Times, UdpStreamOptions, World,
+    Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_DEVICES, MOST_HOSTS,
+    MessagesOptions, ProbesOptions, Profile, RequestsOptions, StreamId, TcpOptions, Times,
+    TransferOptions, UdpStreamOptions, World,
 };

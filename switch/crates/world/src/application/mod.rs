@@ -2,6 +2,7 @@
 //! Applications: what hosts send each other, and what is known of it.
 
 mod probes;
+mod tcp;
 mod udp_stream;
 
 use crate::host::{Endpoint, Host, Role};
@@ -13,6 +14,7 @@ use crate::samples::{Reading, Samples};
 use crate::wire::{Addresses, FlowKey, frame_length};
 
 pub use probes::{Probes, ProbesConfig};
+pub use tcp::{CONNECTIONS, Messages, PORTS_BETWEEN, Plan, Requests, Tcp, TransferInfo, Transfers};
 pub use udp_stream::{Timetable, UdpStream, UdpStreamConfig};
 
 /// IPv4 packets that are shorter are not recorded: handshakes and acknowledgements.
@@ -40,6 +42,8 @@ pub enum Kind {
     Probes(Probes),
     /// UDP that does not.
     UdpStream(UdpStream),
+    /// TCP.
+    Tcp(Box<Tcp>),
 }
 
 /// What every application has, whatever its traffic is.
@@ -104,9 +108,15 @@ impl Common {
     /// Addresses of packets that one end sends.
     #[must_use]
     pub fn addresses(&self, role: Role) -> Addresses {
+        Self::of(&self.forward, role)
+    }
+
+    /// Addresses of packets that one end sends, given the client's.
+    #[must_use]
+    pub fn of(forward: &Addresses, role: Role) -> Addresses {
         match role {
-            Role::Client => self.forward,
-            Role::Server => self.forward.reversed(),
+            Role::Client => *forward,
+            Role::Server => forward.reversed(),
         }
     }
 
@@ -163,7 +173,13 @@ impl Common {
     /// How an end's host knows its packets.
     #[must_use]
     pub fn key(&self, role: Role) -> FlowKey {
-        let own = self.addresses(role);
+        Self::key_of(&self.forward, role)
+    }
+
+    /// The same, given the client's addresses.
+    #[must_use]
+    pub fn key_of(forward: &Addresses, role: Role) -> FlowKey {
+        let own = Self::of(forward, role);
         FlowKey {
             local_port: own.source_port,
             remote_port: own.destination_port,
@@ -185,31 +201,66 @@ pub struct Application {
 }
 
 impl Application {
-    /// When its timer is to come.
-    #[must_use]
-    pub fn due(&self) -> Option<u64> {
-        match &self.kind {
+    /// Its timer is set for the first time.
+    pub fn begin(&mut self, net: &mut Net) {
+        let due = match &self.kind {
             Kind::Probes(probes) => probes.due(),
             Kind::UdpStream(stream) => stream.due(),
+            Kind::Tcp(tcp) => tcp.due(),
+        };
+        self.set_timer(net, due);
+    }
+
+    fn set_timer(&mut self, net: &mut Net, due: Option<u64>) {
+        match &self.kind {
+            // TCP is the kernel's, which is not late; the application's part knows itself.
+            Kind::Tcp(_) => {
+                let time = due.map(|due| due.max(net.now));
+                net.schedule.set(self.common.timer, time);
+            }
+            _ => self.common.set_timer(net, due),
         }
     }
 
-    /// Its timer has come.
+    /// Its timer has come, or something earlier than that.
     pub fn on_timer(&mut self, net: &mut Net, hosts: &mut [Host]) {
         let common = &mut self.common;
         let due = match &mut self.kind {
             Kind::Probes(probes) => probes.on_timer(common, net, hosts),
             Kind::UdpStream(stream) => stream.on_timer(common, net, hosts),
+            Kind::Tcp(tcp) => tcp.on_timer(common, net, hosts),
         };
-        common.set_timer(net, due);
+        self.set_timer(net, due);
     }
 
-    /// A packet with right checksums is handed to one of its ends.
-    pub fn receive(&mut self, net: &mut Net, hosts: &mut [Host], role: Role, content: &[u8]) {
+    /// A packet with right checksums is handed to one of its ends. False where what it
+    /// carries makes no sense.
+    pub fn receive(
+        &mut self,
+        net: &mut Net,
+        hosts: &mut [Host],
+        (role, addresses): (Role, &Addresses),
+        content: &[u8],
+    ) -> bool {
         let common = &mut self.common;
         match &mut self.kind {
-            Kind::Probes(probes) => probes.receive(common, net, hosts, role, content),
-            Kind::UdpStream(_) => common.counts.payload += content.len() as u64,
+            Kind::Probes(probes) => {
+                probes.receive(common, net, hosts, role, content);
+                true
+            }
+            Kind::UdpStream(_) => {
+                common.counts.payload += content.len() as u64;
+                true
+            }
+            Kind::Tcp(tcp) => {
+                let understood = tcp.receive(common, net, hosts, (role, addresses), content);
+                // A timer that comes too early costs less than one that moves with every
+                // segment.
+                if let Some(due) = tcp.due() {
+                    net.schedule.set_earlier(common.timer, due.max(net.now));
+                }
+                understood
+            }
         }
     }
 
@@ -218,7 +269,10 @@ impl Application {
     pub fn reading(&self) -> Reading {
         Reading {
             received: self.common.counts.payload,
-            sender: None,
+            sender: match &self.kind {
+                Kind::Tcp(tcp) => Some(tcp.info().sender),
+                _ => None,
+            },
         }
     }
 }

@@ -4,6 +4,7 @@
 mod control;
 mod results;
 mod run;
+mod tcp_traffic;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,9 @@ use crate::wire::Mac;
 use run::{Injection, Sampler, Source};
 
 pub use control::StreamId;
+pub use tcp_traffic::{
+    Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions, TransferOptions,
+};
 pub use traffic::{Flow, ProbesOptions, Times, UdpStreamOptions};
 
 /// Devices of a world.

@@ -6,7 +6,7 @@ use device::Device;
 use super::run::{Sampler, Source};
 use super::traffic::checked_interval;
 use super::{World, device_rank};
-use crate::application::{Application, Counts, Kind as Traffic};
+use crate::application::{Application, Counts, Kind as Traffic, Tcp, TransferInfo};
 use crate::error::{WorldError, invalid};
 use crate::host::HostCounters;
 use crate::net::Totals;
@@ -90,6 +90,30 @@ impl World {
                 "application {application} records no packets: its one_in is 0"
             ))
         })
+    }
+
+    /// The TCP sender of an application; of requests the server.
+    ///
+    /// # Errors
+    /// The application does not use TCP.
+    pub fn transfer_info(&self, application: u32) -> Result<TransferInfo, WorldError> {
+        Ok(self.tcp(application)?.info())
+    }
+
+    /// When each message or request was handed to TCP, and when all of it, or all of the
+    /// response, had arrived; -1 is not yet.
+    ///
+    /// # Errors
+    /// The application does not use TCP.
+    pub fn message_records(&self, application: u32) -> Result<[&[i64]; 2], WorldError> {
+        Ok(self.tcp(application)?.columns())
+    }
+
+    fn tcp(&self, number: u32) -> Result<&Tcp, WorldError> {
+        match &self.application(number)?.kind {
+            Traffic::Tcp(tcp) => Ok(tcp),
+            _ => Err(invalid(format!("application {number} does not use TCP"))),
+        }
     }
 
     /// Samples applications from now on, first one interval from now.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::World;
 use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
-use crate::host::{Endpoint, Role};
+use crate::host::Endpoint;
 use crate::link::{End, Frame};
 use crate::wire::{self, BROADCAST, Packet};
 
@@ -173,7 +173,10 @@ impl World {
                 match endpoint.filter(|_| mine) {
                     Some(Endpoint { application, role }) => {
                         let application = &mut self.applications[application as usize];
-                        application.receive(net, &mut self.hosts, role, content);
+                        let from = (role, &addresses);
+                        if !application.receive(net, &mut self.hosts, from, content) {
+                            self.hosts[index as usize].counters.malformed += 1;
+                        }
                     }
                     None => host.counters.unwanted += 1,
                 }
@@ -204,14 +207,5 @@ impl World {
             _ => host.counters.unwanted += 1,
         }
         self.net.reuse(frame.bytes);
-    }
-
-    /// The server's end of an application, and the client's, by their hosts.
-    pub(super) fn ends(&self, application: u32) -> [(Role, u32); 2] {
-        let common = &self.applications[application as usize].common;
-        [
-            (Role::Client, common.source),
-            (Role::Server, common.destination),
-        ]
     }
 }

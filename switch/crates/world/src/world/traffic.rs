@@ -226,8 +226,7 @@ impl World {
             kind,
             samples: None,
         };
-        let due = application.due();
-        application.common.set_timer(&mut self.net, due);
+        application.begin(&mut self.net);
         self.applications.push(application);
         number
     }
