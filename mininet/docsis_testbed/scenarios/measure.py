@@ -21,6 +21,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure.counters import CounterReader, counters
 from docsis_testbed.measure.lateness import LatenessReader, lateness_of
 from docsis_testbed.measure.timing import Timing
+from docsis_testbed.progress import Progress
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.results import document, raw
 from docsis_testbed.runstate import RunState
@@ -37,7 +38,7 @@ from docsis_testbed.scenarios.plan import (
 )
 from docsis_testbed.scenarios.record import Control, Packets, Received, RunRecord
 from docsis_testbed.scenarios.rf import RfPort, rf_port
-from docsis_testbed.session import Progress, Session, running_session, wait_until_ready
+from docsis_testbed.session import Session, running_session, wait_until_ready
 from docsis_testbed.sharing import ROLES, counted_between, read_samples
 from docsis_testbed.traffic import capture, flows, irtt
 from docsis_testbed.traffic.capture import End
