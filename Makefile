@@ -12,9 +12,10 @@ TOPOLOGY ?= topologies/residential.yaml
 TIER ?=
 TARGET ?= embedded
 AQM ?= docsis-pie
+SEED ?= 1
 
 OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
-PYTHON_CODE = control_plane mininet ptf_tests
+PYTHON_CODE = control_plane experiments mininet ptf_tests
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -36,13 +37,23 @@ help: ## this list
 
 # --- Set-up -----------------------------------------------------------------
 
-.PHONY: setup packages switch
-setup: packages $(STAMPS)/python $(STAMPS)/stubs switch ## Debian packages, Python environment, the switch
+.PHONY: setup setup-virtual packages build-packages rust switch world
+setup: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch world ## Debian packages, Python environment, the switch, the virtual world
+
+# What virtual time takes: no root where a compiler and Python's venv are there, and no Mininet.
+setup-virtual: $(STAMPS)/python $(STAMPS)/stubs world
 
 packages:
 	@mininet/setup/debian-packages.sh "$(PYTHON)"
 
-$(STAMPS)/python: requirements.lock pyproject.toml mininet/setup/python-environment.sh | packages
+build-packages:
+	@mininet/setup/debian-packages.sh "$(PYTHON)" build
+
+$(STAMPS)/mininet: mininet/setup/mininet-package.sh $(STAMPS)/python | packages
+	@mininet/setup/mininet-package.sh "$(VENV)"
+	@touch $@
+
+$(STAMPS)/python: requirements.lock pyproject.toml mininet/setup/python-environment.sh | build-packages
 	@mininet/setup/python-environment.sh "$(PYTHON)" "$(VENV)"
 	@mkdir -p $(STAMPS) && touch $@
 
@@ -50,16 +61,25 @@ $(STAMPS)/stubs: switch/proto/docsis/tm/v1/traffic_manager.proto mininet/setup/p
 	@mininet/setup/proto-stubs.sh "$(VENV)"
 	@touch $@
 
-# cargo knows better than a stamp what is out of date.
-switch: packages
+# cargo knows better than a stamp what is out of date. All of it at once: a part alone would have
+# other features of its dependencies, and compile them a second time.
+rust: | build-packages
 	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
-	@echo 'set-up: building the switch'
+	@echo 'set-up: building the switch and the virtual world'
 	@$(SHARES_JOBS)cd switch && cargo build --release --locked --quiet
+
+switch: packages rust
 	@cd switch && cargo run --release --locked --quiet --bin docsis-switch -- install-alias target/bin >/dev/null
+
+world: $(STAMPS)/python rust
+	@mininet/setup/world-module.sh "$(VENV)"
 
 # --- The main job ------------------------------------------------------------
 
-.PHONY: demo run stop clean bench figures
+.PHONY: demo demo-virtual run stop clean bench figures
+demo-virtual: setup-virtual ## the same in virtual time: no root, no Mininet, seconds; SEED=1
+	@$(CLI) demo $(OPTIONS) --virtual --seed "$(SEED)"
+
 demo: setup ## the main job: three queue managers under load, and a report
 	@$(CLI) demo $(OPTIONS)
 
@@ -93,7 +113,7 @@ p4-check: packages $(STAMPS)/python
 
 .PHONY: test test-all lint lint-python lint-rust fmt ptf test-rust test-python test-end-to-end
 # What needs no idle machine runs side by side, so that no core waits; end to end there are clocks.
-PARTS = lint-python lint-rust p4-check test-rust test-python ptf
+PARTS = lint-python lint-rust p4-check test-rust test-python demo-virtual ptf
 JOBS = 3
 
 # Fits into 15 minutes, set-up included. What is left out is marked `long` with the reason

@@ -12,34 +12,18 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from docsis_control.law.service_flows import DeviceLaw, Observation
+from docsis_control.law.service_flows import Observation
 from docsis_control.p4rt.errors import ConnectionLost
 from docsis_control.plan import CONTROL_INTERVAL_US, ServiceFlow
 from docsis_control.priority import raise_thread
 from docsis_control.recording import DeviceRecord
-from docsis_control.state.access import TickAccess
+from docsis_control.running import Controlled
 from docsis_control.state.control_header import SwitchClock
 from docsis_control.turn import Turn
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
-
-
-@dataclass(frozen=True)
-class Controlled:
-    """The service flows of one plan, with their law and the access to their state.
-
-    Attributes:
-        flows: The service flows.
-        law: Theirs.
-        access: To their state.
-    """
-
-    flows: tuple[ServiceFlow, ...]
-    law: DeviceLaw
-    access: TickAccess
 
 
 class ControlLoop:
@@ -134,10 +118,8 @@ class ControlLoop:
         """Returns the intervals that passed as a whole before it was done."""
         controlled, record = self.controlled, self._record
         start = time.monotonic_ns()
-        readings = controlled.access.read()
         # By when it was made and not by when it was due: a late one is of a later interval.
-        settings, seen = controlled.law.update(readings, (start - first) // INTERVAL_NS)
-        controlled.access.write(settings)
+        seen = controlled.tick((start - first) // INTERVAL_NS)
         done = time.monotonic_ns()
         missed = (done - deadline) // INTERVAL_NS
         record.tick(deadline, start, done, missed)

@@ -9,25 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from docsis_control.control_loop import Controlled, ControlLoop
-from docsis_control.dynamic.device_change import DeviceChange, NotApplied
+from docsis_control.control_loop import ControlLoop
+from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.http2 import Calls
 from docsis_control.law.service_flows import DeviceLaw, Observation
 from docsis_control.options import Options
 from docsis_control.p4rt.connection import Connection
-from docsis_control.p4rt.entities import group_updates, table_updates
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline
-from docsis_control.plan import (
-    TOKENS_PER_BYTE,
-    DevicePlan,
-    Role,
-    ServiceFlow,
-)
+from docsis_control.plan import DevicePlan, Role, ServiceFlow
 from docsis_control.recording import DeviceRecord
-from docsis_control.state.access import BucketState, StateAccess
+from docsis_control.running import Controlled, RunningPlan, push
+from docsis_control.state.access import StateAccess
 from docsis_control.state.control_header import ControlHeader, SwitchClock
-from docsis_control.state.counters import CounterAccess, CounterReadings
+from docsis_control.state.counters import CounterReadings
 from docsis_control.state.probe import probe_state_access
 from docsis_control.state.registers import TICK_TIMEOUT
 from docsis_control.tm.client import Traffic, TrafficManager
@@ -45,19 +40,17 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass
 class _Session:
-    """A provisioned device; what it holds of service flows goes with the plan.
+    """A provisioned device.
 
     Attributes:
-        flows: Service flows of the plan that the device runs.
+        running: The plan that it runs.
         loop: Its control loop, once there is something to look at.
         calls: The control loop's connection.
     """
 
     connection: Connection
     clock: SwitchClock
-    access: StateAccess
-    counters: CounterAccess
-    flows: tuple[ServiceFlow, ...]
+    running: RunningPlan
     loop: ControlLoop | None = None
     calls: Calls | None = None
 
@@ -162,7 +155,7 @@ class DeviceController:
             return None
         try:
             flows, seen = await self._look(session)
-            counters = session.counters
+            counters = session.running.counters
             delayed: Mapping[tuple[int, int], Traffic] = {}
             late: Lateness | None = None
             if self.record.traffic_manager:
@@ -183,10 +176,11 @@ class DeviceController:
             # The next update reads the registers anyway, so a status query makes no update late.
             flows, seen = await session.loop.seen()
             # A change may have come in between.
-            if flows is session.flows:
+            if flows is session.running.flows:
                 return flows, seen
         async with self._turn:
-            return session.flows, self._law.observe(await session.access.read())
+            running = session.running
+            return running.flows, running.law.observe(await running.access.read())
 
     async def change(self, plan: DevicePlan) -> float:
         """Makes the device run another plan: other service flows and classifiers.
@@ -206,31 +200,15 @@ class DeviceController:
                     f"{self.plan.name} does not answer, so nothing was changed",
                     "it does not answer",
                 )
-            change = DeviceChange(
-                self.plan,
-                plan,
-                session.connection,
-                self._pipeline,
-                session.access,
-                traffic_manager=self.record.traffic_manager,
-            )
-            indexes = [flow.index for flow in plan.service_flows]
-            counters = CounterAccess(session.connection, self._pipeline, indexes)
             try:
-                in_force = await change.apply(counters)
+                in_force = await session.running.change(plan)
             except BaseException as error:
-                if change.uncertain:
+                if session.running.uncertain:
                     # It may have half of it, or all.
                     self._push_again(str(error))
                 raise
-            law = DeviceLaw(plan.service_flows)
-            law.follow(self._law)
-            self._law = law
-            session.access = session.access.of(plan.service_flows)
-            session.counters = counters
-            session.flows = plan.service_flows
-            self.record.follow(indexes)
-            self.plan = plan
+            self.record.follow([flow.index for flow in plan.service_flows])
+            self.plan, self._law = plan, session.running.law
             if session.loop is not None:
                 session.loop.controlled = self._controlled(session)
             self._changed.set()
@@ -265,27 +243,34 @@ class DeviceController:
             access = await self._access(connection, control, clock)
             await clock.learn()
             self._law.resume()
-            return self._new_session(connection, clock, access)
+            running = RunningPlan(
+                connection,
+                self._pipeline,
+                self.plan,
+                access,
+                self._law,
+                traffic_manager=self.record.traffic_manager,
+            )
+            return _Session(connection, clock, running)
 
         self._cookie = None
         cookie = secrets.randbits(63) | 1
         await connection.set_pipeline(self._pipeline, cookie)
         access = await self._access(connection, control, clock)
         await clock.learn()
-        await access.provision(await self._configure_queues(connection))
-        # The plan may have changed while there was no connection.
-        self._law = DeviceLaw(self.plan.service_flows)
-        self.record.follow([flow.index for flow in self.plan.service_flows])
-        groups = self.plan.groups
-        await connection.write(
-            list(group_updates(groups)), [f"multicast group {group.group_id}" for group in groups]
-        )
-        entries = self.plan.tables
-        await connection.write(
-            list(table_updates(self._pipeline, entries)), [str(entry) for entry in entries]
-        )
+        running = await push(connection, self._pipeline, self.plan, access)
+        self._law = running.law
+        self.record.follow([flow.index for flow in running.flows])
+        self.record.traffic_manager = running.traffic_manager
+        if not running.traffic_manager and not self._told_no_traffic_manager:
+            self._told_no_traffic_manager = True
+            _LOG.warning(
+                "%s: the target has no docsis.tm.v1: its queues keep the target's own rates, "
+                "and its ports add no delay",
+                self.plan.name,
+            )
         self._cookie = cookie
-        return self._new_session(connection, clock, access)
+        return _Session(connection, clock, running)
 
     async def _still_provisioned(self, connection: Connection) -> bool:
         """Whether only the connection was lost, not the switch's state."""
@@ -308,29 +293,6 @@ class DeviceController:
         )
         self.record.access = access.name
         return access
-
-    def _new_session(
-        self, connection: Connection, clock: SwitchClock, access: StateAccess
-    ) -> _Session:
-        flows = self.plan.service_flows
-        counters = CounterAccess(connection, self._pipeline, [flow.index for flow in flows])
-        return _Session(connection, clock, access, counters, flows)
-
-    async def _configure_queues(self, connection: Connection) -> list[BucketState]:
-        """Configures the traffic manager; returns the buckets for the pipeline to follow."""
-        flows = self.plan.service_flows
-        traffic_manager = TrafficManager(connection)
-        self.record.traffic_manager = await traffic_manager.configure(self.plan)
-        if self.record.traffic_manager:
-            return await traffic_manager.buckets(flows)
-        if not self._told_no_traffic_manager:
-            self._told_no_traffic_manager = True
-            _LOG.warning(
-                "%s: the target has no docsis.tm.v1: its queues keep the target's own rates, "
-                "and its ports add no delay",
-                self.plan.name,
-            )
-        return [BucketState(flow.initial_tokens * TOKENS_PER_BYTE) for flow in flows]
 
     async def _control(self, session: _Session) -> None:
         """Runs the control loop until the connection is lost."""
@@ -361,7 +323,7 @@ class DeviceController:
 
     def _controlled(self, session: _Session) -> Controlled:
         assert session.calls is not None
-        return Controlled(session.flows, self._law, session.access.in_thread(session.calls))
+        return session.running.controlled(session.calls)
 
     async def _wait_until_looped(self, connection: Connection) -> None:
         """Until there is something to manage; nothing is, on a CMTS without AQM.

@@ -70,7 +70,7 @@ class Choice:
 def managements(
     topology: Topology, modems: Sequence[ModemPlan], choice: Choice
 ) -> dict[FlowKey, QueueManagement]:
-    """Those of all active service flows of the modems, and of the group's."""
+    """Those of all active service flows of the modems."""
     found = {}
     for modem in modems:
         tiered = topology.tier_of(topology.modems[modem.number - 1]) is not None
@@ -78,8 +78,12 @@ def managements(
             if flow.active:
                 key = (modem.number, flow.direction, flow.reference)
                 found[key] = choice.of(key, flow, tiered=tiered)
-    found[GROUP_FLOW] = _NONE
     return found
+
+
+def management_of_group() -> dict[FlowKey, QueueManagement]:
+    """That of the service flow for what is flooded to all modems."""
+    return {GROUP_FLOW: _NONE}
 
 
 def generations(

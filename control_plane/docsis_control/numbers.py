@@ -5,7 +5,7 @@ What comes and goes at run time must not move what stays: a service flow's count
 registers and queue are known by its index, and its SFID by the operator.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -67,35 +67,52 @@ class Numbers:
             NoRoomError: There is no index left in a direction, or no range of sub-queues.
         """
         flows = list(flows)
-        indexes = {key: self.indexes[key] for key in flows if key in self.indexes}
-        sfids = {key: self.sfids[key] for key in indexes}
-        taken: dict[Direction, set[int]] = {"upstream": set(), "downstream": set()}
-        # What goes leaves its index for the next time: for a moment the device has both.
-        for key, index in self.indexes.items():
-            taken[key[1]].add(index)
-        lowest: dict[Direction, int] = {"upstream": 1, "downstream": 1}
+        return self.changed(self.indexes.keys() - set(flows), flows, queues)
+
+    def changed(
+        self,
+        gone: Iterable[FlowKey],
+        flows: Iterable[FlowKey],
+        queues: Mapping[FlowKey, int] | None = None,
+    ) -> "Numbers":
+        """`assigned`, where most service flows stay as they are.
+
+        Args:
+            gone: Service flows that are no longer there.
+            flows: Those that are new, and whichever others.
+            queues: How many flow queues some of `flows` have.
+
+        Raises:
+            NoRoomError: See `assigned`.
+        """
+        indexes, sfids = dict(self.indexes), dict(self.sfids)
+        for key in gone:
+            del indexes[key], sfids[key]
+        free = {direction: self._free(direction) for direction in DIRECTIONS}
         next_sfid = self.next_sfid
         for key in flows:
-            if key in indexes:
-                continue
-            direction = key[1]
-            while lowest[direction] in taken[direction]:
-                lowest[direction] += 1
-            if lowest[direction] > SERVICE_FLOWS:
-                raise NoRoomError(
-                    f"there are more than {SERVICE_FLOWS} {direction} service flows, for which "
-                    "the pipeline has room"
-                )
-            taken[direction].add(lowest[direction])
-            indexes[key] = lowest[direction]
-            sfids[key] = next_sfid
-            next_sfid += 1
+            if key not in indexes:
+                indexes[key] = next(free[key[1]])
+                sfids[key] = next_sfid
+                next_sfid += 1
         ranges = self._ranges(indexes, queues or {})
         return Numbers(
             MappingProxyType(indexes),
             MappingProxyType(sfids),
             next_sfid,
             MappingProxyType(ranges),
+        )
+
+    def _free(self, direction: Direction) -> Iterator[int]:
+        """Indexes that a new service flow can have, the lowest first."""
+        # What goes leaves its index for the next time: for a moment the device has both.
+        taken = {index for key, index in self.indexes.items() if key[1] == direction}
+        for index in range(1, SERVICE_FLOWS + 1):
+            if index not in taken:
+                yield index
+        raise NoRoomError(
+            f"there are more than {SERVICE_FLOWS} {direction} service flows, for which "
+            "the pipeline has room"
         )
 
     def _ranges(

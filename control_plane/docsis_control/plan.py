@@ -8,6 +8,9 @@ fits its field. `provisioning` makes them.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from docsis_control.config.models import MAX_FRAME
@@ -175,6 +178,21 @@ class PortSettings:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What one modem, or the group, has of a device.
+
+    Attributes:
+        flows: Its service flows there.
+        tables: What provisions and selects them; a service flow before what names it.
+        classifiers: How many of these entries are in the classifiers' table.
+    """
+
+    flows: tuple[ServiceFlow, ...]
+    tables: tuple[TableEntry, ...]
+    classifiers: int
+
+
+@dataclass(frozen=True)
 class DevicePlan:
     """Everything that one device is provisioned with.
 
@@ -185,10 +203,10 @@ class DevicePlan:
         address: host:port of its P4Runtime server.
         neighbours: Name of the node at each port above the RF port.
         ports: For the traffic manager.
-        service_flows: By ascending index.
         groups: Multicast groups, by ascending id.
-        lasting: Entries that stay as long as it runs, which are the first of `tables`.
-        tables: Entries in the order in which they are written.
+        lasting: Entries that stay as long as it runs.
+        parts: What each modem and the group have of it, always in the same order. A modem that a
+            change does not touch keeps the same object.
     """
 
     name: str
@@ -197,10 +215,20 @@ class DevicePlan:
     address: str
     neighbours: Mapping[int, str]
     ports: tuple[PortSettings, ...]
-    service_flows: tuple[ServiceFlow, ...]
     groups: tuple[MulticastGroup, ...]
     lasting: tuple[TableEntry, ...]
-    tables: tuple[TableEntry, ...]
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def service_flows(self) -> tuple[ServiceFlow, ...]:
+        """By ascending index."""
+        flows = chain.from_iterable(part.flows for part in self.parts)
+        return tuple(sorted(flows, key=attrgetter("index")))
+
+    @property
+    def tables(self) -> tuple[TableEntry, ...]:
+        """Entries in the order in which they are written."""
+        return (*self.lasting, *chain.from_iterable(part.tables for part in self.parts))
 
     @property
     def managed_service_flows(self) -> tuple[ServiceFlow, ...]:
@@ -223,19 +251,6 @@ class ModemPlan:
     number: int
     configuration: ModemConfiguration
     service: Modem
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one modem, or the group, has of a device.
-
-    Attributes:
-        flows: Its service flows there.
-        tables: What provisions and selects them; a service flow before what names it.
-    """
-
-    flows: tuple[ServiceFlow, ...]
-    tables: tuple[TableEntry, ...]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a topology to what each of its devices gets. Pure."""
+"""From a topology to what each of its devices gets. Pure.
+
+What follows another deployment is made of its parts: only modems that a change touches are derived
+anew, so that one of hundreds takes as long as one of a few.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +17,7 @@ from docsis_control.managed_flows import (
     Choice,
     ManagedFlows,
     generations,
+    management_of_group,
     managements,
 )
 from docsis_control.modem_config.document import ModemConfiguration
@@ -79,18 +84,22 @@ def deploy(
         None if downstream is None else resolve(downstream),
         {**(before.managers if before else {}), **(managers or {})},
     )
-    assigned = _assigned(managements(topology, modems, choice), before)
+    touched = _touched(modems, choice, managers or {}, before)
+    managed = managements(topology, touched, choice)
+    if before is None:
+        managed |= management_of_group()
+    assigned = _assigned(managed, [modem.number for modem in touched], before)
     # Of service flows that are gone there is nothing to be remembered.
-    chosen = {key: one for key, one in choice.chosen.items() if key in assigned.managements}
-    choice = replace(choice, chosen=chosen)
-    parts = _parts(modems, ManagedFlows(topology, assigned), choice, before)
+    chosen = {key: one for key, one in choice.chosen.items() if key in assigned.numbers.indexes}
+    parts = _parts(touched, ManagedFlows(topology, assigned), before)
+    barred = _barred(modems)
     devices = tuple(
         _device(
             topology,
-            modems,
+            barred,
             role,
-            [part for (_, of), part in parts.items() if of == direction],
-            before,
+            tuple(part for (_, of), part in parts.items() if of == direction),
+            None if before is None or _barred(before.modems) != barred else before.device(role),
         )
         for role, direction in _DIRECTIONS.items()
     )
@@ -107,23 +116,48 @@ def deploy(
     )
 
 
-def _assigned(managed: Mapping[FlowKey, QueueManagement], before: Deployment | None) -> Assigned:
+def _touched(
+    modems: tuple[ModemPlan, ...],
+    choice: Choice,
+    managers: Mapping[FlowKey, QueueManagement],
+    before: Deployment | None,
+) -> Sequence[ModemPlan]:
+    """Modems that do not run what they ran: all of them, where there is nothing before."""
+    if before is None:
+        return modems
+    if (before.upstream, before.downstream) != (choice.upstream, choice.downstream):
+        raise ValueError("a deployment that follows another one has its queue management")
+    chosen = {number for number, _, _ in managers}
+    return [
+        modem
+        for modem, was in zip(modems, before.modems, strict=True)
+        if modem is not was or modem.number in chosen
+    ]
+
+
+def _assigned(
+    managed: Mapping[FlowKey, QueueManagement], modems: Sequence[int], before: Deployment | None
+) -> Assigned:
+    """What these service flows are given, which are all of these modems."""
     queues = {
         key: management.flow_queues.queues
         for key, management in managed.items()
         if management.flow_queues is not None
     }
+    known = {
+        (flow.modem, flow.direction, flow.reference): flow
+        for number in modems
+        for direction in _DIRECTIONS.values()
+        for flow in (before.parts[number, direction].flows if before else ())
+    }
     try:
-        numbers = (before.numbers if before else Numbers()).assigned(managed, queues)
+        numbers = (before.numbers if before else Numbers()).changed(
+            known.keys() - managed.keys(), managed, queues
+        )
     except NoRoomError as error:
         raise KeyedError("modems", str(error)) from None
     if before is None:
         return Assigned(managed, numbers, dict.fromkeys(managed, 0))
-    known = {
-        (flow.modem, flow.direction, flow.reference): flow
-        for part in before.parts.values()
-        for flow in part.flows
-    }
     return Assigned(managed, numbers, generations(known, managed, before.generation))
 
 
@@ -149,81 +183,57 @@ def _modems(
             yield ModemPlan(modem.name, number, configuration, service)
 
 
-def _of(
-    managers: Mapping[FlowKey, QueueManagement], modem: int, direction: Direction
-) -> dict[FlowKey, QueueManagement]:
-    """Those of a modem's service flows."""
-    return {key: manager for key, manager in managers.items() if key[:2] == (modem, direction)}
-
-
 def _parts(
-    modems: tuple[ModemPlan, ...],
-    flows: ManagedFlows,
-    choice: Choice,
-    before: Deployment | None,
+    touched: Sequence[ModemPlan], flows: ManagedFlows, before: Deployment | None
 ) -> dict[tuple[int, Direction], Part]:
-    """Parts of modems that run what they ran are those of before, the same objects."""
-    parts: dict[tuple[int, Direction], Part] = {}
-    if before is not None and (before.upstream, before.downstream) != (
-        choice.upstream,
-        choice.downstream,
-    ):
-        raise ValueError("a deployment that follows another one has its queue management")
-    for modem in modems:
+    """The parts of before, the same objects, but for those of the modems that are touched."""
+    parts = dict(before.parts) if before else {}
+    for modem in touched:
         for direction in _DIRECTIONS.values():
-            key = (modem.number, direction)
-            unchanged = (
-                before is not None
-                and before.modems[modem.number - 1] is modem
-                and _of(choice.chosen, *key) == _of(before.managers, *key)
-            )
-            if before is not None and unchanged:
-                parts[key] = before.parts[key]
-                continue
             found = tuple(flows.of(modem, direction))
             classifiers = [c for c in modem.service.classifiers if c.direction == direction]
             selected = classifier_entries(
                 modem.number, classifiers, {flow.reference: flow.index for flow in found}
             )
-            parts[key] = Part(found, tuple(_entries(found, selected)))
-    group = (flows.group(),)
-    parts[GROUP_MODEM, "downstream"] = (
-        before.parts[GROUP_MODEM, "downstream"] if before else Part(group, tuple(_entries(group)))
-    )
+            parts[modem.number, direction] = _part(found, selected)
+    if before is None:
+        parts[GROUP_MODEM, "downstream"] = _part((flows.group(),))
     return parts
+
+
+def _part(flows: tuple[ServiceFlow, ...], classifiers: Sequence[TableEntry] = ()) -> Part:
+    tables = tuple(_entries(flows, classifiers))
+    return Part(flows, tables, sum(entry.table == CLASSIFIER_TABLE for entry in tables))
 
 
 def _device(
     topology: Topology,
-    modems: tuple[ModemPlan, ...],
+    barred: frozenset[int],
     role: Role,
-    parts: Sequence[Part],
-    before: Deployment | None,
+    parts: tuple[Part, ...],
+    known: DevicePlan | None,
 ) -> DevicePlan:
-    selection = tuple(entry for part in parts for entry in part.tables)
-    flows = sorted((flow for part in parts for flow in part.flows), key=lambda flow: flow.index)
+    """What a device gets; where it is known, with other parts."""
     device = topology.cable_modem if role is Role.CABLE_MODEM else topology.cmts
-    entries = sum(entry.table == CLASSIFIER_TABLE for entry in selection)
+    entries = sum([part.classifiers for part in parts])
     if entries > CLASSIFIER_ENTRIES:
         raise KeyedError(
             "modems",
             f"their classifiers take {entries} entries of {device.name}'s table, which has room "
             f"for {CLASSIFIER_ENTRIES}; leave some out, or narrow their ToS ranges",
         )
-    if before is not None and _barred(modems) == _barred(before.modems):
-        known = before.device(role)
-        return replace(known, service_flows=tuple(flows), tables=(*known.lasting, *selection))
+    if known is not None:
+        return replace(known, parts=parts)
     rates = topology.channel
     if role is Role.CABLE_MODEM:
         near: tuple[Host, ...] = topology.hosts
-        bridge: ModemBridges | CmtsBridge = ModemBridges(topology, _barred(modems))
+        bridge: ModemBridges | CmtsBridge = ModemBridges(topology, barred)
         rate = rates.upstream if rates else 0
     else:
         near = topology.servers
         bridge = CmtsBridge(topology)
         rate = rates.downstream if rates else 0
     hosts = list(zip(HOST_PORTS, near, strict=False))
-    lasting = (*lasting_entries(), *bridge.entries())
     return DevicePlan(
         name=device.name,
         role=role,
@@ -237,10 +247,9 @@ def _device(
                 for port, host in hosts
             ),
         ),
-        service_flows=tuple(flows),
         groups=tuple(bridge.groups()),
-        lasting=lasting,
-        tables=(*lasting, *selection),
+        lasting=(*lasting_entries(), *bridge.entries()),
+        parts=parts,
     )
 
 

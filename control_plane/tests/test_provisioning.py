@@ -76,8 +76,9 @@ def test_stations_and_floods(topology: Topology) -> None:
 
 def test_plans_are_plain_data(topology: Topology) -> None:
     plan = deploy(topology, Preset.DOCSIS_PIE).devices[0]
-    tables = dataclasses.asdict(plan)["tables"]
-    bucket = next(entry for entry in tables if entry["action"] == "set_bucket")
+    parts = dataclasses.asdict(plan)["parts"]
+    entries = (entry for part in parts for entry in part["tables"])
+    bucket = next(entry for entry in entries if entry["action"] == "set_bucket")
     assert bucket["params"]["max_burst"] == 500_000
 
 

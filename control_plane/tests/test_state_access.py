@@ -80,7 +80,8 @@ class Registers:
                 self.values[cell] = (self.values[cell] + self.passing) % (1 << 32)
         return [p4r.ReadResponse(entities=reversed(entities)).SerializeToString()]
 
-    async def write(self, updates: Any, what: Any = ()) -> None:
+    async def write_raw(self, request: bytes, seconds: float, what: Any = ()) -> None:
+        updates = p4r.WriteRequest.FromString(request).updates
         assert len(updates) == len(what)
         self.take(updates)
 
@@ -126,7 +127,7 @@ def access(pipeline: Pipeline, device: Registers) -> Any:
 
 def ticks(state: RegisterAccess, device: Registers) -> RegisterTicks:
     calls: Any = device
-    return state.in_thread(calls)
+    return state.ticks(calls)
 
 
 def settings(*columns: tuple[int, int, int, int]) -> Settings:
@@ -177,7 +178,7 @@ async def test_readings_are_of_their_service_flows(access: Any, device: Register
     for index, each in enumerate(("pie_avg_dq_time", "red_avg", "sf_dequeued_bytes")):
         device.values |= {(each, one.index): 100 * index + one.index for one in flows}
     found = await access(*flows).read()
-    assert found.now_us == 555
+    assert found.now_us == 777
     in_thread = ticks(access(*flows), device).read()
     assert in_thread.avg_dq_time.tolist() == found.avg_dq_time.tolist()
     assert found.dequeued_bytes.tolist() == [209, 202, 207, 201]
@@ -266,6 +267,20 @@ async def test_provisions_a_service_flow_that_had_an_index_before(
     }
     assert device.given["msr_tokens", 3] == 4_000
     assert device.given["msr_updated", 3] == 66
+
+
+async def test_what_was_provisioned_is_not_written_again(access: Any, device: Registers) -> None:
+    """The first update of hundreds of service flows is no larger than the others."""
+    state = access(flow(3, Pie()), flow(5, Pie()))
+    await state.provision([BucketState(4_000, 66)] * 2)
+    ticks(state, device).write(settings((0, 0, 0, 0), (0, 6, 0, 0)))
+    assert device.given == {("aqm_qdelay_old", 5): 6, ("controller_heartbeat", 0): 777}
+    device.fails = True
+    with pytest.raises(ConnectionError):
+        await state.provision([BucketState(4_000, 66)] * 2)
+    device.fails = False
+    ticks(state, device).write(settings((0, 0, 0, 0), (0, 0, 0, 0)))
+    assert len(device.given) == 9
 
 
 async def test_clears_sub_queues(access: Any, device: Registers) -> None:

@@ -18,20 +18,16 @@ from docsis_control.plan import PRIMARY_SERVICE_FLOW
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import primary_service_flow
-from docsis_testbed import experiment, preflight, versions
 from docsis_testbed.errors import NoVerdict
-from docsis_testbed.experiment import Measurement, Plan
 from docsis_testbed.measure import timers
 from docsis_testbed.measure.timing import MOST_P99_MS
+from docsis_testbed.measurement import Measurement, Plan, plan_for
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import folder as run_folder
 from docsis_testbed.results import latency_page, plots, raw, report, summary
 from docsis_testbed.results.plots import STYLES
-from docsis_testbed.runstate import recorded_run
-
-_BUILD_SECONDS = 4.0
-"""What a run takes beside its traffic, about, for the progress bar."""
+from docsis_testbed.stage import Stage
 
 _CELL = 10
 """Characters of the table's longest figure; a queue manager's name may take several lines."""
@@ -43,23 +39,21 @@ _SIDE_BY_SIDE = 4
 def run(
     topology: Topology,
     *,
-    target: str,
+    stage: Stage,
     aqms: Sequence[Preset],
     measured_seconds: float,
     console: Console,
     results: Path = RESULTS,
-    metrics_port: int | None = None,
 ) -> Path:
     """Run the experiment, write the results, print the table.
 
     Args:
         topology: What to build.
-        target: Name of the switch target.
+        stage: Plays the runs.
         aqms: Queue managers, in the order in which they run.
         measured_seconds: Length of each measured time.
         console: Where progress and table go.
         results: Folder that gets the run's folder.
-        metrics_port: TCP port on the loopback interface for Prometheus, or None.
 
     Returns:
         The run's folder.
@@ -69,24 +63,23 @@ def run(
         TestbedError: something is missing or did not work; nothing is left behind but what
             was written, in a folder whose name ends with `.partial`.
     """
-    preflight.check_queue_managers(target, *aqms)
-    preflight.check_root()
-    plan = experiment.plan_for(topology, measured_seconds)
+    stage.admit(topology, aqms)
+    plan = plan_for(topology, measured_seconds)
+    each = plan.seconds + stage.build_seconds
     started = datetime.now()
-    with recorded_run("demo") as state:
-        preflight.check_all(topology, target)
+    with stage.opened("demo", topology):
         # Before anything of ours runs: the machine's own.
-        late = timers.measured()
+        late = stage.timers()
         folder = run_folder.create(topology, results)
         topology_file = folder / "inputs" / "topology.yaml"
         run_folder.write_topology(topology, topology_file)
         measurements: list[Measurement] = []
         with run_folder.told_if_unfinished(folder, console), progress_bar(console) as bar:
-            total = bar.add_task("starting", total=len(aqms) * (plan.seconds + _BUILD_SECONDS))
+            total = bar.add_task("starting", total=len(aqms) * each)
             for number, aqm in enumerate(aqms):
                 raw_folder = folder / "runs" / aqm.value
                 raw_folder.mkdir(parents=True)
-                done = number * (plan.seconds + _BUILD_SECONDS)
+                done = number * each
 
                 def show(phase: str, seconds: float, aqm: Preset = aqm, done: float = done) -> None:
                     bar.update(
@@ -94,26 +87,24 @@ def run(
                     )
 
                 measurements.append(
-                    experiment.measure(
+                    stage.measure(
                         topology,
                         topology_file,
                         aqm,
                         plan=plan,
-                        target=target,
-                        run=state,
                         folder=raw_folder,
                         progress=show,
-                        metrics_port=metrics_port,
                     )
                 )
             bar.update(total, description="report", completed=bar.tasks[0].total)
             figures = summary.summarise(
                 measurements,
-                target=target,
+                target=stage.target,
                 topology=topology.name,
                 tier=topology.services,
-                versions=versions.collect(target),
+                versions=stage.versions(),
                 timers=late,
+                marks=stage.marks,
             )
             write_results(folder, topology, plan, measurements, figures, started)
             folder = run_folder.finish(folder)
@@ -205,7 +196,7 @@ def timing_words(figures: dict[str, Any]) -> Text:
     said = Text(timers.words(figures["timers"]))
     for words in figures["no_verdict"]:
         said.append(f"\n{words[:1].upper()}{words[1:]}.", "bold red")
-    if not figures["no_verdict"]:
+    if not figures["no_verdict"] and any(run["timing"]["switches"] for run in figures["runs"]):
         said.append(
             "\nAll runs are valid: time never jumped, and no switch was later than "
             f"{MOST_P99_MS:g} ms at p99."

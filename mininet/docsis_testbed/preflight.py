@@ -16,10 +16,11 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import name_of, resolve
 from docsis_control.topology.models import Topology
 from docsis_testbed import p4build
+from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.nodes import SWITCHES
 from docsis_testbed.paths import switch_binary
-from docsis_testbed.testbed import device_address, root_interfaces
+from docsis_testbed.testbed import root_interfaces
 from docsis_testbed.traffic import CONGESTION_CONTROL
 
 TOOLS = {

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from rich import progress
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+Progress = Callable[[str, float], None]
+"""Called with what is happening and the seconds of the run that have passed."""
 
 
-def progress_bar(console: Console) -> Progress:
+def progress_bar(console: Console) -> progress.Progress:
     """What is happening, a bar, the time that has passed and about how much is left."""
-    return Progress(
+    return progress.Progress(
         TextColumn("{task.description:<36}"),
         BarColumn(),
         TimeElapsedColumn(),

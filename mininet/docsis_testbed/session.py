@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,8 @@ from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
 from docsis_testbed.endings import how, last_words, said
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.measurement import Window
+from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState
 from docsis_testbed.testbed import Testbed, running_testbed
 
@@ -28,17 +30,6 @@ _END_SECONDS: Final = 15.0
 _POLL_SECONDS: Final = 0.1
 _DEATH_SECONDS: Final = 0.5
 """How long after the end of its connections a process may take to have ended."""
-
-Progress = Callable[[str, float], None]
-"""Called with what is happening and the seconds of the run that have passed."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """A time of a run, wall clock in nanoseconds."""
-
-    start_ns: int
-    end_ns: int
 
 
 class ControllerProgram:

@@ -17,15 +17,11 @@ from mininet.net import Mininet
 
 from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Device, Host, Topology
+from docsis_testbed.addresses import device_address
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost
 from docsis_testbed.runstate import RunState
-
-
-def device_address(device: Device) -> str:
-    """host:port of a device's P4Runtime server, on the loopback interface."""
-    return f"127.0.0.1:{device.server_port}"
 
 
 def root_interfaces(topology: Topology) -> list[str]:

@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Sequence
 from importlib import metadata
 
-from docsis_testbed.nodes import SWITCHES
 from docsis_testbed.paths import P4_MANIFEST, ROOT, switch_binary
 
 _VERSION = re.compile(r"\d+\.\d+[\w.\-+]*")
@@ -18,17 +17,16 @@ _VERSION = re.compile(r"\d+\.\d+[\w.\-+]*")
 
 def collect(target: str) -> dict[str, str]:
     """Version by program. What cannot be told is "unknown"."""
-    assert target in SWITCHES
     versions = {
-        "docsis-p4": _package("docsis-p4"),
+        "docsis-p4": package("docsis-p4"),
         "source": _source(),
-        "p4c": _p4c(),
+        "p4c": p4c(),
         "iperf3": _said(["iperf3", "--version"]),
         "irtt": _said(["irtt", "version"]),
         "mininet": _said(["mn", "--version"]),
-        "finsy": _package("finsy"),
-        "grpcio": _package("grpcio"),
-        "numpy": _package("numpy"),
+        "finsy": package("finsy"),
+        "grpcio": package("grpcio"),
+        "numpy": package("numpy"),
         "python": platform.python_version(),
         "kernel": platform.release(),
     }
@@ -39,7 +37,8 @@ def collect(target: str) -> dict[str, str]:
     return versions
 
 
-def _package(name: str) -> str:
+def package(name: str) -> str:
+    """The version of an installed Python package."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -70,7 +69,8 @@ def _source() -> str:
     return result.stdout.strip() or "unknown"
 
 
-def _p4c() -> str:
+def p4c() -> str:
+    """The version of the compiler that made the committed programs."""
     try:
         version: str = json.loads(P4_MANIFEST.read_text())["p4c"]
     except (OSError, json.JSONDecodeError, KeyError):

@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that the testbed needs, and only those that are
-# missing. Starts no service and enables none.
+# Installs the Debian packages that the testbed needs, or only those with which
+# it is built and virtual time runs; in both cases only those that are missing.
+# Starts no service and enables none.
 #
-# Usage: debian-packages.sh PYTHON
+# Usage: debian-packages.sh PYTHON [build]
 
 set -eu
 python=$1
+only=${2:-}
 missing=
 
 # need PACKAGE COMMAND: the package is wanted when the command is not there.
@@ -17,19 +19,22 @@ need() {
     fi
 }
 
-need mininet mnexec
-need iperf3 iperf3
-need irtt irtt
-need ethtool ethtool
-need tcpdump tcpdump
-need snmp snmpwalk
-need iproute2 ip
-need kmod modprobe
-need procps sysctl
-need iputils-ping ping
+if [ "$only" != build ]; then
+    need mininet mnexec
+    need iperf3 iperf3
+    need irtt irtt
+    need ethtool ethtool
+    need tcpdump tcpdump
+    need snmp snmpwalk
+    need iproute2 ip
+    need kmod modprobe
+    need procps sysctl
+    need iputils-ping ping
+    # A file, not a command: Mininet's Python package.
+    [ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
+fi
 need gcc cc
-# Files, not commands: Mininet's Python package, and libc's start files for the linker.
-[ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
+# Files, not commands: libc's start files for the linker.
 [ -f /usr/include/stdlib.h ] || missing="$missing libc6-dev"
 # Debian's Python leaves ensurepip to a package of its own; pyenv's has it.
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes .venv from requirements.lock, with this project and Debian's Mininet
-# importable in it.
+# Makes .venv from requirements.lock, with this project importable in it.
 #
 # Usage: python-environment.sh PYTHON VENV
 
@@ -36,11 +35,5 @@ pip install --quiet --progress-bar off --no-deps --requirement requirements.lock
 pip install --quiet --no-deps --no-build-isolation --editable .
 
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-# Only Mininet from Debian's Python packages, not the other ones beside it.
-ln -sfn /usr/lib/python3/dist-packages/mininet "$site/mininet"
 # The stubs generated below import each other by the package of their .proto.
 echo "$PWD/control_plane/docsis_control/gen" >"$site/docsis_p4_generated.pth"
-"$venv/bin/python" -c 'import mininet.net' || {
-    echo "set-up: Debian's Mininet cannot be imported from $site/mininet; reinstall the package mininet" >&2
-    exit 1
-}

@@ -26,6 +26,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_testbed import demo
 from docsis_testbed.errors import NoVerdict
+from docsis_testbed.mininet_stage import MininetStage
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
 from docsis_testbed.runfiles import STATE
 from docsis_testbed.testbed import root_interfaces
@@ -62,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with suppress(NoVerdict):
         demo.run(
             TOPOLOGY,
-            target="embedded",
+            stage=MininetStage("embedded"),
             aqms=[Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
             measured_seconds=MEASURED_SECONDS,
             console=Console(),

@@ -21,16 +21,16 @@ from time_samples import IN_TIME, JUMPED, LATE, SILENT, TIMERS
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.services import primary_service_flow
-from docsis_testbed import demo, experiment, preflight
+from docsis_testbed import demo, experiment, mininet_stage, preflight
 from docsis_testbed.errors import NoVerdict, TestbedError
-from docsis_testbed.experiment import Measurement
 from docsis_testbed.measure import timers
 from docsis_testbed.measure.goodput import GoodputSeries
 from docsis_testbed.measure.timing import Timing
+from docsis_testbed.measurement import Measurement, Window, plan_for, ramp_up_seconds
+from docsis_testbed.mininet_stage import MininetStage
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.results import document, raw, report, summary
 from docsis_testbed.results import folder as run_folder
-from docsis_testbed.session import Window
 from docsis_testbed.traffic.iperf3 import UploadResult
 from docsis_testbed.traffic.irtt import Probes
 
@@ -81,7 +81,12 @@ def measurement(
     )
 
 
-def finished(tmp_path: Path, timing: Timing = IN_TIME) -> Path:
+def finished(
+    tmp_path: Path,
+    timing: Timing = IN_TIME,
+    late: dict[str, Any] = TIMERS,
+    marks: dict[str, Any] | None = None,
+) -> Path:
     """The folder of a finished run of two queue managers."""
     topology = load_topology(TOPOLOGIES / "residential.yaml")
     folder = run_folder.create(topology, tmp_path)
@@ -96,9 +101,10 @@ def finished(tmp_path: Path, timing: Timing = IN_TIME) -> Path:
         topology="residential",
         tier="cable-20",
         versions={},
-        timers=TIMERS,
+        timers=late,
+        marks=marks,
     )
-    demo.write_results(folder, topology, experiment.plan_for(topology), measurements, figures)
+    demo.write_results(folder, topology, plan_for(topology), measurements, figures)
     return run_folder.finish(folder)
 
 
@@ -109,8 +115,8 @@ def run(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def pretended_run(_command: str) -> Iterator[None]:
-    yield
+def pretended_run(_command: str) -> Iterator[object]:
+    yield object()
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, TestbedError])
@@ -119,7 +125,7 @@ def test_a_run_that_does_not_finish_is_called_partial(
 ) -> None:
     for name in ("check_root", "check_all"):
         monkeypatch.setattr(preflight, name, lambda *_: None)
-    monkeypatch.setattr(demo, "recorded_run", pretended_run)
+    monkeypatch.setattr(mininet_stage, "recorded_run", pretended_run)
     monkeypatch.setattr(timers, "measured", lambda: TIMERS)
     second: list[Path] = []
 
@@ -134,7 +140,7 @@ def test_a_run_that_does_not_finish_is_called_partial(
     with pytest.raises(end):
         demo.run(
             load_topology(TOPOLOGIES / "residential.yaml"),
-            target="embedded",
+            stage=MininetStage("embedded"),
             aqms=[Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
             measured_seconds=10,
             console=Console(file=said),
@@ -244,12 +250,38 @@ def test_lateness_is_told(tmp_path: Path, timing: Timing, row: str) -> None:
     assert ("not valid</strong>" in page) is not timing.valid
 
 
+def test_where_nothing_can_be_late_the_reason_is_told(tmp_path: Path) -> None:
+    why = "time is virtual"
+    marks = {"stage": "virtual", "seed": 2**64 - 1}
+    folder = finished(tmp_path, Timing({}, why), {"absent": why}, marks)
+    figures = json.loads((folder / "summary.json").read_text())
+    assert figures["valid"] is True
+    assert figures["no_verdict"] == []
+    assert figures["runs"][0]["timing"]["absent"] == why
+    assert (figures["stage"], figures["seed"]) == ("virtual", 2**64 - 1)
+    assert str(demo.timing_words(figures)) == "Time is virtual."
+    page = (folder / "report.html").read_text()
+    assert "Time is virtual." in page
+    assert "Late by, ms" not in page
+    assert f"virtual time, seed {2**64 - 1}" in page
+    assert f"--target embedded --virtual --seed {2**64 - 1}</code>" in page
+    wrong: tuple[dict[str, Any], ...] = (
+        {"seed": 2**64},
+        {"stage": "bmv2"},
+        {"timers": {"absent": why, **TIMERS}},
+        {"timers": {}},
+    )
+    for change in wrong:
+        with pytest.raises(TestbedError, match=r"summary\.json: "):
+            document.validate({**figures, **change})
+
+
 def test_demo_whose_time_jumped_ends_with_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("check_root", "check_all"):
         monkeypatch.setattr(preflight, name, lambda *_: None)
-    monkeypatch.setattr(demo, "recorded_run", pretended_run)
+    monkeypatch.setattr(mininet_stage, "recorded_run", pretended_run)
     monkeypatch.setattr(timers, "measured", lambda: TIMERS)
 
     def measure(*_: object, folder: Path, **__: object) -> Measurement:
@@ -259,7 +291,7 @@ def test_demo_whose_time_jumped_ends_with_words(
     with pytest.raises(NoVerdict, match="time jumped 2 times in cm1") as raised:
         demo.run(
             load_topology(TOPOLOGIES / "residential.yaml"),
-            target="embedded",
+            stage=MininetStage("embedded"),
             aqms=[Preset.DOCSIS_PIE],
             measured_seconds=10,
             console=Console(file=io.StringIO()),
@@ -321,11 +353,11 @@ def test_ramp_up_outlasts_the_burst_and_cubics_recovery(
     tier: str, at_least: float, at_most: float
 ) -> None:
     flow = primary_service_flow(load_topology(TOPOLOGIES / "residential.yaml", tier))
-    assert at_least <= experiment.ramp_up_seconds(flow, 0, 4, 0.1) <= at_most
+    assert at_least <= ramp_up_seconds(flow, 0, 4, 0.1) <= at_most
 
 
 def test_plan_is_two_uploads_to_each_server_within_the_time() -> None:
-    plan = experiment.plan_for(load_topology(TOPOLOGIES / "residential.yaml", "cable-2018"))
+    plan = plan_for(load_topology(TOPOLOGIES / "residential.yaml", "cable-2018"))
     assert sorted(upload.destination for upload in plan.uploads) == [
         "server1", "server1", "server2", "server2",
     ]  # fmt: skip

@@ -15,11 +15,12 @@ from ruamel.yaml import YAML
 from docsis_control.config.errors import ConfigError
 from docsis_testbed.cli.options import DEFAULT_TOPOLOGY
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.mininet_stage import MininetStage
 from docsis_testbed.paths import ROOT, TOPOLOGIES
 from docsis_testbed.scenarios import job
 from docsis_testbed.scenarios.channel import TRANSITIONS
 from docsis_testbed.scenarios.loader import load
-from docsis_testbed.scenarios.plan import BUILD_SECONDS, plan_for
+from docsis_testbed.scenarios.plan import plan_for
 from docsis_testbed.scenarios.schema import json_schema
 
 SHIPPED = sorted((TOPOLOGIES / "scenarios").glob("*.yaml"))
@@ -32,7 +33,7 @@ def test_shipped_scenario_is_valid_and_short_enough(file: Path) -> None:
     jsonschema.validate(YAML(typ="safe", pure=True).load(file.read_text()), json_schema())
     plan = plan_for(loaded.scenario, loaded.topology)
     assert 20 <= plan.seconds <= 60
-    assert len(loaded.scenario.all_runs) * (plan.seconds + BUILD_SECONDS) <= 6.5 * 60
+    assert len(loaded.scenario.all_runs) * (plan.seconds + MininetStage.build_seconds) <= 6.5 * 60
     assert loaded.scenario.expectations
 
 

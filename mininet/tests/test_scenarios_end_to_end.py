@@ -21,6 +21,7 @@ from rich.console import Console
 
 from docsis_ptf.sleeper import Machine
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.mininet_stage import MininetStage
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
 from docsis_testbed.scenarios import job
 from docsis_testbed.scenarios.loader import load
@@ -74,7 +75,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, Machine]:
     file.write_text(SCENARIO)
     # One value cannot hold; of switches that were too late there is no verdict.
     with machine_beside() as machine, pytest.raises(TestbedError) as raised:
-        job.run(load(file), target="embedded", console=Console(), results=folder / "results")
+        job.run(
+            load(file),
+            stage=MininetStage("embedded"),
+            console=Console(),
+            results=folder / "results",
+        )
     (made,) = (folder / "results").iterdir()
     return made, str(raised.value), machine[0]
 

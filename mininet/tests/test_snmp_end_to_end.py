@@ -26,8 +26,8 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.snmp.agent import KEEP_SECONDS
 from docsis_control.state.counters import counted
 from docsis_control.topology import load_topology
+from docsis_testbed.addresses import device_address
 from docsis_testbed.paths import TOPOLOGIES
-from docsis_testbed.testbed import device_address
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 

@@ -19,7 +19,7 @@ import grpc
 from finsy.p4schema import P4MatchType
 from finsy.proto import p4r
 
-from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
+from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import bitstring, register_entity, updates_between
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
@@ -355,14 +355,12 @@ class Client:
 
     def _unary(self, method: str, request: Any, response: Any) -> Any:
         async def call() -> Any:
-            unary = self._connection.channel.unary_unary(
+            (answer,) = await self._connection.call(
+                f"{method} of the traffic manager",
                 f"{_SERVICE}/{method}",
-                request_serializer=lambda message: message.SerializeToString(),
-                response_deserializer=response.FromString,
+                request.SerializeToString(),
             )
-            return await self._connection.call(
-                f"{method} of the traffic manager", unary(request, timeout=RPC_TIMEOUT)
-            )
+            return response.FromString(answer)
 
         return run(call())
 

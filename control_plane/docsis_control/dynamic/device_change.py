@@ -21,7 +21,7 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from docsis_control.law.laws import law_of
-from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.entities import updates_between
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
@@ -75,13 +75,13 @@ class DeviceChange:
         self,
         before: DevicePlan,
         after: DevicePlan,
-        connection: Connection,
+        device: P4Device,
         pipeline: Pipeline,
         access: StateAccess,
         *,
         traffic_manager: bool,
     ) -> None:
-        """Args: the plans, the device's connection, program and state, and what it has.
+        """Args: the plans, the device, its program and state, and what it has.
 
         Raises:
             NotApplied: The program does not take an entry, or the device has no flow queues.
@@ -92,26 +92,34 @@ class DeviceChange:
         self._prepared = False
         # Says in words which changes could not be undone.
         self._left: list[str] = []
-        self._connection = connection
+        self._device = device
         self._pipeline = pipeline
         self._access = access
-        self._manager = TrafficManager(connection) if traffic_manager else None
+        self._manager = TrafficManager(device) if traffic_manager else None
+        # A modem that the change does not touch has the same object in both plans, so that its
+        # service flows and entries need not be looked at.
+        parts = [
+            (was, part)
+            for was, part in zip(before.parts, after.parts, strict=True)
+            if was is not part
+        ]
+        old = {flow.sfid: flow for was, _ in parts for flow in was.flows}
+        new = {flow.sfid: flow for _, part in parts for flow in part.flows}
         if self._manager is None:
             try:
-                without_flow_queues(after.service_flows)
+                without_flow_queues(new.values())
             except P4RuntimeError as error:
                 raise NotApplied(f"{self._name}: {error}") from None
-        old = {flow.sfid: flow for flow in before.service_flows}
-        new = {flow.sfid: flow for flow in after.service_flows}
         self._new = [flow for sfid, flow in new.items() if sfid not in old]
         self._gone = [flow for sfid, flow in old.items() if sfid not in new]
         self._changed = [
             (old[sfid], flow) for sfid, flow in new.items() if sfid in old and old[sfid] != flow
         ]
-        # What does not change is mostly the same object: nothing to compare a thousand times.
-        kept = {id(entry) for entry in before.tables} & {id(entry) for entry in after.tables}
-        self._was = [entry for entry in before.tables if id(entry) not in kept]
-        self._will_be = [entry for entry in after.tables if id(entry) not in kept]
+        self._was = [entry for was, _ in parts for entry in was.tables]
+        self._will_be = [entry for _, part in parts for entry in part.tables]
+        if before.lasting is not after.lasting:
+            self._was[:0] = before.lasting
+            self._will_be[:0] = after.lasting
         try:
             self._updates = updates_between(pipeline, self._was, self._will_be)
         except PipelineError as error:
@@ -244,7 +252,7 @@ class DeviceChange:
             return
         updates, names = zip(*self._updates, strict=True)
         try:
-            await self._connection.write(updates, names, atomic=True)
+            await self._device.write(updates, names, atomic=True)
         except P4RuntimeError as error:
             if _UNIMPLEMENTED not in str(error):
                 raise
@@ -258,14 +266,14 @@ class DeviceChange:
         done = []
         try:
             for update, name in self._updates:
-                await self._connection.write([update], [name])
+                await self._device.write([update], [name])
                 done.append(name)
         except P4RuntimeError:
             # Of the way back those steps that undo what was done.
             for update, name in updates_between(self._pipeline, self._will_be, self._was):
                 if name in done:
                     try:
-                        await self._connection.write([update], [name])
+                        await self._device.write([update], [name])
                     except P4RuntimeError as error:
                         # The others go back all the same.
                         self._keeps(str(error))

@@ -37,7 +37,8 @@ def ranges() -> Iterator[tuple[int, int, int]]:
         yield count, count, inverse_square_root(count)
     first = EXACT + 1
     # (1 + e) / (1 - e) between the roots of the ends.
-    wide = ((1 + ERROR) / (1 - ERROR)) ** 2
+    ratio = (1 + ERROR) / (1 - ERROR)
+    wide = ratio * ratio
     while first <= LARGEST:
         last = min(max(first, int(first * wide) - 1), LARGEST)
         most, least = inverse_square_root(first), inverse_square_root(last)

@@ -5,7 +5,9 @@ Frozen and free of TLVs, for what runs a modem; the file's form is `document`.
 Rates are bit/s, sizes bytes, times nanoseconds.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 Direction = Literal["upstream", "downstream"]
@@ -137,3 +139,12 @@ class Modem:
     service_flows: tuple[ServiceFlow, ...]
     classifiers: tuple[PacketClassifier, ...]
     network_access: bool = True
+
+    @cached_property
+    def reserved(self) -> Mapping[Direction, int]:
+        """The sum of the active service flows' Minimum Reserved Traffic Rates, bit/s."""
+        sums: dict[Direction, int] = {"upstream": 0, "downstream": 0}
+        for flow in self.service_flows:
+            if flow.active:
+                sums[flow.direction] += flow.min_reserved_rate
+        return sums

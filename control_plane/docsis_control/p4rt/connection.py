@@ -2,7 +2,7 @@
 """A connection to one device: channel, stream, arbitration, calls."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -11,11 +11,8 @@ import grpc.aio
 from finsy.proto import U128, p4r, rpc_code
 
 from docsis_control.p4rt.channel import channel_options
+from docsis_control.p4rt.device import READ, RPC_TIMEOUT, P4Device
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, explain
-from docsis_control.p4rt.pipeline import Pipeline
-
-RPC_TIMEOUT: Final = 5.0
-"""Seconds; for calls outside the control loop."""
 
 _END: Final[object] = getattr(grpc.aio, "EOF")  # noqa: B009 - not in the stubs
 
@@ -23,7 +20,7 @@ PacketHandler = Callable[[Any], None]
 """Takes a p4.v1.PacketIn; must not block."""
 
 
-class Connection:
+class Connection(P4Device):
     """The primary controller's connection to one device.
 
     Use it as an asynchronous context manager. It is lost, for good, when the
@@ -32,9 +29,8 @@ class Connection:
     """
 
     def __init__(self, address: str, device_id: int, election_id: int = 1) -> None:
+        super().__init__(device_id, election_id)
         self.address = address
-        self.device_id = device_id
-        self.election_id: Final = U128.encode(election_id)
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # Whoever waits for it sees the exception; nobody has to.
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
@@ -47,22 +43,9 @@ class Connection:
         self._reader: asyncio.Task[None] | None = None
         self._arbitrated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._arbitrated.add_done_callback(lambda future: future.cancelled() or future.exception())
-        self._set_config = self._unary(
-            "SetForwardingPipelineConfig", p4r.SetForwardingPipelineConfigResponse
-        )
-        self._get_config = self._unary(
-            "GetForwardingPipelineConfig", p4r.GetForwardingPipelineConfigResponse
-        )
-        self._write = self._unary("Write", p4r.WriteResponse)
-        self._raw_write: Any = self.channel.unary_unary(_method("Write"))
-        self._raw_read = self.channel.unary_stream(_method("Read"))
-
-    def _unary(self, name: str, response: Any) -> Any:
-        return self.channel.unary_unary(
-            _method(name),
-            request_serializer=_serialize,
-            response_deserializer=response.FromString,
-        )
+        self._read = self.channel.unary_stream(READ)
+        # By the method; each call makes none of its own.
+        self._methods: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
         try:
@@ -82,7 +65,7 @@ class Connection:
 
     @property
     def place(self) -> str:
-        """The device in words, for messages."""
+        """See `P4Device`."""
         return f"device {self.device_id} at {self.address}"
 
     async def open(self) -> None:
@@ -94,7 +77,7 @@ class Connection:
             P4RuntimeError: The server has no such device, or is no P4Runtime server.
         """
         self._stream = self.channel.stream_stream(
-            _method("StreamChannel"),
+            "/p4.v1.P4Runtime/StreamChannel",
             request_serializer=_serialize,
             response_deserializer=p4r.StreamMessageResponse.FromString,
         )()
@@ -178,93 +161,29 @@ class Connection:
         if not self._arbitrated.done():
             self._arbitrated.set_result(None)
 
-    async def call(self, doing: str, call: Awaitable[Any], what: Sequence[str] = ()) -> Any:
-        """Awaits an RPC and puts its failure into words."""
+    async def unary(self, method: str, request: bytes, seconds: float) -> list[bytes]:
+        """See `P4Device`."""
         try:
-            return await call
+            if method == READ:
+                return [answer async for answer in self._read(request, timeout=seconds)]
+            method_call = self._methods.get(method)
+            if method_call is None:
+                method_call = self._methods[method] = self.channel.unary_unary(method)
+            return [await method_call(request, timeout=seconds)]
         except asyncio.CancelledError:
             # Closing the channel cancels the calls on it, not those who wait for them.
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            raise ConnectionLost(f"{doing} on {self.place}: the connection was closed") from None
-        except grpc.RpcError as error:
+            raise ConnectionLost(f"the connection to {self.place} was closed") from None
+        except grpc.RpcError:
             # Where the stream has ended, too, that is why.
             self.check()
-            raise explain(error, f"{doing} on {self.place}", what) from None
-
-    async def set_pipeline(self, pipeline: Pipeline, cookie: int) -> None:
-        """Pushes a program; the device forgets all entries and registers."""
-        request = p4r.SetForwardingPipelineConfigRequest(
-            device_id=self.device_id,
-            election_id=self.election_id,
-            action=p4r.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT,
-            config=p4r.ForwardingPipelineConfig(
-                p4info=pipeline.p4info,
-                p4_device_config=pipeline.device_config,
-                cookie=p4r.ForwardingPipelineConfig.Cookie(cookie=cookie),
-            ),
-        )
-        await self.call(
-            f'pushing the pipeline "{pipeline.name}"',
-            self._set_config(request, timeout=RPC_TIMEOUT),
-        )
-
-    async def pipeline_cookie(self) -> int | None:
-        """The cookie of the program that the device runs, or None."""
-        request = p4r.GetForwardingPipelineConfigRequest(
-            device_id=self.device_id,
-            response_type=p4r.GetForwardingPipelineConfigRequest.COOKIE_ONLY,
-        )
-        response = await self.call(
-            "reading the pipeline's cookie", self._get_config(request, timeout=RPC_TIMEOUT)
-        )
-        return int(response.config.cookie.cookie) if response.config.HasField("cookie") else None
-
-    async def write(
-        self, updates: Iterable[Any], what: Sequence[str] = (), *, atomic: bool = False
-    ) -> None:
-        """Writes a batch.
-
-        Args:
-            updates: p4.v1.Updates.
-            what: A name for each, for messages.
-            atomic: Whether packets see all of it or nothing, and a failure leaves nothing
-                (DATAPLANE_ATOMIC); not every target can.
-        """
-        request = p4r.WriteRequest(
-            device_id=self.device_id, election_id=self.election_id, updates=updates
-        )
-        if atomic:
-            request.atomicity = p4r.WriteRequest.DATAPLANE_ATOMIC
-        await self.call("Write", self._write(request, timeout=RPC_TIMEOUT), what)
-
-    async def read(self, entities: Iterable[Any]) -> list[Any]:
-        """Reads a batch of p4.v1.Entities."""
-        request = p4r.ReadRequest(device_id=self.device_id, entities=entities)
-        found: list[Any] = []
-        for raw in await self.read_raw(request.SerializeToString(), RPC_TIMEOUT):
-            found.extend(p4r.ReadResponse.FromString(raw).entities)
-        return found
-
-    async def write_raw(self, request: bytes, seconds: float) -> None:
-        """Writes a serialized p4.v1.WriteRequest, within so many seconds."""
-        await self.call("Write", self._raw_write(request, timeout=seconds))
-
-    async def read_raw(self, request: bytes, seconds: float) -> list[bytes]:
-        """Sends a serialized p4.v1.ReadRequest; returns serialized ReadResponses."""
-        return list(await self.call("Read", self._collect(request, seconds)))
-
-    async def _collect(self, request: bytes, seconds: float) -> list[bytes]:
-        return [response async for response in self._raw_read(request, timeout=seconds)]
+            raise
 
 
 def _any(value: Any) -> Any:
     return value
-
-
-def _method(name: str) -> str:
-    return f"/p4.v1.P4Runtime/{name}"
 
 
 def _serialize(message: Any) -> bytes:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from docsis_control.http2 import Calls
 from docsis_control.law.laws import law_of
 from docsis_control.law.readings import Readings, Settings
+from docsis_control.p4rt.device import Entrance
 from docsis_control.plan import ServiceFlow
 
 
@@ -29,8 +29,15 @@ def needs(flow: ServiceFlow) -> tuple[str, ...]:
     return law_of(flow.management).reads
 
 
+class Clock(Protocol):
+    """A switch's clock: as this process makes it out, or in a world the world's own."""
+
+    def now(self) -> int:
+        """The switch's time now: microseconds, at least 1."""
+
+
 class TickAccess(Protocol):
-    """The same state, for the thread of a control loop, which waits for each answer itself.
+    """State of the service flows of one device, for whoever waits for each answer himself.
 
     Both methods raise ConnectionLost when the device went away, and P4RuntimeError when it refused.
     """
@@ -74,9 +81,9 @@ class StateAccess(Protocol):
     async def read(self) -> Readings:
         """Reads all service flows."""
 
-    def in_thread(self, calls: Calls) -> TickAccess:
-        """The same for a thread.
+    def ticks(self, entrance: Entrance) -> TickAccess:
+        """The same for the ticks of a control loop.
 
         Args:
-            calls: The thread's own connection to the device, where the target has what it takes.
+            entrance: The loop's own way to the device, where the target has what it takes.
         """

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from finsy.proto import p4r
 
-from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
+from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.device import RPC_TIMEOUT
 from docsis_control.p4rt.entities import bitstring
 from docsis_control.p4rt.errors import ConnectionLost
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError

@@ -10,7 +10,7 @@ from finsy.proto import p4r
 
 from docsis_control.classification import CLASSIFIER_TABLE
 from docsis_control.lengths import counted_bytes
-from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
 from docsis_control.priority import paced
 
@@ -76,15 +76,13 @@ class CounterAccess:
     The requests are built once, they are the same bytes every time.
     """
 
-    def __init__(
-        self, connection: Connection, pipeline: Pipeline, service_flows: Sequence[int]
-    ) -> None:
+    def __init__(self, device: P4Device, pipeline: Pipeline, service_flows: Sequence[int]) -> None:
         """Args: the device, its program, and the indexes of its service flows.
 
         Raises:
             PipelineError: The program lacks a counter or the table.
         """
-        self._connection = connection
+        self._device = device
         self._flows = (0, *service_flows)
         ids = {counter.preamble.name: counter.preamble.id for counter in pipeline.p4info.counters}
         try:
@@ -105,14 +103,14 @@ class CounterAccess:
 
     def _build(self) -> Iterator[Any]:
         for first in range(0, len(self._flows), _FLOWS_A_READ):
-            request: Any = p4r.ReadRequest(device_id=self._connection.device_id)
+            request: Any = p4r.ReadRequest(device_id=self._device.device_id)
             for counter_id in self._names:
                 for flow in self._flows[first : first + _FLOWS_A_READ]:
                     entry = request.entities.add().counter_entry
                     entry.counter_id = counter_id
                     entry.index.index = flow
             yield request
-        request = p4r.ReadRequest(device_id=self._connection.device_id)
+        request = p4r.ReadRequest(device_id=self._device.device_id)
         for table in (self._table, self._primary):
             entry = request.entities.add().table_entry
             entry.table_id = table.id
@@ -134,7 +132,7 @@ class CounterAccess:
                 update.entity.counter_entry.index.index = flow
                 update.entity.counter_entry.data.SetInParent()
                 updates.append(update)
-        await self._connection.write(updates)
+        await self._device.write(updates)
 
     async def read(self) -> CounterReadings:
         """Reads them.
@@ -149,7 +147,7 @@ class CounterAccess:
             )
         answers: list[bytes] = []
         for request in self._requests:
-            answers += await self._connection.read_raw(request, _TIMEOUT)
+            answers += await self._device.read_raw(request, _TIMEOUT)
         # Thousands of counters take longer to look through than the control loop can wait.
         return await asyncio.to_thread(self._parse, answers)
 

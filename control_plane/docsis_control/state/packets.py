@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from docsis_control.http2 import Calls
 from docsis_control.law.readings import Readings, Settings
+from docsis_control.p4rt.device import Entrance
 from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState
 from docsis_control.state.control_header import ControlHeader, Operation, SwitchClock
@@ -104,7 +104,7 @@ class PacketAccess:
             )
         )
 
-    def in_thread(self, calls: Calls) -> "PacketTicks":
+    def ticks(self, entrance: Entrance) -> "PacketTicks":
         """See `StateAccess`; the stream of packets stays the event loop's."""
         return PacketTicks(self, asyncio.get_running_loop())
 

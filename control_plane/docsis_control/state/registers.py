@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """State access by P4Runtime RegisterEntry: one Read and one Write an interval."""
 
-import time
+import functools
+import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
+import grpc
 import numpy as np
-import numpy.typing as npt
 from finsy.proto import p4r
 
-from docsis_control.http2 import Broken, Calls, Failed
+from docsis_control.http2 import Broken
+from docsis_control.law.arrays import Ints
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
-from docsis_control.p4rt.connection import Connection
-from docsis_control.p4rt.entities import bitstring, register_entity, register_id
+from docsis_control.p4rt.device import READ, RPC_TIMEOUT, WRITE, Entrance, P4Device
+from docsis_control.p4rt.entities import register_id
 from docsis_control.p4rt.errors import ConnectionLost, explain
 from docsis_control.p4rt.pipeline import Pipeline
+from docsis_control.p4rt.register_cells import Block, RegisterCells
 from docsis_control.plan import ServiceFlow
-from docsis_control.state.access import BucketState, needs
-from docsis_control.state.control_header import SwitchClock
+from docsis_control.state.access import BucketState, Clock, needs
 
 _FIELDS: Final = {
     "dequeued_bytes": "sf_dequeued_bytes",
@@ -36,16 +38,20 @@ _FIELDS: Final = {
 }
 """The register of each field of `Readings`."""
 
-_COUNTERS: Final = ("sf_dequeued_bytes", "sf_enqueued_bytes")
-"""Read in this order: see `readings.backlog`."""
-
-_ALWAYS: Final = (*_COUNTERS, "msr_tokens", "msr_updated", "aqm_data_state")
+_ALWAYS: Final = (
+    # In this order (see `readings.backlog`), and with as little as possible in between.
+    "sf_dequeued_bytes",
+    "sf_enqueued_bytes",
+    "msr_tokens",
+    "msr_updated",
+    "aqm_data_state",
+)
 """Read for every service flow; the others where a law needs them."""
 
 _READ: Final = tuple(_FIELDS.values())
 
-# The pipeline counts on burst_allowance being written before control_state, on
-# a target whose batches are not atomic, too.
+# The fields of `Settings`, in their order. The pipeline counts on burst_allowance being written
+# before control_state, on a target whose batches are not atomic, too.
 _WRITTEN: Final = ("aqm_drop_prob", "aqm_qdelay_old", "aqm_burst_allowance", "aqm_control_state")
 _CALMED: Final = _WRITTEN[:3]
 # The data path's: of a service flow that has an index which another had before it. What the
@@ -70,38 +76,43 @@ TICK_TIMEOUT: Final = 1.0
 """Seconds that a Read or Write of the control loop may take before the switch counts as gone."""
 
 
-class _Device:
+class _Known:
     """What all accesses to one device share.
 
-    Pieces of the requests by register and service flow are made once for all that follow.
-
-    A request of thousands of cells is put together of their bytes; to make each again
-    would take longer than a change of one service flow may.
+    Attributes:
+        cells: Bytes of requests and answers by register and index.
+        written: What the device has in `_WRITTEN`, by index, as far as is known; -1 is unknown.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
-        self._reads: dict[tuple[str, int], bytes] = {}
-        self._updates: dict[tuple[str, int], Any] = {}
-        # What the device has in `_WRITTEN`, by index, as far as is known; -1 is unknown.
-        self.written: npt.NDArray[np.int64] = np.full((len(_WRITTEN), SERVICE_FLOWS + 1), -1)
+        self.cells = RegisterCells(pipeline)
+        self.written: Ints = np.full((len(_WRITTEN), SERVICE_FLOWS + 1), -1)
+        self._blocks: dict[tuple[int, tuple[str, ...]], Block] = {}
 
-    def read(self, name: str, flow: int) -> bytes:
-        """The entity of a p4.v1.ReadRequest, as bytes of the request."""
-        found = self._reads.get((name, flow))
+    def block(self, flow: ServiceFlow) -> Block:
+        """What is read of a service flow, in the order of `_registers`: made once.
+
+        A change of one service flow may not take as long as it takes to make those of hundreds.
+        """
+        key = flow.index, needs(flow)
+        found = self._blocks.get(key)
         if found is None:
-            request = p4r.ReadRequest(entities=[register_entity(self._pipeline, name, flow)])
-            found = self._reads[name, flow] = bytes(request.SerializeToString())
+            names = _registers(key[1])
+            found = self.cells.block([(name, flow.index) for name in names])
+            self._blocks[key] = found
         return found
 
-    def update(self, name: str, flow: int) -> Any:
-        """The p4.v1.Update, whose value is filled in."""
-        found = self._updates.get((name, flow))
-        if found is None:
-            entity = register_entity(self._pipeline, name, flow, 0)
-            found = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
-            self._updates[name, flow] = found
-        return found
+
+@functools.cache
+def _registers(needed: tuple[str, ...]) -> tuple[str, ...]:
+    """What is read of a service flow whose law needs these fields besides what all need."""
+    return (*_ALWAYS, *(_FIELDS[field] for field in needed))
+
+
+@functools.cache
+def _rows(needed: tuple[str, ...]) -> tuple[int, ...]:
+    """The same registers' places in `_READ`."""
+    return tuple(_READ.index(name) for name in _registers(needed))
 
 
 class RegisterAccess:
@@ -118,38 +129,36 @@ class RegisterAccess:
 
     def __init__(
         self,
-        connection: Connection,
+        device: P4Device,
         pipeline: Pipeline,
-        clock: SwitchClock,
+        clock: Clock,
         service_flows: Sequence[ServiceFlow],
-        device: _Device | None = None,
+        known: _Known | None = None,
     ) -> None:
-        """Args: the device, and its service flows in order."""
-        self._connection = connection
+        """Args: the device, its program and clock, and its service flows in order."""
+        self._device = device
         self._pipeline = pipeline
         self._clock = clock
         self._flows = tuple(service_flows)
         self._order = tuple(flow.index for flow in service_flows)
         self._indexes = np.array(self._order, np.intp)
-        self._device = device or _Device(pipeline)
-        # Next to each other, so that as little as possible passes in between.
-        cells = [(name, index) for index in self._order for name in _COUNTERS]
-        cells += [(name, index) for name in _ALWAYS[len(_COUNTERS) :] for index in self._order]
-        cells += [(_FIELDS[field], flow.index) for flow in self._flows for field in needs(flow)]
-        head = p4r.ReadRequest(device_id=connection.device_id).SerializeToString()
-        self.read_request = head + b"".join(self._device.read(*cell) for cell in cells)
-        self._cells = len(cells)
-        self._rows = {register_id(pipeline, name): row for row, name in enumerate(_READ)}
-        self._columns = {index: column for column, index in enumerate(self._order)}
-        self._head = p4r.WriteRequest(
-            device_id=connection.device_id, election_id=connection.election_id
+        self._known = known or _Known(pipeline)
+        self._block = Block.joined([self._known.block(flow) for flow in self._flows])
+        head = p4r.ReadRequest(device_id=device.device_id).SerializeToString()
+        self.read_request = bytes(head) + self._block.request
+        # Where each cell's value belongs in an array of `_READ` by service flow.
+        rows = [_rows(needs(flow)) for flow in self._flows]
+        self._rows = np.fromiter(itertools.chain.from_iterable(rows), np.intp)
+        self._columns = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+        self._head = bytes(
+            p4r.WriteRequest(
+                device_id=device.device_id, election_id=device.election_id
+            ).SerializeToString()
         )
 
     def of(self, service_flows: Sequence[ServiceFlow]) -> "RegisterAccess":
         """See `StateAccess`."""
-        return RegisterAccess(
-            self._connection, self._pipeline, self._clock, service_flows, self._device
-        )
+        return RegisterAccess(self._device, self._pipeline, self._clock, service_flows, self._known)
 
     async def provision(self, buckets: Sequence[BucketState]) -> None:
         """See `StateAccess`."""
@@ -161,13 +170,14 @@ class RegisterAccess:
             updated = self._clock.now() if bucket.updated_us is None else bucket.updated_us
             cells.append(("msr_tokens", flow.index, bucket.tokens))
             cells.append(("msr_updated", flow.index, updated))
-        self._device.written[:, self._indexes] = -1
+        self._known.written[:, self._indexes] = -1
         await self._set(cells)
+        self._known.written[:, self._indexes] = 0
 
     async def calm(self) -> None:
         """See `StateAccess`."""
         # The next update writes them, whatever it wrote before.
-        self._device.written[: len(_CALMED), self._indexes] = -1
+        self._known.written[: len(_CALMED), self._indexes] = -1
         await self._set([(name, flow.index, 0) for name in _CALMED for flow in self._flows])
 
     async def clear_queues(self, queues: Sequence[int]) -> None:
@@ -176,109 +186,120 @@ class RegisterAccess:
 
     async def _set(self, cells: Sequence[tuple[str, int, int]]) -> None:
         """Writes registers, by name, index and value."""
-        await self._connection.write(
-            [
-                p4r.Update(type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, *cell))
-                for cell in cells
-            ],
+        update = self._known.cells.update
+        await self._device.write_raw(
+            self._head + b"".join([update(*cell) for cell in cells]),
+            RPC_TIMEOUT,
             [f"{name}[{index}]" for name, index, _ in cells],
         )
 
     async def read(self) -> Readings:
         """See `StateAccess`."""
-        before = time.monotonic_ns()
-        responses = await self._connection.read_raw(self.read_request, TICK_TIMEOUT)
-        return self.readings(responses, (before + time.monotonic_ns()) // 2)
+        before = self._clock.now()
+        responses = await self._device.read_raw(self.read_request, TICK_TIMEOUT)
+        return self.readings(responses, (before + self._clock.now()) // 2)
 
-    def in_thread(self, calls: Calls) -> "RegisterTicks":
+    def ticks(self, entrance: Entrance) -> "RegisterTicks":
         """See `StateAccess`."""
-        return RegisterTicks(self, calls, self._connection.place)
+        return RegisterTicks(self, entrance, self._clock, self._device.place)
 
-    def readings(self, responses: Iterable[bytes], monotonic_ns: int) -> Readings:
+    def readings(self, responses: Iterable[bytes], now_us: int) -> Readings:
         """What serialized ReadResponses to `read_request` say, which were true at that time.
+
+        Args:
+            responses: In any order and form that P4Runtime allows.
+            now_us: On the switch's clock, microseconds.
 
         Raises:
             ConnectionLost: They leave out a register.
         """
+        responses = list(responses)
         values = np.zeros((len(_READ), len(self._flows)), np.int64)
-        missing = self._cells
+        cells = self._block.values(responses)
+        if cells is None:
+            cells = self._parsed(responses)
+        values[self._rows, self._columns] = cells
+        by_name = dict(zip(_READ, values, strict=True))
+        fields = {field: by_name[name] for field, name in _FIELDS.items()}
+        return Readings(now_us=now_us, **fields)
+
+    def _parsed(self, responses: Iterable[bytes]) -> Ints:
+        """The values of the cells, from answers in whatever order and form."""
+        found: dict[tuple[int, int], int] = {}
         for raw in responses:
             for entity in p4r.ReadResponse.FromString(raw).entities:
                 entry = entity.register_entry
-                row = self._rows.get(entry.register_id)
-                column = self._columns.get(entry.index.index)
-                if row is not None and column is not None:
-                    values[row, column] = int.from_bytes(entry.data.bitstring, "big")
-                    missing -= 1
+                value = int.from_bytes(entry.data.bitstring, "big")
+                found[entry.register_id, entry.index.index] = value
+        ids = [register_id(self._pipeline, name) for name in _READ]
+        asked = [
+            (ids[row], self._order[column])
+            for row, column in zip(self._rows, self._columns, strict=True)
+        ]
+        missing = len(set(asked) - found.keys())
         if missing:
             raise ConnectionLost(
-                f"{self._connection.place} left out {missing} of {self._cells} registers"
+                f"{self._device.place} left out {missing} of {len(asked)} registers"
             )
-        by_name = dict(zip(_READ, values, strict=True))
-        fields = {field: by_name[name] for field, name in _FIELDS.items()}
-        return Readings(now_us=self._clock.at(monotonic_ns), **fields)
+        return np.array([found[cell] for cell in asked], np.int64)
 
-    def write_request(self, settings: Settings) -> bytes:
+    def write_request(self, settings: Settings, now_us: int) -> bytes:
         """A serialized WriteRequest of the registers that change, and the heartbeat.
 
         What the device has is unknown from here on until `written` is told.
+
+        Args:
+            settings: All of them.
+            now_us: The heartbeat: the switch's clock, microseconds.
         """
-        values = _values(settings)
-        held = self._device.written
-        changed = np.argwhere(values != held[:, self._indexes]).tolist()
+        values = np.array(settings)
+        held = self._known.written
+        changed = np.nonzero(values != held[:, self._indexes])
         held[:, self._indexes] = -1
-        request = p4r.WriteRequest()
-        request.CopyFrom(self._head)
-        for row, column in changed:
-            update = self._device.update(_WRITTEN[row], self._order[column])
-            update.entity.register_entry.data.bitstring = bitstring(int(values[row, column]))
-            request.updates.append(update)
-        heartbeat = self._device.update(_HEARTBEAT, 0)
-        heartbeat.entity.register_entry.data.bitstring = bitstring(self._clock.now())
-        request.updates.append(heartbeat)
-        return bytes(request.SerializeToString())
+        update, order = self._known.cells.update, self._order
+        request = [self._head]
+        request += [
+            update(_WRITTEN[row], order[column], value)
+            for row, column, value in zip(
+                *(part.tolist() for part in changed), values[changed].tolist(), strict=True
+            )
+        ]
+        request.append(update(_HEARTBEAT, 0, now_us))
+        return b"".join(request)
 
     def written(self, settings: Settings) -> None:
         """The device has acknowledged a `write_request`."""
-        self._device.written[:, self._indexes] = _values(settings)
+        self._known.written[:, self._indexes] = np.array(settings)
 
 
 class RegisterTicks:
-    """`RegisterAccess` for the thread of a control loop: see `TickAccess`."""
+    """`RegisterAccess` for whoever waits for each answer himself: see `TickAccess`."""
 
-    def __init__(self, access: RegisterAccess, calls: Calls, place: str) -> None:
-        """Args: the access, the thread's connection, and the device in words."""
+    def __init__(
+        self, access: RegisterAccess, entrance: Entrance, clock: Clock, place: str
+    ) -> None:
+        """Args: the access, the way to the device, its clock, and the device in words."""
         self._access = access
-        self._calls = calls
+        self._entrance = entrance
+        self._clock = clock
         self._place = place
 
     def read(self) -> Readings:
         """See `TickAccess`."""
-        before = time.monotonic_ns()
-        responses = self._call("Read", self._access.read_request)
-        return self._access.readings(responses, (before + time.monotonic_ns()) // 2)
+        before = self._clock.now()
+        responses = self._call(READ, self._access.read_request)
+        return self._access.readings(responses, (before + self._clock.now()) // 2)
 
     def write(self, settings: Settings) -> None:
         """See `TickAccess`. Registers that keep their value are left out."""
-        self._call("Write", self._access.write_request(settings))
+        self._call(WRITE, self._access.write_request(settings, self._clock.now()))
         self._access.written(settings)
 
-    def _call(self, name: str, request: bytes) -> list[bytes]:
+    def _call(self, method: str, request: bytes) -> list[bytes]:
+        doing = f"{method.rpartition('/')[2]} on {self._place}"
         try:
-            return self._calls.call(f"/p4.v1.P4Runtime/{name}", request)
-        except Failed as error:
-            raise explain(error, f"{name} on {self._place}") from None
+            return self._entrance.call(method, request)
+        except grpc.RpcError as error:
+            raise explain(error, doing) from None
         except Broken as error:
-            raise ConnectionLost(f"{name} on {self._place}: {error}") from None
-
-
-def _values(settings: Settings) -> npt.NDArray[np.int64]:
-    """In the order of `_WRITTEN`."""
-    return np.stack(
-        (
-            settings.drop_prob,
-            settings.qdelay_old,
-            settings.burst_allowance,
-            settings.control_state,
-        )
-    )
+            raise ConnectionLost(f"{doing}: {error}") from None

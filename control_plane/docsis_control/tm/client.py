@@ -4,17 +4,20 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import grpc
 
-from docsis_control.p4rt.connection import RPC_TIMEOUT, Connection
+from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.priority import paced
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
 from docsis_control.state.access import BucketState
 from docsis_control.tm.lateness import METHOD, Lateness, lateness_from, request
+
+_CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
+_GET: Final = "/docsis.tm.v1.TrafficManager/Get"
 
 
 def _messages() -> Any:
@@ -72,23 +75,11 @@ class Traffic(NamedTuple):
 
 
 class TrafficManager:
-    """The traffic manager behind a connection."""
+    """The traffic manager of a device."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, device: P4Device) -> None:
+        self._device = device
         self._pb = _messages()
-        service = "/docsis.tm.v1.TrafficManager"
-        self._configure = self._unary(f"{service}/Configure", self._pb.ConfigureResponse)
-        self._get = self._unary(f"{service}/Get", self._pb.GetResponse)
-        self._raw_get: Any = connection.channel.unary_unary(f"{service}/Get")
-        self._raw_lateness: Any = connection.channel.unary_unary(METHOD)
-
-    def _unary(self, method: str, response: Any) -> Any:
-        return self._connection.channel.unary_unary(
-            method,
-            request_serializer=lambda message: message.SerializeToString(),
-            response_deserializer=response.FromString,
-        )
 
     async def configure(self, plan: DevicePlan) -> bool:
         """Sets ports and queues, with the buckets at their initial tokens; others are removed.
@@ -123,7 +114,7 @@ class TrafficManager:
     async def _remove_others(self, flows: Sequence[ServiceFlow]) -> None:
         """A new program forgets its entries, and the traffic manager no queue."""
         wanted = {(flow.port, flow.index) for flow in flows}
-        request = self._pb.ConfigureRequest(device_id=self._connection.device_id)
+        request = self._pb.ConfigureRequest(device_id=self._device.device_id)
         for state in (await self.state()).service_flows:
             queue = state.config.queue
             if (queue.port, queue.queue_id) not in wanted:
@@ -140,7 +131,7 @@ class TrafficManager:
             ConnectionLost: The device went away.
             P4RuntimeError: It refused; the message says what.
         """
-        request = self._pb.ConfigureRequest(device_id=self._connection.device_id)
+        request = self._pb.ConfigureRequest(device_id=self._device.device_id)
         self._add_queues(request, settings)
         for flow in removed:
             request.removed.add(port=flow.port, queue_id=flow.index)
@@ -170,8 +161,8 @@ class TrafficManager:
                 message.initial_tokens = flow.initial_tokens
 
     async def _send(self, request: Any) -> None:
-        await self._connection.call(
-            "configuring the traffic manager", self._configure(request, timeout=RPC_TIMEOUT)
+        await self._device.call(
+            "configuring the traffic manager", _CONFIGURE, request.SerializeToString()
         )
 
     async def state(self) -> Any:
@@ -181,12 +172,14 @@ class TrafficManager:
             ConnectionLost: The device went away.
             P4RuntimeError: It has no such service.
         """
-        return await self._connection.call(
-            "reading the traffic manager",
-            self._get(
-                self._pb.GetRequest(device_id=self._connection.device_id), timeout=RPC_TIMEOUT
-            ),
+        return self._pb.GetResponse.FromString(await self._get())
+
+    async def _get(self) -> bytes:
+        request = self._pb.GetRequest(device_id=self._device.device_id)
+        (answer,) = await self._device.call(
+            "reading the traffic manager", _GET, request.SerializeToString()
         )
+        return answer
 
     async def delayed(self) -> Mapping[tuple[int, int], Traffic]:
         """Frames that their service flow's rates made wait, by port and queue.
@@ -197,13 +190,8 @@ class TrafficManager:
             ConnectionLost: The device went away.
             P4RuntimeError: It has no such service.
         """
-        request = self._pb.GetRequest(device_id=self._connection.device_id)
-        answer = await self._connection.call(
-            "reading the traffic manager",
-            self._raw_get(request.SerializeToString(), timeout=RPC_TIMEOUT),
-        )
         # The states of thousands of queues are for another thread than the control loop's.
-        return await asyncio.to_thread(self._delayed, answer)
+        return await asyncio.to_thread(self._delayed, await self._get())
 
     async def lateness(self) -> Lateness | None:
         """How late the device ran what was due, since it was started; None where it does not tell.
@@ -213,9 +201,8 @@ class TrafficManager:
             P4RuntimeError: It refused.
         """
         try:
-            answer: bytes = await self._connection.call(
-                "reading the lateness",
-                self._raw_lateness(request(self._connection.device_id), timeout=RPC_TIMEOUT),
+            (answer,) = await self._device.call(
+                "reading the lateness", METHOD, request(self._device.device_id)
             )
         except P4RuntimeError as error:
             if error.code is grpc.StatusCode.UNIMPLEMENTED:

@@ -152,11 +152,7 @@ def check_reservations(topology: Topology, services: Mapping[str, Modem]) -> Non
         capacity: int = getattr(topology.channel, direction)
         total = 0
         for index, (name, service) in enumerate(services.items()):
-            total += sum(
-                flow.min_reserved_rate
-                for flow in service.service_flows
-                if flow.direction == direction and flow.active
-            )
+            total += service.reserved[direction]
             if total > capacity:
                 raise KeyedError(
                     f"modems.{index}",

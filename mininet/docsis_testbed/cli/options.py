@@ -16,6 +16,7 @@ from docsis_testbed.paths import TOPOLOGIES
 if TYPE_CHECKING:
     from docsis_control.queue_managers.models import QueueManagement
     from docsis_control.topology.models import Topology
+    from docsis_testbed.stage import Stage
 
 
 class Target(StrEnum):
@@ -60,6 +61,35 @@ def management(text: str, option: str) -> QueueManagement:
         raise TestbedError(f"{option}: {error}") from None
 
 
+def stage(
+    target: Target, *, virtual: bool, seed: int | None, metrics_port: int | None = None
+) -> Stage:
+    """Where the options have the runs played.
+
+    Raises:
+        TestbedError: They contradict each other; or there is no virtual world to be had.
+    """
+    if not virtual:
+        if seed is not None:
+            raise TestbedError("--seed has no place here: only --virtual time has one")
+        from docsis_testbed.mininet_stage import MininetStage
+
+        return MininetStage(target.value, metrics_port)
+    if target is not Target.EMBEDDED:
+        raise TestbedError(
+            f"--target {target.value} has no place beside --virtual: {target.value} is a program "
+            "that runs in real time; leave one of the two out"
+        )
+    if metrics_port is not None:
+        raise TestbedError(
+            "--metrics-port has no place beside --virtual: in virtual time nothing waits until "
+            "somebody looks; leave one of the two out"
+        )
+    from docsis_experiments.virtual.stage import DEFAULT_SEED, VirtualStage
+
+    return VirtualStage(DEFAULT_SEED if seed is None else seed)
+
+
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
 TierOption = Annotated[
     str | None, typer.Option("--tier", help="Service tier instead of the topology's.")
@@ -74,5 +104,20 @@ MetricsPortOption = Annotated[
         min=1,
         max=65535,
         help="Serve the controller's Prometheus metrics at this port of 127.0.0.1.",
+    ),
+]
+VirtualOption = Annotated[
+    bool,
+    typer.Option(
+        "--virtual",
+        help="In a simulated world instead of Mininet: no root, no waiting, repeatable bit by bit.",
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        help="With --virtual: of all that is random, 0 to 2^64-1; 1 unless given.",
     ),
 ]

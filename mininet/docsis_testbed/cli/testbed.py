@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -15,14 +15,20 @@ from docsis_testbed.cli.options import (
     DEMONSTRATED,
     QUEUE_MANAGER,
     MetricsPortOption,
+    SeedOption,
     Target,
     TargetOption,
     TierOption,
     TopologyOption,
+    VirtualOption,
     load,
     management,
+    stage,
 )
 from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_testbed.stage import Stage
 
 _CONSOLE = Console()
 
@@ -38,20 +44,22 @@ def demo(
         float | None, typer.Option("--seconds", min=2, help="Measured time of each run.")
     ] = None,
     metrics_port: MetricsPortOption = None,
+    virtual: VirtualOption = False,
+    seed: SeedOption = None,
 ) -> None:
     """The main job: queue managers under load one after the other, and a report."""
-    # First: what is wrong in a file is said before the libraries of a run are there.
+    # What contradicts itself is told before anything heavy is loaded.
+    played = stage(target, virtual=virtual, seed=seed, metrics_port=metrics_port)
     loaded = load(topology, tier)
     from docsis_testbed import demo as job
-    from docsis_testbed.experiment import MEASURED_SECONDS
+    from docsis_testbed.measurement import MEASURED_SECONDS
 
     job.run(
         loaded,
-        target=target.value,
+        stage=played,
         aqms=aqm or DEMONSTRATED,
         measured_seconds=seconds or MEASURED_SECONDS,
         console=_CONSOLE,
-        metrics_port=metrics_port,
     )
 
 
@@ -100,6 +108,8 @@ def run(
             help="Keep what controller and switches say there, in a new or empty folder.",
         ),
     ] = None,
+    virtual: VirtualOption = False,
+    seed: SeedOption = None,
 ) -> None:
     """A scenario held against published figures; without one the system, with you in it."""
     if scenario is not None:
@@ -107,9 +117,11 @@ def run(
         _refuse(context, *said, because="the scenario says it")
         _refuse(context, "restart", because="a death fails a scenario")
         _refuse(context, "logs", because="they are in the scenario's results")
-        _run_scenario(scenario, target, only or [])
+        _run_scenario(scenario, stage(target, virtual=virtual, seed=seed), only or [])
         return
     _refuse(context, "only", because="there is no scenario")
+    because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
+    _refuse(context, "virtual", "seed", because=because)
     loaded = load(topology, tier)
     from docsis_testbed import interactive
 
@@ -134,7 +146,7 @@ def _refuse(context: typer.Context, *names: str, because: str) -> None:
             raise TestbedError(f"--{name.replace('_', '-')} has no place here: {because}")
 
 
-def _run_scenario(file: Path, target: Target, only: list[str]) -> None:
+def _run_scenario(file: Path, played: Stage, only: list[str]) -> None:
     from docsis_control.config.errors import ConfigError
     from docsis_testbed.scenarios.loader import load as load_scenario
 
@@ -144,7 +156,7 @@ def _run_scenario(file: Path, target: Target, only: list[str]) -> None:
         raise TestbedError(str(error)) from None
     from docsis_testbed.scenarios import job
 
-    job.run(loaded, target=target.value, only=only, console=_CONSOLE)
+    job.run(loaded, stage=played, only=only, console=_CONSOLE)
 
 
 def stop() -> None:

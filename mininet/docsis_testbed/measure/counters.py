@@ -6,7 +6,7 @@ Reading needs no election id, so it takes nothing from the controller.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -18,14 +18,51 @@ from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import Role
 from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count, counted
 from docsis_control.topology.models import Device
+from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.testbed import device_address
 
 _TIMEOUT_SECONDS: Final = 5.0
 
 
+class CounterQuery:
+    """Asks for counters of service flows in P4Runtime's messages, whatever carries them.
+
+    Args:
+        device_id: P4Runtime device id.
+        role: Which program it runs.
+    """
+
+    def __init__(self, device_id: int, role: Role) -> None:
+        self._device_id = device_id
+        p4info: Any = load_pipeline(role.value).p4info
+        self._ids = {c.preamble.name: c.preamble.id for c in p4info.counters}
+        self._names = {number: name for name, number in self._ids.items()}
+
+    def request(
+        self, service_flows: Sequence[int], names: Sequence[str] = SERVICE_FLOW_COUNTERS
+    ) -> bytes:
+        """A serialized p4.v1.ReadRequest."""
+        request: Any = p4r.ReadRequest(device_id=self._device_id)
+        for name in names:
+            for service_flow in service_flows:
+                entry = request.entities.add().counter_entry
+                entry.counter_id = self._ids[name]
+                entry.index.index = service_flow
+        return bytes(request.SerializeToString())
+
+    def counts(self, answers: Iterable[bytes]) -> dict[int, dict[str, Count]]:
+        """By service flow and name, what serialized p4.v1.ReadResponses say."""
+        found: dict[int, dict[str, Count]] = {}
+        for answer in answers:
+            for entity in p4r.ReadResponse.FromString(answer).entities:
+                counter = entity.counter_entry
+                of_flow = found.setdefault(counter.index.index, {})
+                of_flow[self._names[counter.counter_id]] = counted(counter.data)
+        return found
+
+
 class CounterReader:
-    """Reads the counters of one device.
+    """Reads the counters of one device over gRPC.
 
     Args:
         address: host:port of its P4Runtime server.
@@ -35,14 +72,10 @@ class CounterReader:
 
     def __init__(self, address: str, device_id: int, role: Role) -> None:
         self._address = address
-        self._device_id = device_id
-        p4info: Any = load_pipeline(role.value).p4info
-        self._ids = {c.preamble.name: c.preamble.id for c in p4info.counters}
+        self._query = CounterQuery(device_id, role)
         self._channel = grpc.insecure_channel(address, options=channel_options())
         self._read: Any = self._channel.unary_stream(
-            "/p4.v1.P4Runtime/Read",
-            request_serializer=p4r.ReadRequest.SerializeToString,
-            response_deserializer=p4r.ReadResponse.FromString,
+            "/p4.v1.P4Runtime/Read", request_serializer=None, response_deserializer=None
         )
 
     def close(self) -> None:
@@ -68,26 +101,15 @@ class CounterReader:
         Raises:
             TestbedError: the switch does not answer.
         """
-        request: Any = p4r.ReadRequest(device_id=self._device_id)
-        by_id = {self._ids[name]: name for name in names}
-        for counter_id in by_id:
-            for service_flow in service_flows:
-                entry = request.entities.add().counter_entry
-                entry.counter_id = counter_id
-                entry.index.index = service_flow
-        found: dict[int, dict[str, Count]] = {flow: {} for flow in service_flows}
+        request = self._query.request(service_flows, names)
         try:
-            for response in self._read(request, timeout=_TIMEOUT_SECONDS):
-                for entity in response.entities:
-                    counter = entity.counter_entry
-                    found[counter.index.index][by_id[counter.counter_id]] = counted(counter.data)
+            return self._query.counts(self._read(request, timeout=_TIMEOUT_SECONDS))
         except grpc.RpcError as error:
             code = getattr(error, "code", lambda: "no code")()
             raise TestbedError(
                 f"the switch at {self._address} does not tell its counters ({code}); "
                 "its log in the results' folder may say why"
             ) from None
-        return found
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import grpc
 from docsis_control.p4rt.channel import channel_options
 from docsis_control.tm.lateness import METHOD, Lateness, lateness_from, request
 from docsis_control.topology.models import Device
+from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.measure.timing import Timing
-from docsis_testbed.testbed import device_address
 
 _TIMEOUT_SECONDS: Final = 5.0
 

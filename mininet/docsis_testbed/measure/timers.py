@@ -49,6 +49,8 @@ def p99_ms(timers: Mapping[str, Any]) -> float:
 
 def words(timers: Mapping[str, Any]) -> str:
     """The same in a sentence."""
+    if "absent" in timers:
+        return f"{timers['absent'][:1].upper()}{timers['absent'][1:]}."
     found = []
     for policy, how in _POLICIES.items():
         if timers[policy] is not None:

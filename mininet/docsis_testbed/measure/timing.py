@@ -24,9 +24,11 @@ class Timing:
 
     Attributes:
         switches: By name; None of one that does not tell.
+        absent: Why no switch can be late, in words, as where time is virtual; "" elsewhere.
     """
 
     switches: Mapping[str, Lateness | None]
+    absent: str = ""
 
     @property
     def valid(self) -> bool:
@@ -43,6 +45,8 @@ class Timing:
     @property
     def words(self) -> str:
         """What it was, in a sentence without its full stop."""
+        if self.absent:
+            return self.absent
         jumped = {n: late for n, late in self.switches.items() if late is not None and late.jumps}
         if jumped:
             return "not valid: " + "; ".join(
@@ -76,6 +80,7 @@ class Timing:
                 name: None if late is None else _document(late)
                 for name, late in self.switches.items()
             },
+            **({"absent": self.absent} if self.absent else {}),
         }
 
 

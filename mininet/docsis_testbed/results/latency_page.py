@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.measure import voice
-from docsis_testbed.results.page import Figure, Page, time_values
+from docsis_testbed.results.page import Figure, Page, stage_words, time_values
 from docsis_testbed.results.plots import STYLES
 
 LATENCY: Final = Figure(
@@ -29,7 +29,7 @@ OVER_TIME: Final = Figure(
 def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": f"Upstream latency under load: {summary['topology']}, {summary['tier']}",
-        "subtitle": f"{details['started']}, {summary['target']} switch",
+        "subtitle": f"{details['started']}, {summary['target']} switch{stage_words(summary)}",
         "rows": [
             {
                 "run": run,

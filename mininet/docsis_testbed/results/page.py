@@ -49,7 +49,18 @@ def time_values(
         ],
         "machine": timers.words(summary["timers"]) if "timers" in summary else "",
         "most_p99_ms": MOST_P99_MS,
+        "stage_options": stage_options(summary),
     }
+
+
+def stage_words(summary: dict[str, Any]) -> str:
+    """Where a run was played, to follow what it was of; "" in real time."""
+    return f", virtual time, seed {summary['seed']}" if "seed" in summary else ""
+
+
+def stage_options(summary: dict[str, Any]) -> str:
+    """Options of the command that repeat a run on its stage."""
+    return f" --virtual --seed {summary['seed']}" if "seed" in summary else ""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from docsis_testbed.experiment import Measurement
+from docsis_testbed.measurement import Measurement
 
 GOODPUT_BIN_SECONDS: Final = 0.5
 """Goodput is averaged over this long: shorter shows packets, longer hides sawteeth."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from docsis_testbed.results import scenario_plots as plots
-from docsis_testbed.results.page import Figure, Page, time_values
+from docsis_testbed.results.page import Figure, Page, stage_words, time_values
 
 FIGURES: Final = (
     Figure(
@@ -75,7 +75,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": summary["title"],
         "subtitle": f"{details['started']}, {summary['target']} switch, {summary['topology']}, "
-        f"{summary['direction']}",
+        f"{summary['direction']}{stage_words(summary)}",
         "source": ", ".join([source["paper"], *places]),
         "number": number,
         "band": band,

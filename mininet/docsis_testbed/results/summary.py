@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from docsis_testbed.experiment import Measurement
 from docsis_testbed.measure import statistics
 from docsis_testbed.measure.timing import unjudged
+from docsis_testbed.measurement import Measurement
 from docsis_testbed.results import document
 
 
@@ -32,6 +33,7 @@ def run_figures(measurement: Measurement) -> dict[str, Any]:
         "tail_drops": measurement.counters["sf_drop_buffer_full"],
         "controller": document.controller_figures(measurement.folder / "controller"),
         "timing": measurement.timing.document(),
+        **({"digest": measurement.digest} if measurement.digest else {}),
     }
 
 
@@ -43,6 +45,7 @@ def summarise(
     tier: str,
     versions: dict[str, str],
     timers: dict[str, Any],
+    marks: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The whole of summary.json, validated.
 
@@ -53,6 +56,7 @@ def summarise(
         tier: Name of the service tier.
         versions: Version by program.
         timers: The machine's own lateness.
+        marks: Of the stage: `stage`, and `seed` where there is one.
     """
     runs = [run_figures(measurement) for measurement in measurements]
     summary = {
@@ -62,6 +66,7 @@ def summarise(
         "tier": tier,
         "versions": versions,
         "timers": timers,
+        **(marks or {}),
         "valid": all(run["timing"]["valid"] for run in runs),
         "no_verdict": unjudged((run["aqm"], run["timing"]) for run in runs),
         "runs": runs,

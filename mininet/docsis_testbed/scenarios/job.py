@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 from ruamel.yaml import YAML
 
-from docsis_testbed import preflight, versions
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.measure import timers
 from docsis_testbed.measure.timing import MOST_P99_MS
@@ -25,13 +24,12 @@ from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import folder as run_folder
 from docsis_testbed.results import report, scenario_plots
 from docsis_testbed.results.scenario_page import band, measured, number
-from docsis_testbed.runstate import recorded_run
-from docsis_testbed.scenarios import judge, measure, summary
+from docsis_testbed.scenarios import judge, summary
 from docsis_testbed.scenarios.loader import Loaded
 from docsis_testbed.scenarios.models import Run, Scenario
-from docsis_testbed.scenarios.plan import BUILD_SECONDS, plan_for
+from docsis_testbed.scenarios.plan import plan_for
 from docsis_testbed.scenarios.record import RunRecord
-from docsis_testbed.traffic.congestion import check_available
+from docsis_testbed.stage import Stage
 
 SCENARIO_FILE = "scenario.yaml"
 """Name of the scenario in a run's inputs, beside topology.yaml."""
@@ -40,7 +38,7 @@ SCENARIO_FILE = "scenario.yaml"
 def run(
     loaded: Loaded,
     *,
-    target: str,
+    stage: Stage,
     only: Sequence[str] = (),
     console: Console,
     results: Path = RESULTS,
@@ -49,7 +47,7 @@ def run(
 
     Args:
         loaded: The scenario and its topology.
-        target: Name of the switch target.
+        stage: Plays the runs.
         only: Labels of runs, or of a grid's managers; all unless given.
         console: Where progress and tables go.
         results: Folder that gets the run's folder.
@@ -65,15 +63,12 @@ def run(
     """
     scenario, topology = loaded.scenario, loaded.topology
     runs = chosen_runs(scenario, only)
-    preflight.check_root()
+    stage.admit(topology, [one.managed.management for one in runs], scenario)
     plan = plan_for(scenario, topology)
     started = datetime.now()
-    with recorded_run(f"run {scenario.name}") as state:
-        preflight.check_all(topology, target)
-        preflight.check_queue_managers(target, *(one.managed.management for one in runs))
-        check_available({planned.flow.congestion_control for planned in plan.flows})
+    with stage.opened(f"run {scenario.name}", topology):
         # Before anything of ours runs: the machine's own.
-        late = timers.measured()
+        late = stage.timers()
         folder = run_folder.create_named(scenario.name, results)
         (folder / "inputs").mkdir()
         topology_file = folder / "inputs" / "topology.yaml"
@@ -81,7 +76,7 @@ def run(
         write_scenario(scenario, folder / "inputs" / SCENARIO_FILE)
         records: list[RunRecord] = []
         with run_folder.told_if_unfinished(folder, console), progress_bar(console) as bar:
-            each = plan.seconds + BUILD_SECONDS
+            each = plan.seconds + stage.build_seconds
             task = bar.add_task("starting", total=len(runs) * each)
             for number, one in enumerate(runs):
                 raw_folder = folder / "runs" / one.folder
@@ -94,9 +89,9 @@ def run(
                         description=f"{number + 1}/{len(runs)} {one.label}: {phase}",
                     )
 
-                record = measure.measure(
+                record = stage.measure_scenario(
                     scenario, one, plan, topology, topology_file,
-                    target=target, state=state, folder=raw_folder, progress=show,
+                    folder=raw_folder, progress=show,
                 )  # fmt: skip
                 record.write(raw_folder)
                 records.append(record)
@@ -106,10 +101,11 @@ def run(
                 records,
                 judge.judge(scenario, records),
                 judge.not_judged(scenario, records),
-                target=target,
+                target=stage.target,
                 topology=topology.name,
-                versions=versions.collect(target),
+                versions=stage.versions(),
                 timers=late,
+                marks=stage.marks,
             )
             details = {**run_folder.circumstances(started), "plan": asdict(plan)}
             write_results(folder, scenario, records, figures, details)
@@ -220,12 +216,14 @@ def timing_words(figures: dict[str, Any]) -> Text:
             said.append(f"\n{entry['what']} of {entry['run']}: {entry['absent']}.", "bold red")
     for words in figures["no_verdict"]:
         said.append(f"\n{words}.", "bold yellow")
-    if not figures["no_verdict"]:
-        worst = max(
-            late["lateness_ms"]["p99"]
-            for run in figures["runs"]
-            for late in run["timing"]["switches"].values()
-        )
+    told = [
+        late["lateness_ms"]["p99"]
+        for run in figures["runs"]
+        for late in run["timing"]["switches"].values()
+        if late is not None
+    ]
+    if not figures["no_verdict"] and told:
+        worst = max(told)
         said.append(
             f"\nAll runs are valid: time never jumped, and no switch was later than {worst:.2f} ms "
             f"at p99 (a verdict needs {MOST_P99_MS:g} ms)."

@@ -25,9 +25,6 @@ STAGGER_SECONDS: Final = 0.1
 TAIL_SECONDS: Final = 3.0
 """Traffic goes on this long after the measured time: what was sent in it can arrive."""
 
-BUILD_SECONDS: Final = 5.0
-"""What a run takes beside its traffic, about."""
-
 FIRST_CALL_PORT: Final = 19_003
 """UDP port of the first call's client. With the hash of the flow queues' presets a call from the
 first host to the first server, at the ports of the shipped scenarios, shares its queue with no

@@ -109,6 +109,7 @@ class RunRecord:
         controller: Figures of its time keeping.
         timing: How late the switches were over the measured time.
         faults: What went wrong with the measuring, in words.
+        digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
     """
 
     label: str
@@ -126,6 +127,7 @@ class RunRecord:
     controller: Mapping[str, object]
     timing: Timing
     faults: tuple[str, ...]
+    digest: str = ""
 
     @property
     def withheld(self) -> str:

@@ -13,11 +13,22 @@ from docsis_control.p4rt.channel import channel_options
 from docsis_control.plan import PortSettings
 from docsis_control.ports import RF_PORT
 from docsis_control.topology.models import Device
+from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.testbed import device_address
 
 _TIMEOUT_SECONDS: Final = 5.0
-_CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
+CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
+
+
+def configuration(device_id: int, rate: int) -> bytes:
+    """A serialized docsis.tm.v1.ConfigureRequest: the RF port sends that many bit/s at the most."""
+    from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2
+
+    settings = PortSettings(RF_PORT, rate=rate)
+    request: Any = traffic_manager_pb2.ConfigureRequest(device_id=device_id)
+    # All of the port is replaced; the RF port has no delay.
+    request.ports.add(port=settings.port, rate=settings.rate, burst=settings.burst)
+    return bytes(request.SerializeToString())
 
 
 class RfPort:
@@ -30,15 +41,10 @@ class RfPort:
     """
 
     def __init__(self, device: Device) -> None:
-        from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2
-
-        self._messages: Any = traffic_manager_pb2
         self._device = device
         self._channel = grpc.insecure_channel(device_address(device), options=channel_options())
         self._configure: Any = self._channel.unary_unary(
-            _CONFIGURE,
-            request_serializer=self._messages.ConfigureRequest.SerializeToString,
-            response_deserializer=self._messages.ConfigureResponse.FromString,
+            CONFIGURE, request_serializer=None, response_deserializer=None
         )
 
     def carry(self, rate: int) -> None:
@@ -47,12 +53,8 @@ class RfPort:
         Raises:
             TestbedError: the device does not do that.
         """
-        settings = PortSettings(RF_PORT, rate=rate)
-        request = self._messages.ConfigureRequest(device_id=self._device.device_id)
-        # All of the port is replaced; the RF port has no delay.
-        request.ports.add(port=settings.port, rate=settings.rate, burst=settings.burst)
         try:
-            self._configure(request, timeout=_TIMEOUT_SECONDS)
+            self._configure(configuration(self._device.device_id, rate), timeout=_TIMEOUT_SECONDS)
         except grpc.RpcError as error:
             code = getattr(error, "code", lambda: "no code")()
             raise TestbedError(

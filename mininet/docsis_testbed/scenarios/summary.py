@@ -55,6 +55,7 @@ def run_figures(run: RunRecord) -> dict[str, Any]:
         "controller": dict(run.controller),
         "timing": run.timing.document(),
         "faults": list(run.faults),
+        **({"digest": run.digest} if run.digest else {}),
     }
 
 
@@ -95,6 +96,7 @@ def summarise(
     topology: str,
     versions: Mapping[str, str],
     timers: Mapping[str, Any],
+    marks: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The whole of summary.json, validated.
 
@@ -107,6 +109,7 @@ def summarise(
         topology: Name of the topology.
         versions: Version by program.
         timers: The machine's own lateness.
+        marks: Of the stage: `stage`, and `seed` where there is one.
     """
     figures: dict[str, Any] = document.rounded(
         {
@@ -125,6 +128,7 @@ def summarise(
             "left_out": list(left_out),
             "versions": dict(versions),
             "timers": dict(timers),
+            **(marks or {}),
             "runs": [run_figures(record) for record in records],
             "expectations": [verdict_figures(verdict) for verdict in verdicts],
         }

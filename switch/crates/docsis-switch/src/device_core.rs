@@ -52,6 +52,11 @@ impl Core {
 
     /// Runs requests while the device's own thread sleeps. Whether that must be woken.
     fn answer_in_its_place(&mut self) -> bool {
+        if self.ports.have_frames() {
+            // It is about to wake up for them, and they come before the requests.
+            return true;
+        }
+        self.ports.count_missed(&mut self.device);
         self.device.wake(self.clock.now(), None);
         let more = self.answer();
         self.ports.flush(&mut self.device);
@@ -79,7 +84,8 @@ pub fn serve(core: &Weak<Mutex<Core>>, waker: &Waker) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::Opening;
+    use crate::ports::{self, Opening};
+    use crate::veth_tests::{on_a_link, send};
     use crate::wait::PollSet;
     use device::handle::{self, DeviceHandle};
     use device::{DeviceConfig, DeviceGone};
@@ -95,6 +101,10 @@ mod tests {
     }
 
     fn sleeping(sleeps_until: u64) -> Sleeping {
+        sleeping_with(sleeps_until, &[])
+    }
+
+    fn sleeping_with(sleeps_until: u64, interfaces: &[(u16, String)]) -> Sleeping {
         let (waker, clock) = (Waker::new().unwrap(), Clock::start());
         let entrance: Arc<OnceLock<Weak<Mutex<Core>>>> = Arc::default();
         let (way, wake) = (Arc::clone(&entrance), waker.clone());
@@ -102,7 +112,7 @@ mod tests {
             handle::channel(0, None, move || serve(way.get().unwrap(), &wake));
         let core = Arc::new(Mutex::new(Core {
             device: Device::new(DeviceConfig::default()),
-            ports: Ports::open(&[], None, Opening::default(), clock, events).unwrap(),
+            ports: Ports::open(interfaces, None, Opening::default(), clock, events).unwrap(),
             clock,
             requests,
             sleeps_until,
@@ -153,6 +163,27 @@ mod tests {
         poll.wait(None);
         assert!(!core.answer());
         assert_eq!(asked.join().unwrap().unwrap(), thread::current().id());
+    }
+
+    /// A frame that nobody has received yet came before the request.
+    #[test]
+    fn a_request_waits_for_frames_that_came_before_it() {
+        on_a_link(|| {
+            let device = sleeping_with(u64::MAX, &[(1, "dsw-a".to_owned())]);
+            let far_end = ports::open("dsw-b", Opening::default()).unwrap();
+            send(&far_end, &[0xff; 60]);
+            let handle = device.handle.clone();
+            let asked = thread::spawn(move || {
+                let mut runtime = tokio::runtime::Builder::new_current_thread();
+                let call = handle.call(|_, _| thread::current().id());
+                runtime.build().unwrap().block_on(call)
+            });
+            let mut poll = PollSet::new([device.waker.as_raw_fd()]);
+            poll.wait(Some(10_000_000_000));
+            assert!(poll.is_ready(0), "the device's thread is not woken");
+            assert!(!device.core.lock().unwrap().answer());
+            assert_eq!(asked.join().unwrap().unwrap(), thread::current().id());
+        });
     }
 
     #[test]

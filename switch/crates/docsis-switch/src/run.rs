@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The device's thread: receive, step, send, sleep.
 
-use crate::arrivals::{Arrivals, Source};
+use crate::arrivals::{Arrivals, Portion, Source};
 use crate::clock::Clock;
 use crate::control::Command;
 use crate::device_core::Core;
@@ -22,8 +22,9 @@ use tracing::{info, warn};
 const SOON: u64 = 200_000;
 /// Frames received at a time then.
 const SMALL_BATCH: usize = 8;
-/// Times that sockets are asked for more frames before requests have their turn.
-const REFILLS: usize = 4;
+/// Frames received before requests have their turn: those of some milliseconds in which
+/// nobody could receive, at tens of thousands a second.
+const FRAMES: usize = 512;
 /// Departures closer than this, in ns, are waited for awake, this long at the most.
 const CLOSE: u64 = 2_000;
 const CLOSE_FOR: u64 = 10_000;
@@ -93,11 +94,11 @@ impl Turn {
         let ready = (0..ports.len()).filter(|&port| self.poll.is_ready(port));
         self.ready.extend(ready);
         let now = clock.now();
-        let limit = match device.next_deadline() {
-            Some(at) if at < now + SOON => SMALL_BATCH,
-            _ => BATCH,
+        let portion = Portion {
+            slots: self.batch.slots(),
+            at_once: frames_at_once(now, device.next_deadline()),
+            frames: FRAMES,
         };
-        let slots = self.batch.slots();
         let mut sockets = Sockets {
             ports,
             batch: &mut self.batch,
@@ -106,7 +107,7 @@ impl Turn {
             ahead: clock.ahead(),
         };
         let arrivals = &mut self.arrivals;
-        arrivals.gather(&self.ready, slots, limit, REFILLS, &mut sockets);
+        arrivals.gather(&self.ready, now, portion, &mut sockets);
         device.wake(now, arrivals.first());
         while let Some(arrival) = arrivals.next(&sockets) {
             let at = arrival.at.max(device.time());
@@ -116,9 +117,22 @@ impl Turn {
                 .deliver(arrival.port, sockets.batch, arrival.slot, at, device);
             arrivals.delivered(arrival, &mut sockets);
         }
-        // What came since is stamped before now, and so is what it makes due.
-        let last = device.time().max(now);
-        while device.step(last, ports) {}
+        if !arrivals.is_behind() {
+            // What came since is stamped before now, and so is what it makes due.
+            let last = device.time().max(now);
+            while device.step(last, ports) {}
+        }
+    }
+}
+
+/// How many frames are received from a port at a time. With a departure near they are
+/// few, as it waits for them. One that is due already leaves between them; and one nearer than
+/// [`CLOSE`] is, more often than not, that of a flow that is all but unlimited: it does not make
+/// batches small.
+fn frames_at_once(now: u64, due: Option<u64>) -> usize {
+    match due {
+        Some(at) if (now + CLOSE..now + SOON).contains(&at) => SMALL_BATCH,
+        _ => BATCH,
     }
 }
 
@@ -197,7 +211,7 @@ impl Shell {
             // Being awake when a departure is due: hosts see how late it is.
             let timeout = deadline.map(|at| at.saturating_sub(now + slack.ns()));
             let timeout = look_again(&core.ports, timeout, &mut turn);
-            let busy = asked;
+            let busy = asked || turn.arrivals.is_behind();
             let timeout = if busy { Some(0) } else { timeout };
             if timeout != Some(0) && core.ports.is_capturing() {
                 core.ports.flush_captures();
@@ -219,10 +233,10 @@ impl Shell {
             if timeout == Some(0) && !busy && deadline.is_some_and(|at| at > now && at <= awake) {
                 slack.stayed_awake();
             }
-            // A flow that is all but unlimited does not make batches small.
-            drain_close(&mut core);
             turn.receive(&mut core);
-            drain_close(&mut core);
+            if !turn.arrivals.is_behind() {
+                drain_close(&mut core);
+            }
             if turn.poll.is_ready(waker_at) {
                 self.waker.reset();
                 self.obey(&mut core, &mut turn);

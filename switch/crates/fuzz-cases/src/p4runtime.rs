@@ -6,7 +6,7 @@ use crate::programs::text;
 use ::p4runtime::in_process::InProcess;
 use ::p4runtime::proto::p4::config::v1::P4Info;
 use ::p4runtime::proto::p4::v1 as p4;
-use ::p4runtime::{PipelineConfig, ServedDevice, p4info_from_text};
+use ::p4runtime::{Limits, PipelineConfig, ServedDevice, p4info_from_text};
 use device::{Device, DeviceConfig, Output, handle};
 use prost::Message;
 use std::path::Path;
@@ -87,25 +87,34 @@ pub fn p4runtime(data: &[u8]) {
         events,
         pipeline: Some(config),
     };
-    let mut server = InProcess::new(served);
+    let server = InProcess::new(served, Limits::default());
+    let Ok(mut stream) = server.open_stream() else {
+        panic!("the first stream is refused");
+    };
     runtime().block_on(async {
-        let _ = server.stream(&arbitration()).await;
+        let _ = stream.send(arbitration().into()).await;
         let mut bytes = Bytes(data);
         while !bytes.is_empty() {
             let kind = bytes.below(KINDS.len());
             let length = usize::from(bytes.number());
-            let message = bytes.take(length);
-            // Any status is an answer.
-            let _ = match kind {
-                0 => server.write(message).await,
-                1 => server.read(message).await,
-                2 => server.stream(message).await.map(drop),
-                3 => server.set_pipeline(message).await,
-                _ => server.get_pipeline(message).await,
+            let message = bytes.take(length).to_vec().into();
+            let method = match kind {
+                0 => "Write",
+                1 => "Read",
+                2 => {
+                    // Any status is an answer, here and below.
+                    let _ = stream.send(message).await;
+                    stream.receive();
+                    continue;
+                }
+                3 => "SetForwardingPipelineConfig",
+                _ => "GetForwardingPipelineConfig",
             };
+            let method = format!("/p4.v1.P4Runtime/{method}");
+            let _ = server.call(&method, message).await;
         }
     });
-    drop(server);
+    drop((stream, server));
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }

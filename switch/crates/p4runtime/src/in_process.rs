@@ -1,118 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The server without sockets: encoded requests in, statuses out. For tests
-//! and the fuzzer.
+//! The server without sockets: encoded requests in, encoded responses out. For
+//! devices in virtual time, for tests and for the fuzzer.
+//!
+//! A future of this server waits for the device's end of its requests
+//! ([`device::handle::Requests`]). Where one thread has both, [`drive`] runs them
+//! in turns.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
+use std::fmt;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use device::handle::Events;
 use prost::Message;
-use tokio::sync::{Semaphore, watch};
+use tokio::runtime::Runtime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_stream::Stream;
-use tonic::{Request, Status};
+use tonic::{Request, Response, Status};
 
+use crate::options::Limits;
 use crate::outbound::{self, Outgoing};
+use crate::proto::docsis::tm::v1 as tm;
+use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManager;
 use crate::proto::p4::v1 as p4;
 use crate::server::ServedDevice;
 use crate::service::{Service, Targets};
 use crate::stream::Session;
-use crate::target::{Shared, Target};
+use crate::target::{Epoch, Shared, Target};
 use crate::wire::Encoded;
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
 
-/// One device's services and one open stream.
+/// Polls a future of this server, and whenever it waits does a step of the device:
+/// `step` runs one request, and says whether there was one.
+pub fn drive<T>(
+    runtime: &Runtime,
+    future: impl Future<Output = T>,
+    mut step: impl FnMut() -> bool,
+) -> T {
+    runtime.block_on(async {
+        let mut future = pin!(future);
+        std::future::poll_fn(|context| {
+            loop {
+                if let Poll::Ready(value) = future.as_mut().poll(context) {
+                    return Poll::Ready(value);
+                }
+                if !step() {
+                    return Poll::Pending;
+                }
+            }
+        })
+        .await
+    })
+}
+
+/// One device's services.
 pub struct InProcess {
     service: Service,
-    session: Session,
-    outgoing: Outgoing,
+    target: Arc<Target>,
+    events: Events,
     _shutdown: watch::Sender<bool>,
 }
 
-fn decoded<M: Message + Default>(bytes: &[u8]) -> Result<M, Status> {
-    M::decode(bytes).map_err(|error| Status::internal(error.to_string()))
+impl fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InProcess").field(&self.service).finish()
+    }
+}
+
+fn decoded<M: Message + Default>(bytes: Bytes) -> Result<Request<M>, Status> {
+    let message = M::decode(bytes).map_err(|error| Status::internal(error.to_string()))?;
+    Ok(Request::new(message))
+}
+
+fn encoded<M: Message>(response: Response<M>) -> Vec<Bytes> {
+    vec![response.into_inner().encode_to_vec().into()]
 }
 
 impl InProcess {
-    /// Serves a device. Its packet-ins and other events go nowhere.
+    /// Serves a device, with this machine's time in what it tells.
     #[must_use]
-    pub fn new(device: ServedDevice) -> Self {
+    pub fn new(device: ServedDevice, limits: Limits) -> Self {
+        Self::with_epoch(device, limits, Epoch::Machine)
+    }
+
+    /// Serves a device whose clients are told the time in `epoch`, nanoseconds.
+    #[must_use]
+    pub fn in_virtual_time(device: ServedDevice, limits: Limits, epoch: Arc<AtomicI64>) -> Self {
+        Self::with_epoch(device, limits, Epoch::Given(epoch))
+    }
+
+    fn with_epoch(device: ServedDevice, limits: Limits, epoch: Epoch) -> Self {
         let id = device.handle.device_id();
-        let shared = Shared::default();
-        let limits = shared.limits;
+        let shared = Shared {
+            limits,
+            epoch,
+            ..Shared::default()
+        };
         let target = Arc::new(Target::new(device.handle, device.pipeline, &shared));
         let (shutdown, ended) = watch::channel(false);
-        let (link, outgoing) = outbound::channel(&limits);
+        let streams = limits.streams.min(Semaphore::MAX_PERMITS);
         InProcess {
             service: Service {
-                targets: Arc::new(Targets(BTreeMap::from([(id, target)]))),
+                targets: Arc::new(Targets(BTreeMap::from([(id, Arc::clone(&target))]))),
                 shutdown: ended,
                 limits,
-                streams: Arc::new(Semaphore::new(1)),
+                streams: Arc::new(Semaphore::new(streams)),
             },
-            session: Session::new(link),
-            outgoing,
+            target,
+            events: device.events,
             _shutdown: shutdown,
         }
     }
 
-    /// The RPC Write with an encoded `WriteRequest`.
+    /// Runs a method of p4.v1.P4Runtime or docsis.tm.v1.TrafficManager, given by its
+    /// path, with an encoded request. Gives the encoded responses: one, or as many as
+    /// the method streams.
     ///
     /// # Errors
-    /// Its status; INTERNAL when the bytes are no such message.
-    pub async fn write(&self, request: &[u8]) -> Result<(), Status> {
-        let request = Encoded(Bytes::copy_from_slice(request));
-        self.service.write(Request::new(request)).await.map(drop)
+    /// The method's status; INTERNAL when the bytes are no such message, UNIMPLEMENTED
+    /// when there is no such method, or it is StreamChannel.
+    pub async fn call(&self, method: &str, request: Bytes) -> Result<Vec<Bytes>, Status> {
+        let (longest, length) = (self.service.limits.message_bytes, request.len());
+        if length > longest {
+            return Err(Status::out_of_range(format!(
+                "the request has {length} bytes, more than {longest}"
+            )));
+        }
+        let service = &self.service;
+        match method {
+            "/p4.v1.P4Runtime/Write" => {
+                let response = service.write(Request::new(Encoded(request))).await?;
+                Ok(vec![response.into_inner().0])
+            }
+            "/p4.v1.P4Runtime/Read" => {
+                let reading = service.read(Request::new(Encoded(request))).await?;
+                let responses = reading.into_inner();
+                responses.map(|response| response.map(|r| r.0)).collect()
+            }
+            "/p4.v1.P4Runtime/SetForwardingPipelineConfig" => service
+                .set_forwarding_pipeline_config(decoded(request)?)
+                .await
+                .map(encoded),
+            "/p4.v1.P4Runtime/GetForwardingPipelineConfig" => service
+                .get_forwarding_pipeline_config(decoded(request)?)
+                .await
+                .map(encoded),
+            "/p4.v1.P4Runtime/Capabilities" => {
+                service.capabilities(decoded(request)?).await.map(encoded)
+            }
+            "/docsis.tm.v1.TrafficManager/Configure" => {
+                let request: Request<tm::ConfigureRequest> = decoded(request)?;
+                service.configure(request).await.map(encoded)
+            }
+            "/docsis.tm.v1.TrafficManager/Get" => {
+                let request: Request<tm::GetRequest> = decoded(request)?;
+                service.get(request).await.map(encoded)
+            }
+            "/docsis.tm.v1.TrafficManager/GetLateness" => {
+                service.get_lateness(decoded(request)?).await.map(encoded)
+            }
+            _ => Err(Status::unimplemented(format!(
+                "there is no method {method} to call here"
+            ))),
+        }
     }
 
-    /// The RPC Read with an encoded `ReadRequest`.
+    /// Opens a StreamChannel.
     ///
     /// # Errors
-    /// Its status; INTERNAL when the bytes are no such message.
-    pub async fn read(&self, request: &[u8]) -> Result<(), Status> {
-        let request = Encoded(Bytes::copy_from_slice(request));
-        self.service.read(Request::new(request)).await.map(drop)
+    /// RESOURCE_EXHAUSTED: there are as many as the limits allow.
+    pub fn open_stream(&self) -> Result<InProcessStream, Status> {
+        let limits = &self.service.limits;
+        let Ok(place) = Arc::clone(&self.service.streams).try_acquire_owned() else {
+            return Err(Status::resource_exhausted(format!(
+                "{} StreamChannels are open already",
+                limits.streams
+            )));
+        };
+        let (link, outgoing) = outbound::channel(limits);
+        Ok(InProcessStream {
+            targets: Arc::clone(&self.service.targets),
+            session: Session::new(link),
+            outgoing,
+            _place: place,
+        })
     }
 
-    /// The RPC SetForwardingPipelineConfig with its encoded request.
-    ///
-    /// # Errors
-    /// Its status; INTERNAL when the bytes are no such message.
-    pub async fn set_pipeline(&self, request: &[u8]) -> Result<(), Status> {
-        let request = decoded::<p4::SetForwardingPipelineConfigRequest>(request)?;
-        let set = self
-            .service
-            .set_forwarding_pipeline_config(Request::new(request));
-        set.await.map(drop)
+    /// Passes on to the streams what the device has told since.
+    pub async fn deliver_events(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.target.event(event).await;
+        }
     }
+}
 
-    /// The RPC GetForwardingPipelineConfig with its encoded request.
-    ///
-    /// # Errors
-    /// Its status; INTERNAL when the bytes are no such message.
-    pub async fn get_pipeline(&self, request: &[u8]) -> Result<(), Status> {
-        let request = decoded::<p4::GetForwardingPipelineConfigRequest>(request)?;
-        let get = self
-            .service
-            .get_forwarding_pipeline_config(Request::new(request));
-        get.await.map(drop)
+/// A StreamChannel. It ends when dropped.
+pub struct InProcessStream {
+    targets: Arc<Targets>,
+    session: Session,
+    outgoing: Outgoing,
+    _place: OwnedSemaphorePermit,
+}
+
+impl fmt::Debug for InProcessStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcessStream").finish_non_exhaustive()
     }
+}
 
-    /// An encoded `StreamMessageRequest` on the stream; gives the answers that
-    /// are there by then.
+impl InProcessStream {
+    /// Takes an encoded `StreamMessageRequest`.
     ///
     /// # Errors
     /// The status that ends the stream; INTERNAL when the bytes are no such message.
-    pub async fn stream(&mut self, message: &[u8]) -> Result<usize, Status> {
-        let message = decoded::<p4::StreamMessageRequest>(message)?;
-        let targets = Arc::clone(&self.service.targets);
-        self.session.receive(&targets, message).await?;
-        let mut answers = 0;
+    pub async fn send(&mut self, message: Bytes) -> Result<(), Status> {
+        let message: Request<p4::StreamMessageRequest> = decoded(message)?;
+        self.session
+            .receive(&self.targets, message.into_inner())
+            .await?;
+        Ok(())
+    }
+
+    /// Takes the encoded `StreamMessageResponse`s that are there.
+    pub fn receive(&mut self) -> Vec<Bytes> {
+        let mut there = Vec::new();
         let mut context = Context::from_waker(Waker::noop());
-        while let Poll::Ready(Some(_)) = Pin::new(&mut self.outgoing).poll_next(&mut context) {
-            answers += 1;
+        while let Poll::Ready(Some(Ok(message))) =
+            Pin::new(&mut self.outgoing).poll_next(&mut context)
+        {
+            there.push(message.encode_to_vec().into());
         }
-        Ok(answers)
+        there
+    }
+}
+
+impl Drop for InProcessStream {
+    fn drop(&mut self) {
+        self.session.end();
     }
 }

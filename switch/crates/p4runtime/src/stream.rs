@@ -59,9 +59,7 @@ pub async fn serve(
             }
         }
     };
-    if let Some((target, role)) = &session.place {
-        target.disconnect(session.id, role);
-    }
+    session.end();
     if let Some(status) = status {
         link.farewell(status, FAREWELL).await;
     }
@@ -80,6 +78,13 @@ impl Session {
             id: ClientId(NEXT_CLIENT.fetch_add(1, Ordering::Relaxed)),
             link,
             place: None,
+        }
+    }
+
+    /// The client has gone.
+    pub fn end(&mut self) {
+        if let Some((target, role)) = self.place.take() {
+            target.disconnect(self.id, &role);
         }
     }
 

@@ -9,7 +9,7 @@ use device::DigestList;
 use device::handle::Event;
 use v1model::{TableEntry, TableId};
 
-use super::Target;
+use super::{Epoch, Target};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::stream_message_response::Update;
@@ -33,13 +33,13 @@ impl Target {
                 }
             }
             Event::Digests(list) => {
-                if let Some(list) = digest_list(active, list) {
+                if let Some(list) = digest_list(active, list, self.epoch.now()) {
                     self.tell_primaries(Update::Digest(list));
                 }
             }
             Event::IdleTimeouts(expired) => {
                 for expired in expired.chunks(EXPIRED_PER_MESSAGE) {
-                    if let Some(notification) = idle_timeouts(active, expired) {
+                    if let Some(notification) = idle_timeouts(active, expired, self.epoch.now()) {
                         self.tell_primaries(Update::IdleTimeoutNotification(notification));
                     }
                 }
@@ -60,13 +60,24 @@ impl Target {
     }
 }
 
-/// Nanoseconds since the epoch, by this machine's clock.
-fn timestamp() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as i64)
+impl Epoch {
+    /// Nanoseconds since the epoch.
+    fn now(&self) -> i64 {
+        match self {
+            Epoch::Machine => {
+                let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+                since.map_or(0, |since| since.as_nanos() as i64)
+            }
+            Epoch::Given(now) => now.load(Ordering::Relaxed),
+        }
+    }
 }
 
-fn digest_list(config: &PipelineConfig, list: DigestList) -> Option<p4::DigestList> {
+fn digest_list(
+    config: &PipelineConfig,
+    list: DigestList,
+    timestamp: i64,
+) -> Option<p4::DigestList> {
     let mut digests = config.schema.digests.list().iter();
     // Program and P4Info may leave out digests that the other has.
     let digest = digests.find(|digest| digest.digest == list.digest)?;
@@ -76,7 +87,7 @@ fn digest_list(config: &PipelineConfig, list: DigestList) -> Option<p4::DigestLi
         digest_id: digest.id,
         list_id: list.list_id,
         data: data.collect(),
-        timestamp: timestamp(),
+        timestamp,
     })
 }
 
@@ -114,6 +125,7 @@ fn members(parts: &[Shape], values: &mut dyn Iterator<Item = u128>) -> p4::P4Str
 fn idle_timeouts(
     config: &PipelineConfig,
     expired: &[(TableId, TableEntry)],
+    timestamp: i64,
 ) -> Option<p4::IdleTimeoutNotification> {
     let tables = config.schema.tables.list();
     let entries = expired.iter().filter_map(|(id, entry)| {
@@ -123,6 +135,6 @@ fn idle_timeouts(
     let table_entry: Vec<_> = entries.collect();
     (!table_entry.is_empty()).then(|| p4::IdleTimeoutNotification {
         table_entry,
-        timestamp: timestamp(),
+        timestamp,
     })
 }

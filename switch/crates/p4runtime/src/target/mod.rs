@@ -9,7 +9,7 @@ mod shadow;
 mod write;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use device::{Device, DeviceHandle};
@@ -35,6 +35,18 @@ pub struct Shared {
     pub reading: Arc<AtomicUsize>,
     /// Messages that slow clients lost.
     pub lost: Arc<AtomicU64>,
+    /// Whose time is in what clients are told.
+    pub epoch: Epoch,
+}
+
+/// Where the timestamps of digests and idle timeouts come from.
+#[derive(Clone, Debug, Default)]
+pub enum Epoch {
+    /// This machine's clock.
+    #[default]
+    Machine,
+    /// Nanoseconds that somebody else sets.
+    Given(Arc<AtomicI64>),
 }
 
 /// One device.
@@ -54,6 +66,7 @@ pub struct Target {
     reading: Arc<AtomicUsize>,
     /// Messages that slow clients lost: packet-ins, digests, idle timeouts.
     lost: Arc<AtomicU64>,
+    epoch: Epoch,
 }
 
 #[derive(Debug, Default)]
@@ -96,6 +109,7 @@ impl Target {
             order: RwLock::default(),
             reading: Arc::clone(&shared.reading),
             lost: Arc::clone(&shared.lost),
+            epoch: shared.epoch.clone(),
         }
     }
 

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main job in virtual time: without Mininet, root or programs, and the same again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docsis_testbed.results import document
+
+ALONE = """
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+# There is no Mininet, no program can be started, and this is not root.
+sys.modules["mininet"] = None
+
+def refused(*arguments, **options):
+    raise AssertionError(f"started a program: {arguments}")
+
+subprocess.Popen = os.fork = os.posix_spawn = os.system = refused
+os.geteuid = lambda: 1000
+
+from rich.console import Console
+
+from docsis_control.queue_managers.names import Preset
+from docsis_control.topology.loader import load_topology
+from docsis_experiments.virtual.stage import VirtualStage
+from docsis_testbed import demo
+from docsis_testbed.paths import TOPOLOGIES
+
+demo.run(
+    load_topology(TOPOLOGIES / "residential.yaml"),
+    stage=VirtualStage(int(sys.argv[1])),
+    aqms=[Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
+    measured_seconds=float(sys.argv[3]),
+    console=Console(width=80),
+    results=Path(sys.argv[2]),
+)
+"""
+
+
+def played(seed: int, results: Path, seconds: float = 4.0) -> tuple[Path, str]:
+    """The folder of a demo in a process of its own, and what it said."""
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, str(seed), str(results), str(seconds)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    [folder] = results.iterdir()
+    return folder, done.stdout
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    figures: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return figures
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A demo of seed 7."""
+    return played(7, tmp_path_factory.mktemp("first"))
+
+
+def test_it_leaves_what_mininet_leaves(first: tuple[Path, str]) -> None:
+    folder, said = first
+    assert not folder.name.endswith(".partial")
+    for name in (
+        "summary.json", "details.json", "report.html", "inputs/topology.yaml",
+        "plots/latency-cdf.png", "plots/over-time.png", "runs/docsis-pie/latency.csv",
+        "runs/docsis-pie/goodput.csv", "runs/docsis-pie/queue.csv",
+        "runs/docsis-pie/controller/stats.json", "runs/docsis-pie/controller/samples-cm1.csv",
+    ):  # fmt: skip
+        assert (folder / name).stat().st_size > 0, name
+    assert "DOCSIS-PIE" in said
+    assert "Time is virtual; in it lateness is modelled" in said
+    page = (folder / "report.html").read_text()
+    assert "virtual time, seed 7" in page
+    assert "--virtual --seed 7" in page
+
+
+def test_summary_has_the_schema_and_says_how_to_repeat_it(first: tuple[Path, str]) -> None:
+    figures = summary_of(first[0])
+    document.validate(figures)
+    assert (figures["stage"], figures["seed"]) == ("virtual", 7)
+    assert figures["valid"] is True
+    assert figures["no_verdict"] == []
+    # What cannot be is absent, with the reason, and everything else is there.
+    assert figures["timers"]["absent"].startswith("time is virtual")
+    for run in figures["runs"]:
+        assert run["timing"]["absent"].startswith("time is virtual")
+        assert run["timing"]["judged"] is True
+        assert run["controller"]["missed"] == 0
+        assert run["controller"]["lateness_ms"]["p50"] == pytest.approx(0.09, rel=0.2)
+        assert len(run["digest"]) == 16
+    assert None not in figures["versions"].values()
+    assert "unknown" not in figures["versions"].values()
+
+
+def test_queue_managers_differ_as_they_must(first: tuple[Path, str]) -> None:
+    runs = {run["aqm"]: run for run in summary_of(first[0])["runs"]}
+    tail, pie = runs["drop-tail-250ms"], runs["docsis-pie"]
+    assert 150 < tail["upstream"]["latency_ms"]["p50"] < 250
+    assert tail["tail_drops"] > 0
+    assert tail["aqm_drops"] == 0
+    assert pie["upstream"]["latency_ms"]["p50"] < 30
+    assert pie["aqm_drops"] > 0
+    for run in (tail, pie):
+        assert 18 < run["upstream"]["goodput_mbps"] < 20
+
+
+def test_the_same_seed_gives_the_same_bits(first: tuple[Path, str], tmp_path: Path) -> None:
+    again, _ = played(7, tmp_path)
+    for name in (
+        "summary.json",
+        "runs/docsis-pie/latency.csv",
+        "runs/docsis-pie/queue.csv",
+        "runs/docsis-pie/controller/ticks-cm1.csv",
+    ):
+        assert (again / name).read_bytes() == (first[0] / name).read_bytes(), name
+
+
+def test_another_seed_gives_another_run(first: tuple[Path, str], tmp_path: Path) -> None:
+    other = summary_of(played(8, tmp_path)[0])
+    here = summary_of(first[0])
+    for one, two in zip(here["runs"], other["runs"], strict=True):
+        assert one["digest"] != two["digest"]
+        assert one["upstream"]["latency_ms"] != two["upstream"]["latency_ms"]

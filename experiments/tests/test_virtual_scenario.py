@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios in virtual time: every kind of traffic, a channel that changes, both directions."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from rich.console import Console
+
+from docsis_experiments.virtual import traffic
+from docsis_experiments.virtual.stage import VirtualStage
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.results import document
+from docsis_testbed.scenarios import job
+from docsis_testbed.scenarios import traffic as kinds
+from docsis_testbed.scenarios.loader import load
+from docsis_testbed.scenarios.models import Scenario
+
+SCENARIOS = TOPOLOGIES / "scenarios"
+NETWORKS = SCENARIOS / "networks"
+
+SHORT = f"""\
+name: short
+title: A short one
+source: {{paper: None}}
+scale: Nothing is published of it.
+topology: {NETWORKS / "home.yaml"}
+direction: upstream
+ramp_up: 3 s
+measured: 6 s
+initial_window: 3
+channel: {{sequence: [10 Mbps, 5 Mbps], step: 3 s}}
+runs:
+  - {{label: tail, manager: drop-tail, buffer: 100 ms}}
+traffic:
+  - {{name: call, kind: voip}}
+  - {{name: ftp, kind: transfer, count: 2, size: 1 MB}}
+  - {{name: game, kind: game, interval: 500 ms}}
+  - {{name: steady, kind: cbr, rate: 500 kbps, frame: 500 B, start: 3 s, end: 5 s}}
+  - {{name: train, kind: burst, frames: 20, interval: 1 s}}
+expectations:
+  - check: value
+    quantity: {{metric: goodput, of: [ftp], during: {{start: 1 s, end: 3 s}}}}
+    runs: [tail]
+    published: 9.3
+    tolerance: {{below: 1.5, above: 0.5}}
+    source: nobody
+    reason: 10 Mbit/s of frames.
+  - check: value
+    quantity: {{metric: latency, of: [call], statistic: max}}
+    runs: [tail]
+    published: 1
+    tolerance: 0
+    source: nobody
+    reason: Cannot be; so the run fails.
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a run, and how it failed."""
+    folder = tmp_path_factory.mktemp("scenario")
+    file = folder / "short.yaml"
+    file.write_text(SHORT)
+    with pytest.raises(TestbedError) as raised:
+        job.run(
+            load(file),
+            stage=VirtualStage(3),
+            console=Console(file=io.StringIO()),
+            results=folder / "results",
+        )
+    (made,) = (folder / "results").iterdir()
+    return made, str(raised.value)
+
+
+@pytest.fixture(scope="module")
+def figures(run: tuple[Path, str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run[0] / "summary.json").read_text())
+    document.validate(found)
+    return found
+
+
+def test_verdicts_are_given(run: tuple[Path, str], figures: dict[str, Any]) -> None:
+    goodput, latency = figures["expectations"]
+    assert goodput["holds"], goodput
+    assert latency["holds"] is False
+    assert "1 of 2 measured values" in run[1]
+    # A buffer of 250 KB at 10 and 5 Mbit/s.
+    assert 50 < latency["measured"] < 550
+
+
+def test_every_kind_of_traffic_is_measured(figures: dict[str, Any]) -> None:
+    [one] = figures["runs"]
+    groups = one["groups"]
+    assert set(groups) == {"call", "ftp", "game", "steady", "train"}
+    assert groups["call"]["packets"] == 300
+    assert groups["ftp"]["latency_ms"]["mean"] == pytest.approx(
+        groups["call"]["latency_ms"]["mean"], rel=0.4
+    )
+    assert groups["game"]["message_latency_ms"]["mean"] > 0
+    # 454 of 500 bytes are payload, for 2 of 6 s.
+    assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 454 / 500 / 3, rel=0.2)
+    assert groups["train"]["packets"] == pytest.approx(120, abs=20)
+    assert one["faults"] == []
+    assert (figures["seed"], len(one["digest"])) == (3, 16)
+
+
+def test_channel_was_made_slower(run: tuple[Path, str]) -> None:
+    rows = (run[0] / "runs" / "tail" / "channel.csv").read_text().splitlines()[1:]
+    assert [tuple(map(float, row.split(","))) for row in rows] == [(0, 10), (3, 5)]
+
+
+def test_a_run_can_be_repeated_from_its_folder(
+    run: tuple[Path, str], figures: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(TestbedError, match="1 of 2"):
+        job.run(
+            load(run[0] / "inputs" / "scenario.yaml"),
+            stage=VirtualStage(figures["seed"]),
+            console=Console(file=io.StringIO()),
+            results=tmp_path,
+        )
+    [again] = tmp_path.iterdir()
+    assert json.loads((again / "summary.json").read_text())["runs"] == figures["runs"]
+
+
+def test_what_needs_a_program_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "short.yaml"
+    file.write_text(SHORT)
+    scenario = load(file).scenario
+
+    class Browser(kinds._Group):
+        kind: Literal["browser"] = "browser"
+
+    other = Scenario.model_construct(
+        **{**dict(scenario), "traffic": (*scenario.traffic, Browser(name="web"))}
+    )
+    with pytest.raises(TestbedError, match=r"short: traffic\.5: web is of the kind browser, which"):
+        traffic.check(other)
+
+
+@pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_shipped_scenarios_can_be_played(file: Path) -> None:
+    loaded = load(file)
+    runs = [run.managed.management for run in loaded.scenario.all_runs]
+    VirtualStage().admit(loaded.topology, runs, loaded.scenario)

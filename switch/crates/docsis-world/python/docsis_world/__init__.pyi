@@ -1,0 +1,503 @@
+# SPDX-License-Identifier: Apache-2.0
+"""P4 devices, links, hosts and their traffic in virtual time.
+
+A `World` runs the embedded switch's own pipeline and traffic manager, and simulated hosts around
+it, on one clock that only `World.run_until` moves. From the same seed and the same calls follow
+the same packets to the nanosecond, on every machine and under any load.
+
+Times are integers of nanoseconds since the world began, rates are bit/s, and a frame's length is
+that to the end of its CRC. Columns of numbers come as `bytes` for `numpy.frombuffer(column,
+dtype=numpy.int64)`.
+
+While a world runs or answers a call it does not hold the interpreter's lock. Only one thread may
+use a world at a time: another one gets a `WorldError`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypedDict, final
+
+__all__ = ["RpcError", "Stream", "World", "WorldError"]
+
+Congestion = Literal["cubic", "reno", "ledbat"]
+"""TCP's congestion control."""
+
+Profile = Literal["linux", "rfc"]
+"""What a host's TCP has: all that Linux does, or RFC 5681, 6582 and 6675 alone."""
+
+Lateness = tuple[int, int]
+"""Median and 99th percentile of how late something runs, nanoseconds; (0, 0) is never late."""
+
+@final
+class RpcError(Exception):
+    """A method of P4Runtime or of the traffic manager ended with a status that is not OK."""
+
+    code: int
+    """The status, as gRPC numbers it."""
+    message: str
+    """Why."""
+    details: bytes
+    """A serialized google.rpc.Status, as the metadata grpc-status-details-bin has it; may be
+    empty."""
+
+@final
+class WorldError(RuntimeError):
+    """The world cannot go on: it has failed, has reached a limit, or another thread uses it."""
+
+class TransferInfo(TypedDict):
+    """A TCP sender at this moment: of its newest connection, counters over all of them."""
+
+    state: str
+    """Of the connection, as RFC 9293 names it; "CLOSED" before the first and after the last."""
+    cwnd: int
+    """Congestion window, bytes."""
+    ssthresh: int
+    """Slow start threshold, bytes; 2**63 - 1 before the first loss."""
+    srtt_ns: int
+    """Smoothed round-trip time; 0 before the first sample."""
+    rto_ns: int
+    """Retransmission timeout."""
+    in_flight: int
+    """Bytes sent and neither acknowledged nor thought lost."""
+    sent_segments: int
+    """Segments with data, retransmissions included."""
+    retransmissions: int
+    """Segments that were sent again."""
+    timeouts: int
+    """How often the retransmission timer fired."""
+    connections: int
+    """Connections that were opened so far."""
+    acknowledged: int
+    """Bytes acknowledged, of all connections."""
+
+class Counts(TypedDict):
+    """What an application's packets came to so far, from its source to its destination."""
+
+    sent_frames: int
+    sent_bytes: int
+    """Of frames to the end of their CRC."""
+    received_frames: int
+    received_bytes: int
+    """Of frames to the end of their CRC."""
+    payload: int
+    """Payload that the receiving application got: of TCP in order, each byte once."""
+
+class HostCounters(TypedDict):
+    """Frames of a host."""
+
+    sent: int
+    received: int
+    unwanted: int
+    """Received frames that were for no application here: other addresses, unknown ports."""
+    malformed: int
+    """Received frames with a wrong checksum, or cut off."""
+    dropped: int
+    """Frames that the host's link had no room for."""
+
+class Totals(TypedDict):
+    """Frames of the whole world. What was sent equals what was received, what devices count as
+    dropped or keep, what links dropped and what is on its way."""
+
+    events: int
+    """Steps that the world has made."""
+    sent: int
+    """By hosts, and injected."""
+    received: int
+    """By hosts."""
+    link_dropped: int
+    """Links had no room for them."""
+    unconnected: int
+    """Left a device through a port without a link."""
+    on_links: int
+    """On links, or waiting for a process that is late."""
+
+@final
+class Stream:
+    """A P4Runtime StreamChannel to a device; closing it ends its arbitration."""
+
+    def send(self, message: bytes) -> None:
+        """Sends a serialized p4.v1.StreamMessageRequest, now.
+
+        Raises:
+            RpcError: It ends the stream.
+        """
+
+    def receive(self) -> list[bytes]:
+        """Takes the serialized p4.v1.StreamMessageResponses that are there by now."""
+
+    def close(self) -> None:
+        """Ends the stream. May be called again."""
+
+@final
+class World:
+    """Devices, links and hosts on one clock.
+
+    Devices come first, then what connects them and hosts, then calls that provision them, and
+    traffic. All of it can also be added later, between two `run_until`.
+
+    Every method raises ValueError where an argument is not possible, with a sentence that says
+    what is wrong, and WorldError once the world has failed.
+    """
+
+    def __init__(self, seed: int) -> None:
+        """Makes an empty world at time 0.
+
+        Args:
+            seed: 0 to 2**64 - 1. Devices, hosts, links and applications draw from streams of
+                their own, which their names determine: what is added shifts no other's draws.
+        """
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+
+    @property
+    def now_ns(self) -> int:
+        """The time until which everything has happened."""
+
+    def add_device(
+        self,
+        name: str,
+        device_id: int,
+        ports: Iterable[int],
+        *,
+        cpu_port: int | None = None,
+        seed: int | None = None,
+        lateness: Lateness = (0, 0),
+    ) -> None:
+        """Adds an embedded switch with the docsis traffic manager, without a pipeline yet.
+
+        Args:
+            name: For `call`, `connect` and `add_host`.
+            device_id: P4Runtime's, not 0; unique in this world.
+            ports: Port numbers, 1 to 510.
+            cpu_port: Port of packet-in and packet-out.
+            seed: Of what its programs draw at random; drawn from the world's unless given.
+            lateness: Of the switch's process, which a testbed's hosts see: frames leave so much
+                later than due, and those that were due meanwhile with them. Time inside the
+                device is exact all the same.
+        """
+
+    def connect(
+        self,
+        one: tuple[str, int],
+        other: tuple[str, int],
+        *,
+        rate: int = 0,
+        delay_ns: int = 0,
+        jitter_ns: int = 0,
+    ) -> None:
+        """Connects two device ports, each given as the device's name and the port.
+
+        Args:
+            one: An end.
+            other: The other end.
+            rate: bit/s of each direction, of frames with preamble and gap; 0 is no limit.
+            delay_ns: Propagation delay.
+            jitter_ns: A frame is delayed by up to so much more, and overtakes none.
+        """
+
+    def add_host(
+        self,
+        name: str,
+        mac: str,
+        address: str,
+        device: str,
+        port: int,
+        *,
+        link_rate: int = 1_000_000_000,
+        delay_ns: int = 0,
+        jitter_ns: int = 0,
+        lateness: Lateness = (0, 0),
+    ) -> None:
+        """Adds a host at a device's port. Hosts know each other's MAC addresses.
+
+        Args:
+            name: For applications.
+            mac: Such as "02:00:00:00:01:01".
+            address: IPv4 address with prefix length, such as "10.0.0.11/24".
+            device: Name of the device.
+            port: Its port.
+            link_rate: bit/s of each direction, of frames with preamble and gap; 0 is no limit.
+            delay_ns: Propagation delay of the link.
+            jitter_ns: A frame is delayed by up to so much more, and overtakes none.
+            lateness: Of the host: an application runs so much later than its timer, and what
+                arrives meanwhile is handed over together.
+        """
+
+    # --- control ---------------------------------------------------------------------------
+
+    def call(self, device: str, method: str, request: bytes) -> list[bytes]:
+        """Runs a method of the device's P4Runtime server now, after what is due.
+
+        Args:
+            device: Name of the device.
+            method: Its path, such as "/p4.v1.P4Runtime/Read" or
+                "/docsis.tm.v1.TrafficManager/Configure". All of these two services are served
+                but StreamChannel: see `open_stream`.
+            request: The serialized message.
+
+        Returns:
+            Serialized responses: one, or as many as a method streams.
+
+        Raises:
+            RpcError: The status is not OK.
+        """
+
+    def open_stream(self, device: str) -> Stream:
+        """Opens a StreamChannel to a device."""
+
+    def inject(self, device: str, port: int, frames: Sequence[tuple[int, bytes]]) -> None:
+        """Lets frames arrive at a device's port, without any link.
+
+        Args:
+            device: Name of the device.
+            port: Its port, with a link or without.
+            frames: When each arrives, in order and not before now, and its bytes without CRC.
+        """
+
+    # --- traffic ---------------------------------------------------------------------------
+    #
+    # Each application has a number, for the methods below. It sends from a host called the
+    # source to one called the destination. `start_ns` is now unless given. `port` is the
+    # destination's; `source_port` is chosen unless given. `tos` is the ToS byte of its packets,
+    # DSCP in the upper six bits. Of its packets one in `one_in` is recorded, a power of two, 0
+    # for none: those whose IPv4 identification is a multiple of it.
+
+    def tcp_transfer(
+        self,
+        source: str,
+        destination: str,
+        port: int,
+        *,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        size: int | None = None,
+        pause_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+        congestion: Congestion = "cubic",
+        profile: Profile = "linux",
+        initial_window: int = 10,
+        segment: int = 1448,
+        one_in: int = 0,
+    ) -> int:
+        """A TCP transfer, or one after the other.
+
+        Args:
+            source: Sends.
+            destination: Receives.
+            port: TCP port.
+            start_ns: When the connection is opened.
+            stop_ns: When it is reset, and what it has not sent is thrown away.
+            size: Bytes of a transfer; endless unless given.
+            pause_ns: From the end of a transfer to the next one's start; one transfer only unless
+                given. Each has a connection of its own.
+            source_port: Of the first connection; the next one's is 200 higher, as the Mininet
+                stage has it.
+            tos: ToS byte of its segments, and of their acknowledgements.
+            congestion: Congestion control.
+            profile: What TCP does.
+            initial_window: Segments.
+            segment: Largest payload of a segment, bytes.
+            one_in: Which of its segments are recorded.
+        """
+
+    def messages(
+        self,
+        source: str,
+        destination: str,
+        port: int,
+        *,
+        size: int,
+        interval_ns: int,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+        congestion: Congestion = "cubic",
+        profile: Profile = "linux",
+        initial_window: int = 10,
+        one_in: int = 0,
+    ) -> int:
+        """A message every now and then on one TCP connection, as a game's: see `message_records`.
+
+        Args:
+            source: Sends.
+            destination: Receives.
+            port: TCP port.
+            size: Bytes of a message.
+            interval_ns: From message to message.
+            start_ns: The first message, and the opening of the connection.
+            stop_ns: When the connection is reset.
+            source_port: Of the connection.
+            tos: ToS byte.
+            congestion: Congestion control.
+            profile: What TCP does.
+            initial_window: Segments.
+            one_in: Which of its segments are recorded.
+        """
+
+    def requests(
+        self,
+        source: str,
+        destination: str,
+        port: int,
+        *,
+        think_ns: int,
+        request: int = 400,
+        response: int = 100_000,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+        congestion: Congestion = "cubic",
+        profile: Profile = "linux",
+        initial_window: int = 10,
+    ) -> int:
+        """Requests and responses over TCP, as a browser's: see `message_records`.
+
+        The client asks on one connection, the server answers, and the client thinks before it asks
+        again. `received` is of the responses.
+
+        Args:
+            source: The client.
+            destination: The server.
+            port: TCP port.
+            think_ns: Mean of the time between a response and the next request, which is
+                exponentially distributed; also before the first.
+            request: Bytes of a request.
+            response: Mean of a response's bytes, which are exponentially distributed.
+            start_ns: When the client begins to think.
+            stop_ns: When it stops asking.
+            source_port: Of the connection.
+            tos: ToS byte, both ways.
+            congestion: Congestion control.
+            profile: What TCP does.
+            initial_window: Segments.
+        """
+
+    def probes(
+        self,
+        source: str,
+        destination: str,
+        port: int = 2112,
+        *,
+        count: int,
+        interval_ns: int = 20_000_000,
+        frame_length: int = 218,
+        start_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+    ) -> int:
+        """UDP probes that the destination returns, as irtt's: a call, or a game.
+
+        Args:
+            source: Sends, and gets them back.
+            destination: Returns them.
+            port: UDP port.
+            count: How many.
+            interval_ns: From probe to probe.
+            frame_length: Of a probe's frame to the end of the CRC.
+            start_ns: When the first one is sent.
+            source_port: Of the probes.
+            tos: ToS byte, both ways.
+        """
+
+    def udp_stream(
+        self,
+        source: str,
+        destination: str,
+        port: int,
+        *,
+        frame_length: int = 1000,
+        interval_ns: int = 0,
+        train: int = 1,
+        times_ns: Sequence[int] | None = None,
+        on_ns: int = 0,
+        off_ns: int = 0,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+        one_in: int = 0,
+    ) -> int:
+        """UDP at a constant rate, in bursts, on and off, or at given times.
+
+        Args:
+            source: Sends.
+            destination: Receives, and counts.
+            port: UDP port.
+            frame_length: Of each frame to the end of the CRC.
+            interval_ns: From datagram to datagram, or from train to train. With `times_ns`, 0.
+            train: Datagrams back to back.
+            times_ns: When to send, in order, instead of at an interval.
+            on_ns: Mean of the times in which it sends; exponentially distributed. 0 is always.
+            off_ns: Mean of the times in which it does not; exponentially distributed.
+            start_ns: The first datagram is sent up to 100 ms later, or up to the interval: not
+                all streams send at the same moment.
+            stop_ns: Nothing is sent from then on.
+            source_port: Of the datagrams.
+            tos: ToS byte.
+            one_in: Which of its datagrams are recorded.
+        """
+
+    # --- time --------------------------------------------------------------------------------
+
+    def run_until(self, time_ns: int) -> None:
+        """Lets everything happen that is due by a time, which then is now.
+
+        Raises:
+            WorldError: A limit was reached on the way; the message names it.
+        """
+
+    # --- results -------------------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """Hash over every packet event so far: its time, place, kind and the frame's bytes.
+
+        Two worlds with the same digest have had the same packets. 16 hexadecimal digits.
+        """
+
+    def totals(self) -> Totals:
+        """Frames of the whole world."""
+
+    def host_counters(self, host: str) -> HostCounters:
+        """Frames of a host."""
+
+    def received(self, application: int) -> int:
+        """Payload that the receiver of an application has got: of TCP in order, each byte once.
+
+        For `probes` what came back, for `requests` the responses.
+        """
+
+    def counts(self, application: int) -> Counts:
+        """What an application's packets came to so far."""
+
+    def transfer_info(self, application: int) -> TransferInfo:
+        """The TCP sender of an application; of `requests` the server."""
+
+    def probe_records(self, application: int) -> tuple[bytes, bytes, bytes]:
+        """When each probe was sent, reached the destination, and came back; -1 is not at all.
+
+        In the order of sending, nanoseconds.
+        """
+
+    def packet_records(self, application: int) -> tuple[bytes, bytes]:
+        """When each recorded packet left its host, and reached the other one; -1 is not yet.
+
+        At the hosts' interfaces, in the order of sending, nanoseconds.
+        """
+
+    def message_records(self, application: int) -> tuple[bytes, bytes]:
+        """When each message or request was handed to TCP, and when all of it, or all of the
+        response, had arrived; -1 is not yet. Nanoseconds."""
+
+    def sample(self, applications: Iterable[int], interval_ns: int) -> None:
+        """Samples applications from now on, first one interval from now; see `samples`."""
+
+    def samples(self, application: int) -> dict[str, bytes]:
+        """What was sampled of an application so far.
+
+        The columns are time_ns and received, and of TCP cwnd, ssthresh, srtt_ns, in_flight and
+        retransmissions, as in `transfer_info`.
+        """

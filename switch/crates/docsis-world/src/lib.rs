@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Python module docsis_world: see python/docsis_world/__init__.pyi, which has its
+//! contract.
+
+// The macros of pyo3 make functions without words.
+#![allow(missing_docs)]
+
+mod arguments;
+mod errors;
+mod guard;
+mod stream;
+mod traffic;
+mod world;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    guard::keep_quiet();
+    let py = module.py();
+    module.add_class::<world::World>()?;
+    module.add_class::<stream::Stream>()?;
+    module.add("RpcError", py.get_type::<errors::RpcError>())?;
+    module.add("WorldError", py.get_type::<errors::WorldError>())?;
+    Ok(())
+}

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The class World.
+
+use bytes::Bytes;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
+use world::{
+    DeviceOptions, Flow, HostOptions, MessagesOptions, ProbesOptions, RequestsOptions,
+    TransferOptions, UdpStreamOptions,
+};
+
+use crate::arguments::{Whole, address, lateness, link, mac, or, time};
+use crate::errors::exception;
+use crate::guard::Guard;
+use crate::stream::Stream;
+use crate::traffic::{flow, tcp, times};
+
+/// bit/s of a host's link unless given.
+const LINK_RATE: u64 = 1_000_000_000;
+/// Bytes of a request, and mean bytes of a response, unless given.
+const REQUEST: u64 = 400;
+const RESPONSE: u64 = 100_000;
+
+type Lateness<'py> = Option<(Whole<'py>, Whole<'py>)>;
+
+#[pyclass(frozen, module = "docsis_world")]
+pub struct World {
+    pub guard: Guard,
+}
+
+pub fn list_of_bytes<'py>(py: Python<'py>, parts: &[Bytes]) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, parts.iter().map(|part| PyBytes::new(py, part)))
+}
+
+/// A column as NumPy reads it: each number in 8 bytes, in the machine's order.
+pub fn column(numbers: &[i64]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
+}
+
+fn columns<const N: usize>(numbers: [&[i64]; N]) -> [Vec<u8>; N] {
+    numbers.map(column)
+}
+
+fn numbers<'py>(values: &Bound<'py, PyAny>) -> PyResult<Vec<Whole<'py>>> {
+    let values = PyIterator::from_object(values)?;
+    values.map(|value| value?.extract()).collect()
+}
+
+#[pymethods]
+impl World {
+    #[new]
+    fn new(py: Python<'_>, seed: Whole<'_>) -> PyResult<Self> {
+        let seed = seed.u64("seed")?;
+        let world = world::World::new(seed).map_err(|error| exception(py, error))?;
+        Ok(World {
+            guard: Guard::new(world),
+        })
+    }
+
+    #[getter]
+    fn seed(&self, py: Python<'_>) -> PyResult<u64> {
+        self.guard.with(py, |world| Ok(world.seed()))
+    }
+
+    #[getter]
+    fn now_ns(&self, py: Python<'_>) -> PyResult<u64> {
+        self.guard.with(py, |world| Ok(world.now()))
+    }
+
+    #[pyo3(signature = (name, device_id, ports, *, cpu_port=None, seed=None, lateness=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn add_device(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        device_id: Whole<'_>,
+        ports: &Bound<'_, PyAny>,
+        cpu_port: Option<Whole<'_>>,
+        seed: Option<Whole<'_>>,
+        lateness: Lateness<'_>,
+    ) -> PyResult<()> {
+        let ports = numbers(ports)?;
+        let options = DeviceOptions {
+            name,
+            device_id: device_id.u64("device_id")?,
+            ports: ports
+                .iter()
+                .map(|port| port.u16("a port"))
+                .collect::<PyResult<_>>()?,
+            cpu_port: cpu_port.map(|port| port.u16("cpu_port")).transpose()?,
+            seed: seed.map(|seed| seed.u64("seed")).transpose()?,
+            lateness: crate::arguments::lateness(py, lateness)?,
+        };
+        self.guard.with(py, |world| world.add_device(&options))
+    }
+
+    #[pyo3(signature = (one, other, *, rate=None, delay_ns=None, jitter_ns=None))]
+    fn connect(
+        &self,
+        py: Python<'_>,
+        one: (String, Whole<'_>),
+        other: (String, Whole<'_>),
+        rate: Option<Whole<'_>>,
+        delay_ns: Option<Whole<'_>>,
+        jitter_ns: Option<Whole<'_>>,
+    ) -> PyResult<()> {
+        let config = link(
+            (rate.as_ref(), "rate"),
+            0,
+            delay_ns.as_ref(),
+            jitter_ns.as_ref(),
+        )?;
+        let ports = [one.1.u16("a port")?, other.1.u16("a port")?];
+        self.guard.with(py, |world| {
+            world.connect((&one.0, ports[0]), (&other.0, ports[1]), config)
+        })
+    }
+
+    #[pyo3(signature = (
+        name, mac, address, device, port, *,
+        link_rate=None, delay_ns=None, jitter_ns=None, lateness=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn add_host(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        mac: &str,
+        address: &str,
+        device: &str,
+        port: Whole<'_>,
+        link_rate: Option<Whole<'_>>,
+        delay_ns: Option<Whole<'_>>,
+        jitter_ns: Option<Whole<'_>>,
+        lateness: Lateness<'_>,
+    ) -> PyResult<()> {
+        let options = HostOptions {
+            name,
+            mac: self::mac(mac)?,
+            address: self::address(address)?,
+            device,
+            port: port.u16("port")?,
+            link: link(
+                (link_rate.as_ref(), "link_rate"),
+                LINK_RATE,
+                delay_ns.as_ref(),
+                jitter_ns.as_ref(),
+            )?,
+            lateness: self::lateness(py, lateness)?,
+        };
+        self.guard.with(py, |world| world.add_host(&options))
+    }
+
+    // --- control ---------------------------------------------------------------
+
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        device: &str,
+        method: &str,
+        request: &Bound<'_, PyBytes>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let request = Bytes::copy_from_slice(request.as_bytes());
+        let answer = self
+            .guard
+            .with(py, |world| world.call(device, method, request))?;
+        list_of_bytes(py, &answer)
+    }
+
+    fn open_stream(slf: &Bound<'_, Self>, device: &str) -> PyResult<Stream> {
+        let world = slf.get();
+        let id = world
+            .guard
+            .with(slf.py(), |world| world.open_stream(device))?;
+        Ok(Stream {
+            world: slf.clone().unbind(),
+            id,
+        })
+    }
+
+    fn inject(
+        &self,
+        py: Python<'_>,
+        device: &str,
+        port: Whole<'_>,
+        frames: Vec<(Whole<'_>, Vec<u8>)>,
+    ) -> PyResult<()> {
+        let port = port.u16("port")?;
+        let frames = frames
+            .into_iter()
+            .map(|(at, bytes)| Ok((at.u64("a frame's time")?, bytes)))
+            .collect::<PyResult<Vec<_>>>()?;
+        self.guard
+            .with(py, |world| world.inject(device, port, frames))
+    }
+
+    // --- traffic -----------------------------------------------------------------
+
+    #[pyo3(signature = (
+        source, destination, port, *,
+        start_ns=None, stop_ns=None, size=None, pause_ns=None, source_port=None, tos=None,
+        congestion="cubic", profile="linux", initial_window=None, segment=None, one_in=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn tcp_transfer(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        size: Option<Whole<'_>>,
+        pause_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        congestion: &str,
+        profile: &str,
+        initial_window: Option<Whole<'_>>,
+        segment: Option<Whole<'_>>,
+        one_in: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            one_in.as_ref(),
+        )?;
+        let options = TransferOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            size: time(size.as_ref(), "size")?,
+            pause: time(pause_ns.as_ref(), "pause_ns")?,
+            tcp: tcp(
+                congestion,
+                profile,
+                initial_window.as_ref(),
+                segment.as_ref(),
+            )?,
+        };
+        self.guard
+            .with(py, |world| world.add_transfer(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, destination, port, *, size, interval_ns,
+        start_ns=None, stop_ns=None, source_port=None, tos=None,
+        congestion="cubic", profile="linux", initial_window=None, one_in=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn messages(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        size: Whole<'_>,
+        interval_ns: Whole<'_>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        congestion: &str,
+        profile: &str,
+        initial_window: Option<Whole<'_>>,
+        one_in: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            one_in.as_ref(),
+        )?;
+        let options = MessagesOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            size: size.u64("size")?,
+            interval: interval_ns.u64("interval_ns")?,
+            tcp: tcp(congestion, profile, initial_window.as_ref(), None)?,
+        };
+        self.guard
+            .with(py, |world| world.add_messages(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, destination, port, *, think_ns, request=None, response=None,
+        start_ns=None, stop_ns=None, source_port=None, tos=None,
+        congestion="cubic", profile="linux", initial_window=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn requests(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        think_ns: Whole<'_>,
+        request: Option<Whole<'_>>,
+        response: Option<Whole<'_>>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        congestion: &str,
+        profile: &str,
+        initial_window: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            None,
+        )?;
+        let options = RequestsOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
+            response: or(response.as_ref(), RESPONSE, |v| v.u64("response"))?,
+            think: think_ns.u64("think_ns")?,
+            tcp: tcp(congestion, profile, initial_window.as_ref(), None)?,
+        };
+        self.guard
+            .with(py, |world| world.add_requests(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, destination, port=None, *,
+        count, interval_ns=None, frame_length=None, start_ns=None, source_port=None, tos=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn probes(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Option<Whole<'_>>,
+        count: Whole<'_>,
+        interval_ns: Option<Whole<'_>>,
+        frame_length: Option<Whole<'_>>,
+        start_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = Flow {
+            port: or(port.as_ref(), 2112, |v| v.u16("port"))?,
+            source_port: or(source_port.as_ref(), 0, |v| v.u16("source_port"))?,
+            tos: or(tos.as_ref(), 0, |v| v.u8("tos"))?,
+            source,
+            destination,
+            one_in: 0,
+        };
+        let options = ProbesOptions {
+            start: time(start_ns.as_ref(), "start_ns")?,
+            interval: or(interval_ns.as_ref(), 20_000_000, |v| v.u64("interval_ns"))?,
+            count: count.u32("count")?,
+            frame_length: or(frame_length.as_ref(), 218, |v| v.u32("frame_length"))? as usize,
+        };
+        self.guard
+            .with(py, |world| world.add_probes(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, destination, port, *,
+        frame_length=None, interval_ns=None, train=None, times_ns=None, on_ns=None, off_ns=None,
+        start_ns=None, stop_ns=None, source_port=None, tos=None, one_in=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn udp_stream(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        frame_length: Option<Whole<'_>>,
+        interval_ns: Option<Whole<'_>>,
+        train: Option<Whole<'_>>,
+        times_ns: Option<&Bound<'_, PyAny>>,
+        on_ns: Option<Whole<'_>>,
+        off_ns: Option<Whole<'_>>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        one_in: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            one_in.as_ref(),
+        )?;
+        let at = times_ns.map(|times| {
+            let times = numbers(times)?;
+            times
+                .iter()
+                .map(|at| at.u64("a time of times_ns"))
+                .collect::<PyResult<Vec<u64>>>()
+        });
+        let options = UdpStreamOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            frame_length: or(frame_length.as_ref(), 1000, |v| v.u32("frame_length"))? as usize,
+            interval: or(interval_ns.as_ref(), 0, |v| v.u64("interval_ns"))?,
+            train: or(train.as_ref(), 1, |v| v.u32("train"))?,
+            on_off: (
+                or(on_ns.as_ref(), 0, |v| v.u64("on_ns"))?,
+                or(off_ns.as_ref(), 0, |v| v.u64("off_ns"))?,
+            ),
+            at: at.transpose()?,
+        };
+        self.guard
+            .with(py, |world| world.add_udp_stream(&flow, options))
+    }
+
+    // --- time ----------------------------------------------------------------------
+
+    fn run_until(&self, py: Python<'_>, time_ns: Whole<'_>) -> PyResult<()> {
+        let time = time_ns.u64("time_ns")?;
+        self.guard.with(py, |world| world.run_until(time))
+    }
+
+    // --- results ---------------------------------------------------------------------
+
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        self.guard
+            .with(py, |world| Ok(format!("{:016x}", world.digest())))
+    }
+
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let totals = self.guard.with(py, |world| Ok(world.totals()))?;
+        dict(
+            py,
+            &[
+                ("events", totals.events),
+                ("sent", totals.sent),
+                ("received", totals.received),
+                ("link_dropped", totals.link_dropped),
+                ("unconnected", totals.unconnected),
+                ("on_links", totals.on_links),
+            ],
+        )
+    }
+
+    fn host_counters<'py>(&self, py: Python<'py>, host: &str) -> PyResult<Bound<'py, PyDict>> {
+        let counters = self.guard.with(py, |world| world.host_counters(host))?;
+        dict(
+            py,
+            &[
+                ("sent", counters.sent),
+                ("received", counters.received),
+                ("unwanted", counters.unwanted),
+                ("malformed", counters.malformed),
+                ("dropped", counters.dropped),
+            ],
+        )
+    }
+
+    fn received(&self, py: Python<'_>, application: Whole<'_>) -> PyResult<u64> {
+        let application = application.u32("application")?;
+        let counts = self.guard.with(py, |world| world.counts(application))?;
+        Ok(counts.payload)
+    }
+
+    fn counts<'py>(&self, py: Python<'py>, application: Whole<'_>) -> PyResult<Bound<'py, PyDict>> {
+        let application = application.u32("application")?;
+        let counts = self.guard.with(py, |world| world.counts(application))?;
+        dict(
+            py,
+            &[
+                ("sent_frames", counts.sent_frames),
+                ("sent_bytes", counts.sent_bytes),
+                ("received_frames", counts.received_frames),
+                ("received_bytes", counts.received_bytes),
+                ("payload", counts.payload),
+            ],
+        )
+    }
+
+    fn transfer_info<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let application = application.u32("application")?;
+        let info = self
+            .guard
+            .with(py, |world| world.transfer_info(application))?;
+        let found = dict(
+            py,
+            &[
+                ("cwnd", info.sender.cwnd),
+                ("ssthresh", info.sender.ssthresh),
+                ("srtt_ns", info.sender.srtt),
+                ("rto_ns", info.rto),
+                ("in_flight", info.sender.in_flight),
+                ("sent_segments", info.sent_segments),
+                ("retransmissions", info.sender.retransmissions),
+                ("timeouts", info.timeouts),
+                ("connections", info.connections),
+                ("acknowledged", info.acknowledged),
+            ],
+        )?;
+        found.set_item("state", info.state)?;
+        Ok(found)
+    }
+
+    fn message_records<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let application = application.u32("application")?;
+        let [asked, completed] = self
+            .guard
+            .with(py, |world| world.message_records(application).map(columns))?;
+        Ok((PyBytes::new(py, &asked), PyBytes::new(py, &completed)))
+    }
+
+    fn probe_records<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<(
+        Bound<'py, PyBytes>,
+        Bound<'py, PyBytes>,
+        Bound<'py, PyBytes>,
+    )> {
+        let application = application.u32("application")?;
+        let [sent, reached, returned] = self
+            .guard
+            .with(py, |world| world.probe_records(application).map(columns))?;
+        let bytes = |column: &[u8]| PyBytes::new(py, column);
+        Ok((bytes(&sent), bytes(&reached), bytes(&returned)))
+    }
+
+    fn packet_records<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let application = application.u32("application")?;
+        let [sent, received] = self
+            .guard
+            .with(py, |world| world.packet_records(application).map(columns))?;
+        Ok((PyBytes::new(py, &sent), PyBytes::new(py, &received)))
+    }
+
+    fn sample(
+        &self,
+        py: Python<'_>,
+        applications: &Bound<'_, PyAny>,
+        interval_ns: Whole<'_>,
+    ) -> PyResult<()> {
+        let numbers = numbers(applications)?;
+        let applications = numbers
+            .iter()
+            .map(|number| number.u32("an application"))
+            .collect::<PyResult<Vec<u32>>>()?;
+        let interval = interval_ns.u64("interval_ns")?;
+        self.guard
+            .with(py, |world| world.sample(&applications, interval))
+    }
+
+    fn samples<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let application = application.u32("application")?;
+        let sampled = self.guard.with(py, |world| {
+            let columns = world.samples(application)?.into_iter();
+            Ok(columns
+                .map(|(name, numbers)| (name, column(numbers)))
+                .collect::<Vec<_>>())
+        })?;
+        let found = PyDict::new(py);
+        for (name, column) in sampled {
+            found.set_item(name, PyBytes::new(py, &column))?;
+        }
+        Ok(found)
+    }
+
+    /// Panics, for the test of what a panic does.
+    fn _panic(&self, py: Python<'_>, words: String) -> PyResult<()> {
+        self.guard.with(py, |_| panic!("{words}"))
+    }
+}
+
+fn dict<'py>(py: Python<'py>, items: &[(&str, u64)]) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    for (name, value) in items {
+        found.set_item(name, value)?;
+    }
+    Ok(found)
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a host sets: two profiles, and every setting of them.
+
+use crate::rtt::RtoConfig;
+
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MILLISECOND;
+
+/// Which congestion controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// RFC 5681.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+    /// RFC 6817.
+    Ledbat,
+}
+
+/// How losses are found and repaired when the other end has SACK too. Without
+/// SACK it is NewReno (RFC 6582) in either case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossRecovery {
+    /// RFC 6675: by duplicate acknowledgments and a pipe.
+    Sack,
+    /// RACK-TLP (RFC 8985) with PRR (RFC 6937), F-RTO (RFC 5682) and undo.
+    Rack,
+}
+
+/// How an ACK makes the window grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Each ACK of new data counts as one segment (RFC 5681 3.1).
+    PerAck,
+    /// Each segment that an ACK covers counts (RFC 3465).
+    PerSegment,
+}
+
+/// Settings of a connection. [`Config::linux`] and [`Config::rfc`] are the two
+/// profiles; a host changes what it wants otherwise. Times are nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The port of this end.
+    pub port: u16,
+    /// The port of the other end.
+    pub peer_port: u16,
+    /// The Maximum Segment Size that is announced, without options: 1460 over
+    /// Ethernet and IPv4.
+    pub mss: u16,
+    /// The initial window, in segments.
+    pub initial_window: u32,
+    /// The congestion controller.
+    pub congestion: Congestion,
+    /// CUBIC leaves slow start by HyStart.
+    pub hystart: bool,
+    /// How losses are found and repaired.
+    pub recovery: LossRecovery,
+    /// How an ACK makes the window grow.
+    pub growth: Growth,
+    /// Offers SACK (RFC 2018) and DSACK (RFC 2883).
+    pub sack: bool,
+    /// Offers timestamps (RFC 7323 3).
+    pub timestamps: bool,
+    /// A segment that is not full waits while another such is not acknowledged
+    /// (RFC 896, in the form of Minshall).
+    pub nagle: bool,
+    /// Bounds of the retransmission timeout.
+    pub rto: RtoConfig,
+    /// ACKs are sent for so many full segments: 2 (RFC 5681 4.2), or 1.
+    pub ack_every: u32,
+    /// How long an ACK is delayed at most.
+    pub delayed_ack: u64,
+    /// ACKs that are not delayed at the beginning, in segments.
+    pub quick_acks: u32,
+    /// The receive buffer at first, in bytes.
+    pub receive_buffer: u32,
+    /// The receive buffer to which autotuning lets it grow, in bytes.
+    pub receive_buffer_max: u32,
+    /// The most bytes that are on their way at a time.
+    pub send_buffer: u32,
+    /// The window restarts after an idle time (RFC 5681 4.1).
+    pub restart_after_idle: bool,
+    /// Retransmissions of a SYN before the connection is given up.
+    pub syn_retries: u32,
+    /// Timeouts in a row before the connection is given up (RFC 9293 3.8.3, R2).
+    pub retries: u32,
+    /// How long TIME-WAIT lasts: twice the MSL (RFC 9293 3.4.2).
+    pub time_wait: u64,
+    /// The application reads everything at once. If not, [`crate::Connection::read`] does.
+    pub reads_at_once: bool,
+}
+
+impl Config {
+    /// What Linux does.
+    pub fn linux() -> Config {
+        Config {
+            port: 0,
+            peer_port: 0,
+            mss: 1460,
+            initial_window: 10,
+            congestion: Congestion::Cubic,
+            hystart: true,
+            recovery: LossRecovery::Rack,
+            growth: Growth::PerSegment,
+            sack: true,
+            timestamps: true,
+            nagle: true,
+            rto: RtoConfig {
+                initial: SECOND,
+                granularity: 200 * MILLISECOND,
+                min: 200 * MILLISECOND,
+                max: 120 * SECOND,
+            },
+            ack_every: 2,
+            delayed_ack: 40 * MILLISECOND,
+            quick_acks: 16,
+            receive_buffer: 65_535,
+            receive_buffer_max: 6 << 20,
+            send_buffer: 64 << 20,
+            restart_after_idle: true,
+            syn_retries: 6,
+            retries: 15,
+            time_wait: 60 * SECOND,
+            reads_at_once: true,
+        }
+    }
+
+    /// What the RFCs of Reno say: 5681, 6582 and 6675, and no more.
+    pub fn rfc() -> Config {
+        Config {
+            initial_window: 3,
+            congestion: Congestion::Reno,
+            hystart: false,
+            recovery: LossRecovery::Sack,
+            growth: Growth::PerAck,
+            nagle: false,
+            rto: RtoConfig {
+                initial: SECOND,
+                granularity: MILLISECOND,
+                min: SECOND,
+                max: 60 * SECOND,
+            },
+            delayed_ack: 100 * MILLISECOND,
+            quick_acks: 0,
+            receive_buffer: 64 << 20,
+            receive_buffer_max: 64 << 20,
+            ..Config::linux()
+        }
+    }
+
+    /// The same with the values that the machine can work with.
+    pub(crate) fn bounded(mut self) -> Config {
+        self.mss = self.mss.max(MIN_MSS);
+        self.initial_window = self.initial_window.max(1);
+        self.ack_every = self.ack_every.max(1);
+        self.receive_buffer = self.receive_buffer.clamp(MIN_BUFFER, MAX_BUFFER);
+        self.receive_buffer_max = self
+            .receive_buffer_max
+            .clamp(self.receive_buffer, MAX_BUFFER);
+        self.send_buffer = self.send_buffer.clamp(MIN_BUFFER, MAX_BUFFER);
+        self
+    }
+}
+
+/// The least segment size that is taken from the other end: what a hostile one
+/// could ask for would be a header for every byte.
+pub(crate) const MIN_MSS: u16 = 48;
+const MIN_BUFFER: u32 = 2048;
+/// The largest window that can be scaled (RFC 7323 2.3).
+const MAX_BUFFER: u32 = 1 << 30;

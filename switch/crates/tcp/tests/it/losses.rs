@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How losses are repaired, in both profiles.
+
+use crate::world::{CLIENT, Fate, Link, MS, SECOND, SERVER, World, dropping, is_data, number};
+use tcp::{Config, Congestion, LossRecovery, Phase};
+
+/// 10 Mbit/s and 40 ms, with a queue that does not overflow here.
+fn link() -> Link {
+    Link::new(10_000_000, 20 * MS, 1 << 20)
+}
+
+fn rfc_with_sack() -> Config {
+    Config::rfc()
+}
+
+fn newreno() -> Config {
+    Config {
+        sack: false,
+        ..Config::rfc()
+    }
+}
+
+fn linux(congestion: Congestion) -> Config {
+    Config {
+        congestion,
+        ..Config::linux()
+    }
+}
+
+fn all() -> [(&'static str, Config); 4] {
+    [
+        ("cubic", linux(Congestion::Cubic)),
+        ("reno", linux(Congestion::Reno)),
+        ("sack", rfc_with_sack()),
+        ("newreno", newreno()),
+    ]
+}
+
+/// RFC 5681 3.2, RFC 6582, RFC 6675, RFC 8985: one loss costs one
+/// retransmission and no timeout.
+#[test]
+fn a_single_loss() {
+    for (name, config) in all() {
+        let mut world = World::both(config, link()).with(dropping(&[40]));
+        world.transfer(300_000, 120 * SECOND);
+        let counts = world.infos()[CLIENT].counts;
+        assert_eq!(counts.retransmissions, 1, "{name}");
+        assert_eq!(counts.recoveries, 1, "{name}");
+        assert_eq!(counts.timeouts, 0, "{name}");
+    }
+}
+
+/// The same for a burst. NewReno repairs one a round trip (RFC 6582 1).
+#[test]
+fn a_burst() {
+    for (name, config) in all() {
+        let lost = [60, 61, 62, 64, 65, 70];
+        let mut world = World::both(config, link()).with(dropping(&lost));
+        world.transfer(400_000, 120 * SECOND);
+        let counts = world.infos()[CLIENT].counts;
+        assert_eq!(counts.retransmissions, 6, "{name}");
+        assert_eq!(counts.recoveries, 1, "{name}");
+        assert_eq!(counts.timeouts, 0, "{name}");
+    }
+}
+
+/// RFC 8985 7: a loss probe repairs the tail after two round trips; without
+/// it a timeout does (RFC 6298).
+#[test]
+fn a_tail_loss() {
+    for (name, config) in all() {
+        let rack = config.recovery == LossRecovery::Rack;
+        let mut world = World::both(config, link()).with(dropping(&[68, 69]));
+        world.ends[CLIENT].send(70 * 1448);
+        world.run_until(30 * SECOND);
+        assert_eq!(world.ends[SERVER].delivered(), 70 * 1448, "{name}");
+        let counts = world.infos()[CLIENT].counts;
+        let times: Vec<u64> = world
+            .client_data()
+            .iter()
+            .filter(|(_, number)| *number == 69)
+            .map(|(at, _)| *at)
+            .collect();
+        assert_eq!(times.len(), 2, "{name}");
+        let waited = times[1] - times[0];
+        if rack {
+            assert_eq!((counts.probes, counts.timeouts), (1, 0), "{name}");
+            assert!(waited < 300 * MS, "{name}: {waited}");
+        } else {
+            assert_eq!((counts.probes, counts.timeouts), (0, 1), "{name}");
+            assert!(waited >= SECOND, "{name}: {waited}");
+        }
+    }
+}
+
+/// RFC 8985 3.1: a retransmission that is lost is found by time; RFC 6675 and
+/// 6582 need a timeout.
+#[test]
+fn a_lost_retransmission() {
+    for (name, config) in all() {
+        let rack = config.recovery == LossRecovery::Rack;
+        let mut world = World::both(config, link()).with(dropping(&[50, 50]));
+        world.transfer(600_000, 120 * SECOND);
+        let counts = world.infos()[CLIENT].counts;
+        assert_eq!(counts.timeouts, u64::from(!rack), "{name}");
+    }
+}
+
+/// RFC 5681 4.2, RFC 2018: lost ACKs alone cost nothing.
+#[test]
+fn lost_acks() {
+    for (name, config) in all() {
+        let mut count = 0;
+        let mut world = World::both(config, link()).with(move |sent| {
+            count += u32::from(sent.from == SERVER);
+            if sent.from == SERVER && count > 3 && count % 3 != 0 {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
+        world.transfer(400_000, 120 * SECOND);
+        let counts = world.infos()[CLIENT].counts;
+        assert_eq!((counts.retransmissions, counts.timeouts), (0, 0), "{name}");
+    }
+}
+
+/// RFC 6298 5.4, RFC 5681 3.1: a whole flight is lost; the first segment goes
+/// after the timeout, the window starts at one.
+#[test]
+fn a_whole_flight() {
+    for (name, config) in all() {
+        let mut world = World::both(config, link()).with(|sent| {
+            let lost = is_data(sent) && (100 * MS..150 * MS).contains(&sent.at);
+            if lost { Fate::Drop } else { Fate::Pass }
+        });
+        world.transfer(400_000, 120 * SECOND);
+        assert!(world.infos()[CLIENT].counts.timeouts <= 2, "{name}");
+    }
+}
+
+/// RFC 8985 6.2, RFC 4015: reordering by less than a quarter of the round
+/// trip is no loss.
+#[test]
+fn slight_reordering() {
+    let mut world = World::both(Config::linux(), link()).with(|sent| {
+        if is_data(sent) && number(&sent.segment) == 50 {
+            Fate::Late(2 * MS)
+        } else {
+            Fate::Pass
+        }
+    });
+    world.transfer(400_000, 120 * SECOND);
+    let counts = world.infos()[CLIENT].counts;
+    assert_eq!((counts.retransmissions, counts.recoveries), (0, 0));
+}
+
+/// RFC 3522, RFC 3708, RFC 4015: what was only late is retransmitted once,
+/// and then the window returns.
+#[test]
+fn late_segments_are_undone() {
+    let config = Config {
+        hystart: false,
+        ..Config::linux()
+    };
+    let mut world = World::both(config, link()).with(|sent| {
+        if is_data(sent) && number(&sent.segment) == 50 {
+            Fate::Late(25 * MS)
+        } else {
+            Fate::Pass
+        }
+    });
+    world.transfer(600_000, 120 * SECOND);
+    let info = world.infos()[CLIENT];
+    assert_eq!(info.counts.retransmissions, 1);
+    assert_eq!((info.counts.recoveries, info.counts.undone), (1, 1));
+    assert_eq!(info.ssthresh, u32::MAX);
+}
+
+/// RFC 5682, RFC 3522: the path is held up for longer than the timeout. Nothing but the
+/// first segment, and a probe, goes twice.
+#[test]
+fn a_spurious_timeout() {
+    let config = Config {
+        receive_buffer_max: 200_000,
+        ..Config::linux()
+    };
+    let pause = 300 * MS..1300 * MS;
+    let fast = Link::new(100_000_000, 20 * MS, 1 << 20);
+    let mut world = World::both(config, fast).with(move |sent| {
+        if is_data(sent) && pause.contains(&sent.at) {
+            Fate::Held(1300 * MS)
+        } else {
+            Fate::Pass
+        }
+    });
+    world.transfer(6_000_000, 120 * SECOND);
+    let counts = world.infos()[CLIENT].counts;
+    assert!(counts.timeouts >= 1);
+    assert!(counts.undone >= 1, "{counts:?}");
+    assert!(
+        counts.retransmissions <= counts.timeouts + counts.probes,
+        "{counts:?}"
+    );
+}
+
+/// RFC 6937 3: the window falls to ssthresh during the recovery, not below.
+#[test]
+fn proportional_rate_reduction() {
+    let config = Config {
+        congestion: Congestion::Reno,
+        ..Config::linux()
+    };
+    let mut world = World::both(config, link()).with(dropping(&[150]));
+    world.ends[CLIENT].send(1 << 20);
+    let mut least = u32::MAX;
+    while world.step(10 * SECOND) {
+        let info = world.infos()[CLIENT];
+        if info.phase == Phase::Recovery {
+            least = least.min(info.in_flight);
+        } else if info.counts.recoveries == 1 {
+            assert!(info.cwnd.abs_diff(info.ssthresh) <= 1, "{info:?}");
+            assert!(least + 2 >= info.ssthresh, "{least} {info:?}");
+            return;
+        }
+    }
+    panic!("there was no recovery");
+}

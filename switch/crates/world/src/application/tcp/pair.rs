@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Both ends of a TCP connection, and their segments as frames.
+
+use tcp::{Connection, Segment, State};
+
+use crate::application::Common;
+use crate::host::{Host, Role};
+use crate::net::Net;
+use crate::wire::{Addresses, ETHERNET, FlowKey, IPV4};
+
+/// Where a TCP header has its checksum.
+const CHECKSUM: std::ops::Range<usize> = 16..18;
+
+/// A connection from an application's source to its destination.
+#[derive(Debug)]
+pub struct Pair {
+    /// Of segments from the client.
+    pub addresses: Addresses,
+    /// Who opened it.
+    pub client: Connection,
+    /// Who answers.
+    pub server: Connection,
+}
+
+impl Pair {
+    /// One of the ends.
+    pub fn end(&mut self, role: Role) -> &mut Connection {
+        match role {
+            Role::Client => &mut self.client,
+            Role::Server => &mut self.server,
+        }
+    }
+
+    /// How an end's host knows its segments.
+    #[must_use]
+    pub fn key(&self, role: Role) -> FlowKey {
+        Common::key_of(&self.addresses, role)
+    }
+
+    /// When an end next has something to do by itself.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<u64> {
+        let ends = [self.client.next_timer(), self.server.next_timer()];
+        ends.into_iter().flatten().min()
+    }
+
+    /// Whether nothing more comes of it. Who still waits for a connection that the other
+    /// one has given up waits for ever.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.client.is_closed() && (self.server.is_closed() || self.server.state() == State::Listen)
+    }
+
+    /// Sends all that an end has to send now.
+    pub fn flush(&mut self, role: Role, common: &mut Common, net: &mut Net, hosts: &mut [Host]) {
+        while let Some(segment) = self.end(role).next_segment(net.now) {
+            let id = common.identification(role);
+            let mut frame = net.buffer();
+            write(&segment, &Common::of(&self.addresses, role), id, &mut frame);
+            common.send(net, hosts, role, id, frame);
+        }
+    }
+}
+
+/// A segment with its headers; its data are zeros.
+fn write(segment: &Segment, addresses: &Addresses, id: u16, frame: &mut Vec<u8>) {
+    let length = segment.header_length() + segment.payload as usize;
+    addresses.begin(id, length, frame);
+    let content = &mut frame[ETHERNET + IPV4..];
+    let header = segment.encode(content);
+    let (from, to) = (addresses.source, addresses.destination);
+    let pseudo = tcp::pseudo_header_sum(from, to, length as u16);
+    let sum = tcp::checksum(pseudo, &content[..header]);
+    content[CHECKSUM].copy_from_slice(&sum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{PROTOCOL_TCP, Packet, parse};
+    use tcp::Flags;
+
+    #[test]
+    fn a_segment_is_read_as_it_was_written() {
+        let segment = Segment {
+            source_port: 20_001,
+            destination_port: 5201,
+            seq: 7,
+            ack: 9,
+            flags: Flags::ACK,
+            window: 500,
+            timestamps: Some(tcp::Timestamps { value: 1, echo: 2 }),
+            payload: 1448,
+            ..Segment::default()
+        };
+        let addresses = Addresses {
+            source_mac: [2, 0, 0, 0, 1, 1],
+            destination_mac: [2, 0, 0, 0, 2, 1],
+            source: [10, 0, 0, 11],
+            destination: [10, 0, 0, 101],
+            source_port: 20_001,
+            destination_port: 5201,
+            protocol: PROTOCOL_TCP,
+            tos: 0,
+        };
+        let mut frame = Vec::new();
+        write(&segment, &addresses, 3, &mut frame);
+        assert_eq!(frame.len(), 1514);
+        let Packet::Transport {
+            addresses: found,
+            content,
+        } = parse(&frame)
+        else {
+            panic!("{:?}", parse(&frame));
+        };
+        assert_eq!(found, addresses);
+        assert_eq!(Segment::decode(content, content.len()), Ok(segment));
+    }
+}

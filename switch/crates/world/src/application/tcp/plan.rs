@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an application does with its connections, and when.
+
+use crate::host::Role;
+use crate::random::Random;
+
+/// Bytes of a transfer without an end.
+const ENDLESS: u64 = 1 << 60;
+
+/// One transfer after the other, a connection each.
+#[derive(Clone, Debug)]
+pub struct Transfers {
+    /// Bytes of each; endless unless given.
+    pub size: Option<u64>,
+    /// From the end of one to the start of the next; no next unless given.
+    pub pause: Option<u64>,
+    /// When the next one starts.
+    pub next: Option<u64>,
+    /// When everything ends.
+    pub stop: u64,
+}
+
+impl Transfers {
+    /// Bytes of the one that starts now.
+    pub fn begin(&mut self) -> u64 {
+        self.next = None;
+        self.size.unwrap_or(ENDLESS)
+    }
+
+    /// One has ended.
+    pub fn finished(&mut self, now: u64) {
+        self.next = self.pause.map(|pause| now + pause);
+    }
+}
+
+/// Messages on one connection.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    /// Bytes of each.
+    pub size: u64,
+    /// From one to the next.
+    pub interval: u64,
+    /// When the next one is due.
+    pub next: Option<u64>,
+    /// When everything ends.
+    pub stop: u64,
+    /// Messages of connections before.
+    pub before: u64,
+}
+
+impl Messages {
+    /// Whether one is to be sent now.
+    #[must_use]
+    pub fn is_due(&self, now: u64) -> bool {
+        self.next.is_some_and(|at| at <= now && at < self.stop)
+    }
+
+    /// Bytes of the one that is sent now.
+    pub fn send(&mut self) -> u64 {
+        self.next = self.next.map(|at| at + self.interval);
+        self.size
+    }
+}
+
+/// Requests and responses on one connection.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    /// Bytes of a request.
+    pub request: u64,
+    /// Mean bytes of a response.
+    pub response: u64,
+    /// Mean time from a response to the next request.
+    pub think: u64,
+    /// When the next request is due.
+    pub next: Option<u64>,
+    /// When everything ends.
+    pub stop: u64,
+    /// Requests and responses of this connection and those before.
+    pub number: u64,
+    /// Bytes asked for and answered on this connection so far.
+    pub asked: u64,
+    /// Bytes that the client has when all responses are there.
+    pub answered: u64,
+    /// The server owes a response.
+    pub owed: bool,
+}
+
+impl Requests {
+    /// Whether one is to be sent now.
+    #[must_use]
+    pub fn is_due(&self, now: u64) -> bool {
+        self.next.is_some_and(|at| at <= now)
+    }
+
+    /// Bytes of the one that is sent now.
+    pub fn ask(&mut self) -> u64 {
+        self.next = None;
+        self.owed = true;
+        self.asked += self.request;
+        self.number += 1;
+        self.request
+    }
+
+    /// Whether the server has a request to answer.
+    #[must_use]
+    pub fn is_asked(&self, delivered: u64) -> bool {
+        self.owed && delivered >= self.asked
+    }
+
+    /// Bytes of the response.
+    pub fn answer(&mut self, random: &mut Random) -> u64 {
+        self.owed = false;
+        // At least a byte, or nobody would know that it has come; at most 50 means.
+        let bytes = random
+            .exponential_of(self.response)
+            .clamp(1, self.response.saturating_mul(50));
+        self.answered += bytes;
+        bytes
+    }
+
+    /// Whether the client has the response that it waits for.
+    #[must_use]
+    pub fn is_answered(&self, delivered: u64) -> bool {
+        !self.owed && self.next.is_none() && self.asked > 0 && delivered >= self.answered
+    }
+
+    /// The client begins to think; how many responses it has had.
+    pub fn complete(&mut self, now: u64, random: &mut Random) -> u64 {
+        self.next = Some(now + random.exponential_of(self.think));
+        self.number
+    }
+}
+
+/// What is done.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// Bytes one way.
+    Transfers(Transfers),
+    /// Bytes one way, now and then.
+    Messages(Messages),
+    /// Bytes both ways.
+    Requests(Requests),
+}
+
+impl Plan {
+    /// Who asks thinks before the first request, too.
+    pub fn think_first(&mut self, random: &mut Random) {
+        if let Plan::Requests(plan) = self {
+            let think = random.exponential_of(plan.think);
+            plan.next = plan.next.map(|at| at + think);
+        }
+    }
+
+    fn next(&self) -> (Option<u64>, u64) {
+        match self {
+            Plan::Transfers(plan) => (plan.next, plan.stop),
+            Plan::Messages(plan) => (plan.next, plan.stop),
+            Plan::Requests(plan) => (plan.next, plan.stop),
+        }
+    }
+
+    /// When something is to be done, with a connection or without one.
+    #[must_use]
+    pub fn due(&self, connected: bool) -> Option<u64> {
+        let (next, stop) = self.next();
+        let stops = (connected && stop < u64::MAX).then_some(stop);
+        next.filter(|&at| at < stop).into_iter().chain(stops).min()
+    }
+
+    /// Whether everything has ended.
+    #[must_use]
+    pub fn is_over(&self, now: u64) -> bool {
+        now >= self.next().1
+    }
+
+    /// Nothing more is done.
+    pub fn end(&mut self) {
+        match self {
+            Plan::Transfers(plan) => plan.next = None,
+            Plan::Messages(plan) => plan.next = None,
+            Plan::Requests(plan) => plan.next = None,
+        }
+    }
+
+    /// Which end sends what is measured.
+    #[must_use]
+    pub fn sender(&self) -> Role {
+        match self {
+            Plan::Requests(_) => Role::Server,
+            _ => Role::Client,
+        }
+    }
+
+    /// Whether what is not sent at the end is thrown away.
+    #[must_use]
+    pub fn ends_with_reset(&self) -> bool {
+        !matches!(self, Plan::Requests(_))
+    }
+
+    /// A connection was lost; the next one is tried at a time, after so many messages.
+    pub fn failed(&mut self, again: u64, messages: u64) {
+        match self {
+            Plan::Transfers(plan) => plan.next = Some(again),
+            Plan::Messages(plan) => {
+                plan.before = messages;
+                plan.next = plan.next.map(|at| at.max(again));
+            }
+            Plan::Requests(plan) => {
+                plan.next = Some(again);
+                plan.owed = false;
+                plan.asked = 0;
+                plan.answered = 0;
+            }
+        }
+    }
+}

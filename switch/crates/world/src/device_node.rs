@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A device in a world: its server, its process, and where its ports lead.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use device::handle::{self, EventSender, Requests};
+use device::{Device, DeviceConfig, Event, ModelKind, Output};
+use p4runtime::in_process::{self, InProcess};
+use p4runtime::{Limits, ServedDevice};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+use crate::digest::Happened;
+use crate::lateness::Gate;
+use crate::link::Frame;
+use crate::net::Net;
+
+/// A port that leads nowhere.
+const NOWHERE: u32 = u32::MAX;
+/// Updates in one atomic Write: no packet waits for it in virtual time.
+const ATOMIC_UPDATES: usize = 1 << 17;
+
+/// A device, what asks it and what it tells.
+#[derive(Debug)]
+pub struct DeviceNode {
+    /// For messages.
+    pub name: String,
+    /// Of its name, for the digest.
+    pub hash: u64,
+    /// Its source of events.
+    pub source: u32,
+    /// The source of its process, where that may be late.
+    pub process: u32,
+    /// The device.
+    pub device: Device,
+    /// P4Runtime and the traffic manager's service.
+    pub server: InProcess,
+    requests: Requests,
+    events: EventSender,
+    told: bool,
+    epoch: Arc<AtomicI64>,
+    /// The link behind each port, by the port's number.
+    links: Vec<u32>,
+    /// Frames that leave wait here for the process.
+    gate: Gate<(u16, Frame)>,
+}
+
+impl DeviceNode {
+    /// A device without a pipeline.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        hash: u64,
+        config: DeviceConfig,
+        ports: &[u16],
+        sources: [u32; 2],
+        gate: Gate<(u16, Frame)>,
+    ) -> Self {
+        let config = DeviceConfig {
+            traffic_manager: ModelKind::Docsis,
+            ..config
+        };
+        let mut device = Device::new(config);
+        for &port in ports {
+            device.add_port(port);
+        }
+        // Whoever asks has its request run at once: nobody is to be woken.
+        let (handle, requests, events, told) =
+            handle::channel(config.device_id, config.cpu_port, || {});
+        let served = ServedDevice {
+            handle,
+            events: told,
+            pipeline: None,
+        };
+        let limits = Limits {
+            slice: Duration::MAX,
+            atomic_updates: ATOMIC_UPDATES,
+            ..Limits::default()
+        };
+        let epoch = Arc::new(AtomicI64::new(0));
+        Self {
+            name: name.to_owned(),
+            hash,
+            source: sources[0],
+            process: sources[1],
+            device,
+            server: InProcess::in_virtual_time(served, limits, Arc::clone(&epoch)),
+            requests,
+            events,
+            told: false,
+            epoch,
+            links: vec![NOWHERE; ports.iter().max().map_or(0, |&port| usize::from(port) + 1)],
+            gate,
+        }
+    }
+
+    /// Whether it has a port, which is not that of the CPU.
+    #[must_use]
+    pub fn has_port(&self, port: u16) -> bool {
+        Some(port) != self.device.config().cpu_port
+            && self.device.links().any(|link| link.port == port)
+    }
+
+    /// The link behind a port.
+    #[must_use]
+    pub fn link(&self, port: u16) -> Option<u32> {
+        self.links
+            .get(usize::from(port))
+            .copied()
+            .filter(|&link| link != NOWHERE)
+    }
+
+    /// Puts a link behind a port.
+    pub fn set_link(&mut self, port: u16, link: u32) {
+        self.links[usize::from(port)] = link;
+    }
+
+    /// Runs a future of the server, and what that asks of the device, now.
+    pub fn ask<T>(
+        &mut self,
+        runtime: &Runtime,
+        now: u64,
+        future: impl AsyncFnOnce(&mut InProcess) -> T,
+    ) -> T {
+        self.epoch.store(now as i64, Ordering::Relaxed);
+        let (device, requests) = (&mut self.device, &mut self.requests);
+        in_process::drive(runtime, future(&mut self.server), || {
+            requests.run_one(device, now)
+        })
+    }
+
+    /// The same of a stream.
+    pub fn drive<T>(&mut self, runtime: &Runtime, now: u64, future: impl Future<Output = T>) -> T {
+        self.epoch.store(now as i64, Ordering::Relaxed);
+        let (device, requests) = (&mut self.device, &mut self.requests);
+        in_process::drive(runtime, future, || requests.run_one(device, now))
+    }
+
+    /// A frame reaches a port now.
+    pub fn receive(&mut self, net: &mut Net, port: u16, frame: Frame) {
+        net.note(Happened::DeviceReceived, self.hash, port, frame.hash);
+        self.device.receive(net.now, port, &frame.bytes);
+        net.reuse(frame.bytes);
+        self.reschedule(net);
+    }
+
+    /// Does all that is due now.
+    pub fn step(&mut self, runtime: &Runtime, net: &mut Net) {
+        let until = net.now;
+        let mut wires = Wires {
+            net,
+            hash: self.hash,
+            links: &self.links,
+            gate: &mut self.gate,
+            process: self.process,
+            events: &self.events,
+            told: &mut self.told,
+        };
+        while self.device.step(until, &mut wires) {}
+        if std::mem::take(&mut self.told) {
+            self.ask(runtime, until, async |server| server.deliver_events().await);
+        }
+        self.reschedule(net);
+    }
+
+    /// When the device next has something to do may have changed.
+    pub fn reschedule(&mut self, net: &mut Net) {
+        let deadline = self.device.next_deadline();
+        let time = deadline.map(|at| at.max(net.now));
+        net.schedule.set(self.source, time);
+    }
+
+    /// The process runs: what left the device since goes onto the links.
+    pub fn release(&mut self, net: &mut Net) {
+        net.schedule.set(self.process, None);
+        while let Some((port, frame)) = self.gate.pass() {
+            net.release(frame.bytes.len());
+            put(net, &self.links, self.hash, port, frame);
+        }
+    }
+}
+
+/// A frame goes onto the link behind a port.
+fn put(net: &mut Net, links: &[u32], hash: u64, port: u16, frame: Frame) {
+    net.note(Happened::DeviceSent, hash, port, frame.hash);
+    match links.get(usize::from(port)) {
+        Some(&link) if link != NOWHERE => {
+            net.send(link, frame, hash, port);
+        }
+        _ => {
+            net.totals.unconnected += 1;
+            net.reuse(frame.bytes);
+        }
+    }
+}
+
+/// A device's way out.
+struct Wires<'a> {
+    net: &'a mut Net,
+    hash: u64,
+    links: &'a [u32],
+    gate: &'a mut Gate<(u16, Frame)>,
+    process: u32,
+    events: &'a EventSender,
+    told: &'a mut bool,
+}
+
+impl Wires<'_> {
+    fn leave(&mut self, port: u16, bytes: Vec<u8>) {
+        let frame = Net::frame(bytes);
+        if self.gate.is_open() {
+            put(self.net, self.links, self.hash, port, frame);
+            return;
+        }
+        self.net.hold(frame.bytes.len());
+        if let Some(runs) = self.gate.wait(self.net.now, (port, frame)) {
+            self.net.schedule.set(self.process, Some(runs));
+        }
+    }
+}
+
+impl Output for Wires<'_> {
+    fn transmit(&mut self, _now_ns: u64, port: u16, frame: &[u8], _paced: bool) {
+        let mut buffer = self.net.buffer();
+        buffer.clear();
+        buffer.extend_from_slice(frame);
+        self.leave(port, buffer);
+    }
+
+    fn transmit_buffer(&mut self, _now_ns: u64, port: u16, frame: &mut Vec<u8>, _paced: bool) {
+        let buffer = self.net.buffer();
+        let bytes = std::mem::replace(frame, buffer);
+        self.leave(port, bytes);
+    }
+
+    fn packet_in(&mut self, _now_ns: u64, frame: &[u8]) -> bool {
+        *self.told = true;
+        self.events.packet_in(frame)
+    }
+
+    fn event(&mut self, _now_ns: u64, event: Event) -> bool {
+        *self.told = true;
+        self.events.send(event)
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Devices, links, hosts and their traffic in virtual time.
+//!
+//! A [`World`] has one clock, which only [`World::run_until`] moves, and one order of
+//! events. Devices are those of the crate `device`, with their pipeline, traffic
+//! manager and P4Runtime server; hosts, links and applications are simulated. Nothing
+//! here takes time, a thread or randomness from anywhere but its arguments, so from the
+//! same seed and the same calls follow the same packets, to the nanosecond. (The runtime
+//! for the P4Runtime server's futures loads programs in a thread, and waits for that.)
+//!
+//! All times are nanoseconds since the world began.
+
+mod application;
+mod device_node;
+mod digest;
+mod error;
+mod host;
+mod lateness;
+mod link;
+mod net;
+mod random;
+mod records;
+mod samples;
+mod schedule;
+mod wire;
+mod world;
+
+pub use application::{Counts, TransferInfo};
+pub use error::WorldError;
+pub use host::HostCounters;
+pub use lateness::Lateness;
+pub use link::LinkConfig;
+pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
+pub use samples::SenderReading;
+pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
+pub use world::{
+    Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_DEVICES, MOST_HOSTS,
+    MessagesOptions, ProbesOptions, Profile, RequestsOptions, StreamId, TcpOptions, Times,
+    TransferOptions, UdpStreamOptions, World,
+};

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What everybody in a world uses: the clock, the order of events, links, the
+//! digest and buffers.
+
+use crate::digest::{Digest, Happened, of_frame};
+use crate::error::{WorldError, limit};
+use crate::link::{Frame, Link};
+use crate::schedule::Schedule;
+
+/// Bytes of frames that all links of a world may hold.
+pub const MOST_BYTES_ON_LINKS: usize = 512 << 20;
+/// Numbers that a world may record, 8 bytes each.
+pub const MOST_VALUES: usize = 1 << 25;
+/// Buffers kept for reuse.
+const POOL: usize = 4096;
+
+/// Frames of the whole world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Steps that the world has made.
+    pub events: u64,
+    /// By hosts, and injected.
+    pub sent: u64,
+    /// By hosts.
+    pub received: u64,
+    /// Links had no room for them.
+    pub link_dropped: u64,
+    /// Left a device through a port without a link.
+    pub unconnected: u64,
+    /// On links, waiting for a process that is late, or to be injected.
+    pub on_links: u64,
+}
+
+/// What nodes and applications share.
+#[derive(Debug, Default)]
+pub struct Net {
+    /// The time of the event in hand.
+    pub now: u64,
+    /// What happens next.
+    pub schedule: Schedule,
+    /// One entry for each direction.
+    pub links: Vec<Link>,
+    /// Over all events.
+    pub digest: Digest,
+    /// Frames; `on_links` is counted as they come and go.
+    pub totals: Totals,
+    /// Bytes of frames on links.
+    pub bytes: usize,
+    /// Numbers recorded.
+    pub values: usize,
+    pool: Vec<Vec<u8>>,
+    /// Why the world cannot go on.
+    pub failure: Option<WorldError>,
+}
+
+impl Net {
+    /// An empty buffer, or one with anything in it.
+    pub fn buffer(&mut self) -> Vec<u8> {
+        self.pool.pop().unwrap_or_default()
+    }
+
+    /// Gives a buffer back.
+    pub fn reuse(&mut self, buffer: Vec<u8>) {
+        if self.pool.len() < POOL {
+            self.pool.push(buffer);
+        }
+    }
+
+    /// A frame, with its hash.
+    pub fn frame(bytes: Vec<u8>) -> Frame {
+        let hash = of_frame(&bytes);
+        Frame { bytes, hash }
+    }
+
+    /// Something happened to a frame now.
+    pub fn note(&mut self, what: Happened, node: u64, port: u16, hash: u64) {
+        self.digest.add(what, node, port, self.now, hash);
+    }
+
+    /// A frame goes onto a link. `node` and `port` are where, for the digest. Whether there
+    /// was room.
+    pub fn send(&mut self, link: u32, frame: Frame, node: u64, port: u16) -> bool {
+        let length = frame.bytes.len();
+        let link = &mut self.links[link as usize];
+        let first = link.next_arrival().is_none();
+        match link.send(self.now, frame) {
+            Ok(arrival) => {
+                if first {
+                    let source = link.source;
+                    self.schedule.set(source, Some(arrival));
+                }
+                self.hold(length);
+                true
+            }
+            Err(frame) => {
+                self.totals.link_dropped += 1;
+                self.note(Happened::Dropped, node, port, frame.hash);
+                self.reuse(frame.bytes);
+                false
+            }
+        }
+    }
+
+    /// The frame that arrives from a link now.
+    pub fn receive(&mut self, link: u32) -> Option<Frame> {
+        let link = &mut self.links[link as usize];
+        let frame = link.receive()?;
+        let (source, next) = (link.source, link.next_arrival());
+        self.schedule.set(source, next);
+        self.release(frame.bytes.len());
+        Some(frame)
+    }
+
+    /// A frame waits somewhere between nodes.
+    pub fn hold(&mut self, length: usize) {
+        self.totals.on_links += 1;
+        self.bytes += length;
+        if self.bytes > MOST_BYTES_ON_LINKS {
+            self.fail(format!(
+                "at {} ns links hold more than {} MiB of frames: what is sent is more than they \
+                 carry; send less, or give hosts a smaller link rate",
+                self.now,
+                MOST_BYTES_ON_LINKS >> 20
+            ));
+        }
+    }
+
+    /// A frame waits no more.
+    pub fn release(&mut self, length: usize) {
+        self.totals.on_links -= 1;
+        self.bytes -= length;
+    }
+
+    /// So many more numbers are recorded; whether they may be.
+    pub fn record(&mut self, values: usize) -> bool {
+        if self.values + values > MOST_VALUES {
+            self.fail(format!(
+                "at {} ns the world has recorded {MOST_VALUES} numbers, and keeps no more: record \
+                 fewer packets (one_in), probes or samples",
+                self.now
+            ));
+            return false;
+        }
+        self.values += values;
+        true
+    }
+
+    fn fail(&mut self, words: String) {
+        self.failure.get_or_insert_with(|| limit(words));
+    }
+}

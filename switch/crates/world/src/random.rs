@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Random numbers: a stream for each purpose, all from one seed, in integers.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The natural logarithm of 2 in units of 2^-32.
+pub const LN_2: u64 = 0xb172_17f8;
+/// The natural logarithm of 100 in units of 2^-32.
+pub const LN_100: u64 = 0x4_9aec_6eed;
+
+/// Binary digits behind the point that [`Random::exponential`] finds of a logarithm.
+const DIGITS: u32 = 24;
+
+/// xoshiro256** (Blackman and Vigna), seeded with splitmix64.
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: [u64; 4],
+}
+
+impl Random {
+    /// The stream of one purpose: what others draw does not shift it.
+    #[must_use]
+    pub fn stream(seed: u64, purpose: &str, owner: &str, number: u64) -> Self {
+        // Lengths keep the parts apart.
+        let mut words = Vec::with_capacity(purpose.len() + owner.len() + 16);
+        words.extend_from_slice(&(purpose.len() as u64).to_le_bytes());
+        words.extend_from_slice(purpose.as_bytes());
+        words.extend_from_slice(owner.as_bytes());
+        words.extend_from_slice(&number.to_le_bytes());
+        Self::new(xxh3_64_with_seed(&words, seed))
+    }
+
+    fn new(seed: u64) -> Self {
+        let mut x = seed;
+        let state = std::array::from_fn(|_| {
+            x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = x;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        });
+        Self { state }
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        let s = &mut self.state;
+        let result = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
+        let t = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= t;
+        s[3] = s[3].rotate_left(45);
+        result
+    }
+
+    /// Uniform below a bound; 0 where that is 0. The bias is below 2^-64 times the bound.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// Exponentially distributed with mean 1, in units of 2^-32; 0 to 64 times ln 2.
+    pub fn exponential(&mut self) -> u64 {
+        minus_logarithm(self.bits() | 1)
+    }
+
+    /// Exponentially distributed with a mean, rounded down.
+    pub fn exponential_of(&mut self, mean: u64) -> u64 {
+        let drawn = (u128::from(self.exponential()) * u128::from(mean)) >> 32;
+        u64::try_from(drawn).unwrap_or(u64::MAX)
+    }
+}
+
+/// -ln(x / 2^64) in units of 2^-32; x is above 0.
+fn minus_logarithm(x: u64) -> u64 {
+    let zeros = x.leading_zeros();
+    // In 1 to 2, 63 digits behind the point. Each square doubles the logarithm, and its
+    // integral part is the next digit.
+    let mut mantissa = x << zeros;
+    let mut fraction: u64 = 0;
+    for _ in 0..DIGITS {
+        let square = u128::from(mantissa) * u128::from(mantissa);
+        let two = square >> 127 != 0;
+        fraction = fraction << 1 | u64::from(two);
+        mantissa = (square >> if two { 64 } else { 63 }) as u64;
+    }
+    let logarithm = (u64::from(63 - zeros) << DIGITS) + fraction;
+    let minus = (64 << DIGITS) - logarithm;
+    ((u128::from(minus) * u128::from(LN_2)) >> DIGITS) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_repeats_and_every_part_of_its_name_makes_another() {
+        let first = |mut random: Random| random.bits();
+        let one = first(Random::stream(7, "jitter", "cpe1", 0));
+        assert_eq!(one, first(Random::stream(7, "jitter", "cpe1", 0)));
+        for other in [
+            Random::stream(8, "jitter", "cpe1", 0),
+            Random::stream(7, "jitte", "rcpe1", 0),
+            Random::stream(7, "jitter", "cpe2", 0),
+            Random::stream(7, "jitter", "cpe1", 1),
+        ] {
+            assert_ne!(one, first(other));
+        }
+    }
+
+    #[test]
+    fn a_logarithm_is_right_to_a_millionth() {
+        for x in [1, 2, 3, 1 << 20, 0xdead_beef_dead_beef, u64::MAX, 1 << 63] {
+            let exact = -((x as f64) / 2f64.powi(64)).ln();
+            let found = minus_logarithm(x) as f64 / 2f64.powi(32);
+            assert!((found - exact).abs() < 1e-6, "{x}: {found} {exact}");
+        }
+        assert_eq!(LN_100, (100f64.ln() * 2f64.powi(32)) as u64);
+        assert_eq!(LN_2, (2f64.ln() * 2f64.powi(32)) as u64 + 1);
+    }
+
+    #[test]
+    fn exponential_draws_have_their_mean_and_median() {
+        let mut random = Random::stream(1, "test", "", 0);
+        let mut draws: Vec<u64> = (0..100_000)
+            .map(|_| random.exponential_of(1_000_000))
+            .collect();
+        draws.sort_unstable();
+        let mean = draws.iter().sum::<u64>() / 100_000;
+        assert!((985_000..1_015_000).contains(&mean), "{mean}");
+        assert!((680_000..706_000).contains(&draws[50_000]));
+    }
+
+    #[test]
+    fn uniform_draws_stay_below_their_bound() {
+        let mut random = Random::stream(1, "test", "", 0);
+        assert_eq!(random.below(0), 0);
+        let draws: Vec<u64> = (0..1000).map(|_| random.below(10)).collect();
+        assert!((0..10).all(|n| draws.contains(&n)) && draws.iter().all(|&n| n < 10));
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is asked of devices: their server's methods and streams, and frames that
+//! are put in front of a port.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use device::Device;
+
+use super::run::{Injection, Source};
+use super::{World, device_rank};
+use crate::error::{WorldError, invalid};
+use crate::net::Net;
+use crate::schedule::Kind;
+
+/// The longest frame that can be injected, without CRC.
+const LONGEST_INJECTED: usize = 16_384;
+
+/// Names a stream of a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamId(usize);
+
+fn rpc(status: tonic::Status) -> WorldError {
+    WorldError::Rpc(Box::new(status))
+}
+
+impl World {
+    /// Runs a method of a device's server now, after what is due: see
+    /// [`p4runtime::in_process::InProcess::call`].
+    ///
+    /// # Errors
+    /// There is no such device, or the method's status is not OK.
+    pub fn call(
+        &mut self,
+        device: &str,
+        method: &str,
+        request: Bytes,
+    ) -> Result<Vec<Bytes>, WorldError> {
+        let index = self.device_index(device)?;
+        self.run_until(self.net.now)?;
+        let node = &mut self.devices[index];
+        let now = self.net.now;
+        let answer = node.ask(&self.runtime, now, async |server| {
+            server.call(method, request).await
+        });
+        node.reschedule(&mut self.net);
+        answer.map_err(rpc)
+    }
+
+    /// Runs a closure on a device now, after what is due: for tests and tools that need no
+    /// server.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn with_device<T>(
+        &mut self,
+        device: &str,
+        f: impl FnOnce(&mut Device, u64) -> T,
+    ) -> Result<T, WorldError> {
+        let index = self.device_index(device)?;
+        self.run_until(self.net.now)?;
+        let node = &mut self.devices[index];
+        let answer = f(&mut node.device, self.net.now);
+        node.reschedule(&mut self.net);
+        Ok(answer)
+    }
+
+    /// Opens a StreamChannel to a device.
+    ///
+    /// # Errors
+    /// There is no such device, or it has as many as it serves.
+    pub fn open_stream(&mut self, device: &str) -> Result<StreamId, WorldError> {
+        self.check()?;
+        let index = self.device_index(device)?;
+        let stream = self.devices[index].server.open_stream().map_err(rpc)?;
+        let entry = Some((index as u32, stream));
+        let free = self.streams.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.streams.len());
+        match free {
+            Some(place) => self.streams[place] = entry,
+            None => self.streams.push(entry),
+        }
+        Ok(StreamId(place))
+    }
+
+    /// Sends an encoded `StreamMessageRequest` now, after what is due.
+    ///
+    /// # Errors
+    /// The status that ends the stream, which is closed then; it has been closed.
+    pub fn stream_send(&mut self, id: StreamId, message: Bytes) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let Some((index, stream)) = self.streams.get_mut(id.0).and_then(Option::as_mut) else {
+            return Err(closed());
+        };
+        let node = &mut self.devices[*index as usize];
+        let now = self.net.now;
+        let answer = node.drive(&self.runtime, now, stream.send(message));
+        node.reschedule(&mut self.net);
+        if answer.is_err() {
+            self.streams[id.0] = None;
+        }
+        answer.map_err(rpc)
+    }
+
+    /// Takes the encoded `StreamMessageResponse`s that are there by now.
+    ///
+    /// # Errors
+    /// The stream has been closed.
+    pub fn stream_receive(&mut self, id: StreamId) -> Result<Vec<Bytes>, WorldError> {
+        self.run_until(self.net.now)?;
+        match self.streams.get_mut(id.0) {
+            Some(Some((_, stream))) => Ok(stream.receive()),
+            _ => Err(closed()),
+        }
+    }
+
+    /// Ends a stream, if it is open.
+    pub fn close_stream(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(id.0) {
+            *stream = None;
+        }
+    }
+
+    /// Lets frames arrive at a port, each at its time.
+    ///
+    /// # Errors
+    /// There is no such port; a time is before now or before the one before it; a length
+    /// is not possible.
+    pub fn inject(
+        &mut self,
+        device: &str,
+        port: u16,
+        frames: Vec<(u64, Vec<u8>)>,
+    ) -> Result<(), WorldError> {
+        self.check()?;
+        let index = self.device_index(device)?;
+        let node = &self.devices[index];
+        if !node.has_port(port) {
+            return Err(invalid(format!("device \"{device}\" has no port {port}")));
+        }
+        let id = node.device.config().device_id;
+        let index = index as u32;
+        let known = |i: &Injection| i.device == index && i.port == port;
+        let found = self.injections.iter().position(known);
+        let mut last = found
+            .and_then(|at| self.injections[at].frames.back())
+            .map_or(self.net.now, |(at, _)| *at);
+        for (number, (at, bytes)) in frames.iter().enumerate() {
+            if *at < last {
+                return Err(invalid(format!(
+                    "frame {number} is to arrive at {at} ns, before {last} ns: give them in order, \
+                     and none in the past"
+                )));
+            }
+            if bytes.is_empty() || bytes.len() > LONGEST_INJECTED {
+                return Err(invalid(format!(
+                    "frame {number} has {} bytes; a frame has 1 to {LONGEST_INJECTED}",
+                    bytes.len()
+                )));
+            }
+            last = *at;
+        }
+        let place = found.unwrap_or_else(|| {
+            let place = self.injections.len();
+            // Behind what a link brings at that time.
+            let rank = device_rank(Kind::ToDevice, id, port, 1);
+            let source = self.source(rank, Source::Injection(place as u32));
+            self.injections.push(Injection {
+                source,
+                device: index,
+                port,
+                frames: VecDeque::new(),
+            });
+            place
+        });
+        let injection = &mut self.injections[place];
+        for (at, bytes) in frames {
+            self.net.totals.sent += 1;
+            self.net.hold(bytes.len());
+            injection.frames.push_back((at, Net::frame(bytes)));
+        }
+        let next = injection.frames.front().map(|(at, _)| *at);
+        self.net.schedule.set(injection.source, next);
+        self.check()
+    }
+}
+
+fn closed() -> WorldError {
+    invalid("the stream is closed; open another one")
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Events, one after the other.
+
+use std::collections::VecDeque;
+
+use super::World;
+use crate::digest::Happened;
+use crate::error::{WorldError, invalid};
+use crate::host::Endpoint;
+use crate::link::{End, Frame};
+use crate::wire::{self, BROADCAST, Packet};
+
+/// The last time that a world can reach.
+const END: u64 = 1 << 60;
+
+/// What a source of the schedule is, by index.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// A device has something to do.
+    Device(u32),
+    /// Its process runs.
+    Process(u32),
+    /// A link delivers.
+    Link(u32),
+    /// A host's processes run.
+    Host(u32),
+    /// An application's timer.
+    Application(u32),
+    /// Samples are taken.
+    Sampler(u32),
+    /// Frames that come from nowhere.
+    Injection(u32),
+}
+
+/// Applications that are sampled together.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    pub source: u32,
+    pub interval: u64,
+    pub applications: Vec<u32>,
+}
+
+/// Frames that are to arrive at a port.
+#[derive(Debug)]
+pub(super) struct Injection {
+    pub source: u32,
+    pub device: u32,
+    pub port: u16,
+    pub frames: VecDeque<(u64, Frame)>,
+}
+
+impl World {
+    /// Lets everything happen that is due by `time`, which then is now.
+    ///
+    /// # Errors
+    /// The time is before now, or too far away; a limit was reached on the way.
+    pub fn run_until(&mut self, time: u64) -> Result<(), WorldError> {
+        self.check()?;
+        if time < self.net.now {
+            return Err(invalid(format!(
+                "time does not go back: it is {} ns, and {time} ns is before that",
+                self.net.now
+            )));
+        }
+        if time > END {
+            return Err(invalid(format!(
+                "a world ends at {END} ns, before {time} ns"
+            )));
+        }
+        while let Some((at, source)) = self.net.schedule.next() {
+            if at > time {
+                break;
+            }
+            debug_assert!(at >= self.net.now, "an event of the past");
+            self.net.now = at;
+            self.net.totals.events += 1;
+            self.happen(self.sources[source as usize]);
+            if self.net.failure.is_some() {
+                return self.check();
+            }
+        }
+        self.net.now = time;
+        Ok(())
+    }
+
+    fn happen(&mut self, source: Source) {
+        let net = &mut self.net;
+        match source {
+            Source::Device(device) => {
+                self.devices[device as usize].step(&self.runtime, net);
+            }
+            Source::Process(device) => self.devices[device as usize].release(net),
+            Source::Link(link) => {
+                let to = net.links[link as usize].to;
+                if let Some(frame) = net.receive(link) {
+                    match to {
+                        End::Device(device, port) => {
+                            self.devices[device as usize].receive(net, port, frame);
+                        }
+                        End::Host(host) => self.reach_host(host, frame),
+                    }
+                }
+            }
+            Source::Host(host) => {
+                let source = self.hosts[host as usize].source;
+                net.schedule.set(source, None);
+                while let Some((frame, endpoint)) = self.hosts[host as usize].gate.pass() {
+                    self.net.release(frame.bytes.len());
+                    self.hand_over(host, frame, endpoint);
+                }
+            }
+            Source::Application(application) => {
+                self.applications[application as usize].on_timer(net, &mut self.hosts);
+            }
+            Source::Sampler(sampler) => {
+                let sampler = &self.samplers[sampler as usize];
+                for &number in &sampler.applications {
+                    let application = &mut self.applications[number as usize];
+                    let reading = application.reading();
+                    if let Some(samples) = &mut application.samples {
+                        samples.take(net, &reading);
+                    }
+                }
+                let next = net.now + sampler.interval;
+                net.schedule.set(sampler.source, Some(next));
+            }
+            Source::Injection(injection) => {
+                let injection = &mut self.injections[injection as usize];
+                if let Some((_, frame)) = injection.frames.pop_front() {
+                    net.release(frame.bytes.len());
+                    let device = &mut self.devices[injection.device as usize];
+                    device.receive(net, injection.port, frame);
+                }
+                let next = injection.frames.front().map(|(at, _)| *at);
+                net.schedule.set(injection.source, next);
+            }
+        }
+    }
+
+    /// A frame's last bit is at a host's interface.
+    fn reach_host(&mut self, index: u32, frame: Frame) {
+        let net = &mut self.net;
+        let host = &mut self.hosts[index as usize];
+        net.totals.received += 1;
+        host.counters.received += 1;
+        net.note(Happened::HostReceived, host.hash, 0, frame.hash);
+        let mut endpoint = None;
+        if let Some((id, key)) = wire::flow_of(&frame.bytes) {
+            endpoint = host.flow(&key);
+            if let Some(Endpoint { application, role }) = endpoint {
+                let common = &mut self.applications[application as usize].common;
+                common.arrived(net.now, role, id, frame.bytes.len());
+            }
+        }
+        if host.gate.is_open() {
+            self.hand_over(index, frame, endpoint);
+            return;
+        }
+        net.hold(frame.bytes.len());
+        if let Some(runs) = host.gate.wait(net.now, (frame, endpoint)) {
+            net.schedule.set(host.source, Some(runs));
+        }
+    }
+
+    /// A host's kernel takes a frame.
+    fn hand_over(&mut self, index: u32, frame: Frame, endpoint: Option<Endpoint>) {
+        let net = &mut self.net;
+        let host = &mut self.hosts[index as usize];
+        match wire::parse(&frame.bytes) {
+            Packet::Transport { addresses, content } => {
+                let mine =
+                    addresses.destination_mac == host.mac && addresses.destination == host.address;
+                match endpoint.filter(|_| mine) {
+                    Some(Endpoint { application, role }) => {
+                        let application = &mut self.applications[application as usize];
+                        let from = (role, &addresses);
+                        if !application.receive(net, &mut self.hosts, from, content) {
+                            self.hosts[index as usize].counters.malformed += 1;
+                        }
+                    }
+                    None => host.counters.unwanted += 1,
+                }
+            }
+            Packet::Icmp { addresses, message }
+                if addresses.destination_mac == host.mac
+                    && addresses.destination == host.address =>
+            {
+                let mut reply = net.buffer();
+                if wire::echo_reply(&addresses, message, &mut reply).is_some() {
+                    host.send(net, reply);
+                } else {
+                    host.counters.unwanted += 1;
+                }
+            }
+            Packet::ArpRequest {
+                sender_mac,
+                sender,
+                target,
+            } if target == host.address
+                && (frame.bytes[..6] == host.mac || frame.bytes[..6] == BROADCAST) =>
+            {
+                let mut reply = net.buffer();
+                wire::arp_reply(host.mac, host.address, sender_mac, sender, &mut reply);
+                host.send(net, reply);
+            }
+            Packet::Malformed => host.counters.malformed += 1,
+            _ => host.counters.unwanted += 1,
+        }
+        self.net.reuse(frame.bytes);
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Applications over TCP are added.
+
+use tcp::Config;
+
+use super::World;
+use super::traffic::{Flow, Times, checked_interval};
+use crate::application::{
+    CONNECTIONS, Kind as Traffic, Messages, PORTS_BETWEEN, Plan, Requests, Tcp, Transfers,
+};
+use crate::error::{WorldError, invalid};
+use crate::wire::PROTOCOL_TCP;
+
+/// Bytes of a segment's timestamps, which the Maximum Segment Size counts.
+const TIMESTAMPS: u16 = 12;
+const SEGMENTS: std::ops::RangeInclusive<u16> = 88..=1448;
+const MOST_INITIAL_WINDOW: u32 = 1000;
+/// Bytes of a transfer, a message, a request or a response.
+const MOST_BYTES: u64 = 1 << 50;
+/// As the testbed sets its hosts: half of 32 MiB is window.
+const RECEIVE_BUFFER: u32 = 16 << 20;
+/// How long a connection remembers its end. Linux has a minute; in the world a late
+/// segment of it is no other's.
+const TIME_WAIT: u64 = 1_000_000_000;
+
+pub use tcp::Congestion;
+
+/// What a host's TCP has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// All that Linux does.
+    #[default]
+    Linux,
+    /// RFC 5681, 6582 and 6675 alone.
+    Rfc,
+}
+
+/// How TCP works.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpOptions {
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// What TCP has.
+    pub profile: Profile,
+    /// Segments.
+    pub initial_window: u32,
+    /// Largest payload of a segment, bytes.
+    pub segment: u16,
+}
+
+impl Default for TcpOptions {
+    fn default() -> Self {
+        Self {
+            congestion: Congestion::Cubic,
+            profile: Profile::Linux,
+            initial_window: 10,
+            segment: *SEGMENTS.end(),
+        }
+    }
+}
+
+/// Transfers to add.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TransferOptions {
+    /// When the first one begins, and when everything ends.
+    pub times: Times,
+    /// Bytes of each; endless unless given.
+    pub size: Option<u64>,
+    /// From the end of one to the start of the next; one only unless given.
+    pub pause: Option<u64>,
+    /// How TCP works.
+    pub tcp: TcpOptions,
+}
+
+/// Messages to add.
+#[derive(Clone, Copy, Debug)]
+pub struct MessagesOptions {
+    /// When the first one is sent, and when everything ends.
+    pub times: Times,
+    /// Bytes of each.
+    pub size: u64,
+    /// From one to the next, nanoseconds.
+    pub interval: u64,
+    /// How TCP works.
+    pub tcp: TcpOptions,
+}
+
+/// Requests to add.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestsOptions {
+    /// When the client begins to think, and when it asks no more.
+    pub times: Times,
+    /// Bytes of a request.
+    pub request: u64,
+    /// Mean bytes of a response, which are exponentially distributed.
+    pub response: u64,
+    /// Mean time from a response to the next request, exponentially distributed.
+    pub think: u64,
+    /// How TCP works.
+    pub tcp: TcpOptions,
+}
+
+fn checked_bytes(what: &str, bytes: u64) -> Result<u64, WorldError> {
+    if bytes == 0 || bytes > MOST_BYTES {
+        return Err(invalid(format!(
+            "{what} has 1 to {MOST_BYTES} bytes, not {bytes}"
+        )));
+    }
+    Ok(bytes)
+}
+
+fn config(options: &TcpOptions) -> Result<Config, WorldError> {
+    let (segment, window) = (options.segment, options.initial_window);
+    if !SEGMENTS.contains(&segment) {
+        return Err(invalid(format!(
+            "a segment has a payload of {} to {} bytes at most, not {segment}",
+            SEGMENTS.start(),
+            SEGMENTS.end()
+        )));
+    }
+    if window == 0 || window > MOST_INITIAL_WINDOW {
+        return Err(invalid(format!(
+            "an initial window has 1 to {MOST_INITIAL_WINDOW} segments, not {window}"
+        )));
+    }
+    let profile = match options.profile {
+        Profile::Linux => Config::linux(),
+        Profile::Rfc => Config::rfc(),
+    };
+    let receive_buffer_max = profile.receive_buffer_max.max(RECEIVE_BUFFER);
+    Ok(Config {
+        congestion: options.congestion,
+        initial_window: window,
+        mss: segment + TIMESTAMPS,
+        receive_buffer_max,
+        time_wait: TIME_WAIT,
+        ..profile
+    })
+}
+
+impl World {
+    /// Adds TCP transfers, one after the other, or one.
+    ///
+    /// # Errors
+    /// Which value is not possible.
+    pub fn add_transfer(
+        &mut self,
+        flow: &Flow<'_>,
+        options: &TransferOptions,
+    ) -> Result<u32, WorldError> {
+        if let Some(size) = options.size {
+            checked_bytes("a transfer", size)?;
+        } else if options.pause.is_some() {
+            return Err(invalid(
+                "there is no pause behind an endless transfer; give a size",
+            ));
+        }
+        let last = u32::from(flow.source_port) + u32::from((CONNECTIONS - 1) * PORTS_BETWEEN);
+        if options.pause.is_some() && last > u32::from(u16::MAX) {
+            return Err(invalid(format!(
+                "source port {} is too high: later transfers would have ports up to {last}",
+                flow.source_port
+            )));
+        }
+        self.add_tcp(flow, options.times, &options.tcp, |next, stop| {
+            Plan::Transfers(Transfers {
+                size: options.size,
+                pause: options.pause,
+                next: Some(next),
+                stop,
+            })
+        })
+    }
+
+    /// Adds messages on one TCP connection.
+    ///
+    /// # Errors
+    /// Which value is not possible.
+    pub fn add_messages(
+        &mut self,
+        flow: &Flow<'_>,
+        options: &MessagesOptions,
+    ) -> Result<u32, WorldError> {
+        let size = checked_bytes("a message", options.size)?;
+        let interval = checked_interval("a time between messages", options.interval)?;
+        self.add_tcp(flow, options.times, &options.tcp, |next, stop| {
+            Plan::Messages(Messages {
+                size,
+                interval,
+                next: Some(next),
+                stop,
+                before: 0,
+            })
+        })
+    }
+
+    /// Adds requests and responses on one TCP connection.
+    ///
+    /// # Errors
+    /// Which value is not possible.
+    pub fn add_requests(
+        &mut self,
+        flow: &Flow<'_>,
+        options: &RequestsOptions,
+    ) -> Result<u32, WorldError> {
+        let request = checked_bytes("a request", options.request)?;
+        let response = checked_bytes("a response", options.response)?;
+        let think = checked_interval("a time to think", options.think)?;
+        self.add_tcp(flow, options.times, &options.tcp, |next, stop| {
+            Plan::Requests(Requests {
+                request,
+                response,
+                think,
+                next: Some(next),
+                stop,
+                number: 0,
+                asked: 0,
+                answered: 0,
+                owed: false,
+            })
+        })
+    }
+
+    fn add_tcp(
+        &mut self,
+        flow: &Flow<'_>,
+        times: Times,
+        options: &TcpOptions,
+        plan: impl FnOnce(u64, u64) -> Plan,
+    ) -> Result<u32, WorldError> {
+        let config = config(options)?;
+        let mut draft = self.draft(PROTOCOL_TCP, flow, times)?;
+        let mut plan = plan(draft.start, draft.stop);
+        plan.think_first(&mut draft.common.random);
+        let tcp = Tcp::new(config, plan, flow.source_port, &mut draft.common);
+        Ok(self.begin(draft.common, Traffic::Tcp(Box::new(tcp))))
+    }
+}
