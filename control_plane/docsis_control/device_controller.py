@@ -11,9 +11,9 @@ from typing import Final
 
 from docsis_control.control_loop import ControlLoop
 from docsis_control.dynamic.device_change import NotApplied
+from docsis_control.http2 import Calls
 from docsis_control.law.service_flows import DeviceLaw, Observation
 from docsis_control.options import Options
-from docsis_control.p4rt.calls import Calls
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline

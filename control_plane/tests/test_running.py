@@ -13,7 +13,7 @@ from finsy.proto import U128, p4r
 from docsis_control.dynamic.change import Action, Change, Kind, changed
 from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
-from docsis_control.p4rt.answer import Failed
+from docsis_control.http2 import Failed
 from docsis_control.p4rt.device import LocalDevice
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline

@@ -30,7 +30,7 @@ _GET_CONFIG: Final = "/p4.v1.P4Runtime/GetForwardingPipelineConfig"
 class Entrance(Protocol):
     """A way into a device's server for whoever waits for each answer himself.
 
-    A thread's own connection is one (`p4rt.calls.Calls`), and so is a server in the same process.
+    A thread's own connection is one (`http2.Calls`), and so is a server in the same process.
     """
 
     def call(self, method: str, request: bytes) -> list[bytes]:
@@ -42,7 +42,7 @@ class Entrance(Protocol):
 
         Raises:
             grpc.RpcError: The server refused; it has code(), details() and trailing_metadata().
-            calls.Broken: There is no way to the server any more.
+            http2.Broken: There is no way to the server any more.
         """
 
 

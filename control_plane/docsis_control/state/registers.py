@@ -10,10 +10,10 @@ import grpc
 import numpy as np
 from finsy.proto import p4r
 
+from docsis_control.http2 import Broken
 from docsis_control.law.arrays import Ints
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
-from docsis_control.p4rt.calls import Broken
 from docsis_control.p4rt.device import READ, RPC_TIMEOUT, WRITE, Entrance, P4Device
 from docsis_control.p4rt.entities import register_id
 from docsis_control.p4rt.errors import ConnectionLost, explain
