@@ -9,6 +9,7 @@ import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,21 @@ from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.priority import lower_thread, paced
 from docsis_control.status.collect import Collector as StatusMaker
-from docsis_control.status.model import Status, decode
+from docsis_control.status.model import Lateness, Status, decode
 
-STATUS = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
+LATENESS = Lateness(
+    events=120_000, p50_ms=0.004, p99_ms=0.125, max_ms=2.5, bound_ms=20.0, jumps=1, jumped_ms=3.5
+)
+
+
+def _status() -> Status:
+    """The document of the other tests, with one switch that tells how late it is."""
+    status = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
+    modems, cmts = status.devices
+    return replace(status, devices=(replace(modems, lateness=LATENESS), cmts))
+
+
+STATUS = _status()
 DASHBOARD = Path(__file__).parents[1] / "dashboards" / "docsis-p4.json"
 UP = {"modem": "cm1", "sfid": "1", "reference": "1", "direction": "upstream"}
 DOWN = {"modem": "cm1", "sfid": "2", "reference": "11", "direction": "downstream"}
@@ -119,6 +132,8 @@ def exported() -> Exported:
         ("docsis_control_loop_cycles_total", {"device": "cm1"}, 3700),
         ("docsis_control_loop_missed_total", {"device": "cm1"}, 2),
         ("docsis_control_loop_lateness_seconds", {"device": "cm1", "statistic": "max"}, 0.00325),
+        ("docsis_device_lateness_seconds", {"device": "cm1", "statistic": "p99"}, 0.000125),
+        ("docsis_device_time_jumps_total", {"device": "cm1"}, 1),
         (
             "docsis_controller_info",
             {"topology": "residential", "tier": "cable-20", "aqm": "docsis-pie"},
@@ -141,6 +156,7 @@ def test_what_is_not_known_is_not_there(exported: Exported) -> None:
     assert {rule["classifier"] for rule in rules} == {"3", ""}
     assert exported.value("docsis_service_flow_aqm_latency_target_seconds", **DOWN) is None
     assert exported.value("docsis_control_loop_cycles_total", device="cmts1") is None
+    assert exported.value("docsis_device_time_jumps_total", device="cmts1") is None
 
 
 def test_names_keep_prometheus_conventions(exported: Exported) -> None:
