@@ -4,11 +4,12 @@
 //! thread runs a request itself: nobody has to be woken for it, there or back.
 
 use crate::clock::Clock;
+use crate::lock::Lock;
 use crate::ports::Ports;
 use crate::wait::Waker;
 use device::Device;
 use device::handle::Requests;
-use std::sync::{Mutex, Weak};
+use std::sync::Weak;
 
 /// Requests are run for so long, in ns, before frames are received again.
 const REQUESTS_FOR: u64 = 300_000;
@@ -67,14 +68,14 @@ impl Core {
 
 /// Has the requests run that wait: at once on this thread, where the device's own
 /// sleeps, and otherwise on that.
-pub fn serve(core: &Weak<Mutex<Core>>, waker: &Waker) {
+pub fn serve(core: &Weak<Lock<Core>>, waker: &Waker) {
     let Some(core) = core.upgrade() else {
         // The device has ended, and its requests with it.
         return;
     };
     let must_wake = match core.try_lock() {
-        Ok(mut core) => core.answer_in_its_place(),
-        Err(_) => true,
+        Some(mut core) => core.answer_in_its_place(),
+        None => true,
     };
     if must_wake {
         waker.wake();
@@ -95,7 +96,7 @@ mod tests {
 
     /// A device whose thread sleeps, as long as nobody locks the core.
     struct Sleeping {
-        core: Arc<Mutex<Core>>,
+        core: Arc<Lock<Core>>,
         handle: DeviceHandle,
         waker: Waker,
     }
@@ -106,11 +107,11 @@ mod tests {
 
     fn sleeping_with(sleeps_until: u64, interfaces: &[(u16, String)]) -> Sleeping {
         let (waker, clock) = (Waker::new().unwrap(), Clock::start());
-        let entrance: Arc<OnceLock<Weak<Mutex<Core>>>> = Arc::default();
+        let entrance: Arc<OnceLock<Weak<Lock<Core>>>> = Arc::default();
         let (way, wake) = (Arc::clone(&entrance), waker.clone());
         let (handle, requests, events, _) =
             handle::channel(0, None, move || serve(way.get().unwrap(), &wake));
-        let core = Arc::new(Mutex::new(Core {
+        let core = Arc::new(Lock::new(Core {
             device: Device::new(DeviceConfig::default()),
             ports: Ports::open(interfaces, None, Opening::default(), clock, events).unwrap(),
             clock,
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn a_device_that_is_awake_runs_its_requests_itself() {
         let device = sleeping(u64::MAX);
-        let mut core = device.core.lock().unwrap();
+        let mut core = device.core.lock();
         let handle = device.handle.clone();
         let asked = thread::spawn(move || {
             let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -181,7 +182,7 @@ mod tests {
             let mut poll = PollSet::new([device.waker.as_raw_fd()]);
             poll.wait(Some(10_000_000_000));
             assert!(poll.is_ready(0), "the device's thread is not woken");
-            assert!(!device.core.lock().unwrap().answer());
+            assert!(!device.core.lock().answer());
             assert_eq!(asked.join().unwrap().unwrap(), thread::current().id());
         });
     }
@@ -208,8 +209,8 @@ mod tests {
         assert!(device.is_woken());
         // It knows of it now.
         device.waker.reset();
-        let due = device.core.lock().unwrap().device.next_deadline();
-        device.core.lock().unwrap().sleeps_until = due.unwrap();
+        let due = device.core.lock().device.next_deadline();
+        device.core.lock().sleeps_until = due.unwrap();
         device.call(|_, _| ()).unwrap();
         assert!(!device.is_woken());
     }

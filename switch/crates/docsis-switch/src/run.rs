@@ -5,6 +5,7 @@ use crate::arrivals::{Arrivals, Portion, Source};
 use crate::clock::Clock;
 use crate::control::Command;
 use crate::device_core::Core;
+use crate::lock::{Held, Lock};
 use crate::packet_socket::{BATCH, ReceiveBatch};
 use crate::ports::Ports;
 use crate::process::log_messages;
@@ -13,9 +14,9 @@ use crate::wait::{PollSet, Waker};
 use device::Device;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tracing::{info, warn};
 
 /// With a departure nearer than this, few frames are received at a time.
@@ -34,7 +35,7 @@ const LOOK_AGAIN: u64 = 5_000_000;
 /// Everything that the device's thread works with.
 pub struct Shell {
     /// The device, which the gRPC server's thread may run while this one sleeps.
-    pub core: Arc<Mutex<Core>>,
+    pub core: Arc<Lock<Core>>,
     /// Wakes this thread for a request.
     pub waker: Waker,
     /// What the main thread says.
@@ -184,9 +185,9 @@ impl Shell {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Core> {
+    fn lock(&self) -> Held<'_, Core> {
         // A panic ends the process, so nobody ever sees what it left.
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        self.core.lock()
     }
 
     /// Runs until it is told to end.
