@@ -33,7 +33,7 @@ CLONE_NEWNET = 0x40000000
 TUNSETIFF = 0x400454CA
 IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
 SO_SNDBUFFORCE = 32
-SYN, FIN, ACK = 0x02, 0x01, 0x10
+SYN, PSH = 0x02, 0x08
 MSS = 1448
 MICROSECOND = 1_000
 MILLISECOND = 1_000_000
@@ -128,6 +128,11 @@ class Packet:
     def timestamps(self) -> tuple[int, int]:
         value, echo = struct.unpack("!II", self.options[8])
         return value, echo
+
+    @property
+    def push(self) -> list[str]:
+        """A word for the flag PSH."""
+        return ["push"] if self.flags & PSH else []
 
     @property
     def sack(self) -> list[tuple[int, int]]:
@@ -286,7 +291,7 @@ class Recording:
         seq = self.relative(0, packet.seq)
         number = seq // MSS
         lost = self.losses.loses(number)
-        self.log(now, "S", seq, packet.length, *(["lost"] if lost else []))
+        self.log(now, "S", seq, packet.length, *packet.push, *(["lost"] if lost else []))
         if not lost:
             late = self.losses.late.pop(number, 0) * MILLISECOND
             self.post(now, 0, packet, late)
@@ -312,7 +317,8 @@ class Recording:
             _, _, side, packet = heapq.heappop(self.waiting)
             now = clock()
             if side == 0 and packet.length:
-                self.log(now, "D", self.relative(0, packet.seq), packet.length)
+                echo = (packet.timestamps[1] - self.stamp[1]) & 0xFFFFFFFF
+                self.log(now, "D", self.relative(0, packet.seq), packet.length, echo, *packet.push)
             os.write(self.tun[1 - side], packet.raw)
             if side == 1:
                 self.acknowledged(now, packet)

@@ -31,8 +31,14 @@ pub enum Event {
     Handshake { window: u16, scale: u8 },
     /// The sender sends data.
     Sends { seq: u32, length: u32 },
-    /// Data arrives.
-    Delivered { seq: u32, length: u32 },
+    /// Data arrives, with PSH or without. Its echo is in milliseconds from the
+    /// timestamp of the answer to the SYN.
+    Delivered {
+        seq: u32,
+        length: u32,
+        echo: u32,
+        push: bool,
+    },
     /// The receiver acknowledges.
     Acknowledges(Acknowledgment),
     /// An ACK arrives.
@@ -139,6 +145,8 @@ fn event(words: &[&str]) -> Event {
         "D" => Event::Delivered {
             seq: number(words[1]),
             length: number(words[2]),
+            echo: number(words[3]),
+            push: words[4..].contains(&"push"),
         },
         "A" => Event::Acknowledges(acknowledgment(&words[1..])),
         "R" => {
