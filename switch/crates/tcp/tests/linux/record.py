@@ -73,7 +73,7 @@ def scripts() -> dict[str, Script]:
         "tail": {"segments": 100, "lost": (99,)},
         "tail-of-three": {"segments": 100, "lost": (97, 98, 99)},
         "lost-retransmission": {"lost": (40, 40)},
-        "lost-acks": {"lost_acks": tuple(n for n in range(10, 200) if n % 4)},
+        "lost-acks": {"lost_acks": tuple(n for n in range(10, 90) if n % 4)},
         "loss-and-lost-acks": {"lost": (60,), "lost_acks": tuple(range(30, 60, 2))},
         "flight": {"lost": (*range(30, 100), 99)},
         "late": {"late": ((60, 25),)},

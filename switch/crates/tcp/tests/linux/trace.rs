@@ -59,21 +59,18 @@ pub struct Trace {
     pub events: Vec<(u64, Event)>,
 }
 
-/// The folder with the traces: the committed ones, or those that
-/// `TCP_TRACES` names.
-pub fn folder() -> PathBuf {
-    match std::env::var_os("TCP_TRACES") {
-        Some(folder) => folder.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linux/traces"),
-    }
+/// The committed traces, by name.
+pub fn committed() -> Vec<Trace> {
+    if let Some(f) = std::env::var_os("TT") { return all(Path::new(&f)); }
+    all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linux/traces"))
 }
 
-/// All traces, by name.
-pub fn all() -> Vec<Trace> {
-    let entries = fs::read_dir(folder()).expect("there is a folder of traces");
+/// The traces in a folder, by name.
+pub fn all(folder: &Path) -> Vec<Trace> {
+    let entries = fs::read_dir(folder).expect("there is a folder of traces");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    assert!(!paths.is_empty(), "no traces in {}", folder().display());
+    assert!(!paths.is_empty(), "no traces in {}", folder.display());
     paths.iter().map(|path| read(path)).collect()
 }
 
