@@ -62,6 +62,8 @@ class Script:
     lost_acks: tuple[int, ...] = ()
     # Segments that take so many milliseconds longer.
     late: tuple[tuple[int, int], ...] = ()
+    # The trace of a long transfer is about the sender only.
+    receiver: bool = True
 
 
 def scripts() -> dict[str, Script]:
@@ -76,7 +78,9 @@ def scripts() -> dict[str, Script]:
         "lost-acks": {"lost_acks": tuple(n for n in range(10, 90) if n % 4)},
         "loss-and-lost-acks": {"lost": (60,), "lost_acks": tuple(range(30, 60, 2))},
         "flight": {"lost": (*range(30, 100), 99)},
+        "timeout-in-recovery": {"lost": (40, 40, 40, *range(60, 150))},
         "late": {"late": ((60, 25),)},
+        "all-late": {"late": tuple((n, 400) for n in range(40, 150))},
     }
     named = {
         f"{name}-{congestion}": Script(congestion=congestion, **settings)  # type: ignore[arg-type]
@@ -86,6 +90,11 @@ def scripts() -> dict[str, Script]:
     # Slow start on paths that are found full by the delay and by the train.
     named["hystart-delay"] = Script(segments=400, rate=20_000_000, delay=20 * MILLISECOND)
     named["hystart-train"] = Script(segments=700, rate=50_000_000, delay=40 * MILLISECOND)
+    # Congestion avoidance, long enough for CUBIC's plateau.
+    for congestion in ("cubic", "reno"):
+        named[f"long-{congestion}"] = Script(
+            segments=2400, congestion=congestion, lost=(60, 1200), receiver=False
+        )
     return named
 
 
@@ -256,6 +265,8 @@ class Recording:
 
     def log(self, now: int, *words: object) -> None:
         self.last_event = now
+        if words[0] in ("A", "D") and not self.script.receiver:
+            return
         self.lines.append(" ".join(str(word) for word in ((now - self.start) // MICROSECOND, *words)))
 
     def read(self, side: int) -> None:

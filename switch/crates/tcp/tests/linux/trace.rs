@@ -55,13 +55,14 @@ pub struct Trace {
     pub lost_acks: Vec<u32>,
     /// Segments, and how many milliseconds later they come.
     pub late: Vec<(u32, u64)>,
+    /// Says what the receiver did, too.
+    pub receiver: bool,
     /// With the time in nanoseconds from the SYN.
     pub events: Vec<(u64, Event)>,
 }
 
 /// The committed traces, by name.
 pub fn committed() -> Vec<Trace> {
-    if let Some(f) = std::env::var_os("TT") { return all(Path::new(&f)); }
     all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linux/traces"))
 }
 
@@ -85,6 +86,7 @@ fn read(path: &Path) -> Trace {
         lost: Vec::new(),
         lost_acks: Vec::new(),
         late: Vec::new(),
+        receiver: false,
         events: Vec::new(),
     };
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -96,6 +98,10 @@ fn read(path: &Path) -> Trace {
             setting(&mut trace, words[0], &words[1..]);
         }
     }
+    trace.receiver = trace
+        .events
+        .iter()
+        .any(|(_, event)| matches!(event, Event::Delivered { .. }));
     trace
 }
 
