@@ -74,19 +74,20 @@ impl Cubic {
 
     /// RFC 9438 4.2 to 4.5: the growth for `acked` segments.
     fn congestion_avoidance(&mut self, window: &mut Window, acked: u32, sample: &AckSample) {
-        let cwnd = (u64::from(window.cwnd()) << FRACTION) + self.fraction;
+        let cwnd = u64::from(window.cwnd()) << FRACTION;
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin(sample.now, cwnd));
         let acked = u64::from(acked);
         // RFC 9438 4.2: the target is W_cubic a round trip ahead.
         let ahead = sample.now.saturating_sub(epoch.start) + sample.min_rtt.unwrap_or(0);
         let time = i64::try_from(ahead / MILLISECOND).unwrap_or(MAX_TIME);
-        let target = epoch.w_cubic(time).clamp(cwnd, cwnd + cwnd / 2);
-        let mut grown = cwnd + per_window(target - cwnd, acked, cwnd);
         // RFC 9438 4.3: never below what Reno would have.
         epoch.w_est += per_window(ONE * ALPHA.0 / ALPHA.1, acked, cwnd);
-        grown = grown.max(epoch.w_est);
+        let w_est = epoch.w_est / ONE * ONE;
+        let target = epoch.w_cubic(time).max(w_est).clamp(cwnd, cwnd + cwnd / 2);
+        let fine = cwnd + self.fraction;
+        let mut grown = fine + per_window(target - cwnd, acked, cwnd);
         if self.w_max == 0 {
-            grown = grown.max(cwnd + acked * ONE / FIRST_GROWTH);
+            grown = grown.max(fine + acked * ONE / FIRST_GROWTH);
         }
         window.set(u32::try_from(grown >> FRACTION).unwrap_or(MAX_WINDOW));
         self.fraction = grown % ONE;
@@ -100,7 +101,9 @@ impl Epoch {
         let distance = (time - self.k).clamp(-MAX_TIME, MAX_TIME);
         let cube = u128::from(distance.unsigned_abs()).pow(3);
         let change = cube * u128::from(C.0 * ONE) / u128::from(C.1);
-        let change = u64::try_from(change).unwrap_or(u64::MAX >> 1);
+        // In whole segments, as Linux's trace tests/linux/traces/long-cubic.txt
+        // shows: rounded up before the plateau and down behind it.
+        let change = u64::try_from(change).unwrap_or(u64::MAX >> 1) / ONE * ONE;
         if distance < 0 {
             self.origin.saturating_sub(change)
         } else {

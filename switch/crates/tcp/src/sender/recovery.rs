@@ -93,7 +93,13 @@ impl Sender {
             } else {
                 self.undo.begin(self.una, self.window, &self.controller);
             }
+            let reduced = self.window.ssthresh;
             self.reduce(Congestion::Timeout);
+            // RFC 5681 3.1 reduces once for a window of data: Linux keeps what
+            // fast recovery has reduced to.
+            if before == Phase::Recovery && self.uses_rack() {
+                self.window.ssthresh = reduced;
+            }
         }
         // RFC 2018 8: a receiver that SACKed the first segment has reneged.
         if self

@@ -3,28 +3,32 @@
 
 use std::collections::BTreeMap;
 
-/// A trace and the aspect in which it differs, with the first difference.
+/// Traces that differ in an aspect, with the first difference.
 pub type Found = BTreeMap<String, String>;
 
-/// What `differences.txt` lists for the traces of `aspect`: a line is
+/// What `differences.txt` lists, as traces and aspects: a line is
 /// "TRACE ASPECT: why".
-fn known(aspect: &str) -> Vec<String> {
+pub fn all() -> Vec<(String, String)> {
     include_str!("differences.txt")
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .map(|line| line.split_once(": ").expect("TRACE ASPECT: why").0)
-        .filter(|key| key.ends_with(&format!(" {aspect}")))
-        .map(str::to_owned)
+        .map(|line| {
+            let (key, why) = line.split_once(": ").expect("TRACE ASPECT: why");
+            assert!(!why.is_empty(), "{line}");
+            let (trace, aspect) = key.split_once(' ').expect("TRACE ASPECT");
+            (trace.to_owned(), aspect.to_owned())
+        })
         .collect()
 }
 
-/// Fails unless `found` is exactly what is known.
+/// Fails unless `found` is exactly what is known of `aspect`.
 pub fn check(aspect: &str, found: &Found) {
-    let mut known = known(aspect);
-    known.sort();
-    let names: Vec<String> = found
-        .keys()
-        .map(|name| format!("{name} {aspect}"))
+    let mut known: Vec<String> = all()
+        .into_iter()
+        .filter(|(_, of)| of == aspect)
+        .map(|(trace, _)| trace)
         .collect();
-    assert_eq!(names, known, "differences from Linux: {found:#?}");
+    known.sort();
+    let names: Vec<String> = found.keys().cloned().collect();
+    assert_eq!(names, known, "{aspect}: differences from Linux: {found:#?}");
 }

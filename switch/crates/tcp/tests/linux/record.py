@@ -33,7 +33,7 @@ CLONE_NEWNET = 0x40000000
 TUNSETIFF = 0x400454CA
 IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
 SO_SNDBUFFORCE = 32
-SYN, FIN, ACK = 0x02, 0x01, 0x10
+SYN, PSH = 0x02, 0x08
 MSS = 1448
 MICROSECOND = 1_000
 MILLISECOND = 1_000_000
@@ -62,6 +62,8 @@ class Script:
     lost_acks: tuple[int, ...] = ()
     # Segments that take so many milliseconds longer.
     late: tuple[tuple[int, int], ...] = ()
+    # The trace of a long transfer is about the sender only.
+    receiver: bool = True
 
 
 def scripts() -> dict[str, Script]:
@@ -73,10 +75,12 @@ def scripts() -> dict[str, Script]:
         "tail": {"segments": 100, "lost": (99,)},
         "tail-of-three": {"segments": 100, "lost": (97, 98, 99)},
         "lost-retransmission": {"lost": (40, 40)},
-        "lost-acks": {"lost_acks": tuple(n for n in range(10, 200) if n % 4)},
+        "lost-acks": {"lost_acks": tuple(n for n in range(10, 90) if n % 4)},
         "loss-and-lost-acks": {"lost": (60,), "lost_acks": tuple(range(30, 60, 2))},
         "flight": {"lost": (*range(30, 100), 99)},
+        "timeout-in-recovery": {"lost": (40, 40, 40, *range(60, 150))},
         "late": {"late": ((60, 25),)},
+        "all-late": {"late": tuple((n, 400) for n in range(40, 150))},
     }
     named = {
         f"{name}-{congestion}": Script(congestion=congestion, **settings)  # type: ignore[arg-type]
@@ -86,6 +90,11 @@ def scripts() -> dict[str, Script]:
     # Slow start on paths that are found full by the delay and by the train.
     named["hystart-delay"] = Script(segments=400, rate=20_000_000, delay=20 * MILLISECOND)
     named["hystart-train"] = Script(segments=700, rate=50_000_000, delay=40 * MILLISECOND)
+    # Congestion avoidance, long enough for CUBIC's plateau.
+    for congestion in ("cubic", "reno"):
+        named[f"long-{congestion}"] = Script(
+            segments=2400, congestion=congestion, lost=(60, 1200), receiver=False
+        )
     return named
 
 
@@ -128,6 +137,11 @@ class Packet:
     def timestamps(self) -> tuple[int, int]:
         value, echo = struct.unpack("!II", self.options[8])
         return value, echo
+
+    @property
+    def push(self) -> list[str]:
+        """A word for the flag PSH."""
+        return ["push"] if self.flags & PSH else []
 
     @property
     def sack(self) -> list[tuple[int, int]]:
@@ -251,6 +265,8 @@ class Recording:
 
     def log(self, now: int, *words: object) -> None:
         self.last_event = now
+        if words[0] in ("A", "D") and not self.script.receiver:
+            return
         self.lines.append(" ".join(str(word) for word in ((now - self.start) // MICROSECOND, *words)))
 
     def read(self, side: int) -> None:
@@ -286,7 +302,7 @@ class Recording:
         seq = self.relative(0, packet.seq)
         number = seq // MSS
         lost = self.losses.loses(number)
-        self.log(now, "S", seq, packet.length, *(["lost"] if lost else []))
+        self.log(now, "S", seq, packet.length, *packet.push, *(["lost"] if lost else []))
         if not lost:
             late = self.losses.late.pop(number, 0) * MILLISECOND
             self.post(now, 0, packet, late)
@@ -312,7 +328,8 @@ class Recording:
             _, _, side, packet = heapq.heappop(self.waiting)
             now = clock()
             if side == 0 and packet.length:
-                self.log(now, "D", self.relative(0, packet.seq), packet.length)
+                echo = (packet.timestamps[1] - self.stamp[1]) & 0xFFFFFFFF
+                self.log(now, "D", self.relative(0, packet.seq), packet.length, echo, *packet.push)
             os.write(self.tun[1 - side], packet.raw)
             if side == 1:
                 self.acknowledged(now, packet)

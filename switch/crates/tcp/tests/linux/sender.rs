@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The sender alone: it gets the ACKs that the kernel's sender got, when it got them.
 
-use crate::differences::{Found, check};
-use crate::trace::{Acknowledgment, Event, Sample, Trace, all};
+use crate::differences::Found;
+use crate::trace::{Acknowledgment, Event, Sample, Trace};
 use tcp::{Config, Connection, Flags, Role, Segment, Timestamps};
 
 pub const MSS: u64 = 1448;
@@ -127,40 +127,53 @@ pub fn first_difference<T: PartialEq + std::fmt::Debug>(ours: &[T], linux: &[T])
 }
 
 /// The same segments again in the same order.
-#[test]
-fn segments() {
+pub fn segments(traces: &[Trace]) -> Found {
     let mut found = Found::new();
-    for trace in all() {
+    for trace in traces {
         let plain = |replay: Replay| -> Vec<(u32, u32)> {
             replay.sent.iter().map(|sent| (sent.0, sent.1)).collect()
         };
-        let (ours, linux) = (plain(replay(&trace)), plain(linux(&trace)));
+        let (ours, linux) = (plain(replay(trace)), plain(linux(trace)));
         if let Some(difference) = first_difference(&ours, &linux) {
-            found.insert(trace.name, difference);
+            found.insert(trace.name.clone(), difference);
         }
     }
-    check("segments", &found);
+    found
 }
 
-/// Each after the same ACK.
-#[test]
-fn turns() {
+/// Each after the same ACK, or the one before or behind it.
+pub fn turns(traces: &[Trace]) -> Found {
     let mut found = Found::new();
-    for trace in all() {
-        let (ours, linux) = (replay(&trace), linux(&trace));
-        if let Some(difference) = first_difference(&ours.sent, &linux.sent) {
-            found.insert(trace.name, difference);
+    for trace in traces {
+        let (ours, linux) = (replay(trace), linux(trace));
+        let mut pairs = ours.sent.iter().zip(&linux.sent);
+        if let Some((ours, linux)) = pairs.find(|(ours, linux)| ours.2.abs_diff(linux.2) > 1) {
+            found.insert(
+                trace.name.clone(),
+                format!("ours {ours:?}, Linux {linux:?}"),
+            );
         }
     }
-    check("turns", &found);
+    found
+}
+
+/// Where two recordings of Linux send other segments, or in another order.
+pub fn repeated(one: &Trace, other: &Trace) -> Option<String> {
+    let plain = |trace: &Trace| -> Vec<(u32, u32)> {
+        linux(trace)
+            .sent
+            .iter()
+            .map(|sent| (sent.0, sent.1))
+            .collect()
+    };
+    first_difference(&plain(one), &plain(other))
 }
 
 /// The congestion window within one segment after each ACK.
-#[test]
-fn window() {
+pub fn window(traces: &[Trace]) -> Found {
     let mut found = Found::new();
-    for trace in all() {
-        let (ours, linux) = (replay(&trace), linux(&trace));
+    for trace in traces {
+        let (ours, linux) = (replay(trace), linux(trace));
         let far = |index: &usize| {
             ours.samples[*index]
                 .cwnd
@@ -184,21 +197,20 @@ fn window() {
                 near(&ours),
                 near(&linux)
             );
-            found.insert(trace.name, text);
+            found.insert(trace.name.clone(), text);
         }
     }
-    check("window", &found);
+    found
 }
 
 /// The slow start threshold: HyStart's exit within a tenth, and what is left
 /// after a loss within one segment.
-#[test]
-fn threshold() {
+pub fn threshold(traces: &[Trace]) -> Found {
     /// How Linux says that there is none.
     const NONE: u32 = 0x7fff_ffff;
     let mut found = Found::new();
-    for trace in all() {
-        let (ours, linux) = (replay(&trace), linux(&trace));
+    for trace in traces {
+        let (ours, linux) = (replay(trace), linux(trace));
         let values = |replay: &Replay| {
             let mut values: Vec<u32> = replay
                 .samples
@@ -212,8 +224,11 @@ fn threshold() {
         let (ours, linux) = (values(&ours), values(&linux));
         let near = |(ours, linux): (&u32, &u32)| ours.abs_diff(*linux) <= (linux / 10).max(1);
         if ours.len() != linux.len() || !ours.iter().zip(&linux).all(near) {
-            found.insert(trace.name, format!("ours {ours:?}, Linux {linux:?}"));
+            found.insert(
+                trace.name.clone(),
+                format!("ours {ours:?}, Linux {linux:?}"),
+            );
         }
     }
-    check("threshold", &found);
+    found
 }

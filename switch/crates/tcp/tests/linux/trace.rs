@@ -31,8 +31,14 @@ pub enum Event {
     Handshake { window: u16, scale: u8 },
     /// The sender sends data.
     Sends { seq: u32, length: u32 },
-    /// Data arrives.
-    Delivered { seq: u32, length: u32 },
+    /// Data arrives, with PSH or without. Its echo is in milliseconds from the
+    /// timestamp of the answer to the SYN.
+    Delivered {
+        seq: u32,
+        length: u32,
+        echo: u32,
+        push: bool,
+    },
     /// The receiver acknowledges.
     Acknowledges(Acknowledgment),
     /// An ACK arrives.
@@ -49,25 +55,23 @@ pub struct Trace {
     pub lost_acks: Vec<u32>,
     /// Segments, and how many milliseconds later they come.
     pub late: Vec<(u32, u64)>,
+    /// Says what the receiver did, too.
+    pub receiver: bool,
     /// With the time in nanoseconds from the SYN.
     pub events: Vec<(u64, Event)>,
 }
 
-/// The folder with the traces: the committed ones, or those that
-/// `TCP_TRACES` names.
-pub fn folder() -> PathBuf {
-    match std::env::var_os("TCP_TRACES") {
-        Some(folder) => folder.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linux/traces"),
-    }
+/// The committed traces, by name.
+pub fn committed() -> Vec<Trace> {
+    all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linux/traces"))
 }
 
-/// All traces, by name.
-pub fn all() -> Vec<Trace> {
-    let entries = fs::read_dir(folder()).expect("there is a folder of traces");
+/// The traces in a folder, by name.
+pub fn all(folder: &Path) -> Vec<Trace> {
+    let entries = fs::read_dir(folder).expect("there is a folder of traces");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    assert!(!paths.is_empty(), "no traces in {}", folder().display());
+    assert!(!paths.is_empty(), "no traces in {}", folder.display());
     paths.iter().map(|path| read(path)).collect()
 }
 
@@ -82,6 +86,7 @@ fn read(path: &Path) -> Trace {
         lost: Vec::new(),
         lost_acks: Vec::new(),
         late: Vec::new(),
+        receiver: false,
         events: Vec::new(),
     };
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -93,6 +98,10 @@ fn read(path: &Path) -> Trace {
             setting(&mut trace, words[0], &words[1..]);
         }
     }
+    trace.receiver = trace
+        .events
+        .iter()
+        .any(|(_, event)| matches!(event, Event::Delivered { .. }));
     trace
 }
 
@@ -139,6 +148,8 @@ fn event(words: &[&str]) -> Event {
         "D" => Event::Delivered {
             seq: number(words[1]),
             length: number(words[2]),
+            echo: number(words[3]),
+            push: words[4..].contains(&"push"),
         },
         "A" => Event::Acknowledges(acknowledgment(&words[1..])),
         "R" => {
