@@ -93,6 +93,7 @@ stop: ## end what runs, and only what is ours
 clean: ## stop, and remove what set-up and runs made; results/ stays
 	@if [ -x $(CLI) ]; then $(CLI) clean; fi
 	@rm -rf $(VENV) switch/target control_plane/docsis_control/gen
+	@rm -f switch/crates/docsis-world/python/docsis_world/*.so
 	@rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # --- P4 ------------------------------------------------------------------------
