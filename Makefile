@@ -33,7 +33,7 @@ help: ## this list
 # --- Set-up -----------------------------------------------------------------
 
 .PHONY: setup setup-virtual packages build-packages switch world
-setup: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch world ## Debian packages, Python environment, the switch
+setup: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch ## Debian packages, Python environment, the switch
 
 # What virtual time takes: no root where a compiler and Python's venv are there, and no Mininet.
 setup-virtual: $(STAMPS)/python $(STAMPS)/stubs world
@@ -64,10 +64,12 @@ switch: $(STAMPS)/python
 	@cd switch && cargo run --release --locked --quiet --bin docsis-switch -- install-alias target/bin >/dev/null
 	@mininet/setup/world-module.sh "$(VENV)"
 
+# Of the switch only what the virtual world takes.
 world: $(STAMPS)/python
 	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
 	@echo 'set-up: building the virtual world'
-	@experiments/setup/world-module.sh "$(VENV)"
+	@cd switch && cargo build --release --locked --quiet --package docsis-world
+	@mininet/setup/world-module.sh "$(VENV)"
 
 # --- The main job ------------------------------------------------------------
 
@@ -93,7 +95,6 @@ stop: ## end what runs, and only what is ours
 clean: ## stop, and remove what set-up and runs made; results/ stays
 	@if [ -x $(CLI) ]; then $(CLI) clean; fi
 	@rm -rf $(VENV) switch/target control_plane/docsis_control/gen
-	@rm -f switch/crates/docsis-world/python/docsis_world/*.so
 	@rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # --- P4 ------------------------------------------------------------------------
