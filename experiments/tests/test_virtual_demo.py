@@ -47,7 +47,7 @@ demo.run(
 """
 
 
-def played(seed: int, results: Path, seconds: float = 4.0) -> tuple[Path, str]:
+def played(seed: int, results: Path, seconds: float = 8.0) -> tuple[Path, str]:
     """The folder of a demo in a process of its own, and what it said."""
     done = subprocess.run(
         [sys.executable, "-c", ALONE, str(seed), str(results), str(seconds)],

@@ -94,7 +94,7 @@ def test_verdicts_are_given(run: tuple[Path, str], figures: dict[str, Any]) -> N
     assert 50 < latency["measured"] < 550
 
 
-def test_every_kind_of_traffic_is_measured(figures: dict[str, Any]) -> None:
+def test_every_kind_of_traffic_is_measured(run: tuple[Path, str], figures: dict[str, Any]) -> None:
     [one] = figures["runs"]
     groups = one["groups"]
     assert set(groups) == {"call", "ftp", "game", "steady", "train"}
@@ -105,7 +105,8 @@ def test_every_kind_of_traffic_is_measured(figures: dict[str, Any]) -> None:
     assert groups["game"]["message_latency_ms"]["mean"] > 0
     # 454 of 500 bytes are payload, for 2 of 6 s.
     assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 454 / 500 / 3, rel=0.2)
-    assert groups["train"]["packets"] == pytest.approx(120, abs=20)
+    details = json.loads((run[0] / "details.json").read_text())
+    assert groups["train"]["packets"] * details["plan"]["one_in"] == pytest.approx(120, abs=20)
     assert one["faults"] == []
     assert (figures["seed"], len(one["digest"])) == (3, 16)
 

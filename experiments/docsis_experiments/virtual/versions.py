@@ -12,11 +12,13 @@ from docsis_testbed.versions import p4c, package
 
 def collect() -> dict[str, str]:
     """Version by program. What cannot be told is "unknown"."""
+    import docsis_world
+
     return {
         "docsis-p4": package("docsis-p4"),
         "source": commit(ROOT),
         "p4c": p4c(),
-        "docsis-world": package("docsis-world"),
+        "docsis-world": docsis_world.__version__,
         "finsy": package("finsy"),
         "numpy": package("numpy"),
         "python": platform.python_version(),

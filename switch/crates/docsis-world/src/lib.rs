@@ -21,6 +21,7 @@ fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<world::World>()?;
     module.add_class::<stream::Stream>()?;
     module.add("RpcError", py.get_type::<errors::RpcError>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("WorldError", py.get_type::<errors::WorldError>())?;
     Ok(())
 }

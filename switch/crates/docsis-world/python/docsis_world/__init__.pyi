@@ -16,7 +16,10 @@ use a world at a time: another one gets a `WorldError`.
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict, final
 
-__all__ = ["RpcError", "Stream", "World", "WorldError"]
+__all__ = ["RpcError", "Stream", "World", "WorldError", "__version__"]
+
+__version__: str
+"""Of the switch's workspace."""
 
 Congestion = Literal["cubic", "reno", "ledbat"]
 """TCP's congestion control."""
