@@ -21,7 +21,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# In order, whatever -j says: only the parts of `make test` that say so run side by side.
+ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
+endif
+# Before cargo: it takes its jobs from make's where parts run side by side (and -n runs nothing).
+SHARES_JOBS = $(if $(SIDE_BY_SIDE),$(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+))
 
 .PHONY: help
 help: ## this list
@@ -32,8 +37,8 @@ help: ## this list
 
 # --- Set-up -----------------------------------------------------------------
 
-.PHONY: setup setup-virtual packages build-packages switch world
-setup: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch ## Debian packages, Python environment, the switch
+.PHONY: setup setup-virtual packages build-packages rust switch world
+setup: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch world ## Debian packages, Python environment, the switch, the virtual world
 
 # What virtual time takes: no root where a compiler and Python's venv are there, and no Mininet.
 setup-virtual: $(STAMPS)/python $(STAMPS)/stubs world
@@ -56,19 +61,17 @@ $(STAMPS)/stubs: switch/proto/docsis/tm/v1/traffic_manager.proto mininet/setup/p
 	@mininet/setup/proto-stubs.sh "$(VENV)"
 	@touch $@
 
-# cargo knows better than a stamp what is out of date.
-switch: $(STAMPS)/python
+# cargo knows better than a stamp what is out of date. All of it at once: a part alone would have
+# other features of its dependencies, and compile them a second time.
+rust: | build-packages
 	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
-	@echo 'set-up: building the switch'
-	@cd switch && cargo build --release --locked --quiet
-	@cd switch && cargo run --release --locked --quiet --bin docsis-switch -- install-alias target/bin >/dev/null
-	@mininet/setup/world-module.sh "$(VENV)"
+	@echo 'set-up: building the switch and the virtual world'
+	@$(SHARES_JOBS)cd switch && cargo build --release --locked --quiet
 
-# Of the switch only what the virtual world takes.
-world: $(STAMPS)/python
-	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
-	@echo 'set-up: building the virtual world'
-	@cd switch && cargo build --release --locked --quiet --package docsis-world
+switch: packages rust
+	@cd switch && cargo run --release --locked --quiet --bin docsis-switch -- install-alias target/bin >/dev/null
+
+world: $(STAMPS)/python rust
 	@mininet/setup/world-module.sh "$(VENV)"
 
 # --- The main job ------------------------------------------------------------
@@ -108,31 +111,46 @@ p4-check: packages $(STAMPS)/python
 
 # --- Tests -----------------------------------------------------------------------
 
-.PHONY: test test-all lint fmt ptf test-rust test-python test-end-to-end
+.PHONY: test test-all lint lint-python lint-rust fmt ptf test-rust test-python test-end-to-end
+# What needs no idle machine runs side by side, so that no core waits; end to end there are clocks.
+PARTS = lint-python lint-rust p4-check test-rust test-python demo-virtual ptf
+JOBS = 3
+
 # Fits into 15 minutes, set-up included. What is left out is marked `long` with the reason
 # beside it: a mark of pytest, a group of PTF, an ignored test in Rust.
-test: WITHOUT_LONG := yes
-test: setup lint p4-check test-rust demo-virtual test-python ptf test-end-to-end ## every test but those marked long
+test: ## every test but those marked long
+	@$(MAKE) --no-print-directory every-part WITHOUT_LONG=yes
 	@echo 'make test: everything passed but what takes long, which make test-all runs'
 
-test-all: setup lint p4-check test-rust demo-virtual test-python ptf test-end-to-end ## every test
+test-all: every-part ## every test
 	@echo 'make test-all: everything passed'
 
-lint: setup ## formatters and linters, checking only
+.PHONY: every-part
+every-part:
+	@echo 'make: side by side, each with its output when it has ended: set-up, $(PARTS)'
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target SIDE_BY_SIDE=yes setup $(PARTS)
+	@$(MAKE) --no-print-directory test-end-to-end
+
+lint: lint-python lint-rust ## formatters and linters, checking only
+
+lint-python: $(STAMPS)/stubs
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy $(PYTHON_CODE)
+
+lint-rust: switch
 	cd switch && cargo fmt --check
-	cd switch && cargo clippy --locked --all-targets --quiet -- -D warnings
+	$(SHARES_JOBS)cd switch && cargo clippy --locked --all-targets --quiet -- -D warnings
 
 fmt: $(STAMPS)/python ## format the code
 	$(VENV)/bin/ruff check --fix $(PYTHON_CODE)
 	$(VENV)/bin/ruff format $(PYTHON_CODE)
 	cd switch && cargo fmt
 
-# In the development profile: with overflow checks and debug assertions.
-test-rust: setup
-	cd switch && cargo test --locked --quiet $(if $(WITHOUT_LONG),,-- --include-ignored)
+# In the development profile: with overflow checks and debug assertions. Examples are clippy's.
+test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
+	$(SHARES_JOBS)cd switch && cargo test --locked --quiet --lib --bins --tests \
+	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
 test-python: setup
 	$(VENV)/bin/pytest -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'

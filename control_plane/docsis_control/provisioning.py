@@ -46,6 +46,10 @@ from docsis_control.topology.services import check_reservations, configuration_o
 CLASSIFIER_ENTRIES: Final = 8192
 """Of a device's table; a classifier takes one or more."""
 
+_PATIENCE_US: Final = 1 << 22
+"""How long nothing may leave a queue before its books are in doubt, unless an entry says otherwise:
+LONGEST_WAIT of p4src/include/resynchronize.p4, microseconds."""
+
 _DIRECTIONS: Final[Mapping[Role, Direction]] = {
     Role.CABLE_MODEM: "upstream",
     Role.CMTS: "downstream",
@@ -283,6 +287,13 @@ def _queue_entries(flow: ServiceFlow) -> Iterator[TableEntry]:
             key,
             "set_bucket",
             {"max_sustained_rate": flow.max_sustained_rate, "max_burst": flow.max_burst},
+        )
+    if flow.slowest_frame_us > _PATIENCE_US:
+        yield TableEntry(
+            "FrameIngress.standstill.patience",
+            key,
+            "set_standstill",
+            {"standstill": flow.slowest_frame_us + _PATIENCE_US},
         )
     yield from queue_manager_entries(flow)
     yield TableEntry(

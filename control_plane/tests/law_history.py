@@ -8,7 +8,6 @@ import hashlib
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import astuple
 
 from law_devices import EVERY, TICK_US, flow, readings
 
@@ -90,7 +89,7 @@ def history(managements: Sequence[QueueManagement], seed: int) -> str:
         given = readings(tick + late_us / TICK_US, **registers)
         settings, seen = law.update(given, tick)
         for part in (settings, seen):
-            for values in astuple(part):
+            for values in part:
                 for array in values if isinstance(values, tuple) else (values,):
                     found.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
     return found.hexdigest()

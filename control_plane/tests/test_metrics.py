@@ -7,9 +7,9 @@ import os
 import re
 import socket
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,27 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
+from docsis_control import priority
 from docsis_control.metrics import serving_metrics
 from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.priority import lower_thread, paced
 from docsis_control.status.collect import Collector as StatusMaker
-from docsis_control.status.model import Status, decode
+from docsis_control.status.model import Lateness, Status, decode
 
-STATUS = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
+LATENESS = Lateness(
+    events=120_000, p50_ms=0.004, p99_ms=0.125, max_ms=2.5, bound_ms=20.0, jumps=1, jumped_ms=3.5
+)
+
+
+def _status() -> Status:
+    """The document of the other tests, with one switch that tells how late it is."""
+    status = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
+    modems, cmts = status.devices
+    return replace(status, devices=(replace(modems, lateness=LATENESS), cmts))
+
+
+STATUS = _status()
 DASHBOARD = Path(__file__).parents[1] / "dashboards" / "docsis-p4.json"
 UP = {"modem": "cm1", "sfid": "1", "reference": "1", "direction": "upstream"}
 DOWN = {"modem": "cm1", "sfid": "2", "reference": "11", "direction": "downstream"}
@@ -119,6 +132,8 @@ def exported() -> Exported:
         ("docsis_control_loop_cycles_total", {"device": "cm1"}, 3700),
         ("docsis_control_loop_missed_total", {"device": "cm1"}, 2),
         ("docsis_control_loop_lateness_seconds", {"device": "cm1", "statistic": "max"}, 0.00325),
+        ("docsis_device_lateness_seconds", {"device": "cm1", "statistic": "p99"}, 0.000125),
+        ("docsis_device_time_jumps_total", {"device": "cm1"}, 1),
         (
             "docsis_controller_info",
             {"topology": "residential", "tier": "cable-20", "aqm": "docsis-pie"},
@@ -141,6 +156,7 @@ def test_what_is_not_known_is_not_there(exported: Exported) -> None:
     assert {rule["classifier"] for rule in rules} == {"3", ""}
     assert exported.value("docsis_service_flow_aqm_latency_target_seconds", **DOWN) is None
     assert exported.value("docsis_control_loop_cycles_total", device="cmts1") is None
+    assert exported.value("docsis_device_time_jumps_total", device="cmts1") is None
 
 
 def test_names_keep_prometheus_conventions(exported: Exported) -> None:
@@ -272,31 +288,31 @@ def test_views_go_after_the_loop() -> None:
     assert os.sched_getscheduler(0) == before
 
 
-def test_views_of_many_things_pause() -> None:
-    """However long it takes, another thread has had the interpreter meanwhile."""
-    turns: list[float] = []
-    done = threading.Event()
+class Clock:
+    """A clock that only work and pauses move, in the place of the module `time`."""
 
-    def ask() -> None:
-        while not done.is_set():
-            turns.append(time.monotonic())
-            time.sleep(0.001)
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
 
-    def work() -> int:
-        until = time.monotonic() + 0.001
-        while time.monotonic() < until:
-            pass
-        return 1
+    def monotonic(self) -> float:
+        return self.now
 
-    other = threading.Thread(target=ask)
-    other.start()
-    pauses = 0
-    try:
-        before = time.monotonic()
-        assert sum(work() for _ in paced(range(50))) == 50
-        pauses = sum(turn > before for turn in turns)
-    finally:
-        done.set()
-        other.join()
-    assert pauses > 5
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+@pytest.mark.parametrize(("item_seconds", "items_a_turn"), [(0.001, 1), (0.00009, 5)])
+def test_views_of_many_things_pause(
+    item_seconds: float, items_a_turn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each turn of work the thread sleeps, so another one can have the interpreter."""
+    clock = Clock()
+    monkeypatch.setattr(priority, "time", clock)
+    for number, _ in enumerate(paced(range(50))):
+        assert len(clock.pauses) == number // items_a_turn
+        clock.now += item_seconds
+    assert len(clock.pauses) == 50 // items_a_turn
+    assert min(clock.pauses) > 0
     assert list(paced([])) == []

@@ -2,9 +2,11 @@
 """What a topology turns into."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
+from docsis_control.dynamic.change import Action, Change, Kind, changed
 from docsis_control.p4rt.entities import bitstring, group_updates, table_updates
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError, load_pipeline
 from docsis_control.plan import Role
@@ -80,6 +82,27 @@ def test_plans_are_plain_data(topology: Topology) -> None:
     entries = (entry for part in parts for entry in part["tables"])
     bucket = next(entry for entry in entries if entry["action"] == "set_bucket")
     assert bucket["params"]["max_burst"] == 500_000
+
+
+def test_a_slow_service_flow_is_given_time(
+    topology: Topology, pipelines: dict[str, Pipeline]
+) -> None:
+    """One that sends less than a frame in four seconds would be taken to have lost its frames."""
+    (modem,) = deploy(topology, Preset.DOCSIS_PIE).modems
+    for rate, standstill in ((2_904, None), (2_902, 1_522 * 8e6 / 2_902 + (1 << 22))):
+        flow = {"service_flow_reference": 9, "maximum_sustained_traffic_rate": f"{rate} bps"}
+        slow = changed(
+            modem.configuration, [Change(Action.ADD, Kind.UPSTREAM_SERVICE_FLOW, values=flow)]
+        )
+        plan = deploy(topology, Preset.DOCSIS_PIE, changed={modem.name: slow}).devices[0]
+        found = [e for e in plan.tables if e.table == "FrameIngress.standstill.patience"]
+        assert [e.match for e in found] == ([{"service_flow": 2}] if standstill else [])
+        for entry in found:
+            assert standstill is not None
+            assert standstill <= entry.params["standstill"] < standstill + 1
+        assert list(table_updates(pipelines["cm"], plan.tables))
+    p4 = (Path(__file__).parents[2] / "p4src/include/resynchronize.p4").read_text()
+    assert "const time_us_t LONGEST_WAIT = 1 << 22;" in p4
 
 
 @pytest.mark.parametrize("role", list(Role))

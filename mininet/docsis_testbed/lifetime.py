@@ -60,9 +60,11 @@ class Lifetime:
             self._lifeline.close()
             self._keeper.wait()
             raise
+        self._starting = threading.Lock()
         self._started: list[tuple[subprocess.Popen[Any], int]] = []
         # One question at a time; nothing is the answer of a keeper that has ended.
         self._asking = threading.Lock()
+        self._unanswered = 0
         self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._ending = False
         self._broken = False
@@ -112,7 +114,10 @@ class Lifetime:
             if self._broken or self._keeper.poll() is not None:
                 raise TestbedError(f"{command[0]} was not started: the run is over") from error
             raise
-        self._started.append((process, end_signal))
+        with self._starting:
+            # What has ended, and been waited for, would be kept as long as the run lasts.
+            running = [one for one in self._started if one[0].returncode is None]
+            self._started = [*running, (process, end_signal)]
         return process
 
     def mount_proc(self, pid: int) -> None:
@@ -166,12 +171,18 @@ class Lifetime:
         with self._asking:
             if self._broken or not self._tell(what):
                 return b""
+            self._unanswered += 1
             try:
-                return self._answers.get(timeout=_END_SECONDS)
+                # Whoever asked before may have been interrupted: that answer comes first.
+                while answer := self._answers.get(timeout=_END_SECONDS):
+                    self._unanswered -= 1
+                    if not self._unanswered:
+                        break
             except queue.Empty:
                 # What comes now would be taken for the answer to the next question.
                 self._broken = True
                 return b""
+            return answer
 
     def _tell(self, message: bytes) -> bool:
         try:

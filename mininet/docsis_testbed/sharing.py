@@ -30,7 +30,7 @@ from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.session import Session, wait_until_ready
 from docsis_testbed.traffic import load
 from docsis_testbed.traffic.headers import TCP, UDP, Header, header_for
-from docsis_testbed.traffic.receiving import SAMPLE_SECONDS
+from docsis_testbed.traffic.receiving import LOST, SAMPLE_SECONDS
 
 OVERLOAD: Final = 1.25
 """Times its configured share is what UDP offers to a service flow."""
@@ -218,7 +218,7 @@ def measure(session: Session, plan: LoadPlan, seconds: float) -> tuple[list[Shar
         seconds: Length of the measured time.
 
     Raises:
-        TestbedError: a program ended on the way.
+        TestbedError: a program ended on the way, or the receiver lost what had arrived.
     """
     folder = session.folder / plan.direction
     folder.mkdir()
@@ -254,6 +254,11 @@ def measure(session: Session, plan: LoadPlan, seconds: float) -> tuple[list[Shar
         process.terminate()
         session.wait_for(process, "a program that sends or receives")
     times, received = read_samples(samples)
+    if lost := counted_between(times, received[LOST], first, last):
+        raise TestbedError(
+            f"the receiver's sockets had no room for {lost} datagrams that arrived, so nobody "
+            f"knows whose they were; measure again with less beside it on this machine ({samples})"
+        )
     shares = [
         Share(
             item,
@@ -294,7 +299,7 @@ def _forwarded(reader: CounterReader, loads: Sequence[Load]) -> tuple[int, dict[
 def read_samples(
     path: Path,
 ) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[np.int64]]]:
-    """When the receiver looked, and what it had received of each stream, bytes."""
+    """When the receiver looked, and what it had received of each stream, bytes; and `LOST`."""
     with path.open(newline="") as file:
         names = next(csv.reader(file))[1:]
     # The last line may have been cut when the receiver was ended.
@@ -303,6 +308,15 @@ def read_samples(
         raise TestbedError(f"{path}: the receiver has left no sample; its log may say why")
     table = np.array([[int(field) for field in line.split(",")] for line in lines], np.int64)
     return table[:, 0], {name: table[:, i] for i, name in enumerate(names, 1)}
+
+
+def counted_between(
+    times: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], first: int, last: int
+) -> int:
+    """By how much a count rose from the last sample before a time to the first one behind it."""
+    start = max(0, int(np.searchsorted(times, first, side="right")) - 1)
+    end = min(times.size - 1, int(np.searchsorted(times, last)))
+    return int(counts[end] - counts[start])
 
 
 def rate_between(

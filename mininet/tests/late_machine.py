@@ -7,33 +7,16 @@ what virtual time can show is tested there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
 from docsis_ptf.sleeper import Machine, Sleeper
 from docsis_testbed.errors import NoVerdict
-from docsis_testbed.measure import timers
 from docsis_testbed.measure.timing import MOST_P99_MS
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
-
-
-def skip_or_fail(summary: dict[str, Any], why: str) -> NoReturn:
-    """The end of a test whose run got no verdict.
-
-    Args:
-        summary: Of the run, with the machine's own lateness before it.
-        why: Why there is no verdict.
-    """
-    before, now = timers.p99_ms(summary["timers"]), timers.p99_ms(timers.measured())
-    excuse(
-        f"{why}; this machine is {before:.2f} ms late at p99 before the run and {now:.2f} after",
-        max(before, now),
-    )
 
 
 def excuse(why: str, p99_ms: float) -> NoReturn:
@@ -47,19 +30,27 @@ def excuse(why: str, p99_ms: float) -> NoReturn:
 def machine_beside() -> Iterator[list[Machine]]:
     """Measures this machine's timers, as switches and controllers have them, while entered.
 
-    The list has the result at the end.
+    The list has the result at the end, however it ends.
     """
     found: list[Machine] = []
     with Sleeper(real_time([], PROBE_PRIORITY)) as sleeper:
-        yield found
-        found.append(sleeper.stop())
+        try:
+            yield found
+        finally:
+            found.append(sleeper.stop())
+
+
+def excuse_run(why: str, machine: Machine) -> NoReturn:
+    """The end of a test whose run got no verdict: `machine` was measured beside the run."""
+    excuse(f"{why}; {machine}", machine.p99_ns / 1e6)
 
 
 @contextmanager
-def verdict_in(results: Path) -> Iterator[None]:
-    """Skips a test whose run, in a folder of its own, the machine was too late to judge."""
+def verdict() -> Iterator[None]:
+    """Skips a test whose run the machine was too late to judge; it is measured beside the run."""
+    machine: list[Machine] = []
     try:
-        yield
+        with machine_beside() as machine:
+            yield
     except NoVerdict as error:
-        [folder] = results.iterdir()
-        skip_or_fail(json.loads((folder / "summary.json").read_text()), str(error))
+        excuse_run(str(error), machine[0])

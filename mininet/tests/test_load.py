@@ -52,7 +52,7 @@ class Output(io.StringIO):
     @property
     def counted(self) -> int:
         """Bytes of the last sample."""
-        last = self.getvalue().splitlines()[-1].split(",")[-1]
+        last = self.getvalue().splitlines()[-1].split(",")[1]
         return int(last) if last.isdigit() else 0
 
 

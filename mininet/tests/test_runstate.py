@@ -7,6 +7,7 @@ import fcntl
 import itertools
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -461,6 +462,51 @@ def test_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
         process.stdout.readline()
         lifetime.clear(grace=0.2)
         assert process.returncode == -signal.SIGKILL
+        lifetime.close()
+
+
+class _Interrupted(queue.SimpleQueue[bytes]):
+    """Answers of which the first is not waited for, as with Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waits = False
+
+    def get(self, block: bool = True, timeout: float | None = None) -> bytes:
+        """The next answer."""
+        if not self._waits:
+            self._waits = True
+            raise KeyboardInterrupt
+        return super().get(block, timeout)
+
+
+@pytest.mark.root
+def test_an_answer_that_nobody_waited_for_is_not_that_of_the_next_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tmp_path / runfiles.LOCK).open("w") as lock:
+        lifetime = Lifetime(tmp_path, lock.fileno())
+        monkeypatch.setattr(lifetime, "_answers", _Interrupted())
+        # The answer to this is that it has no mounts of its own.
+        with pytest.raises(KeyboardInterrupt):
+            lifetime.mount_proc(lifetime.spawn(["sleep", "600"]).pid)
+        node = lifetime.spawn(
+            ["unshare", "--mount", "sh", "-c", "echo up; exec sleep 600"], stdout=subprocess.PIPE
+        )
+        assert node.stdout is not None
+        assert node.stdout.readline() == b"up\n"
+        lifetime.mount_proc(node.pid)
+        lifetime.clear(grace=0.2)
+        lifetime.close()
+
+
+@pytest.mark.root
+def test_programs_that_have_ended_are_not_kept(tmp_path: Path) -> None:
+    with (tmp_path / runfiles.LOCK).open("w") as lock:
+        lifetime = Lifetime(tmp_path, lock.fileno())
+        for _ in range(10):
+            assert lifetime.spawn(["true"]).wait(timeout=20) == 0
+        assert len(lifetime._started) == 1
         lifetime.close()
 
 

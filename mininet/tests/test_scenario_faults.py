@@ -20,6 +20,12 @@ def test_packets_that_the_capture_lost() -> None:
     assert words.startswith("the capture had no room for 7 of 80 packets at the receivers")
 
 
+def test_datagrams_that_the_receivers_lost() -> None:
+    assert not list(faults.lost_by_receivers(0))
+    (words,) = faults.lost_by_receivers(7)
+    assert words.startswith("the receivers' sockets had no room for 7 datagrams")
+
+
 def test_flow_that_sends_after_its_end(tmp_path: Path) -> None:
     loaded = scenario_files.loaded(tmp_path)
     plan = plan_for(loaded.scenario, loaded.topology)

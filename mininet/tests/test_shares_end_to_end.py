@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from late_machine import verdict_in
+from late_machine import verdict
 from rich.console import Console
 
 from docsis_control.topology.loader import load_topology
@@ -26,7 +26,7 @@ SECONDS = 4.0
 @pytest.mark.parametrize("tcp", [False, True])
 def test_shares_are_as_configured(tcp: bool, tmp_path: Path) -> None:
     # It raises where a share is off by more than its tolerance, 2%.
-    with verdict_in(tmp_path):
+    with verdict():
         folder = shares.run(
             TOPOLOGY,
             target="embedded",

@@ -21,7 +21,13 @@ from docsis_testbed.measure.timing import Timing
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.results import document, report
 from docsis_testbed.results import folder as run_folder
-from docsis_testbed.sharing import Share, plan_load, rate_between, read_samples
+from docsis_testbed.sharing import (
+    Share,
+    counted_between,
+    plan_load,
+    rate_between,
+    read_samples,
+)
 
 TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
 
@@ -117,6 +123,18 @@ def test_table_fits_a_terminal() -> None:
     text = console.export_text()
     assert "…" not in text
     assert "14.000" in text
+
+
+def test_what_a_count_rose_by_in_a_time_that_lies_between_samples() -> None:
+    times, counts = np.array([0, 10, 20, 30, 40]), np.array([1, 1, 3, 4, 9])
+    assert [counted_between(times, counts, *span) for span in ((10, 20), (15, 25), (20, 30))] == [
+        2,
+        3,
+        1,
+    ]
+    # Before the first sample and behind the last nobody looked.
+    assert counted_between(times, counts, -5, 50) == 8
+    assert counted_between(times, counts, 0, 5) == 0
 
 
 def test_rate_is_that_of_the_measured_time(tmp_path: Path) -> None:

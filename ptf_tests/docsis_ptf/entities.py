@@ -77,8 +77,9 @@ class State:
 
     @property
     def backlog(self) -> int:
-        """Bytes queued."""
-        return (self.enqueued_bytes - self.dequeued_bytes) % (1 << 32)
+        """Bytes queued; 0 where more has left than came, as the contract's readers take it."""
+        difference = (self.enqueued_bytes - self.dequeued_bytes) % (1 << 32)
+        return difference if difference < 1 << 31 else 0
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Bools, Floats, Ints
+from docsis_control.law.arrays import Bools, Floats, Ints
 
 INCREASE: Final = 0.25
 """alpha, as a share of maxp (002)."""

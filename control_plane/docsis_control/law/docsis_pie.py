@@ -13,24 +13,21 @@ from enum import IntEnum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from docsis_control.law.arrays import Bools, Floats, Ints, real, whole
 
 # RFC 8034 A.1.
-A: Final = 0.25
-B: Final = 2.5
-INTERVAL_US: Final = 16_000
-BURST_RESET_TIMEOUT_US: Final = 1_000_000
+A: Final = real(0.25)
+B: Final = real(2.5)
+INTERVAL_US: Final = whole(16_000)
+BURST_RESET_TIMEOUT_US: Final = whole(1_000_000)
 MAX_BURST_US: Final = 142_000
 MEAN_PKTSIZE: Final = 1024
 MIN_PKTSIZE: Final = 64
 PROB_LOW: Final = 0.85
-LATENCY_LOW: Final = 0.005
-LATENCY_HIGH: Final = 0.2
-MAX_PROB: Final = PROB_LOW * MEAN_PKTSIZE / MIN_PKTSIZE
+LATENCY_LOW: Final = real(0.005)
+LATENCY_HIGH: Final = real(0.2)
+MAX_PROB: Final = real(PROB_LOW * MEAN_PKTSIZE / MIN_PKTSIZE)
 
 # p is multiplied by SCALE[i] where drop_prob is below SCALE_BELOW[i] and not
 # below the one before. Powers of two: exact.
@@ -44,6 +41,15 @@ class Status(IntEnum):
     INACTIVE = 0
     QUIESCENT = 1
     ACTIVE = 2
+
+
+_INACTIVE, _QUIESCENT, _ACTIVE = (whole(status) for status in Status)
+
+# The numbers in the pseudocode.
+_NONE, _NO_TIME = real(0.0), whole(0)
+_HALF: Final = real(0.5)
+_HIGH_PROB, _MAX_STEP = real(0.1), real(0.02)
+_DECAY, _HIGH_STEP = real(0.98), real(0.02)
 
 
 @dataclass(frozen=True)
@@ -118,43 +124,44 @@ def calculate_drop_prob(parameters: Parameters, state: State, qdelay: Floats) ->
     Returns:
         The state after the interval; its qdelay_old is `qdelay`.
     """
-    bursting = state.burst_allowance > 0
-    burst_allowance = np.maximum(0, state.burst_allowance - INTERVAL_US)
+    bursting = state.burst_allowance > _NO_TIME
+    burst_allowance = np.maximum(state.burst_allowance - INTERVAL_US, _NO_TIME)
 
     p = A * (qdelay - parameters.latency_target) + B * (qdelay - state.qdelay_old)
-    p *= _SCALE[np.searchsorted(_SCALE_BELOW, state.drop_prob, side="right")]
-    p = np.where(state.drop_prob >= 0.1, np.minimum(p, 0.02), p)
+    p *= _SCALE[_SCALE_BELOW.searchsorted(state.drop_prob, "right")]
+    p = np.where(state.drop_prob >= _HIGH_PROB, np.minimum(p, _MAX_STEP), p)
     drop_prob = state.drop_prob + p
 
     # The pseudocode's place for the decay; section 4.5's prose differs.
     low = (qdelay < LATENCY_LOW) & (state.qdelay_old < LATENCY_LOW)
-    drop_prob = np.where(low, drop_prob * 0.98, drop_prob)
-    drop_prob = np.where(~low & (qdelay > LATENCY_HIGH), drop_prob + 0.02, drop_prob)
-    drop_prob = np.clip(drop_prob, 0.0, MAX_PROB)
+    drop_prob = np.where(low, drop_prob * _DECAY, drop_prob)
+    drop_prob = np.where(~low & (qdelay > LATENCY_HIGH), drop_prob + _HIGH_STEP, drop_prob)
+    drop_prob = np.minimum(np.maximum(drop_prob, _NONE), MAX_PROB)
     drop_prob[bursting] = 0.0
 
-    half_target = 0.5 * parameters.latency_target
+    half_target = _HALF * parameters.latency_target
     quiet = (
         (qdelay < half_target)
         & (state.qdelay_old < half_target)
-        & (drop_prob == 0.0)
-        & (burst_allowance == 0)
+        & (drop_prob == _NONE)
+        & (burst_allowance == _NO_TIME)
     )
     status, burst_reset = _next_status(state, quiet)
     return State(drop_prob, qdelay, burst_allowance, burst_reset, status)
 
 
 def _next_status(state: State, quiet: Bools) -> tuple[Ints, Ints]:
-    active = state.status == Status.ACTIVE
-    quiescent = state.status == Status.QUIESCENT
+    calming = (state.status == _ACTIVE) & quiet
+    quiescent = state.status == _QUIESCENT
+    if not np.count_nonzero(calming | quiescent):
+        return state.status, state.burst_reset
 
     burst_reset = np.where(
         quiescent, np.where(quiet, state.burst_reset + INTERVAL_US, 0), state.burst_reset
     )
     expired = quiescent & (burst_reset > BURST_RESET_TIMEOUT_US)
-    calming = active & quiet
     burst_reset = np.where(expired | calming, 0, burst_reset)
 
-    status = np.where(calming, int(Status.QUIESCENT), state.status)
-    status = np.where(expired, int(Status.INACTIVE), status)
+    status = np.where(calming, _QUIESCENT, state.status)
+    status = np.where(expired, _INACTIVE, status)
     return status, burst_reset

@@ -5,15 +5,25 @@ from typing import Final
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Floats, Ints
+from docsis_control.law.arrays import Floats, Ints, real
 
 PROB_ONE: Final = 1 << 28
 """1.0 as the pipeline's prob_t: unsigned fixed point, Q4.28."""
 
 
+_PROB_ONE: Final = real(PROB_ONE)
+_MICROSECONDS: Final = real(1e6)
+_LEAST, _MOST = real(0), real(2**32 - 1)
+
+
+def _stored(value: Floats) -> Ints:
+    """Rounded to the nearest, and held within 32 bits."""
+    return np.rint(np.minimum(np.maximum(value, _LEAST), _MOST)).astype(np.int64)
+
+
 def to_prob(probability: Floats) -> Ints:
     """Probabilities from 0 to below 16 to Q4.28, rounded to the nearest."""
-    return np.rint(np.clip(probability * PROB_ONE, 0, 2**32 - 1)).astype(np.int64)
+    return _stored(probability * _PROB_ONE)
 
 
 def from_prob(fixed: Ints) -> Floats:
@@ -23,4 +33,4 @@ def from_prob(fixed: Ints) -> Floats:
 
 def to_delay_us(seconds: Floats) -> Ints:
     """Seconds to the pipeline's delay_us_t: whole microseconds, saturating."""
-    return np.rint(np.clip(seconds * 1e6, 0, 2**32 - 1)).astype(np.int64)
+    return _stored(seconds * _MICROSECONDS)

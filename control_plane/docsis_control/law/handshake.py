@@ -17,10 +17,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import MAX_BURST_US, Ints, State, Status
+from docsis_control.law.arrays import Ints, whole
+from docsis_control.law.docsis_pie import MAX_BURST_US, State, Status
 
-_STATE_BITS = 2
-_STATE_MASK = (1 << _STATE_BITS) - 1
+_ACTIVE = whole(Status.ACTIVE)
+_STATE_BITS = whole(2)
+_STATE_MASK = whole(0b11)
 
 
 def adopt(state: State, acknowledged: Ints, data_state: Ints) -> tuple[State, Ints]:
@@ -36,10 +38,10 @@ def adopt(state: State, acknowledged: Ints, data_state: Ints) -> tuple[State, In
     """
     sequence = sequence_numbers(data_state)
     moved = sequence != acknowledged
-    if not moved.any():
+    if not np.count_nonzero(moved):
         return state, acknowledged
     status = np.where(moved, data_state & _STATE_MASK, state.status)
-    burst = moved & (status == Status.ACTIVE)
+    burst = moved & (status == _ACTIVE)
     return (
         replace(
             state,

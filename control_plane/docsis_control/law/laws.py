@@ -9,13 +9,14 @@ there, and computes all of them at once. Another law is another class here, with
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
 from docsis_control.law import adaptive_red, docsis_pie, pie, pie_002, rate_tracking
-from docsis_control.law.docsis_pie import Bools, Floats, Ints, Status
+from docsis_control.law.arrays import Bools, Floats, Ints
+from docsis_control.law.docsis_pie import Status
 from docsis_control.law.handshake import adopt
 from docsis_control.law.readings import Columns, Readings
 from docsis_control.law.schedule import Timetable
@@ -33,8 +34,7 @@ _Management = TypeVar("_Management", bound=Pie | Pie002 | AdaptiveRed)
 _State = TypeVar("_State")
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """What a law is told of its service flows; arrays in the order of its columns.
 
     Attributes:
@@ -58,21 +58,7 @@ class Interval:
             return self
         seen = self.readings
         return Interval(
-            Readings(
-                seen.now_us,
-                seen.enqueued_bytes[columns],
-                seen.dequeued_bytes[columns],
-                seen.msr_tokens[columns],
-                seen.msr_updated[columns],
-                seen.data_state[columns],
-                seen.avg_dq_time[columns],
-                seen.requests_met[columns],
-                seen.red_avg[columns],
-                seen.arrivals[columns],
-                seen.dequeued_packets[columns],
-                seen.enqueued_packets[columns],
-                seen.departure_rate[columns],
-            ),
+            Readings(seen.now_us, *[registers[columns] for registers in seen[1:]]),
             self.backlog[columns],
             self.tokens[columns],
             self.acknowledged[columns],

@@ -23,12 +23,11 @@ have begun as early as possible, so that no service flow has a longer one than R
 """
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from typing import Any, Final
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Bools
+from docsis_control.law.arrays import Bools
 from docsis_control.law.handshake import sequence_numbers
 from docsis_control.law.laws import Interval
 from docsis_control.law.readings import Readings
@@ -80,23 +79,23 @@ def steps(before: Interval, now: Interval, known: Bools, count: int) -> Iterator
             step_us=now.step_us,
         )
         acknowledged = sequence_numbers(now.readings.data_state)
-    yield replace(now, acknowledged=acknowledged)
+    yield now._replace(acknowledged=acknowledged)
 
 
 def _readings(before: Readings, now: Readings, known: Bools, step: int, count: int) -> Readings:
     values: dict[str, Any] = {}
-    for field in fields(Readings):
-        old, new = getattr(before, field.name), getattr(now, field.name)
-        if field.name == "now_us":
+    for field in Readings._fields:
+        old, new = getattr(before, field), getattr(now, field)
+        if field == "now_us":
             new = old + (new - old) * step // count
-        elif field.name in _COUNTERS:
+        elif field in _COUNTERS:
             moved = ((new - old) & _COUNTER) * step // count
             new = np.where(known, (old + moved) & _COUNTER, new)
-        elif field.name in _LEVELS:
+        elif field in _LEVELS:
             new = _between(old, new, known, step, count)
-        elif field.name in _MEASURED:
+        elif field in _MEASURED:
             new = _between(old, new, known & (old > 0) & (new > 0), step, count)
-        values[field.name] = new
+        values[field] = new
     return Readings(**values)
 
 

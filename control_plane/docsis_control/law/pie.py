@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Bools, Floats, Ints
+from docsis_control.law.arrays import Bools, Floats, Ints
 
 DQ_THRESHOLD: Final = 1 << 14
 """Bytes of a measurement of the departure rate (RFC 8033, section 5.2)."""
@@ -110,14 +110,14 @@ def calculate_drop_prob(parameters: Parameters, state: State, current_qdelay: Fl
     qdelay_ref = parameters.qdelay_ref
     p = parameters.alpha * (current_qdelay - qdelay_ref)
     p += parameters.beta * (current_qdelay - state.qdelay_old)
-    p *= _SCALE[np.searchsorted(_SCALE_BELOW, state.drop_prob, side="right")]
+    p *= _SCALE[_SCALE_BELOW.searchsorted(state.drop_prob, "right")]
     # Section 5.5.
     p = np.where(state.drop_prob >= 0.1, np.minimum(p, 0.02), p)
     drop_prob = state.drop_prob + p
 
     idle = (current_qdelay == 0.0) & (state.qdelay_old == 0.0)
     drop_prob = np.where(idle, drop_prob * 0.98, drop_prob)
-    drop_prob = np.clip(drop_prob, 0.0, 1.0)
+    drop_prob = drop_prob.clip(0.0, 1.0)
 
     # The RFC gives the allowance back in enqueue(), which asks for it each time. What it asks
     # changes in an update only: drop_prob, and the two samples of the delay. So every packet

@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Bools, Floats, Ints
+from docsis_control.law.arrays import Bools, Floats, Ints
 
 RATE_ONE: Final = 1 << 16
 """A packet a second as the register pie_002_departure_rate counts it, in bits 39..0."""
@@ -122,7 +122,7 @@ def updated(parameters: Parameters, state: State, cur_delay: Floats, measured: B
         + parameters.alpha * (cur_delay - target_delay)
         + parameters.beta * (cur_delay - prev_delay)
     )
-    drop_prob = np.clip(drop_prob, 0.0, 1.0)
+    drop_prob = drop_prob.clip(0.0, 1.0)
     quiet = (
         (cur_delay < 0.5 * target_delay)
         & (prev_delay < 0.5 * target_delay)

@@ -26,7 +26,7 @@ from typing import Final
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Bools, Floats, Ints
+from docsis_control.law.arrays import Bools, Floats, Ints
 from docsis_control.law.docsis_pie import Parameters as Rates
 
 _COUNTER: Final = 0xFFFFFFFF

@@ -4,20 +4,20 @@
 Arrays have shape (n,), one element a service flow.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from docsis_control.law.docsis_pie import Ints
+from docsis_control.law.arrays import Ints, whole
 
 Columns = slice | npt.NDArray[np.intp]
 """Which of a device's service flows: indexes into its arrays, or all of them."""
 
 
-_COUNTER: Final = 0xFFFFFFFF
-_HALF: Final = 1 << 31
+_COUNTER: Final = whole(0xFFFFFFFF)
+_HALF: Final = whole(1 << 31)
+_EMPTY: Final = whole(0)
 
 
 def backlog(enqueued_bytes: Ints, dequeued_bytes: Ints) -> Ints:
@@ -31,11 +31,10 @@ def backlog(enqueued_bytes: Ints, dequeued_bytes: Ints) -> Ints:
         dequeued_bytes: sf_dequeued_bytes, modulo 2^32.
     """
     difference = (enqueued_bytes - dequeued_bytes) & _COUNTER
-    return np.where(difference < _HALF, difference, 0)
+    return np.where(difference < _HALF, difference, _EMPTY)
 
 
-@dataclass(frozen=True)
-class Readings:
+class Readings(NamedTuple):
     """What the data path's registers held, all of one moment.
 
     A target may read one after the other. sf_dequeued_bytes comes first then, so that a frame
@@ -75,8 +74,7 @@ class Readings:
     departure_rate: Ints
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What to write to the controller's registers.
 
     Attributes:

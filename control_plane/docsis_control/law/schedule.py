@@ -7,7 +7,7 @@ still one tick, so that a law with the control loop's interval runs at each, wha
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Bools, Ints
+from docsis_control.law.arrays import Bools, Ints
 
 
 class Timetable:

@@ -5,13 +5,12 @@ Pure: there is no clock and no I/O here. Arrays have shape (n,), one element a
 service flow, in the order of the flows it was made for.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from docsis_control.law.docsis_pie import Bools, Floats, Ints
+from docsis_control.law.arrays import Bools, Floats, Ints, real, whole
 from docsis_control.law.fixed_point import to_delay_us, to_prob
 from docsis_control.law.handshake import control_state, sequence_numbers
 from docsis_control.law.laws import Interval, Law, Outcome, Unmanaged, law_of
@@ -19,9 +18,11 @@ from docsis_control.law.missed import LONGEST, steps
 from docsis_control.law.readings import Readings, Settings, backlog
 from docsis_control.plan import CONTROL_INTERVAL_US, TOKENS_PER_BYTE, ServiceFlow
 
+_NO_TIME: Final = whole(0)
+_TOKENS_PER_BYTE: Final = real(TOKENS_PER_BYTE)
 
-@dataclass(frozen=True)
-class Decision:
+
+class Decision(NamedTuple):
     """What the laws decided.
 
     Attributes:
@@ -35,8 +36,7 @@ class Decision:
     status: Ints
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(NamedTuple):
     """What one interval saw and decided, for the record.
 
     Attributes:
@@ -151,7 +151,9 @@ class DeviceLaw:
             self._gap = False
             for law in self._laws:
                 law.resume(interval.of(law.columns))
-        passed = [interval] if before is None else steps(before, interval, self._known, count)
+        passed: Iterable[Interval] = [interval]
+        if before is not None and count > 1:
+            passed = steps(before, interval, self._known, count)
         for each in passed:
             outcomes = [law.update(each.of(law.columns)) for law in self._laws]
         outcome = self._joined(outcomes)
@@ -173,9 +175,9 @@ class DeviceLaw:
 
     def _tokens(self, readings: Readings) -> Floats:
         """The bucket's tokens now, bytes: the register's, and what was earned since."""
-        elapsed = np.maximum(0, readings.now_us - readings.msr_updated)
-        earned = elapsed * self._rate / TOKENS_PER_BYTE
-        return np.minimum(self._depth, readings.msr_tokens / TOKENS_PER_BYTE + earned)
+        elapsed = np.maximum(readings.now_us - readings.msr_updated, _NO_TIME)
+        earned = elapsed * self._rate / _TOKENS_PER_BYTE
+        return np.minimum(self._depth, readings.msr_tokens / _TOKENS_PER_BYTE + earned)
 
     def _joined(self, outcomes: Sequence[Outcome]) -> Outcome:
         """One outcome of all service flows."""
@@ -184,8 +186,8 @@ class DeviceLaw:
         parts: list[Any] = [np.empty(len(self._flows), part.dtype) for part in outcomes[0]]
         joined = Outcome(*parts)
         for law, outcome in zip(self._laws, outcomes, strict=True):
-            for whole, part in zip(joined, outcome, strict=True):
-                whole[law.columns] = part
+            for all_of_them, part in zip(joined, outcome, strict=True):
+                all_of_them[law.columns] = part
         return joined
 
 

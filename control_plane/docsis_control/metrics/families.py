@@ -17,6 +17,7 @@ from docsis_control.status.model import (
     Channel,
     Counters,
     Device,
+    Lateness,
     Quantiles,
     ServiceFlow,
     Status,
@@ -78,6 +79,7 @@ def families(status: Status) -> Iterator[Metric]:
     yield from _queues(flows)
     yield from _classifiers(flows)
     yield from _devices(status.devices)
+    yield from _lateness(status.devices)
     yield from _loops(status.devices)
 
 
@@ -237,6 +239,25 @@ def _devices(devices: tuple[Device, ...]) -> Iterator[Metric]:
     yield from dropped.families()
 
 
+def _lateness(devices: tuple[Device, ...]) -> Iterator[Metric]:
+    late = GaugeMetricFamily(
+        "docsis_device_lateness_seconds",
+        "How late the switch ran what was due, since it was started.",
+        labels=(*_DEVICE, "statistic"),
+    )
+    jumps = CounterMetricFamily(
+        "docsis_device_time_jumps",
+        "How often the switch was too late to make up for it.",
+        labels=_DEVICE,
+    )
+    for device in devices:
+        if device.lateness is not None:
+            labels = (device.name,)
+            _add_quantiles(late, labels, device.lateness)
+            jumps.add_metric(labels, device.lateness.jumps)
+    yield from (late, jumps)
+
+
 def _loops(devices: tuple[Device, ...]) -> Iterator[Metric]:
     cycles = CounterMetricFamily(
         "docsis_control_loop_cycles", "Updates that the device acknowledged.", labels=_DEVICE
@@ -273,7 +294,8 @@ def _drops(counters: Counters) -> Mapping[str, Traffic]:
 
 
 def _add_quantiles(
-    family: GaugeMetricFamily, labels: tuple[str, ...], quantiles: Quantiles
+    family: GaugeMetricFamily, labels: tuple[str, ...], quantiles: Quantiles | Lateness
 ) -> None:
     for name in ("p50", "p99", "max"):
-        family.add_metric((*labels, name), getattr(quantiles, name) / 1e3)
+        field = f"{name}_ms" if isinstance(quantiles, Lateness) else name
+        family.add_metric((*labels, name), getattr(quantiles, field) / 1e3)

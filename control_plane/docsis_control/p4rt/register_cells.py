@@ -15,9 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from finsy.proto import p4r
-from numpy.lib.stride_tricks import sliding_window_view
 
-from docsis_control.p4rt.entities import bitstring, register_entity
+from docsis_control.p4rt.entities import register_entity
 from docsis_control.p4rt.pipeline import Pipeline
 
 _HEAD: Final = 32
@@ -80,15 +79,21 @@ class Block:
         lengths = ends - starts[:-1] - self.sizes
         if not ((lengths >= 1) & (lengths <= _LONGEST)).all():
             return None
-        octets = np.frombuffer(answer + bytes(_HEAD), np.uint8)
-        found = sliding_window_view(octets, _HEAD)[starts[:-1]]
+        octets = answer + bytes(_HEAD)
+        found = _windows(octets, _HEAD)[starts[:-1]]
         expected = self.heads + self.lengths * lengths.astype(np.uint8)[:, np.newaxis]
         if not ((found == expected) | self.behind).all():
             return None
         # Every head is longer than a value.
-        last = sliding_window_view(octets, _VALUE)[ends - _VALUE]
+        last = _windows(octets, _VALUE)[ends - _VALUE]
         values: Numbers = (last.view(">u8")[:, 0] & _OF_LENGTH[lengths]).astype(np.int64)
         return values
+
+
+def _windows(octets: bytes, width: int) -> Octets:
+    """By place in the octets, that many from there on: a view, without a copy."""
+    places = len(octets) - width + 1
+    return np.ndarray((places, width), np.uint8, octets, strides=(1, 1))
 
 
 def _rows(count: int) -> Octets:
@@ -148,11 +153,12 @@ class RegisterCells:
         Raises:
             PipelineError: The program has no such register.
         """
-        written = bitstring(value)
-        head = self._updates.get((name, index, len(written)))
+        # `bitstring`, without the call: there may be a thousand of these in an update.
+        length = (value.bit_length() + 7) // 8 or 1
+        head = self._updates.get((name, index, length))
         if head is None:
             entity = register_entity(self._pipeline, name, index, value)
             update: Any = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
             whole = bytes(p4r.WriteRequest(updates=[update]).SerializeToString())
-            head = self._updates[name, index, len(written)] = whole.removesuffix(written)
-        return head + written
+            head = self._updates[name, index, length] = whole[:-length]
+        return head + value.to_bytes(length, "big")

@@ -11,7 +11,7 @@ import numpy as np
 from finsy.proto import p4r
 
 from docsis_control.http2 import Broken
-from docsis_control.law.docsis_pie import Ints
+from docsis_control.law.arrays import Ints
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
 from docsis_control.p4rt.device import READ, RPC_TIMEOUT, WRITE, Entrance, P4Device
@@ -50,8 +50,8 @@ _ALWAYS: Final = (
 
 _READ: Final = tuple(_FIELDS.values())
 
-# The pipeline counts on burst_allowance being written before control_state, on
-# a target whose batches are not atomic, too.
+# The fields of `Settings`, in their order. The pipeline counts on burst_allowance being written
+# before control_state, on a target whose batches are not atomic, too.
 _WRITTEN: Final = ("aqm_drop_prob", "aqm_qdelay_old", "aqm_burst_allowance", "aqm_control_state")
 _CALMED: Final = _WRITTEN[:3]
 # The data path's: of a service flow that has an index which another had before it. What the
@@ -252,22 +252,24 @@ class RegisterAccess:
             settings: All of them.
             now_us: The heartbeat: the switch's clock, microseconds.
         """
-        values = _values(settings)
+        values = np.array(settings)
         held = self._known.written
-        changed = np.argwhere(values != held[:, self._indexes]).tolist()
+        changed = np.nonzero(values != held[:, self._indexes])
         held[:, self._indexes] = -1
-        update = self._known.cells.update
+        update, order = self._known.cells.update, self._order
         request = [self._head]
         request += [
-            update(_WRITTEN[row], self._order[column], int(values[row, column]))
-            for row, column in changed
+            update(_WRITTEN[row], order[column], value)
+            for row, column, value in zip(
+                *(part.tolist() for part in changed), values[changed].tolist(), strict=True
+            )
         ]
         request.append(update(_HEARTBEAT, 0, now_us))
         return b"".join(request)
 
     def written(self, settings: Settings) -> None:
         """The device has acknowledged a `write_request`."""
-        self._known.written[:, self._indexes] = _values(settings)
+        self._known.written[:, self._indexes] = np.array(settings)
 
 
 class RegisterTicks:
@@ -301,15 +303,3 @@ class RegisterTicks:
             raise explain(error, doing) from None
         except Broken as error:
             raise ConnectionLost(f"{doing}: {error}") from None
-
-
-def _values(settings: Settings) -> Ints:
-    """In the order of `_WRITTEN`."""
-    return np.stack(
-        (
-            settings.drop_prob,
-            settings.qdelay_old,
-            settings.burst_allowance,
-            settings.control_state,
-        )
-    )

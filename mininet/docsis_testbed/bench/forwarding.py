@@ -11,6 +11,7 @@ the machine's.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import subprocess
@@ -19,7 +20,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 from mininet.net import Mininet
@@ -32,6 +33,7 @@ from docsis_control.ports import FIRST_HOST_PORT, RF_PORT
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Host, Topology
+from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
@@ -53,6 +55,10 @@ _NICE: Final = -20
 """Of every switch that is measured: what the embedded one asks for itself."""
 
 _SWITCH: Final = "bench1"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+B = TypeVar("B", bound="Bench")
 
 
 class BareForwarder(P4Switch):
@@ -198,6 +204,23 @@ def measure(
         bench.close()
 
 
+def watched(measure: Callable[Concatenate[B, P], T]) -> Callable[Concatenate[B, P], T]:
+    """A measurement that fails when the switch ended meanwhile, and says that it did."""
+
+    @functools.wraps(measure)
+    def measured(bench: B, /, *args: P.args, **named: P.kwargs) -> T:
+        try:
+            found = measure(bench, *args, **named)
+        except TestbedError:
+            # No traffic comes through a switch that has ended: that would be what is told.
+            bench.check()
+            raise
+        bench.check()
+        return found
+
+    return measured
+
+
 class Bench:
     """The two hosts and the switch between them.
 
@@ -222,6 +245,20 @@ class Bench:
     def switch_pid(self) -> int:
         """The process that is measured."""
         return self._processes[0].pid
+
+    def check(self) -> None:
+        """Fail when the switch has ended.
+
+        Raises:
+            TestbedError: it has, with its last words.
+        """
+        status = self._processes[0].poll()
+        if status is not None:
+            log = self._logs / f"{self._kind}.log"
+            raise TestbedError(
+                f"{self._kind} {how(status)} while it was measured; its last words: "
+                f"{last_words(log)}"
+            )
 
     def build(self, provision: bool = True) -> None:
         """Nodes, links, the switch and, unless told otherwise, its program."""
@@ -287,6 +324,7 @@ class Bench:
             time.sleep(0.02)
         raise TestbedError("iperf3 does not listen after 5 s")
 
+    @watched
     def latency(self, seconds: float) -> dict[str, float]:
         """One-way delay of probes without other traffic, microseconds."""
         sink = str(self._topology.servers[0].ip.ip)
@@ -319,6 +357,7 @@ class Bench:
             "most": float(delays.max()),
         }
 
+    @watched
     def tcp(self, seconds: float) -> float:
         """Mbit/s of one CUBIC connection."""
         self._serve()
@@ -339,6 +378,7 @@ class Bench:
         result = iperf3.load(output)
         return result.received_bytes * 8e-6 / result.seconds
 
+    @watched
     def udp(self, frame_bytes: int, seconds: float) -> float:
         """Thousands of frames a second that the sink's interface got."""
         self._serve()

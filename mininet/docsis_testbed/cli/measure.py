@@ -42,11 +42,11 @@ def shares(
     ] = False,
 ) -> None:
     """Every service flow loaded at once: configured and measured shares; fails when they differ."""
+    loaded = load(topology, tier)
     from docsis_control.modem_config.provisioned import Direction
     from docsis_testbed import shares as job
 
     both: tuple[Direction, Direction] = ("upstream", "downstream")
-    loaded = load(topology, tier)
     job.run(
         loaded,
         target=target.value,

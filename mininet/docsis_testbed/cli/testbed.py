@@ -122,9 +122,9 @@ def run(
     _refuse(context, "only", because="there is no scenario")
     because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
     _refuse(context, "virtual", "seed", because=because)
+    loaded = load(topology, tier)
     from docsis_testbed import interactive
 
-    loaded = load(topology, tier)
     interactive.run(
         loaded,
         target=target.value,
@@ -148,13 +148,14 @@ def _refuse(context: typer.Context, *names: str, because: str) -> None:
 
 def _run_scenario(file: Path, played: Stage, only: list[str]) -> None:
     from docsis_control.config.errors import ConfigError
-    from docsis_testbed.scenarios import job
     from docsis_testbed.scenarios.loader import load as load_scenario
 
     try:
         loaded = load_scenario(file)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
+    from docsis_testbed.scenarios import job
+
     job.run(loaded, stage=played, only=only, console=_CONSOLE)
 
 

@@ -26,6 +26,15 @@ def lost_by_capture(counts: Mapping[End, Counted]) -> Iterator[str]:
             )
 
 
+def lost_by_receivers(datagrams: int) -> Iterator[str]:
+    """Datagrams that came to the receivers' sockets, which had no room for them."""
+    if datagrams:
+        yield (
+            f"the receivers' sockets had no room for {datagrams} datagrams that arrived, so "
+            "goodput is not that of all"
+        )
+
+
 def sent_too_long(plan: Plan, last_sent_s: Mapping[int, float]) -> Iterator[str]:
     """Flows that sent after their end.
 

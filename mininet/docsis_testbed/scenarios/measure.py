@@ -39,9 +39,10 @@ from docsis_testbed.scenarios.plan import (
 from docsis_testbed.scenarios.record import Control, Packets, Received, RunRecord
 from docsis_testbed.scenarios.rf import RfPort, rf_port
 from docsis_testbed.session import Session, running_session, wait_until_ready
-from docsis_testbed.sharing import ROLES, read_samples
+from docsis_testbed.sharing import ROLES, counted_between, read_samples
 from docsis_testbed.traffic import capture, flows, irtt
 from docsis_testbed.traffic.capture import End
+from docsis_testbed.traffic.receiving import LOST
 
 
 def measure(
@@ -278,9 +279,14 @@ class _Played:
         )
 
     def _faults(self) -> Iterator[str]:
+        end_ns = self._start_ns + round(self._plan.measured_seconds * 1e9)
         if self._plan.flows:
             packets = self._folder / "captured.csv"
             yield from faults.lost_by_capture(capture.counts(packets))
+            times, counts = read_samples(self._folder / "received.csv")
+            yield from faults.lost_by_receivers(
+                counted_between(times, counts[LOST], self._start_ns, end_ns)
+            )
             last: dict[int, int] = {}
             for row in _rows(packets):
                 port, sent = int(row["port"]), int(row["sent_ns"])
@@ -288,7 +294,6 @@ class _Played:
             yield from faults.sent_too_long(
                 self._plan, {port: (sent - self._start_ns) / 1e9 for port, sent in last.items()}
             )
-        end_ns = self._start_ns + round(self._plan.measured_seconds * 1e9)
         yield from faults.of_calls(
             (call.name, irtt.load(self._call_file(call)).between(self._start_ns, end_ns))
             for call in self._plan.calls

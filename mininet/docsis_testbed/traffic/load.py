@@ -7,7 +7,8 @@
 Each is one process with sockets in the namespaces of the hosts, because a program for each of
 hundreds of streams would need more of a machine than their packets do. Both say "ready" when
 their sockets are there, and go on until they are ended. The receiver writes ten times a second
-what has arrived of each stream, in bytes of Ethernet frames to the end of their CRC.
+what has arrived of each stream, in bytes of Ethernet frames to the end of their CRC, and how many
+datagrams its own sockets had no room for.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import IO, Final, Literal
 from docsis_control.lengths import FCS_BYTES, counted_bytes, frame_length
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.traffic import CONGESTION_CONTROL, TCP_HEADERS, UDP_HEADERS, udp_payload
-from docsis_testbed.traffic.receiving import ReceivingSockets, bound
+from docsis_testbed.traffic.receiving import LOST, ReceivingSockets, bound
 from docsis_testbed.traffic.sending import BEHIND_SECONDS, send_or_lose
 
 _SEND_BUFFER: Final = 8 << 20
@@ -213,10 +214,10 @@ class Receiver:
 
     def run(self, output: IO[str]) -> None:
         """Write samples until the process is ended."""
-        output.write(",".join(["time_ns", *self.names]) + "\n")
+        output.write(",".join(["time_ns", *self.names, LOST]) + "\n")
         for now in self._sockets.ticks():
             counts = [self._frames(i) for i in range(len(self.names))]
-            output.write(",".join(map(str, (now, *counts))) + "\n")
+            output.write(",".join(map(str, (now, *counts, self._sockets.lost()))) + "\n")
             output.flush()
 
     def _accept(self, listener: socket.socket) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import selectors
 import socket
+import struct
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -12,6 +13,14 @@ from typing import Final
 from docsis_testbed.namespaces import made_in
 
 SAMPLE_SECONDS: Final = 0.1
+
+LOST: Final = "lost datagrams"
+"""Column of the samples, beside the flows': datagrams so far for which a socket had no room. They
+came, and nobody counted them."""
+
+_SO_MEMINFO: Final = 55
+_MEMORY: Final = struct.Struct("=32xI")
+"""Of the numbers that SO_MEMINFO tells, SK_MEMINFO_DROPS."""
 
 _CHUNK: Final = 1 << 17
 _BUFFER: Final = 8 << 20
@@ -56,6 +65,7 @@ class ReceivingSockets:
         self.counted = [0] * flows
         self.scratch = bytearray(_CHUNK)
         self._selector = selectors.DefaultSelector()
+        self._datagrams: list[socket.socket] = []
 
     def watch(self, made: socket.socket, handle: Handler) -> None:
         """Have a socket handled whenever it can be read."""
@@ -84,7 +94,16 @@ class ReceivingSockets:
                 except (BlockingIOError, ConnectionRefusedError):
                     return
 
+        self._datagrams.append(made)
         self.watch(made, count)
+
+    def lost(self) -> int:
+        """Datagrams so far that came and for which a socket had no room."""
+        drops = 0
+        for made in self._datagrams:
+            answer = made.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMORY.size)
+            drops += _MEMORY.unpack(answer)[0]
+        return drops
 
     def ticks(self) -> Iterator[int]:
         """Serve the sockets; whenever a sample is due, the wall clock's nanosecond."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from docsis_testbed.traffic.flows import MESSAGE, Flow
-from docsis_testbed.traffic.receiving import Handler, ReceivingSockets, bound
+from docsis_testbed.traffic.receiving import LOST, Handler, ReceivingSockets, bound
 
 
 class Receiver:
@@ -37,9 +37,10 @@ class Receiver:
 
     def run(self, goodput: IO[str]) -> None:
         """Write samples until the process is ended."""
-        goodput.write(",".join(["time_ns", *(flow.name for flow in self._flows)]) + "\n")
+        goodput.write(",".join(["time_ns", *(flow.name for flow in self._flows), LOST]) + "\n")
         for now in self._sockets.ticks():
-            goodput.write(",".join(map(str, (now, *self._sockets.counted))) + "\n")
+            counts = (now, *self._sockets.counted, self._sockets.lost())
+            goodput.write(",".join(map(str, counts)) + "\n")
             goodput.flush()
             self._messages.flush()
 

@@ -40,30 +40,58 @@ struct Run {
     full: bool,
 }
 
+/// How much is received at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Portion {
+    /// Slots that there are for frames.
+    pub slots: usize,
+    /// Frames of a port received with one call, at most.
+    pub at_once: usize,
+    /// Frames of all ports until something else has its turn: about so many.
+    pub frames: usize,
+}
+
 /// Merges the ports' frames by time, then port, then sequence. A port whose frames
-/// have been handed out is asked for more before a later frame of another is.
+/// have been handed out is asked for more before a later frame of another is, as long
+/// as it may have some that came before the merging began.
 #[derive(Debug, Default)]
 pub struct Arrivals {
     runs: Vec<Run>,
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    refills: usize,
+    /// What came before this is merged to the last frame.
+    began: u64,
+    /// Frames that may yet be received in this turn.
+    left: usize,
+    /// A port may have frames that come before those here, and its turn is over.
+    is_behind: bool,
 }
 
 impl Arrivals {
-    /// Receives from these ports, ascending. Each has an equal part of the `slots`, at
-    /// most `limit`; sockets are asked again up to `refills` times in all.
+    /// Receives from these ports, ascending, each into an equal part of the slots; where the
+    /// turn before was over too early, what was begun then goes on instead.
     pub fn gather(
         &mut self,
         ports: &[usize],
-        slots: usize,
-        limit: usize,
-        refills: usize,
+        now: u64,
+        portion: Portion,
         source: &mut impl Source,
     ) {
-        debug_assert!(ports.len() <= slots && self.next.is_empty());
+        self.left = portion.frames;
+        if std::mem::take(&mut self.is_behind) {
+            for n in 0..self.runs.len() {
+                if self.runs[n].waiting.is_empty()
+                    && ports.binary_search(&self.runs[n].port).is_ok()
+                {
+                    self.fill(n, source);
+                }
+            }
+            return;
+        }
+        debug_assert!(ports.len() <= portion.slots && self.next.is_empty());
         self.runs.clear();
-        self.refills = refills;
-        let part = (slots / ports.len().max(1)).min(limit).max(1);
+        self.began = now;
+        let part = portion.slots / ports.len().max(1);
+        let part = part.min(portion.at_once).max(1);
         for (n, &port) in ports.iter().enumerate() {
             let slots = n * part..(n + 1) * part;
             self.runs.push(Run {
@@ -82,6 +110,7 @@ impl Arrivals {
         let count = source.receive(run.port, run.slots.clone());
         run.waiting = run.slots.start..run.slots.start + count;
         run.full = count == run.slots.len();
+        self.left = self.left.saturating_sub(count);
         self.queue(n, source);
     }
 
@@ -99,8 +128,17 @@ impl Arrivals {
         self.next.peek().map(|&Reverse((at, _))| at)
     }
 
+    /// Whether a port may have frames that came before those here, or before what is due now:
+    /// the next [`Self::gather`] is to come soon, and nothing is to happen before it.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
     /// The next frame. Its slot is in use until the next call.
     pub fn next(&mut self, source: &impl Source) -> Option<Arrival> {
+        if self.is_behind {
+            return None;
+        }
         let Reverse((at, n)) = self.next.pop()?;
         let run = &mut self.runs[n];
         let slot = run.waiting.start;
@@ -119,9 +157,12 @@ impl Arrivals {
     /// was the last of a full run.
     pub fn delivered(&mut self, arrival: Arrival, source: &mut impl Source) {
         let run = &self.runs[arrival.run];
-        if run.waiting.is_empty() && run.full && self.refills > 0 {
-            self.refills -= 1;
-            self.fill(arrival.run, source);
+        if run.waiting.is_empty() && run.full && run.last < self.began {
+            if self.left > 0 {
+                self.fill(arrival.run, source);
+            } else {
+                self.is_behind = true;
+            }
         }
     }
 }
@@ -154,11 +195,23 @@ mod tests {
         }
     }
 
-    fn all(sockets: &mut Sockets, limit: usize, refills: usize) -> Vec<(u64, usize)> {
-        let mut arrivals = Arrivals::default();
+    const LATER: u64 = 10_000;
+
+    /// What is handed out in one turn.
+    fn turn(
+        arrivals: &mut Arrivals,
+        sockets: &mut Sockets,
+        at_once: usize,
+        frames: usize,
+    ) -> Vec<(u64, usize)> {
         let ports: Vec<usize> = (0..sockets.waiting.len()).collect();
         let slots = sockets.slots.len();
-        arrivals.gather(&ports, slots, limit, refills, sockets);
+        let portion = Portion {
+            slots,
+            at_once,
+            frames,
+        };
+        arrivals.gather(&ports, LATER, portion, sockets);
         let mut order = Vec::new();
         while let Some(arrival) = arrivals.next(&*sockets) {
             assert_eq!(sockets.slots[arrival.slot], arrival.at);
@@ -174,7 +227,8 @@ mod tests {
         #[test]
         fn frames_come_in_the_order_of_time_then_port(
             ports in prop::collection::vec(prop::collection::vec(0u64..1000, 0..40), 1..6),
-            limit in 1usize..10,
+            at_once in 1usize..10,
+            frames in 1usize..50,
         ) {
             let sorted = |mut times: Vec<u64>| { times.sort_unstable(); VecDeque::from(times) };
             let waiting: Vec<VecDeque<u64>> = ports.into_iter().map(sorted).collect();
@@ -183,7 +237,15 @@ mod tests {
                 .collect();
             expected.sort_unstable();
             let mut sockets = Sockets { waiting, slots: vec![0; 16] };
-            prop_assert_eq!(all(&mut sockets, limit, usize::MAX), expected);
+            // However many turns it takes.
+            let (mut arrivals, mut order) = (Arrivals::default(), Vec::new());
+            loop {
+                order.extend(turn(&mut arrivals, &mut sockets, at_once, frames));
+                if !arrivals.is_behind() {
+                    break;
+                }
+            }
+            prop_assert_eq!(order, expected);
         }
     }
 
@@ -195,7 +257,12 @@ mod tests {
             slots: vec![0; 8],
         };
         let mut arrivals = Arrivals::default();
-        arrivals.gather(&[0, 1], 8, 8, 0, &mut sockets);
+        let portion = Portion {
+            slots: 8,
+            at_once: 8,
+            frames: 8,
+        };
+        arrivals.gather(&[0, 1], LATER, portion, &mut sockets);
         let mut order = Vec::new();
         while let Some(arrival) = arrivals.next(&sockets) {
             order.push((arrival.at, arrival.port, arrival.slot));
@@ -210,6 +277,25 @@ mod tests {
             waiting,
             slots: vec![0; 8],
         };
-        assert_eq!(all(&mut sockets, 4, 3).len(), (2 + 3) * 4);
+        let mut arrivals = Arrivals::default();
+        let order = turn(&mut arrivals, &mut sockets, 4, 20);
+        assert!(arrivals.is_behind());
+        assert_eq!((order.len(), order[15]), (16, (7, 1)));
+        let order = turn(&mut arrivals, &mut sockets, 4, 20);
+        assert_eq!(order[..2], [(8, 0), (8, 1)]);
+    }
+
+    /// What came after the merging began is no reason to go on: a departure may be due.
+    #[test]
+    fn frames_that_come_meanwhile_wait_for_the_next_turn() {
+        let waiting = vec![(LATER - 2..LATER + 100).collect()];
+        let mut sockets = Sockets {
+            waiting,
+            slots: vec![0; 4],
+        };
+        let mut arrivals = Arrivals::default();
+        let order = turn(&mut arrivals, &mut sockets, 4, 1_000);
+        assert!(!arrivals.is_behind());
+        assert_eq!(order.len(), 4);
     }
 }

@@ -4,11 +4,12 @@
 //! thread runs a request itself: nobody has to be woken for it, there or back.
 
 use crate::clock::Clock;
+use crate::lock::Lock;
 use crate::ports::Ports;
 use crate::wait::Waker;
 use device::Device;
 use device::handle::Requests;
-use std::sync::{Mutex, Weak};
+use std::sync::Weak;
 
 /// Requests are run for so long, in ns, before frames are received again.
 const REQUESTS_FOR: u64 = 300_000;
@@ -52,6 +53,11 @@ impl Core {
 
     /// Runs requests while the device's own thread sleeps. Whether that must be woken.
     fn answer_in_its_place(&mut self) -> bool {
+        if self.ports.have_frames() {
+            // It is about to wake up for them, and they come before the requests.
+            return true;
+        }
+        self.ports.count_missed(&mut self.device);
         self.device.wake(self.clock.now(), None);
         let more = self.answer();
         self.ports.flush(&mut self.device);
@@ -62,14 +68,14 @@ impl Core {
 
 /// Has the requests run that wait: at once on this thread, where the device's own
 /// sleeps, and otherwise on that.
-pub fn serve(core: &Weak<Mutex<Core>>, waker: &Waker) {
+pub fn serve(core: &Weak<Lock<Core>>, waker: &Waker) {
     let Some(core) = core.upgrade() else {
         // The device has ended, and its requests with it.
         return;
     };
     let must_wake = match core.try_lock() {
-        Ok(mut core) => core.answer_in_its_place(),
-        Err(_) => true,
+        Some(mut core) => core.answer_in_its_place(),
+        None => true,
     };
     if must_wake {
         waker.wake();
@@ -79,7 +85,8 @@ pub fn serve(core: &Weak<Mutex<Core>>, waker: &Waker) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::Opening;
+    use crate::ports::{self, Opening};
+    use crate::veth_tests::{on_a_link, send};
     use crate::wait::PollSet;
     use device::handle::{self, DeviceHandle};
     use device::{DeviceConfig, DeviceGone};
@@ -89,20 +96,24 @@ mod tests {
 
     /// A device whose thread sleeps, as long as nobody locks the core.
     struct Sleeping {
-        core: Arc<Mutex<Core>>,
+        core: Arc<Lock<Core>>,
         handle: DeviceHandle,
         waker: Waker,
     }
 
     fn sleeping(sleeps_until: u64) -> Sleeping {
+        sleeping_with(sleeps_until, &[])
+    }
+
+    fn sleeping_with(sleeps_until: u64, interfaces: &[(u16, String)]) -> Sleeping {
         let (waker, clock) = (Waker::new().unwrap(), Clock::start());
-        let entrance: Arc<OnceLock<Weak<Mutex<Core>>>> = Arc::default();
+        let entrance: Arc<OnceLock<Weak<Lock<Core>>>> = Arc::default();
         let (way, wake) = (Arc::clone(&entrance), waker.clone());
         let (handle, requests, events, _) =
             handle::channel(0, None, move || serve(way.get().unwrap(), &wake));
-        let core = Arc::new(Mutex::new(Core {
+        let core = Arc::new(Lock::new(Core {
             device: Device::new(DeviceConfig::default()),
-            ports: Ports::open(&[], None, Opening::default(), clock, events).unwrap(),
+            ports: Ports::open(interfaces, None, Opening::default(), clock, events).unwrap(),
             clock,
             requests,
             sleeps_until,
@@ -142,7 +153,7 @@ mod tests {
     #[test]
     fn a_device_that_is_awake_runs_its_requests_itself() {
         let device = sleeping(u64::MAX);
-        let mut core = device.core.lock().unwrap();
+        let mut core = device.core.lock();
         let handle = device.handle.clone();
         let asked = thread::spawn(move || {
             let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -153,6 +164,27 @@ mod tests {
         poll.wait(None);
         assert!(!core.answer());
         assert_eq!(asked.join().unwrap().unwrap(), thread::current().id());
+    }
+
+    /// A frame that nobody has received yet came before the request.
+    #[test]
+    fn a_request_waits_for_frames_that_came_before_it() {
+        on_a_link(|| {
+            let device = sleeping_with(u64::MAX, &[(1, "dsw-a".to_owned())]);
+            let far_end = ports::open("dsw-b", Opening::default()).unwrap();
+            send(&far_end, &[0xff; 60]);
+            let handle = device.handle.clone();
+            let asked = thread::spawn(move || {
+                let mut runtime = tokio::runtime::Builder::new_current_thread();
+                let call = handle.call(|_, _| thread::current().id());
+                runtime.build().unwrap().block_on(call)
+            });
+            let mut poll = PollSet::new([device.waker.as_raw_fd()]);
+            poll.wait(Some(10_000_000_000));
+            assert!(poll.is_ready(0), "the device's thread is not woken");
+            assert!(!device.core.lock().answer());
+            assert_eq!(asked.join().unwrap().unwrap(), thread::current().id());
+        });
     }
 
     #[test]
@@ -177,8 +209,8 @@ mod tests {
         assert!(device.is_woken());
         // It knows of it now.
         device.waker.reset();
-        let due = device.core.lock().unwrap().device.next_deadline();
-        device.core.lock().unwrap().sleeps_until = due.unwrap();
+        let due = device.core.lock().device.next_deadline();
+        device.core.lock().sleeps_until = due.unwrap();
         device.call(|_, _| ()).unwrap();
         assert!(!device.is_woken());
     }

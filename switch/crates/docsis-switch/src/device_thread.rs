@@ -4,6 +4,7 @@
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::device_core::{self, Core};
+use crate::lock::Lock;
 use crate::ports::{Opening, Ports};
 use crate::process::log_messages;
 use crate::run::Shell;
@@ -15,7 +16,7 @@ use p4runtime::{PipelineConfig, ServedDevice};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::{Builder, JoinHandle};
 use tracing::warn;
 use v1model::{LoadOptions, Program};
@@ -87,7 +88,7 @@ pub fn prepare(
         device.load(common.clock.now(), Arc::clone(program));
     }
     // Filled below: the core has what the handle's requests go to.
-    let entrance: Arc<OnceLock<Weak<Mutex<Core>>>> = Arc::default();
+    let entrance: Arc<OnceLock<Weak<Lock<Core>>>> = Arc::default();
     let (way, wake) = (Arc::clone(&entrance), waker.clone());
     let (handle, requests, event_sender, events) =
         handle::channel(config.device_id, config.cpu_port, move || match way.get() {
@@ -102,7 +103,7 @@ pub fn prepare(
         event_sender,
     )?;
     let (control, commands) = Control::new(waker.clone());
-    let core = Arc::new(Mutex::new(Core {
+    let core = Arc::new(Lock::new(Core {
         device,
         ports,
         clock: common.clock,

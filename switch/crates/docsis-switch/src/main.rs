@@ -17,6 +17,7 @@ mod device_thread;
 mod forward;
 mod interface;
 mod link;
+mod lock;
 mod logging;
 mod packet_socket;
 mod pcap;

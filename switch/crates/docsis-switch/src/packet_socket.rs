@@ -68,9 +68,9 @@ impl PacketSocket {
     }
 
     /// Opens an interface: promiscuous, without its own frames. Its buffer holds what
-    /// comes at line rate while nobody receives for `lateness` ns. What it sends goes through the interface's qdisc, which costs nothing measurable where
-    /// there is none: so what `tc` or Mininet's `bw` set on a link holds, and
-    /// tcpdump sees the frames.
+    /// comes at line rate while nobody receives for `lateness` ns. What it sends goes
+    /// through the interface's qdisc, which costs nothing measurable where there is none:
+    /// so what `tc` or Mininet's `bw` set on a link holds, and tcpdump sees the frames.
     ///
     /// # Errors
     /// No permission (CAP_NET_RAW and CAP_NET_ADMIN), or the interface is gone.

@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::interface::{Interface, mend_command};
 use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
 use crate::pcap::Capture;
+use crate::wait::PollSet;
 use device::handle::{Event, EventSender};
 use device::{Device, DeviceConfig, Output, Traffic};
 use std::collections::VecDeque;
@@ -107,6 +108,8 @@ struct Port {
     backlog: VecDeque<Vec<u8>>,
     backlog_bytes: usize,
     captures: Option<(Capture, Capture)>,
+    /// Frames were received since the kernel was asked for those that it dropped.
+    received: bool,
     /// The socket has no room: what is in the batch waits.
     full: bool,
     failed: Traffic,
@@ -201,6 +204,8 @@ pub struct Ports {
     full: bool,
     /// How late the frames were that left since the last [`Self::flush`].
     late: Vec<u64>,
+    /// Tells whether frames wait in the sockets.
+    waiting: PollSet,
     capturing: bool,
 }
 
@@ -233,6 +238,7 @@ impl Ports {
                 backlog: VecDeque::new(),
                 backlog_bytes: 0,
                 captures: pcap.map(|dir| captures(dir, name)).transpose()?,
+                received: false,
                 full: false,
                 failed: Traffic::default(),
                 warned_checksum: false,
@@ -240,7 +246,9 @@ impl Ports {
                 warned_send: false,
             });
         }
+        let sockets = ports.iter().map(|port: &Port| port.socket.as_raw_fd());
         Ok(Self {
+            waiting: PollSet::new(sockets),
             capturing: pcap.is_some(),
             pending: Vec::with_capacity(ports.len()),
             hold: how.wait_for_room,
@@ -274,7 +282,14 @@ impl Ports {
         let port = &mut self.ports[index];
         // What failed is told again: it is about another interface.
         port.warned_send = false;
+        self.waiting.replace(index, socket.as_raw_fd());
         port.socket = socket;
+    }
+
+    /// Whether frames that nobody has received wait in a socket, or its interface is gone.
+    pub fn have_frames(&mut self) -> bool {
+        self.waiting.wait(Some(0));
+        (0..self.ports.len()).any(|index| self.waiting.is_ready(index))
     }
 
     /// Receives frames from a port into these slots of `batch`. `None`: the
@@ -287,7 +302,10 @@ impl Ports {
     ) -> Option<usize> {
         let port = &mut self.ports[index];
         match port.socket.receive(batch, slots) {
-            Ok(count) => Some(count),
+            Ok(count) => {
+                port.received |= count > 0;
+                Some(count)
+            }
             // The socket works again when the interface is up again; the link
             // monitor says so.
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => Some(0),
@@ -386,10 +404,13 @@ impl Ports {
         self.flush(device);
     }
 
-    /// Tells the device what the kernel dropped in front of it.
-    pub fn count_missed(&self, device: &mut Device) {
-        for port in &self.ports {
-            device.missed(port.number, port.socket.missed());
+    /// Tells the device what the kernel dropped in front of it. It drops nothing but
+    /// where others wait, so only ports that have received since are asked for.
+    pub fn count_missed(&mut self, device: &mut Device) {
+        for port in &mut self.ports {
+            if std::mem::take(&mut port.received) {
+                device.missed(port.number, port.socket.missed());
+            }
         }
     }
 

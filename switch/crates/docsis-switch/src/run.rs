@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The device's thread: receive, step, send, sleep.
 
-use crate::arrivals::{Arrivals, Source};
+use crate::arrivals::{Arrivals, Portion, Source};
 use crate::clock::Clock;
 use crate::control::Command;
 use crate::device_core::Core;
+use crate::lock::{Held, Lock};
 use crate::packet_socket::{BATCH, ReceiveBatch};
 use crate::ports::Ports;
 use crate::process::log_messages;
@@ -13,17 +14,18 @@ use crate::wait::{PollSet, Waker};
 use device::Device;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tracing::{info, warn};
 
 /// With a departure nearer than this, few frames are received at a time.
 const SOON: u64 = 200_000;
 /// Frames received at a time then.
 const SMALL_BATCH: usize = 8;
-/// Times that sockets are asked for more frames before requests have their turn.
-const REFILLS: usize = 4;
+/// Frames received before requests have their turn: those of some milliseconds in which
+/// nobody could receive, at tens of thousands a second.
+const FRAMES: usize = 512;
 /// Departures closer than this, in ns, are waited for awake, this long at the most.
 const CLOSE: u64 = 2_000;
 const CLOSE_FOR: u64 = 10_000;
@@ -33,7 +35,7 @@ const LOOK_AGAIN: u64 = 5_000_000;
 /// Everything that the device's thread works with.
 pub struct Shell {
     /// The device, which the gRPC server's thread may run while this one sleeps.
-    pub core: Arc<Mutex<Core>>,
+    pub core: Arc<Lock<Core>>,
     /// Wakes this thread for a request.
     pub waker: Waker,
     /// What the main thread says.
@@ -93,11 +95,11 @@ impl Turn {
         let ready = (0..ports.len()).filter(|&port| self.poll.is_ready(port));
         self.ready.extend(ready);
         let now = clock.now();
-        let limit = match device.next_deadline() {
-            Some(at) if at < now + SOON => SMALL_BATCH,
-            _ => BATCH,
+        let portion = Portion {
+            slots: self.batch.slots(),
+            at_once: frames_at_once(now, device.next_deadline()),
+            frames: FRAMES,
         };
-        let slots = self.batch.slots();
         let mut sockets = Sockets {
             ports,
             batch: &mut self.batch,
@@ -106,7 +108,7 @@ impl Turn {
             ahead: clock.ahead(),
         };
         let arrivals = &mut self.arrivals;
-        arrivals.gather(&self.ready, slots, limit, REFILLS, &mut sockets);
+        arrivals.gather(&self.ready, now, portion, &mut sockets);
         device.wake(now, arrivals.first());
         while let Some(arrival) = arrivals.next(&sockets) {
             let at = arrival.at.max(device.time());
@@ -116,9 +118,22 @@ impl Turn {
                 .deliver(arrival.port, sockets.batch, arrival.slot, at, device);
             arrivals.delivered(arrival, &mut sockets);
         }
-        // What came since is stamped before now, and so is what it makes due.
-        let last = device.time().max(now);
-        while device.step(last, ports) {}
+        if !arrivals.is_behind() {
+            // What came since is stamped before now, and so is what it makes due.
+            let last = device.time().max(now);
+            while device.step(last, ports) {}
+        }
+    }
+}
+
+/// How many frames are received from a port at a time. With a departure near they are
+/// few, as it waits for them. One that is due already leaves between them; and one nearer than
+/// [`CLOSE`] is, more often than not, that of a flow that is all but unlimited: it does not make
+/// batches small.
+fn frames_at_once(now: u64, due: Option<u64>) -> usize {
+    match due {
+        Some(at) if (now + CLOSE..now + SOON).contains(&at) => SMALL_BATCH,
+        _ => BATCH,
     }
 }
 
@@ -170,9 +185,9 @@ impl Shell {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Core> {
+    fn lock(&self) -> Held<'_, Core> {
         // A panic ends the process, so nobody ever sees what it left.
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        self.core.lock()
     }
 
     /// Runs until it is told to end.
@@ -197,7 +212,7 @@ impl Shell {
             // Being awake when a departure is due: hosts see how late it is.
             let timeout = deadline.map(|at| at.saturating_sub(now + slack.ns()));
             let timeout = look_again(&core.ports, timeout, &mut turn);
-            let busy = asked;
+            let busy = asked || turn.arrivals.is_behind();
             let timeout = if busy { Some(0) } else { timeout };
             if timeout != Some(0) && core.ports.is_capturing() {
                 core.ports.flush_captures();
@@ -219,10 +234,10 @@ impl Shell {
             if timeout == Some(0) && !busy && deadline.is_some_and(|at| at > now && at <= awake) {
                 slack.stayed_awake();
             }
-            // A flow that is all but unlimited does not make batches small.
-            drain_close(&mut core);
             turn.receive(&mut core);
-            drain_close(&mut core);
+            if !turn.arrivals.is_behind() {
+                drain_close(&mut core);
+            }
             if turn.poll.is_ready(waker_at) {
                 self.waker.reset();
                 self.obey(&mut core, &mut turn);

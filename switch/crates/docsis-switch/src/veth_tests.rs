@@ -32,7 +32,7 @@ fn wait_until_up(end: &str) {
 }
 
 /// Runs `test` where only dsw-a and dsw-b exist, the ends of one link.
-fn on_a_link(test: fn()) {
+pub fn on_a_link(test: fn()) {
     let thread = std::thread::spawn(move || {
         // SAFETY: no pointers; concerns this thread only.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
@@ -61,7 +61,8 @@ fn open(name: &str) -> PacketSocket {
     PacketSocket::open(&Interface::find(name).unwrap(), 20_000_000).unwrap()
 }
 
-fn send(socket: &PacketSocket, frame: &[u8]) {
+/// Sends a frame.
+pub fn send(socket: &PacketSocket, frame: &[u8]) {
     let mut batch = SendBatch::default();
     batch.push(frame);
     batch.flush(socket, false, |len, error| panic!("{len}: {error}"));

@@ -2,7 +2,7 @@
 //! What the fuzzer calls with random bytes: each function must return, in
 //! bounded time and memory, whatever it is given.
 //!
-//! `switch/fuzz` has a fuzz target for each of them; `tests/inputs.rs` calls
+//! `switch/fuzz` has a fuzz target for each of them; `tests/it/inputs.rs` calls
 //! them with the seeds and with everything that the fuzzer found once.
 //! [`mutate_json`] is how the fuzzer changes programs.
 

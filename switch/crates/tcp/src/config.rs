@@ -72,9 +72,15 @@ pub struct Config {
     pub delayed_ack: u64,
     /// ACKs that are not delayed at the beginning, in segments.
     pub quick_acks: u32,
-    /// The receive buffer at first, in bytes.
+    /// How long an ACK waits that reports more data out of order, behind the
+    /// third for the same hole; 0 for not at all.
+    pub sack_delay: u64,
+    /// Data with PSH is acknowledged as soon as the application has read it.
+    pub ack_pushed: bool,
+    /// How far the receive window may grow at first, in bytes.
     pub receive_buffer: u32,
-    /// The receive buffer to which autotuning lets it grow, in bytes.
+    /// How far autotuning lets it grow, in bytes. If that is the same, the
+    /// window is as large from the beginning.
     pub receive_buffer_max: u32,
     /// The most bytes that are on their way at a time.
     pub send_buffer: u32,
@@ -114,7 +120,10 @@ impl Config {
             ack_every: 2,
             delayed_ack: 40 * MILLISECOND,
             quick_acks: 16,
-            receive_buffer: 65_535,
+            sack_delay: MILLISECOND,
+            ack_pushed: true,
+            // What its buffer of 128 KiB leaves for data.
+            receive_buffer: 81_000,
             receive_buffer_max: 6 << 20,
             send_buffer: 64 << 20,
             restart_after_idle: true,
@@ -142,6 +151,8 @@ impl Config {
             },
             delayed_ack: 100 * MILLISECOND,
             quick_acks: 0,
+            sack_delay: 0,
+            ack_pushed: false,
             receive_buffer: 64 << 20,
             receive_buffer_max: 64 << 20,
             ..Config::linux()

@@ -89,8 +89,8 @@ pub struct Info {
     pub mss: u32,
     /// Bytes that the other end still accepts.
     pub send_window: u64,
-    /// The receive buffer in bytes.
-    pub receive_buffer: u64,
+    /// The window that is offered to the other end, in bytes.
+    pub receive_window: u64,
     /// Events since the connection was opened.
     pub counts: Counts,
 }
@@ -259,7 +259,7 @@ impl Connection {
             lost: count(board.lost()),
             mss: sender.mss(),
             send_window: sender.edge().saturating_sub(sender.nxt()),
-            receive_buffer: self.receiver.tuning.buffer(),
+            receive_window: self.receiver.tuning.window(),
             counts: sender.counts(),
         }
     }

@@ -14,6 +14,9 @@ const MAX_RTT_THRESH: u64 = 16 * MILLISECOND;
 const N_RTT_SAMPLE: u32 = 8;
 /// ACKs that follow each other within this belong to one train.
 const TRAIN_GAP: u64 = 2 * MILLISECOND;
+/// How much longer than half of the round trip a train has to be: between 356
+/// and 561 us by Linux's trace tests/linux/traces/hystart-train.txt.
+const TRAIN_SLACK: u64 = MILLISECOND / 2;
 /// Below this window nothing is looked for.
 const LOW_WINDOW: u32 = 16;
 
@@ -72,7 +75,7 @@ impl Round {
         // A train as long as the way there is says that the path is full.
         if now.saturating_sub(self.last_ack) <= TRAIN_GAP {
             self.last_ack = now;
-            if now.saturating_sub(self.start) > delay_min / 2 {
+            if now.saturating_sub(self.start) > delay_min / 2 + TRAIN_SLACK {
                 return true;
             }
         }

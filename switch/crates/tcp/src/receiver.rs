@@ -42,7 +42,11 @@ impl Receiver {
             edge: 0,
             mss: u64::from(config.mss),
             acks: DelayedAck::new(config),
-            tuning: Autotune::new(config.receive_buffer, config.receive_buffer_max),
+            tuning: Autotune::new(
+                config.receive_buffer,
+                config.receive_buffer_max,
+                u64::from(config.mss),
+            ),
             timestamp: None,
             last_ack_sent: 0,
         }
@@ -106,14 +110,23 @@ impl Receiver {
         }
     }
 
+    /// A segment asks to hand the data on, which the application takes at once.
+    pub(crate) fn on_push(&mut self) {
+        if self.unread == 0 {
+            self.acks.on_push();
+        }
+    }
+
     /// Takes the data and the FIN of a segment in.
     pub(crate) fn on_data(&mut self, now: u64, seq: u64, length: u64, fin: bool, rto: u64) {
         let behind = seq.saturating_add(length);
         if behind <= self.nxt && !(fin && behind == self.nxt) {
             if length > 0 {
                 self.duplicate = Some((seq, behind));
+                self.acks.on_duplicate();
+            } else {
+                self.acks.at_once();
             }
-            self.acks.at_once();
             return;
         }
         // What is beyond the window, or behind the FIN, is not accepted.
@@ -127,16 +140,32 @@ impl Receiver {
             return;
         }
         if seq > self.nxt {
-            if end > seq && self.reassembly.insert(seq, end) == Inserted::Duplicate {
-                self.duplicate = Some((seq, end));
-            }
-            self.acks.at_once();
+            self.on_hole(now, seq, end);
             return;
         }
         if seq < self.nxt && length > 0 {
             self.duplicate = Some((seq, self.nxt));
         }
         self.advance(now, end, rto);
+    }
+
+    /// Data behind a hole, or a FIN.
+    fn on_hole(&mut self, now: u64, seq: u64, end: u64) {
+        if end == seq {
+            self.acks.at_once();
+            return;
+        }
+        match self.reassembly.insert(seq, end) {
+            Inserted::New => {
+                let grows = self.tuning.grow(end - seq);
+                self.acks.on_hole(now, self.nxt, grows, self.tuning.rtt());
+            }
+            Inserted::Duplicate => {
+                self.duplicate = Some((seq, end));
+                self.acks.on_duplicate();
+            }
+            Inserted::Refused => self.acks.at_once(),
+        }
     }
 
     fn advance(&mut self, now: u64, end: u64, rto: u64) {
@@ -153,11 +182,15 @@ impl Receiver {
             self.acks.at_once();
         }
         if arrived > 0 {
-            self.tuning.on_data(now, arrived);
-            self.acks
-                .on_data(now, arrived.min(end.saturating_sub(before)), rto);
+            let length = arrived.min(end.saturating_sub(before));
+            let grows = self.tuning.grow(length);
+            self.acks.on_data(now, length, rto, grows);
+            self.tuning.on_read(now, arrived);
         }
-        if holes {
+        if !self.reassembly.is_empty() {
+            self.acks.on_hole(now, self.nxt, false, self.tuning.rtt());
+        } else if holes {
+            // RFC 5681 4.2: the last hole is filled.
             self.acks.at_once();
         }
     }
@@ -174,11 +207,11 @@ impl Receiver {
     }
 
     fn step(&self) -> u64 {
-        self.mss.min(self.tuning.buffer() / 2)
+        self.mss.min(self.tuning.window() / 2)
     }
 
     fn wanted_edge(&self) -> u64 {
-        self.nxt + self.tuning.buffer().saturating_sub(self.unread)
+        self.nxt + self.tuning.window().saturating_sub(self.unread)
     }
 
     /// The window field for a segment that is sent now, in units of 2^`shift`.

@@ -77,6 +77,8 @@ struct Usage {
     most: usize,
     /// The round trip ends when this is acknowledged.
     until: u64,
+    /// Something was sent since it was noted.
+    sent: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -124,6 +126,9 @@ pub(crate) struct Sender {
     /// Timeouts or window probes since anything was heard.
     unanswered: u32,
     last_sent: u64,
+    /// A segment that ends behind this has PSH, and how far it is to the next.
+    push_at: u64,
+    push_step: u64,
     /// What is added to the clock for timestamps.
     timestamp_offset: u32,
     counts: Counts,
@@ -169,6 +174,8 @@ impl Sender {
             persist_at: None,
             unanswered: 0,
             last_sent: 0,
+            push_at: u64::MAX,
+            push_step: u64::MAX,
             timestamp_offset,
             counts: Counts::default(),
         }
@@ -181,6 +188,18 @@ impl Sender {
         self.edge_from = (seq, self.una);
         self.largest_window = window;
         self.last_sent = now;
+        self.push_step = window / 2;
+        self.push_at = self.una + self.push_step;
+    }
+
+    /// Whether the data up to `end` is to be handed on (PSH, RFC 9293 3.9.1.2):
+    /// the last of what there is, and what fills half of the first window.
+    pub(crate) fn pushes(&mut self, end: u64) -> bool {
+        let full = end > self.push_at;
+        if full {
+            self.push_at = end.saturating_add(self.push_step);
+        }
+        full || end >= self.end
     }
 
     /// A round trip measured in the handshake (RFC 6298 3). If the SYN had to

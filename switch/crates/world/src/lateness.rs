@@ -16,11 +16,18 @@ const MOST: u64 = 1_000_000_000;
 pub struct Lateness {
     p50: u64,
     p99: u64,
+    /// Per unit of what an exponential distribution draws, up to the median and above,
+    /// 32 digits behind the point.
+    slopes: [u64; 2],
 }
 
 impl Lateness {
     /// Never late.
-    pub const NONE: Lateness = Lateness { p50: 0, p99: 0 };
+    pub const NONE: Lateness = Lateness {
+        p50: 0,
+        p99: 0,
+        slopes: [0; 2],
+    };
 
     /// # Errors
     /// The median is above the 99th percentile, or that is above a second.
@@ -31,7 +38,9 @@ impl Lateness {
                  possible: the first is at most the second, and that at most a second"
             )));
         }
-        Ok(Self { p50, p99 })
+        // Both are below 2^30.
+        let slopes = [(p50 << 32) / LN_2, ((p99 - p50) << 32) / (LN_100 - LN_2)];
+        Ok(Self { p50, p99, slopes })
     }
 
     /// Whether it is never late.
@@ -47,14 +56,14 @@ impl Lateness {
         }
         let drawn = random.exponential();
         if drawn <= LN_2 {
-            return scaled(self.p50, drawn, LN_2);
+            return scaled(drawn, self.slopes[0]);
         }
-        self.p50 + scaled(self.p99 - self.p50, drawn - LN_2, LN_100 - LN_2)
+        self.p50 + scaled(drawn - LN_2, self.slopes[1])
     }
 }
 
-fn scaled(value: u64, numerator: u64, denominator: u64) -> u64 {
-    (u128::from(value) * u128::from(numerator) / u128::from(denominator)) as u64
+fn scaled(drawn: u64, slope: u64) -> u64 {
+    ((u128::from(drawn) * u128::from(slope)) >> 32) as u64
 }
 
 /// Work that waits until a process runs: what comes while it has not yet run is
@@ -93,12 +102,6 @@ impl<T> Gate<T> {
     /// The process runs: the next thing to do.
     pub fn pass(&mut self) -> Option<T> {
         self.waiting.pop_front()
-    }
-
-    /// How much waits.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.waiting.len()
     }
 }
 

@@ -109,12 +109,6 @@ impl Link {
         self.on_the_way.front().map(|(arrival, _)| *arrival)
     }
 
-    /// Frames on the way.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.on_the_way.len()
-    }
-
     /// How long a frame takes, from its first bit to its last, rounded up.
     fn time_of(&self, captured: usize) -> u64 {
         if self.config.rate == 0 {
@@ -154,7 +148,8 @@ mod tests {
         assert_eq!(link.send(5, frame(20)).unwrap(), (1538 + 84) * 8 + 1000);
         assert_eq!(link.next_arrival(), Some(1538 * 8 + 1000));
         assert_eq!(link.receive().unwrap().bytes.len(), 1514);
-        assert_eq!(link.len(), 1);
+        assert_eq!(link.receive().unwrap().bytes.len(), 20);
+        assert!(link.receive().is_none());
     }
 
     #[test]

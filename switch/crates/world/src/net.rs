@@ -27,7 +27,7 @@ pub struct Totals {
     pub link_dropped: u64,
     /// Left a device through a port without a link.
     pub unconnected: u64,
-    /// On links, waiting for a process that is late, or to be injected.
+    /// On links, waiting for a device's process that is late, or to be injected.
     pub on_links: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct Net {
     pub digest: Digest,
     /// Frames; `on_links` is counted as they come and go.
     pub totals: Totals,
-    /// Bytes of frames on links.
+    /// Bytes of frames on links, and of those that wait for processes.
     pub bytes: usize,
     /// Numbers recorded.
     pub values: usize,
@@ -111,23 +111,33 @@ impl Net {
         Some(frame)
     }
 
-    /// A frame waits somewhere between nodes.
+    /// A frame is between nodes, or waits there.
     pub fn hold(&mut self, length: usize) {
         self.totals.on_links += 1;
+        self.keep(length);
+    }
+
+    /// A frame is between nodes no more.
+    pub fn release(&mut self, length: usize) {
+        self.totals.on_links -= 1;
+        self.bytes -= length;
+    }
+
+    /// A frame that has been received waits for its host's processes.
+    pub fn keep(&mut self, length: usize) {
         self.bytes += length;
         if self.bytes > MOST_BYTES_ON_LINKS {
             self.fail(format!(
-                "at {} ns links hold more than {} MiB of frames: what is sent is more than they \
-                 carry; send less, or give hosts a smaller link rate",
+                "at {} ns links and hosts hold more than {} MiB of frames: what is sent is more \
+                 than they carry; send less, or give hosts a smaller link rate",
                 self.now,
                 MOST_BYTES_ON_LINKS >> 20
             ));
         }
     }
 
-    /// A frame waits no more.
-    pub fn release(&mut self, length: usize) {
-        self.totals.on_links -= 1;
+    /// It waits no more.
+    pub fn unkeep(&mut self, length: usize) {
         self.bytes -= length;
     }
 
@@ -147,5 +157,32 @@ impl Net {
 
     fn fail(&mut self, words: String) {
         self.failure.get_or_insert_with(|| limit(words));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_bounded_and_the_reason_is_said_once() {
+        let mut net = Net {
+            values: MOST_VALUES - 2,
+            now: 7,
+            ..Net::default()
+        };
+        assert!(net.record(2) && !net.record(1));
+        net.hold(MOST_BYTES_ON_LINKS + 1);
+        let failure = net.failure.unwrap().to_string();
+        assert!(
+            failure.starts_with("at 7 ns the world has recorded 33554432 numbers"),
+            "{failure}"
+        );
+        let mut net = Net::default();
+        net.hold(MOST_BYTES_ON_LINKS);
+        assert!(net.failure.is_none());
+        net.keep(1);
+        let failure = net.failure.unwrap().to_string();
+        assert!(failure.contains("more than 512 MiB"), "{failure}");
     }
 }

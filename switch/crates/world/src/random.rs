@@ -9,7 +9,7 @@ pub const LN_2: u64 = 0xb172_17f8;
 pub const LN_100: u64 = 0x4_9aec_6eed;
 
 /// Binary digits behind the point that [`Random::exponential`] finds of a logarithm.
-const DIGITS: u32 = 24;
+const DIGITS: u32 = 32;
 
 /// xoshiro256** (Blackman and Vigna), seeded with splitmix64.
 #[derive(Clone, Debug)]
@@ -73,19 +73,49 @@ impl Random {
     }
 }
 
+/// Binary digits of a mantissa that choose a place in [`LOGARITHMS`].
+const PLACE: u32 = 10;
+/// Places of [`LOGARITHMS`], without the end of the last one.
+const PLACES: usize = 1 << PLACE;
+
+/// The logarithm to base 2 of 1 to 2 in steps, in units of 2^-[`DIGITS`]. In between, a
+/// line is right to a ten-millionth.
+static LOGARITHMS: [u64; PLACES + 1] = logarithms();
+
+const fn logarithms() -> [u64; PLACES + 1] {
+    let mut table = [0; PLACES + 1];
+    let mut place = 0;
+    while place < PLACES {
+        table[place] = fraction_of_logarithm((1 << 63) + ((place as u64) << (63 - PLACE)));
+        place += 1;
+    }
+    table[PLACES] = 1 << DIGITS;
+    table
+}
+
+/// Of a number in 1 to 2, 63 digits behind the point, the logarithm to base 2.
+const fn fraction_of_logarithm(mut mantissa: u64) -> u64 {
+    let mut fraction = 0;
+    let mut digit = 0;
+    while digit < DIGITS {
+        // A square doubles the logarithm, and the integral part is the next digit.
+        let square = mantissa as u128 * mantissa as u128;
+        let two = square >> 127 != 0;
+        fraction = fraction << 1 | two as u64;
+        mantissa = (square >> if two { 64 } else { 63 }) as u64;
+        digit += 1;
+    }
+    fraction
+}
+
 /// -ln(x / 2^64) in units of 2^-32; x is above 0.
 fn minus_logarithm(x: u64) -> u64 {
     let zeros = x.leading_zeros();
-    // In 1 to 2, 63 digits behind the point. Each square doubles the logarithm, and its
-    // integral part is the next digit.
-    let mut mantissa = x << zeros;
-    let mut fraction: u64 = 0;
-    for _ in 0..DIGITS {
-        let square = u128::from(mantissa) * u128::from(mantissa);
-        let two = square >> 127 != 0;
-        fraction = fraction << 1 | u64::from(two);
-        mantissa = (square >> if two { 64 } else { 63 }) as u64;
-    }
+    let mantissa = x << zeros;
+    let place = (mantissa << 1 >> (64 - PLACE)) as usize;
+    let behind = mantissa << (1 + PLACE) >> 32;
+    let (low, high) = (LOGARITHMS[place], LOGARITHMS[place + 1]);
+    let fraction = low + ((high - low) * behind >> 32);
     let logarithm = (u64::from(63 - zeros) << DIGITS) + fraction;
     let minus = (64 << DIGITS) - logarithm;
     ((u128::from(minus) * u128::from(LN_2)) >> DIGITS) as u64

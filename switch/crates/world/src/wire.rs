@@ -124,9 +124,6 @@ impl Addresses {
     }
 }
 
-/// The shortest payload of a datagram of [`Addresses::datagram`].
-pub const NUMBER: usize = 8;
-
 /// A packet of UDP or TCP, or what is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet<'a> {

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What the control loop writes, and what it reads.
+/// What the control loop writes, and what it reads: what left before what came, so that a frame
+/// that passes in between is no negative backlog.
 const WRITTEN: [&str; 4] = [
     "aqm_drop_prob",
     "aqm_qdelay_old",
@@ -24,8 +25,8 @@ const WRITTEN: [&str; 4] = [
     "aqm_control_state",
 ];
 const READ: [&str; 5] = [
-    "sf_enqueued_bytes",
     "sf_dequeued_bytes",
+    "sf_enqueued_bytes",
     "msr_tokens",
     "msr_updated",
     "aqm_data_state",

@@ -3,6 +3,7 @@
 
 use super::pipeline::measure;
 use crate::cli::{BenchManagers, QueueManager};
+use crate::switch::load_program;
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -14,11 +15,12 @@ const LENGTH: usize = 200;
 /// # Errors
 /// One sentence: the program cannot be read or is not cm.p4.
 pub fn run(options: &BenchManagers) -> Result<(), String> {
+    let (program, _) = load_program(&options.program)?;
     let managers = QueueManager::value_variants();
     let mut least = vec![(f64::INFINITY, f64::INFINITY); managers.len()];
     for _ in 0..options.repetitions {
         for (least, manager) in least.iter_mut().zip(managers) {
-            let measured = measure(&options.program, options.packets, *manager, LENGTH, 1)?;
+            let measured = measure(&program, options.packets, *manager, LENGTH, 1)?;
             least.0 = least.0.min(measured.ingress);
             least.1 = least.1.min(measured.egress);
         }

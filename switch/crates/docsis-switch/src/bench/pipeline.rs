@@ -2,14 +2,15 @@
 //! `bench pipeline`: what a packet costs in this process, without a network.
 
 use super::measure::{CHUNK, Sink, per_packet, quantile};
-use super::memory::peak_resident;
+use super::memory::{peak_resident, resident_code};
 use crate::cli::{BenchPipeline, QueueManager};
 use crate::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
 use crate::switch::load_program;
 use device::{Device, DeviceConfig};
 use serde_json::json;
-use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
+use v1model::Program;
 
 /// Frame lengths that are measured, bytes without FCS.
 const LENGTHS: [usize; 3] = [64, 200, 1514];
@@ -57,19 +58,18 @@ pub struct Measured {
 /// So many packets of `len` bytes through `flows` service flows under a queue manager.
 ///
 /// # Errors
-/// One sentence: the program cannot be read or is not cm.p4.
+/// One sentence: the program is not cm.p4.
 pub fn measure(
-    program: &Path,
+    program: &Arc<Program>,
     packets: u64,
     manager: QueueManager,
     len: usize,
     flows: u32,
 ) -> Result<Measured, String> {
-    let (program, _) = load_program(program)?;
     let mut device = Device::new(DeviceConfig::default());
     device.add_port(RF_PORT);
     device.add_port(CPE_PORT);
-    device.load(0, program);
+    device.load(0, Arc::clone(program));
     let mut now = 1_000_000_000;
     cable_modem(&mut device, now, flows, manager.into())?;
     let frames: Vec<Vec<u8>> = (1..=flows).map(|flow| frame(len, flow)).collect();
@@ -127,11 +127,12 @@ pub fn measure(
 /// # Errors
 /// One sentence: the program cannot be read or is not cm.p4.
 pub fn run(options: &BenchPipeline) -> Result<(), String> {
+    let (program, _) = load_program(&options.program)?;
     let mut results = Vec::new();
     for flows in FLOWS {
         for len in LENGTHS {
             let manager = options.queue_manager;
-            let measured = measure(&options.program, options.packets, manager, len, flows)?;
+            let measured = measure(&program, options.packets, manager, len, flows)?;
             let total = measured.ingress + measured.egress;
             if !options.json {
                 println!(
@@ -159,6 +160,7 @@ pub fn run(options: &BenchPipeline) -> Result<(), String> {
             "program": options.program.display().to_string(),
             "packets": options.packets,
             "peak_resident_bytes": peak_resident(),
+            "resident_code_bytes": resident_code(),
             "results": results,
         });
         println!("{report:#}");

@@ -9,6 +9,10 @@ use super::types::Types;
 use super::{ONE_RUN, differs, missing, preamble, same};
 use crate::proto::p4::config::v1 as config;
 
+/// Most entries that a table may promise to take, as in a program's own JSON: room for them is
+/// taken, as addresses, before there is any.
+const MOST_ENTRIES: usize = 1 << 31;
+
 /// A table.
 #[derive(Debug)]
 pub struct Table {
@@ -80,6 +84,17 @@ pub struct Context<'a> {
     pub program: &'a Program,
 }
 
+/// How many entries a table takes, of which P4Info alone tells.
+fn most_entries(info: &config::Table, of: &str) -> Result<usize, String> {
+    let size = usize::try_from(info.size).ok();
+    size.filter(|&size| size <= MOST_ENTRIES).ok_or_else(|| {
+        format!(
+            "P4Info's {of} has the size {}, and 0 to {MOST_ENTRIES} entries are supported",
+            info.size
+        )
+    })
+}
+
 impl Context<'_> {
     /// Binds one table.
     ///
@@ -119,6 +134,8 @@ impl Context<'_> {
             direct_counter,
             schema.direct_counter,
         )?;
+        let preinitialized = schema.initial_entries && info.has_initial_entries;
+        let preinitialized = preinitialized && !info.is_const_table;
         Ok(Table {
             id: head.id,
             name: name.clone(),
@@ -126,10 +143,9 @@ impl Context<'_> {
             needs_priority: fields.iter().any(|field| needs_priority(field.kind)),
             // A P4Info from before there were entries that are not const tells of none.
             is_const: info.is_const_table || schema.initial_entries && !info.has_initial_entries,
-            preinitialized: (schema.initial_entries
-                && info.has_initial_entries
-                && !info.is_const_table)
-                .then(|| usize::try_from(info.size).unwrap_or(0)),
+            preinitialized: preinitialized
+                .then(|| most_entries(info, &of))
+                .transpose()?,
             const_default: const_default != 0 || schema.const_default,
             direct_counter,
             direct_meter: self.direct_meter(head.id, schema, &of)?,

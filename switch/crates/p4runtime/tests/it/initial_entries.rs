@@ -144,6 +144,31 @@ async fn entries_of_p4_are_read_and_only_const_ones_say_so() {
     fixture.stop().await;
 }
 
+/// The size of such a table is in P4Info alone, which a client sends: the switch must not take
+/// it for a promise that it can keep.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_size_that_no_table_can_have_is_refused() {
+    let (mut fixture, _stream) = Fixture::start_program("initial_entries").await;
+    for size in [i64::MAX, (1 << 31) + 1, -1] {
+        let mut config = config("initial_entries");
+        let info = config.p4info.as_mut().unwrap();
+        let mut tables = info.tables.iter_mut();
+        let ordered = tables.find(|table| table.preamble.as_ref().unwrap().alias == "ordered");
+        ordered.unwrap().size = size;
+        let refused = fixture
+            .set_pipeline(Action::VerifyAndCommit, Some(config))
+            .await
+            .unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument);
+        let words = refused.message();
+        assert!(
+            words.contains("ordered") && words.contains(&size.to_string()),
+            "{words}"
+        );
+    }
+    fixture.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn entries_of_p4_that_are_not_const_can_be_changed() {
     let (mut fixture, _stream) = Fixture::start_program("initial_entries").await;

@@ -100,7 +100,6 @@ impl Connection {
         let rtt = now.saturating_sub(self.syn_sent_at);
         self.sender
             .handshake(now, (self.syn_transmissions <= 1).then_some(rtt));
-        self.receiver.tuning.measured(rtt);
         self.state = State::Established;
         self.syn_at = None;
         self.syn_wanted = false;
@@ -316,6 +315,9 @@ impl Connection {
         }
         let rto = self.sender.rtt().rto();
         self.receiver.on_data(now, seq, length, fin, rto);
+        if segment.flags.has(Flags::PSH) {
+            self.receiver.on_push();
+        }
         if !self.receiver.finished() {
             return;
         }

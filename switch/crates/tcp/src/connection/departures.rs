@@ -83,7 +83,7 @@ impl Connection {
             flags = flags.with(Flags::FIN);
         }
         let payload = end - start - u64::from(fin);
-        if payload > 0 && (fin || self.sender.unsent() == 0) {
+        if payload > 0 && self.sender.pushes(end) {
             flags = flags.with(Flags::PSH);
         }
         let mut segment = self.segment(now, start, flags);

@@ -84,16 +84,22 @@ impl Sender {
     /// 3.1, RFC 8985 6.3, RFC 5682 3.1 step 1).
     pub(super) fn on_timeout(&mut self, now: u64) {
         self.counts.timeouts += 1;
-        let again = self.phase == Phase::Loss;
+        let before = self.phase;
+        // RFC 5681 3.1: not again for the same segment.
+        let again = before == Phase::Loss && self.unanswered > 1;
         if !again {
-            // RFC 5681 3.1: not again for the same segment. A timeout in fast
-            // recovery has reduced already, but not by all.
-            if self.phase == Phase::Open {
-                self.undo.begin(self.una, self.window, &self.controller);
-            } else {
+            if before == Phase::Recovery {
                 self.undo.forget();
+            } else {
+                self.undo.begin(self.una, self.window, &self.controller);
             }
+            let reduced = self.window.ssthresh;
             self.reduce(Congestion::Timeout);
+            // RFC 5681 3.1 reduces once for a window of data: Linux keeps what
+            // fast recovery has reduced to.
+            if before == Phase::Recovery && self.uses_rack() {
+                self.window.ssthresh = reduced;
+            }
         }
         // RFC 2018 8: a receiver that SACKed the first segment has reneged.
         if self
@@ -124,8 +130,8 @@ impl Sender {
         self.probe_at = None;
         self.reorder_at = None;
         self.newreno.begin(self.nxt);
-        // RFC 5682 3.1 step 1: not if the last recovery has gone on to others.
-        self.frto = if self.uses_rack() && (!again || self.unanswered > 1) {
+        // RFC 5682 3.1 step 1: not if a recovery has sent others again already.
+        self.frto = if self.uses_rack() && (before == Phase::Open || again) {
             Frto::Retransmitted
         } else {
             Frto::Off

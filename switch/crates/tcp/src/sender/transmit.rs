@@ -107,6 +107,7 @@ impl Sender {
     }
 
     fn count(&mut self, again: bool) {
+        self.usage.sent = true;
         self.counts.segments += 1;
         self.counts.retransmissions += u64::from(again);
         if self.phase == Phase::Recovery {
@@ -244,6 +245,11 @@ impl Sender {
 
     /// Notes how much of the window is in use (RFC 7661 4.3).
     fn note_usage(&mut self, limited: bool) {
+        // An application that has sent its last does not take back that the
+        // window was full.
+        if !std::mem::take(&mut self.usage.sent) {
+            return;
+        }
         let pipe = self.board.pipe();
         if self.una >= self.usage.until {
             self.usage.until = self.nxt;

@@ -105,7 +105,7 @@ impl World {
                 let source = self.hosts[host as usize].source;
                 net.schedule.set(source, None);
                 while let Some((frame, endpoint)) = self.hosts[host as usize].gate.pass() {
-                    self.net.release(frame.bytes.len());
+                    self.net.unkeep(frame.bytes.len());
                     self.hand_over(host, frame, endpoint);
                 }
             }
@@ -156,7 +156,7 @@ impl World {
             self.hand_over(index, frame, endpoint);
             return;
         }
-        net.hold(frame.bytes.len());
+        net.keep(frame.bytes.len());
         if let Some(runs) = host.gate.wait(net.now, (frame, endpoint)) {
             net.schedule.set(host.source, Some(runs));
         }
@@ -207,5 +207,59 @@ impl World {
             _ => host.counters.unwanted += 1,
         }
         self.net.reuse(frame.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::net::MOST_VALUES;
+    use crate::{DeviceOptions, Flow, HostOptions, Times, UdpStreamOptions, World, WorldError};
+
+    #[test]
+    fn a_world_that_reaches_a_limit_stops_and_says_why_and_what_there_is_can_be_read() {
+        let mut world = World::new(1).unwrap();
+        let device = DeviceOptions {
+            name: "one",
+            device_id: 1,
+            ports: vec![1, 2],
+            ..DeviceOptions::default()
+        };
+        world.add_device(&device).unwrap();
+        for (name, number) in [("a", 1), ("b", 2)] {
+            let host = HostOptions {
+                name,
+                mac: [2, 0, 0, 0, 0, number],
+                address: [10, 0, 0, number],
+                device: "one",
+                port: number.into(),
+                ..HostOptions::default()
+            };
+            world.add_host(&host).unwrap();
+        }
+        let flow = Flow {
+            source: "a",
+            destination: "b",
+            port: 5000,
+            one_in: 1,
+            ..Flow::default()
+        };
+        let stream = UdpStreamOptions {
+            times: Times::default(),
+            frame_length: 200,
+            interval: 1_000_000,
+            train: 1,
+            on_off: (0, 0),
+            at: None,
+        };
+        let number = world.add_udp_stream(&flow, stream).unwrap();
+        world.net.values = MOST_VALUES - 5;
+        let error = world.run_until(1_000_000_000).unwrap_err();
+        assert!(matches!(error, WorldError::Limit(_)), "{error}");
+        let words = error.to_string();
+        assert!(words.ends_with("record fewer packets (one_in), probes or samples"));
+        assert!(world.now() < 4_000_000);
+        let again = world.run_until(2_000_000_000).unwrap_err();
+        assert_eq!(again.to_string(), words);
+        assert_eq!(world.packet_records(number).unwrap()[0].len(), 2);
     }
 }

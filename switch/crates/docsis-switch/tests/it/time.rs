@@ -2,11 +2,11 @@
 //! Time of a switch whose thread the kernel does not run when it is to: it stops whole
 //! for a while, as a machine does that is busy elsewhere.
 
-mod common;
-
-use common::{Host, Switch, WIRE, frame, ip, until, with_links};
+use crate::common::{Host, Switch, WIRE, frame, ip, until, with_links};
 use p4runtime::proto::docsis::tm::v1 as tm;
 use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// A frame of 60 bytes counts for 64: one every 10 ms.
 const RATE: u64 = 64 * 8 * 100;
@@ -31,11 +31,11 @@ impl Client {
         Client { runtime, client }
     }
 
-    /// Port 2 sends at [`RATE`], a frame at a time.
-    fn shape(&mut self) {
+    /// Port 2 sends at a rate, bit/s, a frame at a time.
+    fn shape(&mut self, rate: u64) {
         let port = tm::PortConfig {
             port: 2,
-            rate: RATE,
+            rate,
             ..Default::default()
         };
         let request = tm::ConfigureRequest {
@@ -79,14 +79,14 @@ fn switch(bound_ms: &str) -> Switch {
 fn stopped_for(switch: &Switch, ns: u64) -> (tm::GetLatenessResponse, i64) {
     let (h1, h2) = (Host::open("h1"), Host::open("h2"));
     let mut client = Client::connect(switch);
-    client.shape();
-    for number in 0..200 {
-        assert!(h1.send(&frame(0, number)));
-    }
-    until("the queue", || client.queued().1 > 150);
+    client.shape(RATE);
+    until("the queue", || {
+        (0..20).for_each(|number| assert!(h1.send(&frame(0, number))));
+        client.queued().1 > 150
+    });
     let (before, waiting) = client.queued();
     switch.signal(libc::SIGSTOP);
-    let stopped = std::time::Instant::now();
+    let stopped = Instant::now();
     until("so much time", || stopped.elapsed().as_nanos() as u64 > ns);
     switch.signal(libc::SIGCONT);
     until("a frame", || h2.receive(0).is_some());
@@ -133,6 +133,128 @@ fn a_stop_beyond_the_bound_makes_time_jump_and_the_run_invalid() {
         assert!(said.contains("not valid"), "{said}");
         assert_eq!(switch.ctl_json(&["lateness"])["devices"][0]["valid"], false);
         switch.stop();
+    });
+}
+
+/// Stops a switch until it has stood for so long and `meanwhile` has been done.
+fn stopped_while(switch: &Switch, ns: u64, meanwhile: impl FnOnce()) {
+    switch.signal(libc::SIGSTOP);
+    let stopped = Instant::now();
+    meanwhile();
+    until("so much time", || stopped.elapsed().as_nanos() as u64 > ns);
+    switch.signal(libc::SIGCONT);
+}
+
+/// Nothing else is due, so nothing but this one frame can show how late the switch was.
+#[test]
+fn one_frame_that_is_later_than_the_bound_makes_time_jump() {
+    with_links(|| {
+        let switch = switch("20");
+        let (h1, h2) = (Host::open("h1"), Host::open("h2"));
+        let mut client = Client::connect(&switch);
+        // Two of these are in the port's bucket of 1522 bytes, and the third waits for 2 s.
+        let mut long = frame(0, 0);
+        long.resize(761 - 4, 0);
+        client.shape(761 * 8 / 2);
+        (0..3).for_each(|_| assert!(h1.send(&long)));
+        (0..2).for_each(|_| until("a frame", || h2.receive(0).is_some()));
+        until("a frame that waits", || client.queued().1 == 1);
+        // A busy machine may have made the switch late before.
+        let before = client.lateness().jumped_ns;
+        stopped_while(&switch, 2_500_000_000, || {});
+        until("the frame that waited", || h2.receive(0).is_some());
+        let jumped = client.lateness().jumped_ns - before;
+        assert!(jumped > 400_000_000, "{jumped}");
+        switch.stop();
+    });
+}
+
+/// What the kernel drops while nobody receives is counted by the time that anybody asks, also
+/// where the device's thread sleeps again by then.
+#[test]
+fn frames_that_the_kernel_drops_are_counted() {
+    /// More than a socket's buffer of 64 MB holds, at some 500 bytes of kernel memory each.
+    const FRAMES: u64 = 200_000;
+    with_links(|| {
+        let switch = switch("20");
+        let (h1, h2) = (Host::open("h1"), Host::open("h2"));
+        stopped_while(&switch, 0, || {
+            (0..FRAMES).for_each(|_| assert!(h1.send(&frame(0, 0))));
+        });
+        assert!(h2.receive(20_000).is_some());
+        // Until nothing has come for a while: nobody has asked the switch before.
+        while h2.receive(1_000).is_some() {}
+        let port = switch.port(1);
+        let missed = port["counters"]["missed"]["frames"].as_u64().unwrap();
+        let received = port["counters"]["received"]["frames"].as_u64().unwrap();
+        assert_eq!(missed + received, FRAMES);
+        assert!(missed > 0);
+        switch.stop();
+    });
+}
+
+/// When each frame of a capture came or left, nanoseconds, in the order of the file.
+fn captured(path: &Path) -> Vec<u64> {
+    let bytes = std::fs::read(path).unwrap();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let (mut at, mut times) = (24, Vec::new());
+    while at < bytes.len() {
+        times.push(u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)));
+        at += 16 + word(at + 8) as usize;
+    }
+    times
+}
+
+/// Frames of one port wait in its socket while others are due at the other port: however
+/// many they are, each comes at the time at which the kernel received it.
+#[test]
+fn frames_that_waited_come_at_the_time_at_which_they_were_received() {
+    const WAITING: usize = 800;
+    const APART: Duration = Duration::from_micros(30);
+    /// Well below the bound, which a busy machine may need longer than to send them all.
+    const RECENT: Duration = Duration::from_millis(500);
+    with_links(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("waited");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let dir = folder.to_str().unwrap();
+        let options = ["--lateness-bound-ms", "1000", "--pcap", dir];
+        let ports = ["-i", "1@s1", "-i", "2@s2", WIRE];
+        let switch = Switch::start(&[&options[..], &ports[..]].concat());
+        let (h1, h2) = (Host::open("h1"), Host::open("h2"));
+        h1.enlarge_receive_buffer();
+        let mut client = Client::connect(&switch);
+        // A frame leaves port 2 every millisecond, all the time that the switch stands.
+        client.shape(64 * 8 * 1_000);
+        until("the queue", || {
+            (0..100).for_each(|_| assert!(h1.send(&frame(0, 0))));
+            client.queued().1 > 1_000
+        });
+        let mut sent = Vec::with_capacity(WAITING);
+        stopped_while(&switch, 0, || {
+            for number in 0..WAITING {
+                assert!(h2.send(&frame(0, number as u8)));
+                sent.push(Instant::now());
+                while sent[number].elapsed() < APART {
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        let old = sent.iter().filter(|sent| sent.elapsed() > RECENT).count();
+        for number in 0..WAITING {
+            let received = h1.receive(5_000);
+            let received = received.unwrap_or_else(|| panic!("frame {number} is lost"));
+            assert_eq!(received[20], number as u8);
+        }
+        switch.stop();
+        let times = captured(&folder.join("s2_in.pcap"));
+        assert_eq!(times.len(), WAITING);
+        let recent = times[old..].windows(2);
+        let closest = recent.map(|pair| pair[1] - pair[0]).min();
+        // One clock is told by another, which may be a little off.
+        let least = APART.as_nanos() as u64 / 2;
+        assert!(closest.is_none_or(|ns| ns > least), "{closest:?} ns apart");
+        std::fs::remove_dir_all(folder).unwrap();
     });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A running switch, links to send frames over, and `ctl`.
-#![allow(dead_code)]
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};

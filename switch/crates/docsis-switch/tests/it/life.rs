@@ -2,9 +2,7 @@
 //! The life of the process: devices, names, log levels, links that flap,
 //! draining, captures, defects.
 
-mod common;
-
-use common::{Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
+use crate::common::{Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
 use p4runtime::proto::docsis::tm::v1 as tm;
 use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use std::path::Path;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gRPC over TLS by our flags and by simple_switch_grpc's, and `ctl` with both.
 
-mod common;
-
-use common::{PROGRAM, Switch};
+use crate::common::{PROGRAM, Switch};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,9 +2,7 @@
 //! Traces of a process: from its start into a file, and switched on and off
 //! while it runs.
 
-mod common;
-
-use common::{Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
+use crate::common::{Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Lines, Read};
 use std::path::PathBuf;

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The tests of the switch as a process: one program, which is linked once.
+
+mod common;
+
+mod life;
+mod memory;
+mod process;
+mod time;
+mod tls;
+mod trace;

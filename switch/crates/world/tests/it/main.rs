@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests of whole worlds: one program, which is linked once.
+
+mod common;
+
+mod balance;
+mod bits;
+mod entrance;
+mod hosts;
+mod refusals;
+mod transfers;

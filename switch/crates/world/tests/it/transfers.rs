@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Applications over TCP.
+
+use crate::common::{MILLISECOND, SECOND, Shape, flow, host, world};
+use world::{
+    Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions, Times, TransferOptions,
+    World,
+};
+
+fn hosts() -> (String, String) {
+    (host(0, 1), host(1, 1))
+}
+
+fn transfer(world: &mut World, options: &TransferOptions) -> u32 {
+    let (near, far) = hosts();
+    world
+        .add_transfer(&flow(&near, &far, 5201), options)
+        .unwrap()
+}
+
+#[test]
+fn an_endless_transfer_fills_the_port() {
+    for congestion in [Congestion::Cubic, Congestion::Reno] {
+        for profile in [Profile::Linux, Profile::Rfc] {
+            let mut world = world(&Shape::default());
+            let tcp = TcpOptions {
+                congestion,
+                profile,
+                ..TcpOptions::default()
+            };
+            let number = transfer(
+                &mut world,
+                &TransferOptions {
+                    tcp,
+                    ..Default::default()
+                },
+            );
+            world.run_until(10 * SECOND).unwrap();
+            let goodput = world.counts(number).unwrap().payload * 8 / 10;
+            assert!((17_000_000..19_500_000).contains(&goodput), "{goodput}");
+            let info = world.transfer_info(number).unwrap();
+            assert_eq!((info.state, info.connections), ("ESTABLISHED", 1));
+            assert!(info.sender.retransmissions > 0 && info.sender.cwnd > 10_000);
+            assert!(info.acknowledged <= world.counts(number).unwrap().payload);
+        }
+    }
+}
+
+#[test]
+fn files_come_whole_one_after_the_other() {
+    let mut world = world(&Shape::default());
+    let options = TransferOptions {
+        size: Some(100_000),
+        pause: Some(100 * MILLISECOND),
+        times: Times {
+            start: None,
+            stop: Some(20 * SECOND),
+        },
+        ..TransferOptions::default()
+    };
+    let number = transfer(&mut world, &options);
+    world.run_until(19 * SECOND).unwrap();
+    let info = world.transfer_info(number).unwrap();
+    assert!(info.connections > 40, "{info:?}");
+    let payload = world.counts(number).unwrap().payload;
+    let whole = info.connections - 1..=info.connections;
+    assert!(whole.contains(&(payload / 100_000)), "{payload}");
+    world.run_until(30 * SECOND).unwrap();
+    let connections = world.transfer_info(number).unwrap().connections;
+    world.run_until(40 * SECOND).unwrap();
+    let info = world.transfer_info(number).unwrap();
+    assert_eq!((info.connections, info.state), (connections, "CLOSED"));
+    assert_eq!(world.totals().on_links, 0);
+}
+
+#[test]
+fn a_transfer_that_is_stopped_sends_nothing_more() {
+    let mut world = world(&Shape::default());
+    let times = Times {
+        start: Some(SECOND),
+        stop: Some(3 * SECOND),
+    };
+    let number = transfer(
+        &mut world,
+        &TransferOptions {
+            times,
+            ..Default::default()
+        },
+    );
+    world.run_until(SECOND - 1).unwrap();
+    assert_eq!(world.totals().sent, 0);
+    world.run_until(4 * SECOND).unwrap();
+    let payload = world.counts(number).unwrap().payload;
+    assert!(payload > 4_000_000);
+    let sent = world.totals().sent;
+    world.run_until(60 * SECOND).unwrap();
+    assert_eq!(
+        (world.counts(number).unwrap().payload, world.totals().sent),
+        (payload, sent)
+    );
+}
+
+#[test]
+fn messages_are_timed_from_being_handed_over_to_being_complete() {
+    let mut world = world(&Shape::default());
+    let (near, far) = hosts();
+    let options = MessagesOptions {
+        times: Times::default(),
+        size: 10_000,
+        interval: 200 * MILLISECOND,
+        tcp: TcpOptions::default(),
+    };
+    let number = world
+        .add_messages(&flow(&near, &far, 5201), &options)
+        .unwrap();
+    world.run_until(10 * SECOND + 100 * MILLISECOND).unwrap();
+    let [sent, complete] = world.message_records(number).unwrap();
+    assert_eq!((sent.len(), sent[1] - sent[0]), (51, 200_000_000));
+    // The first one waits for the handshake, a round trip more, and six frames for the one
+    // before them.
+    let took = |n: usize| complete[n] - sent[n];
+    let first = took(0);
+    assert!((18_500_000..19_000_000).contains(&first), "{first}");
+    assert!((1..51).all(|n| (5_000_000..12_000_000).contains(&took(n))));
+    assert_eq!(world.counts(number).unwrap().payload, 510_000);
+}
+
+#[test]
+fn a_client_thinks_asks_and_gets_its_response() {
+    let mut world = world(&Shape::default());
+    let (near, far) = hosts();
+    let options = RequestsOptions {
+        times: Times {
+            start: None,
+            stop: Some(50 * SECOND),
+        },
+        request: 400,
+        response: 20_000,
+        think: 100 * MILLISECOND,
+        tcp: TcpOptions::default(),
+    };
+    let number = world
+        .add_requests(&flow(&near, &far, 80), &options)
+        .unwrap();
+    world.run_until(60 * SECOND).unwrap();
+    let [asked, answered] = world.message_records(number).unwrap();
+    // About 20 ms for a response, and 100 ms to think.
+    assert!((300..500).contains(&asked.len()), "{}", asked.len());
+    assert!(
+        asked
+            .iter()
+            .zip(answered)
+            .all(|(asked, answered)| answered > asked)
+    );
+    assert!(
+        asked[1..]
+            .iter()
+            .zip(answered)
+            .all(|(asked, before)| asked >= before)
+    );
+    let mean = world.counts(number).unwrap().payload / asked.len() as u64;
+    assert!((17_000..23_000).contains(&mean), "{mean}");
+    let sent = world.totals().sent;
+    world.run_until(90 * SECOND).unwrap();
+    assert_eq!(world.totals().sent, sent);
+}
+
+#[test]
+fn samples_are_taken_at_their_interval() {
+    let mut world = world(&Shape::default());
+    let number = transfer(&mut world, &TransferOptions::default());
+    world.sample(&[number], 100 * MILLISECOND).unwrap();
+    world.run_until(2 * SECOND).unwrap();
+    let columns = world.samples(number).unwrap();
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names[..3], ["time_ns", "received", "cwnd"]);
+    let (times, received) = (columns[0].1, columns[1].1);
+    assert_eq!(
+        (times.len(), times[0], times[19]),
+        (20, 100_000_000, 2_000_000_000)
+    );
+    assert!(received.windows(2).all(|pair| pair[0] <= pair[1]));
+    assert_eq!(received[19], world.counts(number).unwrap().payload as i64);
+}
