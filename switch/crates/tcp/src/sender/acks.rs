@@ -149,7 +149,7 @@ impl Sender {
 
     /// The latest time at which a segment with this timestamp can have been
     /// sent. None if it is not one of ours.
-    fn time_of(&self, echo: u32, now: u64) -> Option<u64> {
+    pub(super) fn time_of(&self, echo: u32, now: u64) -> Option<u64> {
         const TICK: u64 = 1_000_000;
         let ago = u64::from(self.timestamp(now).wrapping_sub(echo));
         let tick = (now / TICK).checked_sub(ago)?;

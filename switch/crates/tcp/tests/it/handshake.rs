@@ -36,6 +36,42 @@ fn lost_syns() {
     assert_eq!(world.infos()[CLIENT].state, State::Established);
 }
 
+/// RFC 5681 3.1, RFC 6298 5.7: after a lost SYN the window is one segment, and
+/// the timeout 3 s as long as there is no measurement. RFC 6928 2: one loss
+/// does not count; RFC 7323 4: a timestamp measures.
+#[test]
+fn what_a_lost_syn_says() {
+    let bare = Config {
+        timestamps: false,
+        ..Config::rfc()
+    };
+    let rfc = Config::rfc();
+    let linux = Config::linux();
+    for (config, lost, cwnd, srtt, rto) in [
+        (bare, 1, 1, None, 3 * SECOND),
+        (rfc, 1, 1, Some(20 * MS), SECOND),
+        (linux.clone(), 1, 10, Some(20 * MS), 220 * MS),
+        (linux, 2, 1, Some(20 * MS), 220 * MS),
+    ] {
+        let mut count = 0;
+        let mut world = World::both(config, link()).with(move |_| {
+            count += 1;
+            if count <= lost {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
+        world.run_until(5 * SECOND);
+        let info = world.infos()[CLIENT];
+        // Timestamps tell milliseconds.
+        assert_eq!(info.cwnd, cwnd);
+        assert!(info.rto.abs_diff(rto) <= MS, "{}", info.rto);
+        let near = |rtt: u64| rtt.abs_diff(20 * MS) <= MS;
+        assert_eq!(info.srtt.map(near), srtt.map(near));
+    }
+}
+
 /// A SYN-ACK that is lost goes again, and so does the last ACK of three.
 #[test]
 fn lost_answers() {
