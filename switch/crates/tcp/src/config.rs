@@ -86,6 +86,8 @@ pub struct Config {
     pub send_buffer: u32,
     /// The window restarts after an idle time (RFC 5681 4.1).
     pub restart_after_idle: bool,
+    /// So many SYNs follow each other without backing off.
+    pub syn_linear_timeouts: u32,
     /// Retransmissions of a SYN before the connection is given up.
     pub syn_retries: u32,
     /// Timeouts in a row before the connection is given up (RFC 9293 3.8.3, R2).
@@ -127,6 +129,7 @@ impl Config {
             receive_buffer_max: 6 << 20,
             send_buffer: 64 << 20,
             restart_after_idle: true,
+            syn_linear_timeouts: 4,
             syn_retries: 6,
             retries: 15,
             time_wait: 60 * SECOND,
@@ -153,6 +156,7 @@ impl Config {
             quick_acks: 0,
             sack_delay: 0,
             ack_pushed: false,
+            syn_linear_timeouts: 0,
             receive_buffer: 64 << 20,
             receive_buffer_max: 64 << 20,
             ..Config::linux()

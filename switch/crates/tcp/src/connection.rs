@@ -293,7 +293,9 @@ impl Connection {
                 self.end(Ended::TimedOut);
                 return;
             }
-            self.sender.rtt_mut().back_off();
+            if self.syn_transmissions > self.config.syn_linear_timeouts {
+                self.sender.rtt_mut().back_off();
+            }
             self.syn_wanted = true;
         }
         if self.may_send() && !self.sender.on_timer(now) {

@@ -62,6 +62,7 @@ class Script:
     lost_acks: tuple[int, ...] = ()
     # Segments that take so many milliseconds longer.
     late: tuple[tuple[int, int], ...] = ()
+    lost_syns: int = 0
     # The trace of a long transfer is about the sender only.
     receiver: bool = True
 
@@ -72,6 +73,8 @@ def scripts() -> dict[str, Script]:
         "one-loss": {"lost": (40,)},
         "burst": {"lost": (40, 41, 42, 43, 47, 52)},
         "many": {"lost": tuple(range(50, 90, 2))},
+        "lost-syn": {"segments": 50, "lost_syns": 1},
+        "two-lost-syns": {"segments": 50, "lost_syns": 2},
         "tail": {"segments": 100, "lost": (99,)},
         "tail-of-three": {"segments": 100, "lost": (97, 98, 99)},
         "lost-retransmission": {"lost": (40, 40)},
@@ -204,6 +207,7 @@ class Recording:
         self.busy_until = 0
         self.start = 0
         self.iss = {0: 0, 1: 0}
+        self.syns = {0: 0, 1: 0}
         self.stamp = {0: 0, 1: 0}
         self.tun = [0, 0]
         self.tun[0] = new_namespace(A)
@@ -283,11 +287,14 @@ class Recording:
 
     def take(self, side: int, now: int, packet: Packet) -> None:
         if packet.flags & SYN:
-            self.iss[side] = packet.seq
-            self.stamp[side] = packet.timestamps[0]
-            if side == 0:
+            if not self.syns[side]:
+                self.iss[side] = packet.seq
+                self.stamp[side] = packet.timestamps[0]
+            if side == 0 and not self.syns[0]:
                 self.start = now
-            self.post(now, side, packet)
+            self.syns[side] += 1
+            if side == 1 or self.syns[0] > self.script.lost_syns:
+                self.post(now, side, packet)
         elif side == 0 and packet.length:
             self.data(now, packet)
         elif side == 0:
@@ -341,7 +348,8 @@ class Recording:
         """The sender has an ACK: what does it think now?"""
         if packet.flags & SYN:
             scale = packet.options[3][0]
-            self.log(now, "H", packet.window, scale)
+            echo = (packet.timestamps[1] - self.stamp[0]) & 0xFFFFFFFF
+            self.log(now, "H", packet.window, scale, echo)
             # The first data follows the handshake.
             self.read(0)
             self.client.send(bytes(self.script.segments * MSS))
@@ -369,6 +377,7 @@ def header(name: str, script: Script) -> list[str]:
         f"delay {script.delay}",
         "lost " + " ".join(map(str, script.lost)),
         "lost-acks " + " ".join(map(str, script.lost_acks)),
+        f"lost-syns {script.lost_syns}",
         "late " + " ".join(f"{number}:{late}" for number, late in script.late),
     ]
 
