@@ -86,7 +86,8 @@ pub struct Config {
     pub send_buffer: u32,
     /// The window restarts after an idle time (RFC 5681 4.1).
     pub restart_after_idle: bool,
-    /// So many SYNs follow each other without backing off.
+    /// So many SYNs follow each other without backing off; they do not count
+    /// as [`Config::syn_retries`].
     pub syn_linear_timeouts: u32,
     /// Retransmissions of a SYN before the connection is given up.
     pub syn_retries: u32,
@@ -166,6 +167,8 @@ impl Config {
     /// The same with the values that the machine can work with.
     pub(crate) fn bounded(mut self) -> Config {
         self.mss = self.mss.max(MIN_MSS);
+        self.syn_linear_timeouts = self.syn_linear_timeouts.min(100);
+        self.syn_retries = self.syn_retries.min(100);
         self.initial_window = self.initial_window.max(1);
         self.ack_every = self.ack_every.max(1);
         self.receive_buffer = self.receive_buffer.clamp(MIN_BUFFER, MAX_BUFFER);

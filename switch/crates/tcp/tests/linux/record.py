@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records how the kernel's TCP sends and acknowledges when a script loses segments.
 
-Two network namespaces of this process have a TUN device each. Between them is this program: it delays
-every packet, lets data pass at a rate, and drops exactly the segments that a script names. Each ACK that it
-hands to the sender is followed by a sample of TCP_INFO. Run as root:
+Two network namespaces of this process have a TUN device each. Between them is this program: it
+delays every packet, lets data pass at a rate, and drops exactly the segments that a script names.
+Each ACK that it hands to the sender is followed by a sample of TCP_INFO. Run as root:
 
     record.py FOLDER            # writes a trace for every script
     record.py FOLDER NAME...    # only these
@@ -50,8 +50,8 @@ QUIET = SECOND
 class Script:
     """One transfer: the path, and what is lost.
 
-    Segments are counted from 0, of full ones; one that stands twice loses its retransmission, too. ACKs are
-    counted from 0, the handshake's not.
+    Segments are counted from 0, of full ones; one that stands twice loses its retransmission, too.
+    ACKs are counted from 0, the handshake's not.
     """
 
     segments: int = 150
@@ -113,14 +113,16 @@ def new_namespace(address: str) -> int:
     """Moves this thread into a new network namespace with a TUN device; returns the device."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
-        sys.exit(f"record.py: no network namespace: {os.strerror(ctypes.get_errno())}; run it as root")
+        why = os.strerror(ctypes.get_errno())
+        sys.exit(f"record.py: no network namespace: {why}; run it as root")
     tun = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH", b"tcp0", IFF_TUN | IFF_NO_PI))
     Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")
     Path("/proc/sys/net/ipv4/tcp_no_metrics_save").write_text("1")
     shell("ip", "addr", "add", f"{address}/24", "dev", "tcp0")
     # One segment a packet, so that segments leave one by one.
-    shell("ip", "link", "set", "tcp0", "mtu", "1500", "txqueuelen", "10000", "gso_max_segs", "1", "up")
+    settings = ("mtu", "1500", "txqueuelen", "10000", "gso_max_segs", "1")
+    shell("ip", "link", "set", "tcp0", *settings, "up")
     return tun
 
 
@@ -213,7 +215,8 @@ class Recording:
         self.tun[0] = new_namespace(A)
         self.client = socket.socket()
         self.client.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 4 << 20)
-        self.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, script.congestion.encode())
+        congestion = script.congestion.encode()
+        self.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion)
         self.client.setblocking(False)
         self.tun[1] = new_namespace(B)
         self.listener = socket.socket()
@@ -271,7 +274,8 @@ class Recording:
         self.last_event = now
         if words[0] in ("A", "D") and not self.script.receiver:
             return
-        self.lines.append(" ".join(str(word) for word in ((now - self.start) // MICROSECOND, *words)))
+        at = (now - self.start) // MICROSECOND
+        self.lines.append(" ".join(str(word) for word in (at, *words)))
 
     def read(self, side: int) -> None:
         """Takes in what the kernel sends."""
@@ -317,7 +321,8 @@ class Recording:
     def acknowledgment(self, packet: Packet) -> Iterable[object]:
         """Its number, window, echo in milliseconds from the SYN's, and SACK blocks."""
         echo = (packet.timestamps[1] - self.stamp[0]) & 0xFFFFFFFF
-        blocks = [f"{self.relative(0, left)}-{self.relative(0, right)}" for left, right in packet.sack]
+        sack = [(self.relative(0, left), self.relative(0, right)) for left, right in packet.sack]
+        blocks = [f"{left}-{right}" for left, right in sack]
         return (self.relative(0, packet.ack), packet.window, echo, *blocks)
 
     def post(self, now: int, side: int, packet: Packet, late: int = 0) -> None:
@@ -356,7 +361,8 @@ class Recording:
             self.sent = True
             return
         info = self.info()
-        self.log(now, "R", *self.acknowledgment(packet), "|", info["cwnd"], info["ssthresh"], info["state"])
+        sample = (info["cwnd"], info["ssthresh"], info["state"])
+        self.log(now, "R", *self.acknowledgment(packet), "|", *sample)
 
     def info(self) -> dict[str, int]:
         raw = self.client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
