@@ -2,7 +2,7 @@
 //! What an acknowledgment does.
 
 use super::{Phase, Sender};
-use crate::config::Growth;
+use crate::config::{Congestion, Growth};
 use crate::frto::Answer;
 use crate::newreno::Step;
 use crate::rack::Acked;
@@ -273,8 +273,9 @@ impl Sender {
     fn grow(&mut self, ack: &Ack<'_>, news: &News, flight: usize) {
         let delivered = u32::try_from(news.delivered).unwrap_or(u32::MAX);
         let acked = match self.config.growth {
-            Growth::PerAck => delivered.min(1),
-            Growth::PerSegment => delivered,
+            // RFC 6817 2.4.2 counts bytes in any case.
+            Growth::PerAck if self.config.congestion != Congestion::Ledbat => delivered.min(1),
+            _ => delivered,
         };
         let sample = AckSample {
             now: ack.now,
