@@ -56,11 +56,15 @@ fn replay(trace: &Trace) -> Replay {
     replay.poll(&mut sender, 0);
     for (at, event) in &trace.events {
         let arrival = match event {
-            Event::Handshake { window, scale } => Segment {
+            Event::Handshake {
+                window,
+                scale,
+                echo,
+            } => Segment {
                 mss: Some(1460),
                 window_scale: Some(*scale),
                 sack_permitted: true,
-                ..answer(Flags::SYN.with(Flags::ACK), *window, 0)
+                ..answer(Flags::SYN.with(Flags::ACK), *window, *echo)
             },
             Event::Acknowledged(ack, _) => acknowledgment(ack),
             _ => continue,
