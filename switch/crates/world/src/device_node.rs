@@ -157,11 +157,20 @@ impl DeviceNode {
             events: &self.events,
             told: &mut self.told,
         };
-        while self.device.step(until, &mut wires) {}
+        // The deadline is exact: a step that finds nothing to do need not be tried.
+        let deadline = loop {
+            let more = self.device.step(until, &mut wires);
+            let deadline = self.device.next_deadline();
+            if !more || deadline.is_none_or(|at| at > until) {
+                break deadline;
+            }
+        };
+        net.schedule
+            .set(self.source, deadline.map(|at| at.max(until)));
         if std::mem::take(&mut self.told) {
             self.ask(runtime, until, async |server| server.deliver_events().await);
+            self.reschedule(net);
         }
-        self.reschedule(net);
     }
 
     /// When the device next has something to do may have changed.

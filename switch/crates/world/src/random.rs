@@ -115,7 +115,7 @@ fn minus_logarithm(x: u64) -> u64 {
     let place = (mantissa << 1 >> (64 - PLACE)) as usize;
     let behind = mantissa << (1 + PLACE) >> 32;
     let (low, high) = (LOGARITHMS[place], LOGARITHMS[place + 1]);
-    let fraction = low + ((high - low) * behind >> 32);
+    let fraction = low + (((high - low) * behind) >> 32);
     let logarithm = (u64::from(63 - zeros) << DIGITS) + fraction;
     let minus = (64 << DIGITS) - logarithm;
     ((u128::from(minus) * u128::from(LN_2)) >> DIGITS) as u64

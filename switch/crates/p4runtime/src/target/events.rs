@@ -133,7 +133,7 @@ fn idle_timeouts(
         Some(render_expired(table, entry))
     });
     let table_entry: Vec<_> = entries.collect();
-    (!table_entry.is_empty()).then(|| p4::IdleTimeoutNotification {
+    (!table_entry.is_empty()).then_some(p4::IdleTimeoutNotification {
         table_entry,
         timestamp,
     })

@@ -159,7 +159,7 @@ impl Tcp {
             Role::Server => addresses.source_port,
         };
         let mine = |pair: &&mut Pair| pair.addresses.source_port == port;
-        if let Some(pair) = self.current.as_mut().filter(|pair| mine(&pair)) {
+        if let Some(pair) = self.current.as_mut().filter(|pair| mine(pair)) {
             pair.end(role).on_segment(net.now, &segment);
             pair.flush(role, common, net, hosts);
             self.attend(common, net, hosts);
