@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -94,8 +95,24 @@ def bench(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="File for the JSON, instead of results/.")
     ] = None,
+    virtual: Annotated[
+        float | None,
+        typer.Option(
+            "--virtual",
+            metavar="SECONDS",
+            min=1,
+            help="Instead: how long so many seconds of virtual time take, and on what.",
+        ),
+    ] = None,
 ) -> None:
     """The switch's speed beside a bare forwarder, and beside BMv2 where it is installed."""
+    if virtual is not None:
+        from docsis_experiments.virtual import speed
+
+        figures = speed.run(list(speed.CASES), virtual, Console())
+        if json_file is not None:
+            json_file.write_text(json.dumps(figures, indent=2) + "\n")
+        return
     from docsis_testbed.bench import report
     from docsis_testbed.bench import soak as soaking
 

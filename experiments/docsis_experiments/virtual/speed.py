@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 bench --virtual`: how fast virtual time is, what it takes, and where that goes.
+
+    python -m docsis_experiments.virtual.speed CASE SECONDS
+
+Each case is a whole system, law included, in a process of its own; that prints its figures as
+JSON. What is told is processor time, which other programs on the machine change less than time.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+from rich.console import Console
+from rich.table import Table
+
+from docsis_control.law.service_flows import DeviceLaw
+from docsis_control.queue_managers.names import Preset
+from docsis_control.topology.loader import load_topology
+from docsis_control.topology.models import Topology
+from docsis_experiments.virtual.entrance import WorldEntrance
+from docsis_experiments.virtual.machine import MEASURED
+from docsis_experiments.virtual.play import Play, playing
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.traffic import irtt
+
+SEED: Final = 1
+
+CITY: Final = """\
+name: city
+description: As many homes as a CMTS of the papers has.
+channel: {upstream: 1 Gbps, downstream: 10 Gbps}
+tier: cable-20
+cable_modem: {name: cm1, device_id: 1}
+cmts: {name: cmts1, device_id: 2}
+modems:
+  - {name: home, count: 500}
+servers:
+  - {name: server1, ip: 10.0.0.101/15, mac: "02:00:00:00:02:01", round_trip_time: 20 ms}
+"""
+
+_THINK_NS: Final = 10_000_000_000
+_RESPONSE_BYTES: Final = 100_000
+"""A page of 100 KB every 10 s: 80 kbit/s a home."""
+
+_FIRST_PORT: Final = 5201
+
+_Result = TypeVar("_Result")
+
+
+class Case(Protocol):
+    """What is measured."""
+
+    def topology(self, folder: Path) -> Topology:
+        """What to build; the folder is for files."""
+
+    def load(self, play: Play, topology: Topology, seconds: float) -> None:
+        """Adds the traffic."""
+
+
+class Uploads:
+    """Four CUBIC uploads and a call through one modem."""
+
+    def __init__(self, tier: str) -> None:
+        """Args: the service tier."""
+        self._tier = tier
+
+    def topology(self, folder: Path) -> Topology:
+        """See `Case`."""
+        del folder
+        return load_topology(TOPOLOGIES / "residential.yaml", self._tier)
+
+    def load(self, play: Play, topology: Topology, seconds: float) -> None:
+        """See `Case`."""
+        hosts = topology.modems[0].hosts
+        pairs = [(host.name, server.name) for host in hosts for server in topology.servers]
+        for number, (source, destination) in enumerate(pairs):
+            play.world.tcp_transfer(source, destination, _FIRST_PORT + number)
+        play.world.probes(*pairs[0], count=round(seconds * 1e3 / irtt.INTERVAL_MS))
+
+
+class Web:
+    """Every home of a city looks at a page now and then."""
+
+    def topology(self, folder: Path) -> Topology:
+        """See `Case`."""
+        file = folder / "city.yaml"
+        file.write_text(CITY)
+        return load_topology(file)
+
+    def load(self, play: Play, topology: Topology, seconds: float) -> None:
+        """See `Case`."""
+        del seconds
+        server = topology.servers[0].name
+        for host in topology.hosts:
+            play.world.requests(host.name, server, 80, think_ns=_THINK_NS, response=_RESPONSE_BYTES)
+
+
+CASES: Final[dict[str, Case]] = {
+    "cable-20": Uploads("cable-20"),
+    "cable-2018": Uploads("cable-2018"),
+    "500-modems": Web(),
+}
+
+WORDS: Final = {
+    "cable-20": "a modem at 20/25 Mbit/s, four CUBIC uploads",
+    "cable-2018": "a modem at 200/250 Mbit/s, four CUBIC uploads",
+    "500-modems": "500 modems, a page of 100 KB every 10 s each",
+}
+
+
+class _Timed:
+    """Processor time by what it was for."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    def wrapped(self, what: str, function: Callable[..., _Result]) -> Callable[..., _Result]:
+        """The same function, timed."""
+
+        @wraps(function)
+        def timed(*arguments: Any, **options: Any) -> _Result:
+            start = time.thread_time()
+            try:
+                return function(*arguments, **options)
+            finally:
+                self.seconds[what] += time.thread_time() - start
+
+        return timed
+
+
+@contextmanager
+def _parts_timed() -> Iterator[_Timed]:
+    """The parts of a run that are Python's; its process does nothing else."""
+    timed = _Timed()
+    call, update = WorldEntrance.call, DeviceLaw.update
+    setattr(WorldEntrance, "call", timed.wrapped("calls", call))  # noqa: B010 - not for mypy
+    setattr(DeviceLaw, "update", timed.wrapped("law", update))  # noqa: B010
+    try:
+        yield timed
+    finally:
+        setattr(WorldEntrance, "call", call)  # noqa: B010
+        setattr(DeviceLaw, "update", update)  # noqa: B010
+
+
+class _TimedClock:
+    """A world whose running is timed."""
+
+    def __init__(self, play: Play, timed: _Timed) -> None:
+        self._world = play.world
+        self.run_until = timed.wrapped("world", play.world.run_until)
+
+    @property
+    def now_ns(self) -> int:
+        return self._world.now_ns
+
+
+def measure(name: str, seconds: float) -> dict[str, Any]:
+    """The figures of a case, in this process.
+
+    Args:
+        name: Of the case.
+        seconds: Virtual time to run.
+    """
+    case = CASES[name]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        topology = case.topology(folder)
+        with (
+            playing(
+                topology,
+                Preset.DOCSIS_PIE,
+                seed=SEED,
+                machine=MEASURED,
+                folder=folder,
+                progress=lambda *_: None,
+            ) as play,
+            _parts_timed() as timed,
+        ):
+            case.load(play, topology, seconds)
+            play.timetable.clock = _TimedClock(play, timed)
+            start = time.thread_time()
+            play.run_until("measuring", seconds)
+            spent = time.thread_time() - start
+            totals = play.world.totals()
+            digest = play.world.digest()
+    return {
+        "case": name,
+        "virtual_seconds": seconds,
+        "cpu_seconds": spent,
+        "parts_seconds": dict(timed.seconds),
+        "events": totals["events"],
+        "frames": totals["sent"],
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "digest": digest,
+    }
+
+
+def run(names: Sequence[str], seconds: float, console: Console) -> list[dict[str, Any]]:
+    """Measure cases, each in a process of its own, and show them.
+
+    Args:
+        names: Of the cases.
+        seconds: Virtual time of each.
+        console: Where the table goes.
+
+    Raises:
+        TestbedError: One of them failed.
+    """
+    figures = []
+    for name in names:
+        command = [sys.executable, "-m", __spec__.name, name, str(seconds)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+            raise TestbedError(f"the bench of {name} failed: {last[0]}")
+        figures.append(json.loads(done.stdout))
+    console.print(table(figures))
+    return figures
+
+
+def table(figures: Sequence[dict[str, Any]]) -> Table:
+    """What was measured, for the terminal."""
+    shown = Table(title="Virtual time, DOCSIS-PIE with its law; seconds are a processor's")
+    shown.add_column("")
+    for heading in ("seconds", "in", "times real", "M events", "us a frame", "peak MB"):
+        shown.add_column(heading, justify="right")
+    for part in ("world", "calls", "law", "rest"):
+        shown.add_column(part, justify="right")
+    for one in figures:
+        spent, parts = one["cpu_seconds"], one["parts_seconds"]
+        rest = spent - sum(parts.values())
+        shown.add_row(
+            WORDS[one["case"]],
+            f"{one['virtual_seconds']:.0f}",
+            f"{spent:.1f}",
+            f"{one['virtual_seconds'] / spent:.1f}",
+            f"{one['events'] / 1e6:.2f}",
+            f"{1e6 * spent / one['frames']:.2f}",
+            f"{one['peak_mb']:.0f}",
+            *(f"{100 * parts.get(part, 0) / spent:.0f} %" for part in ("world", "calls", "law")),
+            f"{100 * rest / spent:.0f} %",
+        )
+    return shown
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1], float(sys.argv[2]))))
