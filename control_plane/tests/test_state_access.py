@@ -11,6 +11,7 @@ from law_devices import flow
 
 from docsis_control.law.readings import Settings, backlog
 from docsis_control.law.service_flows import DeviceLaw
+from docsis_control.p4rt.entities import bitstring
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.plan import SubQueues
 from docsis_control.queue_managers.models import (
@@ -54,6 +55,8 @@ class Registers:
         self.fails = False
         # Bytes that enter and leave each service flow's queue between two cells of a Read.
         self.passing = 0
+        # Whether it answers as most servers do: in the order asked, in canonical form.
+        self.is_orderly = False
 
     def cell(self, entity: Any) -> tuple[str, int]:
         entry = entity.register_entry
@@ -75,10 +78,13 @@ class Registers:
         self.asked = [self.cell(entity) for entity in entities]
         for entity in entities:
             value = self.values.get(self.cell(entity), 0)
-            entity.register_entry.data.bitstring = value.to_bytes(8, "big")
+            entity.register_entry.data.bitstring = (
+                bitstring(value) if self.is_orderly else value.to_bytes(8, "big")
+            )
             for cell in self.values.keys() if self.passing else ():
                 self.values[cell] = (self.values[cell] + self.passing) % (1 << 32)
-        return [p4r.ReadResponse(entities=reversed(entities)).SerializeToString()]
+        found = entities if self.is_orderly else reversed(entities)
+        return [p4r.ReadResponse(entities=found).SerializeToString()]
 
     async def write_raw(self, request: bytes, seconds: float, what: Any = ()) -> None:
         updates = p4r.WriteRequest.FromString(request).updates
@@ -173,7 +179,14 @@ async def test_reads_what_pie_of_002_needs(access: Any, device: Registers) -> No
     assert found.departure_rate.tolist() == [4, 0]
 
 
-async def test_readings_are_of_their_service_flows(access: Any, device: Registers) -> None:
+@pytest.mark.parametrize("is_orderly", [False, True])
+async def test_readings_are_of_their_service_flows(
+    access: Any, device: Registers, monkeypatch: pytest.MonkeyPatch, is_orderly: bool
+) -> None:
+    device.is_orderly = is_orderly
+    if is_orderly:
+        # Such answers need no objects.
+        monkeypatch.delattr(RegisterAccess, "_parsed")
     flows = [flow(9, Pie()), flow(2, DocsisPie()), flow(7, AdaptiveRed()), flow(1, DropTail())]
     for index, each in enumerate(("pie_avg_dq_time", "red_avg", "sf_dequeued_bytes")):
         device.values |= {(each, one.index): 100 * index + one.index for one in flows}

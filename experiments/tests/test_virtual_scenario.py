@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 from rich.console import Console
 
-from docsis_experiments.virtual import traffic
+from docsis_experiments.virtual import scenario, traffic
 from docsis_experiments.virtual.stage import VirtualStage
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
@@ -130,16 +130,33 @@ def test_a_run_can_be_repeated_from_its_folder(
     assert json.loads((again / "summary.json").read_text())["runs"] == figures["runs"]
 
 
+def test_what_must_not_happen_to_frames_is_a_fault() -> None:
+    class Broken:
+        """A world that loses frames and damages others."""
+
+        def totals(self) -> dict[str, int]:
+            return {"link_dropped": 3}
+
+        def host_counters(self, host: str) -> dict[str, int]:
+            return {"malformed": 2 if host == "server1" else 0}
+
+    world: Any = Broken()
+    assert list(scenario.faults_of(world, load(SCENARIOS / "bursts.yaml").topology)) == [
+        "links had no room for 3 frames, which no queue manager dropped",
+        "2 frames reached server1 with a wrong checksum, or cut off",
+    ]
+
+
 def test_what_needs_a_program_is_refused_by_name(tmp_path: Path) -> None:
     file = tmp_path / "short.yaml"
     file.write_text(SHORT)
-    scenario = load(file).scenario
+    short = load(file).scenario
 
     class Browser(kinds._Group):
         kind: Literal["browser"] = "browser"
 
     other = Scenario.model_construct(
-        **{**dict(scenario), "traffic": (*scenario.traffic, Browser(name="web"))}
+        **{**dict(short), "traffic": (*short.traffic, Browser(name="web"))}
     )
     with pytest.raises(TestbedError, match=r"short: traffic\.5: web is of the kind browser, which"):
         traffic.check(other)

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from docsis_testbed.scenarios.managers import label_of
 from docsis_testbed.scenarios.models import Run, Scenario
 from docsis_testbed.scenarios.plan import TAIL_SECONDS, Plan, buffer_bytes, sustained_rate
 from docsis_testbed.scenarios.record import Control, Packets, Received, RunRecord
+
+if TYPE_CHECKING:
+    from docsis_world import World
 
 _ROLES: Final[Mapping[Direction, Role]] = {"upstream": Role.CABLE_MODEM, "downstream": Role.CMTS}
 
@@ -69,6 +72,17 @@ def measure(
     ) as play:
         played.play(play)
     return played.record(play, run, topology, folder)
+
+
+def faults_of(world: World, topology: Topology) -> Iterator[str]:
+    """What must not happen to frames in a world, in words; then there is no verdict on the run."""
+    dropped = world.totals()["link_dropped"]
+    if dropped:
+        yield f"links had no room for {dropped} frames, which no queue manager dropped"
+    for node in topology.nodes:
+        malformed = world.host_counters(node.name)["malformed"]
+        if malformed:
+            yield f"{malformed} frames reached {node.name} with a wrong checksum, or cut off"
 
 
 class _Played:
@@ -131,7 +145,7 @@ class _Played:
             counters=self._counters,
             controller=document.controller_figures(folder / "controller"),
             timing=TIMELESS,
-            faults=(),
+            faults=tuple(faults_of(play.world, topology)),
             digest=play.world.digest(),
         )
 

@@ -57,10 +57,15 @@ pub struct TrafficManagerState {
     pub packet_queues: Vec<PacketQueueState>,
 }
 
+/// Packets for reuse. Each is behind a pointer, as it moves often: out of here, into its
+/// queue, out of that and back.
+#[allow(clippy::vec_box)]
+pub(crate) type Packets = Vec<Box<Packet>>;
+
 /// A packet in a queue.
 #[derive(Debug)]
 pub(crate) struct Queued {
-    pub packet: Packet,
+    pub packet: Box<Packet>,
     pub rid: u16,
     pub instance_type: InstanceType,
     /// Egress has run: the packet's buffer is the frame to send, and it waits
@@ -121,7 +126,7 @@ pub struct Replaced {
     /// The pipeline, with its state.
     pub pipeline: Option<Pipeline>,
     _digests: Digests,
-    _packets: Vec<Packet>,
+    _packets: Packets,
 }
 
 /// One switch.
@@ -136,7 +141,7 @@ pub struct Device {
     pub(crate) port_index: Vec<u32>,
     pub(crate) receive_lines: DelayLines<InFlight>,
     pub(crate) transmit_lines: DelayLines<InFlight>,
-    pub(crate) packets: Vec<Packet>,
+    pub(crate) packets: Packets,
     pub(crate) buffers: Vec<Vec<u8>>,
     /// The frame that egress makes.
     pub(crate) out: Vec<u8>,
@@ -144,7 +149,7 @@ pub struct Device {
     pub(crate) replicas: Vec<Replica>,
     pub(crate) counters: DeviceCounters,
     /// Packets that are to go through ingress again.
-    pub(crate) again: VecDeque<Packet>,
+    pub(crate) again: VecDeque<Box<Packet>>,
     /// Packets that have left queues since one of those had its turn.
     pub(crate) dequeues: u8,
     pub(crate) digests: Digests,
@@ -326,7 +331,7 @@ impl Device {
     }
 
     /// Counts and takes all packets; those that are not kept for reuse.
-    fn flush(&mut self, now: u64) -> Vec<Packet> {
+    fn flush(&mut self, now: u64) -> Packets {
         let mut surplus = Vec::new();
         let flushed = &mut self.counters.flushed;
         for port in &self.ports {
@@ -457,7 +462,7 @@ impl Device {
     }
 }
 
-pub(crate) fn recycle(packets: &mut Vec<Packet>, packet: Packet) {
+pub(crate) fn recycle(packets: &mut Packets, packet: Box<Packet>) {
     if packets.len() < POOL {
         packets.push(packet);
     }

@@ -249,7 +249,7 @@ impl Device {
 
     /// Clones that egress made, for `self.replicas`: queued when the packet
     /// itself has left, as in BMv2, whose queue depths do not count it.
-    fn enqueue_clones(&mut self, now: u64, copy: Option<v1model::Packet>) {
+    fn enqueue_clones(&mut self, now: u64, copy: Option<Box<v1model::Packet>>) {
         if let Some(copy) = copy {
             self.replicate(now, copy, InstanceType::EgressClone);
         }

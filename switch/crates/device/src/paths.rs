@@ -6,7 +6,7 @@
 //! device busy for ever.
 
 use crate::counters::DeviceCounters;
-use crate::device::{Device, InFlight, Queued, recycle};
+use crate::device::{Device, InFlight, Packets, Queued, recycle};
 use crate::trace::copy_kind;
 use traffic_manager::{Destination, ModelKind, Place, Slot, Traffic};
 use v1model::trace::{DropReason, TraceEvent};
@@ -96,7 +96,7 @@ impl Device {
         true
     }
 
-    fn after_ingress(&mut self, now: u64, packet: Packet, outcome: IngressOutcome) {
+    fn after_ingress(&mut self, now: u64, packet: Box<Packet>, outcome: IngressOutcome) {
         if outcome.clone.is_some() || outcome.digest.is_some() {
             self.clone_and_digest(now, &packet, outcome);
         }
@@ -170,7 +170,7 @@ impl Device {
     }
 
     /// A resubmitted or recirculated packet, to wait for its next pass.
-    pub(crate) fn return_to_ingress(&mut self, now: u64, packet: Packet) {
+    pub(crate) fn return_to_ingress(&mut self, now: u64, packet: Box<Packet>) {
         let len = packet.received().len();
         if packet.passes() >= MOST_PASSES {
             self.counters.too_many_passes.count(len);
@@ -186,7 +186,12 @@ impl Device {
     }
 
     /// The packet goes to each of `self.replicas`.
-    pub(crate) fn replicate(&mut self, now: u64, mut packet: Packet, instance_type: InstanceType) {
+    pub(crate) fn replicate(
+        &mut self,
+        now: u64,
+        mut packet: Box<Packet>,
+        instance_type: InstanceType,
+    ) {
         let number = packet.trace_number();
         let Some(last) = self.replicas.len().checked_sub(1) else {
             recycle(&mut self.packets, packet);
@@ -209,7 +214,7 @@ impl Device {
         &mut self,
         now: u64,
         replica: Replica,
-        packet: Packet,
+        packet: Box<Packet>,
         instance_type: InstanceType,
     ) {
         let queued = Queued {
@@ -286,13 +291,13 @@ impl Device {
 /// replicas, which are put into `replicas`. None without session or replicas.
 pub(crate) fn make_clone(
     pipeline: &mut Pipeline,
-    packets: &mut Vec<Packet>,
+    packets: &mut Packets,
     replicas: &mut Vec<Replica>,
     counters: &mut DeviceCounters,
     session: u16,
     packet: &Packet,
     instance_type: InstanceType,
-) -> Option<Packet> {
+) -> Option<Box<Packet>> {
     let len = packet.received().len();
     let Some(session) = pipeline.clone_sessions().get(u32::from(session)) else {
         counters.no_clone_session.count(len);

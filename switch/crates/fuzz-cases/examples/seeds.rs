@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the seeds of the targets `p4runtime` and `packets`: well-formed
-//! requests and frames, for the fuzzer to damage.
+//! Writes the seeds of the targets `p4runtime`, `packets` and `tcp`:
+//! well-formed requests, frames and answers, for the fuzzer to damage.
 //! `cargo run -p fuzz-cases --example seeds -- fuzz/seeds`
 
 use fuzz_cases::PROGRAMS;
@@ -367,6 +367,63 @@ fn packets(save: &impl Fn(String, Vec<u8>)) {
     }
 }
 
+/// Choices for `fuzz_cases::tcp`: what a peer answers that means well.
+fn tcp_answer(flags: u8, window: u16, payload: u16, sacked: &[u16]) -> Vec<u8> {
+    /// The number that is expected, or one so much later.
+    fn near(more: u16) -> Vec<u8> {
+        let kind = if more == 0 { 0 } else { 4 };
+        [&[kind], &more.to_be_bytes()[..]].concat()
+    }
+    let mut input = vec![0, flags | 0x80];
+    input.extend([near(0), near(0)].concat());
+    input.extend(window.to_be_bytes());
+    input.extend(payload.to_be_bytes());
+    input.push((sacked.len() as u8) << 4);
+    input.extend([near(0), near(0)].concat());
+    if flags & 2 != 0 {
+        // MSS and window scale.
+        input.extend([5, 180, 7]);
+    }
+    for more in sacked {
+        input.extend(near(*more));
+        input.extend(1448u16.to_be_bytes());
+    }
+    input
+}
+
+/// Connections of both profiles that send, lose, receive and close.
+fn tcp(save: &dyn Fn(String, Vec<u8>)) {
+    const TIMER: u8 = 12;
+    const SEND: u8 = 13;
+    const OTHER: u8 = 15;
+    for (name, choice) in [
+        ("linux", 0),
+        ("rfc", 1),
+        ("no-sack", 2),
+        ("bare", 6),
+        ("passive", 32),
+    ] {
+        for congestion in 0..3 {
+            let mut input = vec![choice, congestion, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xf0];
+            let syn = if choice == 32 { 0x02 } else { 0x12 };
+            input.extend(tcp_answer(syn, 60_000, 0, &[]));
+            for _ in 0..3 {
+                input.extend(tcp_answer(0x10, 5000, 1448, &[]));
+                input.extend(tcp_answer(0x10, 5000, 0, &[1448]));
+                input.extend(tcp_answer(0x10, 5000, 0, &[1448, 4344]));
+                input.extend([TIMER, TIMER]);
+            }
+            input.extend([SEND, 0, 0, 0, 0, 0, 1, 0, 0, 0]);
+            input.extend(tcp_answer(0x10, 0, 0, &[]));
+            input.extend([TIMER; 6]);
+            input.extend([OTHER, 5]);
+            input.extend(tcp_answer(0x11, 9000, 100, &[]));
+            input.extend([TIMER; 20]);
+            save(format!("{name}-{congestion}"), input);
+        }
+    }
+}
+
 fn main() {
     let folder = PathBuf::from(std::env::args().nth(1).expect("give a folder"));
     let save_in = |target: &'static str| {
@@ -377,6 +434,7 @@ fn main() {
         }
     };
     packets(&save_in("packets"));
+    tcp(&save_in("tcp"));
     let save = save_in("p4runtime");
     for (n, input) in batches(&p4info("../p4src/build/cm.p4info.txtpb"))
         .into_iter()

@@ -14,6 +14,7 @@ mod packets;
 mod programs;
 mod seeds;
 mod stf;
+mod tcp;
 
 pub use json::{json, mutate_json, without_positions};
 pub use p4runtime::p4runtime;
@@ -21,15 +22,17 @@ pub use packets::packets;
 pub use programs::PROGRAMS;
 pub use seeds::{regressions, seeds};
 pub use stf::stf;
+pub use tcp::tcp;
 
 /// A fuzz target: its name, which is also that of its folders of inputs, and
 /// the function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
     ("packets", packets),
     ("json", json),
     ("p4runtime", p4runtime),
     ("stf", stf),
+    ("tcp", tcp),
 ];

@@ -86,6 +86,9 @@ pub struct Config {
     pub send_buffer: u32,
     /// The window restarts after an idle time (RFC 5681 4.1).
     pub restart_after_idle: bool,
+    /// So many SYNs follow each other without backing off; they do not count
+    /// as [`Config::syn_retries`].
+    pub syn_linear_timeouts: u32,
     /// Retransmissions of a SYN before the connection is given up.
     pub syn_retries: u32,
     /// Timeouts in a row before the connection is given up (RFC 9293 3.8.3, R2).
@@ -127,6 +130,7 @@ impl Config {
             receive_buffer_max: 6 << 20,
             send_buffer: 64 << 20,
             restart_after_idle: true,
+            syn_linear_timeouts: 4,
             syn_retries: 6,
             retries: 15,
             time_wait: 60 * SECOND,
@@ -153,6 +157,7 @@ impl Config {
             quick_acks: 0,
             sack_delay: 0,
             ack_pushed: false,
+            syn_linear_timeouts: 0,
             receive_buffer: 64 << 20,
             receive_buffer_max: 64 << 20,
             ..Config::linux()
@@ -162,6 +167,8 @@ impl Config {
     /// The same with the values that the machine can work with.
     pub(crate) fn bounded(mut self) -> Config {
         self.mss = self.mss.max(MIN_MSS);
+        self.syn_linear_timeouts = self.syn_linear_timeouts.min(100);
+        self.syn_retries = self.syn_retries.min(100);
         self.initial_window = self.initial_window.max(1);
         self.ack_every = self.ack_every.max(1);
         self.receive_buffer = self.receive_buffer.clamp(MIN_BUFFER, MAX_BUFFER);

@@ -289,11 +289,14 @@ impl Connection {
         }
         if self.syn_at.is_some_and(|at| at <= now) {
             self.syn_at = None;
-            if self.syn_transmissions > self.config.syn_retries {
+            let most = self.config.syn_linear_timeouts + self.config.syn_retries;
+            if self.syn_transmissions > most {
                 self.end(Ended::TimedOut);
                 return;
             }
-            self.sender.rtt_mut().back_off();
+            if self.syn_transmissions > self.config.syn_linear_timeouts {
+                self.sender.rtt_mut().back_off();
+            }
             self.syn_wanted = true;
         }
         if self.may_send() && !self.sender.on_timer(now) {

@@ -36,8 +36,8 @@ impl Controller {
 impl CongestionControl for Controller {
     fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
         // A window that is not used says nothing of the path (RFC 7661 4.3).
-        // CUBIC's HyStart looks at every ACK.
-        if sample.limited || matches!(self, Controller::Cubic(_)) {
+        // CUBIC's HyStart looks at every ACK, and LEDBAT at every delay.
+        if sample.limited || !matches!(self, Controller::Reno(_)) {
             self.get().on_ack(window, sample);
         }
     }

@@ -99,11 +99,11 @@ impl Epoch {
     /// W_cubic(t) of RFC 9438 4.2, equation 1.
     fn w_cubic(&self, time: i64) -> u64 {
         let distance = (time - self.k).clamp(-MAX_TIME, MAX_TIME);
-        let cube = u128::from(distance.unsigned_abs()).pow(3);
-        let change = cube * u128::from(C.0 * ONE) / u128::from(C.1);
+        // At most 2^60.
+        let cube = distance.unsigned_abs().pow(3);
         // In whole segments, as Linux's trace tests/linux/traces/long-cubic.txt
         // shows: rounded up before the plateau and down behind it.
-        let change = u64::try_from(change).unwrap_or(u64::MAX >> 1) / ONE * ONE;
+        let change = cube * C.0 / C.1 * ONE;
         if distance < 0 {
             self.origin.saturating_sub(change)
         } else {
@@ -114,7 +114,11 @@ impl Epoch {
 
 /// What `growth` a window is for `acked` segments of a window of `cwnd`.
 fn per_window(growth: u64, acked: u64, cwnd: u64) -> u64 {
-    let total = u128::from(growth) * u128::from(acked * ONE) / u128::from(cwnd.max(ONE));
+    let cwnd = cwnd.max(ONE);
+    if let Some(total) = growth.checked_mul(acked * ONE) {
+        return total / cwnd;
+    }
+    let total = u128::from(growth) * u128::from(acked * ONE) / u128::from(cwnd);
     u64::try_from(total).unwrap_or(u64::from(MAX_WINDOW) << FRACTION)
 }
 

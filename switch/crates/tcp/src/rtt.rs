@@ -5,6 +5,8 @@
 /// The window over which the least round trip is taken: between one and two
 /// halves of five minutes.
 const MIN_RTT_HALF: u64 = 150_000_000_000;
+/// RFC 6298 5.7: the timeout after a lost SYN.
+const AFTER_LOST_SYN: u64 = 3_000_000_000;
 /// The longest round trip that counts as it is.
 const MAX_SAMPLE: u64 = 1 << 40;
 
@@ -70,6 +72,11 @@ impl RttEstimator {
     /// that was none (RFC 5682 and RFC 4015 3.4 restore, RFC 6298 5.5 clears).
     pub(crate) fn clear_backoff(&mut self) {
         self.backoff = 0;
+    }
+
+    /// RFC 6298 5.7: the SYN was lost, and data begins without a measurement.
+    pub(crate) fn syn_was_lost(&mut self) {
+        self.config.initial = self.config.initial.max(AFTER_LOST_SYN);
     }
 
     /// RFC 6298 5.5: the timer has expired.

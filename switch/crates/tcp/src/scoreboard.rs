@@ -294,13 +294,9 @@ impl Scoreboard {
                 continue;
             };
             sent.state = State::InFlight;
-            let order = sent.order;
             self.in_flight += 1;
-            // Its entry may be gone from the log; it is the oldest there is.
-            if !self.log.contains(&(id, order)) {
-                self.log.push_front((id, order));
-            }
         }
+        self.rebuild_log();
     }
 
     /// Forgets all SACK marks: the receiver has reneged (RFC 2018 8).
@@ -313,6 +309,18 @@ impl Scoreboard {
                 self.in_flight += 1;
             }
         }
+        self.rebuild_log();
+    }
+
+    /// The log of what is in flight, when entries may be gone from it.
+    fn rebuild_log(&mut self) {
+        let mut log: Vec<(Id, u64)> = self
+            .from(self.base)
+            .filter(|(_, sent)| sent.state == State::InFlight)
+            .map(|(id, sent)| (id, sent.order))
+            .collect();
+        log.sort_unstable_by_key(|(_, order)| *order);
+        self.log = log.into();
     }
 
     /// The first segment to send again.
@@ -460,6 +468,26 @@ mod tests {
             Verdict::Keep
         });
         assert_eq!(order, [101, 201, 1]);
+    }
+
+    /// RFC 8985 5.2: what was taken for lost by mistake is judged again, in the
+    /// order of transmission.
+    #[test]
+    fn lost_by_mistake() {
+        let mut board = board(4);
+        board.judge_by_time(|sent| match sent.start {
+            1 | 101 => Verdict::Lost,
+            _ => Verdict::Stop,
+        });
+        board.resend(0, 10);
+        board.unmark_lost();
+        assert_eq!((board.pipe(), board.lost()), (4, 0));
+        let mut order = Vec::new();
+        board.judge_by_time(|sent| {
+            order.push(sent.start);
+            Verdict::Keep
+        });
+        assert_eq!(order, [101, 201, 301, 1]);
     }
 
     /// RFC 2018 8: after a timeout the sender forgets what was SACKed.

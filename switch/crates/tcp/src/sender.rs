@@ -202,13 +202,24 @@ impl Sender {
         full || end >= self.end
     }
 
-    /// A round trip measured in the handshake (RFC 6298 3). If the SYN had to
-    /// be sent again there is none, and the window starts at one segment
-    /// (RFC 5681 3.1).
-    pub(crate) fn handshake(&mut self, now: u64, rtt: Option<u64>) {
-        match rtt {
-            Some(rtt) => self.rtt.sample(now, rtt),
-            None => self.window = Window::new(1),
+    /// What the handshake has shown: the round trip of the SYN if it was sent
+    /// once (RFC 6298 3), else what the timestamp tells (RFC 7323 4); and if it
+    /// was lost, that the window starts at one segment (RFC 5681 3.1; RFC 6928
+    /// 2: if it was lost more than once).
+    pub(crate) fn handshake(&mut self, now: u64, sent_at: u64, sent: u32, echo: Option<u32>) {
+        let echoed = || self.time_of(echo.filter(|_| self.agreed.timestamps)?, now);
+        let sent_at = if sent <= 1 { Some(sent_at) } else { echoed() };
+        match sent_at {
+            Some(sent_at) => self.rtt.sample(now, now.saturating_sub(sent_at)),
+            None => self.rtt.syn_was_lost(),
+        }
+        self.rtt.clear_backoff();
+        let tolerated = match self.config.recovery {
+            LossRecovery::Rack => 2,
+            LossRecovery::Sack => 1,
+        };
+        if sent > tolerated {
+            self.window.set(1);
         }
     }
 

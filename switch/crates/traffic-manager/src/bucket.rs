@@ -88,12 +88,27 @@ impl Bucket {
         self.rate != 0 && cost(bytes) > u128::from(self.rate) * u128::from(ns)
     }
 
-    /// Spends `bytes` that [`Bucket::ready_at`] allows at `now`.
-    pub fn spend(&mut self, now: u64, bytes: u64) {
-        if self.rate != 0 {
-            self.tokens = self.tokens(now) - cost(bytes);
-            self.updated = now;
+    /// What is left of the tokens at `now` when `bytes` are spent; `None` when they are not
+    /// enough. [`Bucket::ready_at`] says the same with a division.
+    #[must_use]
+    pub fn left(&self, now: u64, bytes: u64) -> Option<u128> {
+        if self.rate == 0 {
+            return Some(self.tokens);
         }
+        self.tokens(now).checked_sub(cost(bytes))
+    }
+
+    /// Takes what [`Bucket::left`] says.
+    pub fn leave(&mut self, now: u64, left: u128) {
+        self.tokens = left;
+        self.updated = now;
+    }
+
+    /// Spends `bytes` that [`Bucket::ready_at`] allows at `now`.
+    #[cfg(test)]
+    fn spend(&mut self, now: u64, bytes: u64) {
+        let left = self.left(now, bytes).expect("tokens");
+        self.leave(now, left);
     }
 }
 

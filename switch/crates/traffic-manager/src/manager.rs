@@ -229,8 +229,14 @@ impl<T> TrafficManager<T> {
         let at = queue.ready_at(len).unwrap_or(0);
         if at > now {
             self.wait(slot, len, at);
-            return;
+        } else {
+            self.enter(slot);
         }
+    }
+
+    /// Puts a queue whose head has its tokens into its port's round.
+    fn enter(&mut self, slot: u32) {
+        let queue = self.queues[slot as usize].as_mut().expect("a live slot");
         queue.standing = Standing::Ready;
         let (index, turn, priority) = (queue.port, queue.turn, queue.config.traffic_priority);
         let port = &mut self.ports[index as usize];
@@ -306,14 +312,22 @@ impl<T> TrafficManager<T> {
             }
             self.timers.pop();
             if self.confirmed(at, timer) {
-                match timer {
-                    Timer::Queue(slot) => {
-                        self.queue_mut(slot).resume(at, Saved::Shaped);
-                        self.stand(slot);
-                    }
-                    Timer::Port(index) => self.activate(index),
-                }
+                self.fire(at, timer);
             }
+        }
+    }
+
+    /// What a confirmed timer was set for.
+    fn fire(&mut self, at: u64, timer: Timer) {
+        match timer {
+            Timer::Queue(slot) => {
+                let queue = self.queue_mut(slot);
+                queue.resume(at, Saved::Shaped);
+                // Nothing spends the tokens of a queue that waits: it has them now.
+                debug_assert!(queue.head().and_then(|len| queue.ready_at(len)) <= Some(at));
+                self.enter(slot);
+            }
+            Timer::Port(index) => self.activate(index),
         }
     }
 
@@ -395,16 +409,25 @@ impl<T> TrafficManager<T> {
     /// may have gone on when there is none, but not beyond `until`.
     pub fn offer_by(&mut self, now: u64, until: u64) -> Option<(u64, Offer)> {
         self.advance(now);
-        loop {
-            if self.now > until {
-                return None;
-            }
+        while self.now <= until {
             if let Some(offer) = self.offer(self.now) {
                 return Some((self.now, offer));
             }
-            let at = self.next_timer().filter(|&at| at <= until)?;
-            self.advance(at);
+            // All that were due have fired: on to the next one that counts.
+            loop {
+                let &Reverse((at, timer)) = self.timers.peek()?;
+                if at > until {
+                    return None;
+                }
+                self.timers.pop();
+                if self.confirmed(at, timer) {
+                    self.advance(at);
+                    self.fire(at, timer);
+                    break;
+                }
+            }
         }
+        None
     }
 
     /// The time of the last call, or of the last timer that fired in it.
@@ -440,24 +463,20 @@ impl<T> TrafficManager<T> {
         let index = self.queue(slot).port;
         let port_at = self.ports[index as usize].bucket.ready_at(u64::from(len));
         let queue = self.queue_mut(slot);
-        match queue.ready_at(len) {
-            None => {
-                let item = queue.discard_too_long()?;
-                self.settle(slot, index);
-                Some(Commit::TooLong(item))
-            }
-            Some(at) if at.max(port_at) > now => {
-                queue.frames.head_mut()?.needs = len;
-                self.settle(slot, index);
-                let head = self.queue_mut(slot).frames.head_mut()?;
-                Some(Commit::Held(&mut head.item))
-            }
-            Some(_) => {
-                let item = queue.send(now, len, entitled)?;
-                self.ports[index as usize].bucket.spend(now, u64::from(len));
-                self.settle(slot, index);
-                Some(Commit::Sent(item))
-            }
+        if port_at <= now && queue.spend(now, len) {
+            let item = queue.send(now, len, entitled)?;
+            self.ports[index as usize].bucket.spend(now, u64::from(len));
+            self.settle(slot, index);
+            Some(Commit::Sent(item))
+        } else if queue.ready_at(len).is_none() {
+            let item = queue.discard_too_long()?;
+            self.settle(slot, index);
+            Some(Commit::TooLong(item))
+        } else {
+            queue.frames.head_mut()?.needs = len;
+            self.settle(slot, index);
+            let head = self.queue_mut(slot).frames.head_mut()?;
+            Some(Commit::Held(&mut head.item))
         }
     }
 

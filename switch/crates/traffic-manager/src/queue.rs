@@ -195,13 +195,24 @@ impl<T> Queue<T> {
         Some(len)
     }
 
-    /// The head leaves, `len` bytes long: within the minimum reserved rate, or
-    /// as the round's turn.
+    /// Spends the tokens for `len` bytes, if there are as many in both buckets.
+    #[inline]
+    pub(crate) fn spend(&mut self, now: u64, len: u32) -> bool {
+        let bytes = u64::from(len);
+        let left = (self.sustained.left(now, bytes), self.peak.left(now, bytes));
+        let (Some(sustained), Some(peak)) = left else {
+            return false;
+        };
+        self.sustained.leave(now, sustained);
+        self.peak.leave(now, peak);
+        true
+    }
+
+    /// The head leaves, `len` bytes long, for which its tokens are spent: within the
+    /// minimum reserved rate, or as the round's turn.
     #[inline]
     pub(crate) fn send(&mut self, now: u64, len: u32, entitled: bool) -> Option<T> {
         let queued = self.uncount_head()?;
-        self.sustained.spend(now, len.into());
-        self.peak.spend(now, len.into());
         self.dequeued.count(queued);
         if self.waited {
             self.delayed.count(queued);

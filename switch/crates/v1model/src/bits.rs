@@ -4,6 +4,20 @@
 /// Zero bytes behind a frame, so that loads need not look where it ends.
 pub(crate) const PADDING: usize = 16;
 
+/// Bytes of a word.
+pub(crate) const WORD: usize = 8;
+
+/// A word from `at` on as a big-endian number.
+///
+/// # Safety
+/// `data` has [`WORD`] bytes from there on.
+#[inline(always)]
+pub(crate) unsafe fn word_at(data: &[u8], at: usize) -> u64 {
+    debug_assert!(at + WORD <= data.len());
+    // SAFETY: as the caller promises; bytes have no alignment.
+    unsafe { u64::from_be_bytes(data.as_ptr().add(at).cast::<[u8; WORD]>().read()) }
+}
+
 /// 8 bytes from `at` on as a big-endian number. `data` has [`PADDING`].
 #[inline(always)]
 pub(crate) fn load_word(data: &[u8], at: usize) -> u64 {

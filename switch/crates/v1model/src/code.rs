@@ -105,10 +105,10 @@ pub(crate) struct Load {
     pub slot: Slot,
     /// Where the eight bytes begin.
     pub byte: u16,
-    /// The field's distance from their end, in bits.
-    pub shift: u8,
-    /// Bits of the field, 1 to 64.
-    pub width: u8,
+    /// Bits of them in front of the field.
+    pub before: u8,
+    /// 64 less the bits of the field.
+    pub after: u8,
 }
 
 /// A table as the machine sees it.

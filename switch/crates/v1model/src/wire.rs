@@ -3,7 +3,6 @@
 
 use crate::bits;
 use crate::code::{Code, Emitted, HeaderCode};
-use crate::op::mask;
 use crate::packet::Packet;
 use std::ops::Range;
 
@@ -22,9 +21,18 @@ pub(crate) fn extract(
         let first = 8 * at as u64 + u64::from(offset);
         phv[usize::from(slot)] = first << 32 | var_bits as u64;
     }
+    // Looked at once for all: there are many loads, and this is most of what a parser costs.
+    let bytes = &frame[at..at + header.bytes as usize + bits::WORD];
+    let slots = &mut phv[..usize::from(header.valid + header.slots)];
     for load in &header.loads {
-        let word = bits::load_word(frame, at + usize::from(load.byte));
-        phv[usize::from(load.slot)] = (word >> load.shift) & mask(load.width);
+        debug_assert!(u32::from(load.byte) < header.bytes);
+        debug_assert!(usize::from(load.slot) < slots.len());
+        // SAFETY: `lower::finish` makes loads of fields alone: each begins in a byte of the
+        // header, behind which a word is in `bytes`, and has its slot among the header's.
+        unsafe {
+            let word = bits::word_at(bytes, usize::from(load.byte));
+            *slots.get_unchecked_mut(usize::from(load.slot)) = word << load.before >> load.after;
+        }
     }
     for field in &header.slow_loads {
         let behind = if field.after_var { var_bits } else { 0 };

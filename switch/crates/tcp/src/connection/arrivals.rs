@@ -96,10 +96,9 @@ impl Connection {
             timestamps: self.timestamps,
         };
         self.sender.establish(agreed, window, seq, now);
-        // RFC 6298 3: the SYN's round trip, if it was sent once.
-        let rtt = now.saturating_sub(self.syn_sent_at);
-        self.sender
-            .handshake(now, (self.syn_transmissions <= 1).then_some(rtt));
+        let echo = segment.timestamps.map(|stamps| stamps.echo);
+        let sent = self.syn_transmissions;
+        self.sender.handshake(now, self.syn_sent_at, sent, echo);
         self.state = State::Established;
         self.syn_at = None;
         self.syn_wanted = false;

@@ -2,7 +2,7 @@
 //! What an acknowledgment does.
 
 use super::{Phase, Sender};
-use crate::config::Growth;
+use crate::config::{Congestion, Growth};
 use crate::frto::Answer;
 use crate::newreno::Step;
 use crate::rack::Acked;
@@ -149,7 +149,7 @@ impl Sender {
 
     /// The latest time at which a segment with this timestamp can have been
     /// sent. None if it is not one of ours.
-    fn time_of(&self, echo: u32, now: u64) -> Option<u64> {
+    pub(super) fn time_of(&self, echo: u32, now: u64) -> Option<u64> {
         const TICK: u64 = 1_000_000;
         let ago = u64::from(self.timestamp(now).wrapping_sub(echo));
         let tick = (now / TICK).checked_sub(ago)?;
@@ -273,8 +273,9 @@ impl Sender {
     fn grow(&mut self, ack: &Ack<'_>, news: &News, flight: usize) {
         let delivered = u32::try_from(news.delivered).unwrap_or(u32::MAX);
         let acked = match self.config.growth {
-            Growth::PerAck => delivered.min(1),
-            Growth::PerSegment => delivered,
+            // RFC 6817 2.4.2 counts bytes in any case.
+            Growth::PerAck if self.config.congestion != Congestion::Ledbat => delivered.min(1),
+            _ => delivered,
         };
         let sample = AckSample {
             now: ack.now,

@@ -22,18 +22,60 @@ fn three_ways() {
     }
 }
 
-/// RFC 6298 2.1 and 5.5: a SYN that is lost goes again after 1, 3, 7 s.
+/// RFC 6298 2.1 and 5.5: a SYN that is lost goes again after 1, 3, 7 s. Linux
+/// backs off from the fifth on.
 #[test]
 fn lost_syns() {
-    let mut count = 0;
-    let mut world = World::both(Config::linux(), link()).with(move |_| {
-        count += 1;
-        if count <= 3 { Fate::Drop } else { Fate::Pass }
-    });
-    world.run_until(20 * SECOND);
-    let at: Vec<u64> = world.sent[..4].iter().map(|sent| sent.at).collect();
-    assert_eq!(at, [0, SECOND, 3 * SECOND, 7 * SECOND]);
-    assert_eq!(world.infos()[CLIENT].state, State::Established);
+    for (config, times) in [
+        (Config::rfc(), [0, 1, 3, 7]),
+        (Config::linux(), [0, 1, 2, 3]),
+    ] {
+        let mut count = 0;
+        let mut world = World::both(config, link()).with(move |_| {
+            count += 1;
+            if count <= 3 { Fate::Drop } else { Fate::Pass }
+        });
+        world.run_until(20 * SECOND);
+        let at: Vec<u64> = world.sent[..4].iter().map(|sent| sent.at).collect();
+        assert_eq!(at, times.map(|second| second * SECOND));
+        assert_eq!(world.infos()[CLIENT].state, State::Established);
+    }
+}
+
+/// RFC 5681 3.1, RFC 6298 5.7: after a lost SYN the window is one segment, and
+/// the timeout 3 s as long as there is no measurement. RFC 6928 2: one loss
+/// does not count; RFC 7323 4: a timestamp measures.
+#[test]
+fn what_a_lost_syn_says() {
+    let bare = Config {
+        timestamps: false,
+        ..Config::rfc()
+    };
+    let rfc = Config::rfc();
+    let linux = Config::linux();
+    for (config, lost, cwnd, srtt, rto) in [
+        (bare, 1, 1, None, 3 * SECOND),
+        (rfc, 1, 1, Some(20 * MS), SECOND),
+        (linux.clone(), 1, 10, Some(20 * MS), 220 * MS),
+        (linux, 2, 1, Some(20 * MS), 220 * MS),
+    ] {
+        let mut count = 0;
+        let mut world = World::both(config, link()).with(move |_| {
+            count += 1;
+            if count <= lost {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
+        world.run_until(5 * SECOND);
+        let info = world.infos()[CLIENT];
+        // Timestamps tell milliseconds.
+        assert_eq!(info.cwnd, cwnd);
+        assert!(info.rto.abs_diff(rto) <= MS, "{}", info.rto);
+        let near = |rtt: u64| rtt.abs_diff(20 * MS) <= MS;
+        assert_eq!(info.srtt.map(near), srtt.map(near));
+    }
 }
 
 /// A SYN-ACK that is lost goes again, and so does the last ACK of three.
@@ -59,10 +101,12 @@ fn lost_answers() {
 /// RFC 9293 3.8.3: nobody answers.
 #[test]
 fn nobody_there() {
-    let mut world = World::both(Config::linux(), link()).with(|_| Fate::Drop);
-    world.run_until(1000 * SECOND);
-    assert_eq!(world.sent.len(), 7);
-    assert_eq!(world.infos()[CLIENT].ended, Some(Ended::TimedOut));
+    for (config, last) in [(Config::rfc(), 60 + 3), (Config::linux(), 4 + 63)] {
+        let mut world = World::both(config, link()).with(|_| Fate::Drop);
+        world.run_until(1000 * SECOND);
+        assert_eq!(world.sent.last().unwrap().at, last * SECOND);
+        assert_eq!(world.infos()[CLIENT].ended, Some(Ended::TimedOut));
+    }
 }
 
 /// RFC 9293 3.5 figure 7: both open at the same time.

@@ -4,6 +4,7 @@
 mod closing;
 mod congestion;
 mod handshake;
+mod hostile;
 mod losses;
 mod properties;
 mod receiving;

@@ -19,6 +19,7 @@ struct Path<'a> {
     lost: Vec<u32>,
     late: Vec<(u32, u64)>,
     acks: u32,
+    syns: u32,
     busy_until: u64,
     /// By time and order: to which end, and what.
     events: BTreeMap<(u64, u64), (usize, Segment)>,
@@ -41,6 +42,12 @@ impl Path<'_> {
             }
             if let Some(place) = self.late.iter().position(|late| late.0 == number) {
                 delay += self.late.remove(place).1 * MILLISECOND;
+            }
+        }
+        if from == 0 && segment.mss.is_some() {
+            self.syns += 1;
+            if self.syns <= trace.lost_syns {
+                return;
             }
         }
         if from == 1 && segment.mss.is_none() {
@@ -77,6 +84,7 @@ fn run(trace: &Trace) -> Vec<(u32, u32)> {
         lost: trace.lost.clone(),
         late: trace.late.clone(),
         acks: 0,
+        syns: 0,
         busy_until: 0,
         events: BTreeMap::new(),
         next: 0,

@@ -16,8 +16,11 @@ mod trace;
 use differences::{Found, check};
 use trace::{Trace, committed};
 
+/// Compares traces in one aspect.
+type Aspect = fn(&[Trace]) -> Found;
+
 /// What is compared, by the names that differences.txt uses.
-pub const ASPECTS: [(&str, fn(&[Trace]) -> Found); 7] = [
+pub const ASPECTS: [(&str, Aspect); 7] = [
     ("segments", sender::segments),
     ("turns", sender::turns),
     ("window", sender::window),
@@ -32,7 +35,7 @@ fn compare(aspect: &str) {
         .iter()
         .find(|(name, _)| *name == aspect)
         .expect("an aspect");
-    check(name, &compare(&committed()));
+    check(name, &compare(&committed())).unwrap();
 }
 
 #[test]

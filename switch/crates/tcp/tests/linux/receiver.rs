@@ -35,11 +35,21 @@ fn replay(trace: &Trace) -> Acks {
         sack_permitted: true,
         ..segment(Flags::SYN, PEER)
     };
-    receiver.on_segment(trace.delay, &syn);
-    let answer = receiver.next_segment(trace.delay).expect("the answer");
+    let handshake = |(at, event): &(u64, Event)| match event {
+        Event::Handshake { .. } => Some(*at),
+        _ => None,
+    };
+    let answered = trace
+        .events
+        .iter()
+        .find_map(handshake)
+        .expect("a handshake");
+    let start = answered - trace.delay;
+    receiver.on_segment(start, &syn);
+    let answer = receiver.next_segment(start).expect("the answer");
     let clock = answer.timestamps.expect("timestamps").value;
     let first = PEER.wrapping_add(1);
-    receiver.on_segment(3 * trace.delay, &segment(Flags::ACK, first));
+    receiver.on_segment(answered + trace.delay, &segment(Flags::ACK, first));
     let mut acks = Acks::new();
     let mut poll = |receiver: &mut Connection, now| {
         while let Some(segment) = receiver.next_segment(now) {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records how the kernel's TCP sends and acknowledges when a script loses segments.
 
-Two network namespaces of this process have a TUN device each. Between them is this program: it delays
-every packet, lets data pass at a rate, and drops exactly the segments that a script names. Each ACK that it
-hands to the sender is followed by a sample of TCP_INFO. Run as root:
+Two network namespaces of this process have a TUN device each. Between them is this program: it
+delays every packet, lets data pass at a rate, and drops exactly the segments that a script names.
+Each ACK that it hands to the sender is followed by a sample of TCP_INFO. Run as root:
 
     record.py FOLDER            # writes a trace for every script
     record.py FOLDER NAME...    # only these
@@ -50,8 +50,8 @@ QUIET = SECOND
 class Script:
     """One transfer: the path, and what is lost.
 
-    Segments are counted from 0, of full ones; one that stands twice loses its retransmission, too. ACKs are
-    counted from 0, the handshake's not.
+    Segments are counted from 0, of full ones; one that stands twice loses its retransmission, too.
+    ACKs are counted from 0, the handshake's not.
     """
 
     segments: int = 150
@@ -62,6 +62,7 @@ class Script:
     lost_acks: tuple[int, ...] = ()
     # Segments that take so many milliseconds longer.
     late: tuple[tuple[int, int], ...] = ()
+    lost_syns: int = 0
     # The trace of a long transfer is about the sender only.
     receiver: bool = True
 
@@ -72,6 +73,8 @@ def scripts() -> dict[str, Script]:
         "one-loss": {"lost": (40,)},
         "burst": {"lost": (40, 41, 42, 43, 47, 52)},
         "many": {"lost": tuple(range(50, 90, 2))},
+        "lost-syn": {"segments": 50, "lost_syns": 1},
+        "two-lost-syns": {"segments": 50, "lost_syns": 2},
         "tail": {"segments": 100, "lost": (99,)},
         "tail-of-three": {"segments": 100, "lost": (97, 98, 99)},
         "lost-retransmission": {"lost": (40, 40)},
@@ -110,14 +113,16 @@ def new_namespace(address: str) -> int:
     """Moves this thread into a new network namespace with a TUN device; returns the device."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
-        sys.exit(f"record.py: no network namespace: {os.strerror(ctypes.get_errno())}; run it as root")
+        why = os.strerror(ctypes.get_errno())
+        sys.exit(f"record.py: no network namespace: {why}; run it as root")
     tun = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH", b"tcp0", IFF_TUN | IFF_NO_PI))
     Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")
     Path("/proc/sys/net/ipv4/tcp_no_metrics_save").write_text("1")
     shell("ip", "addr", "add", f"{address}/24", "dev", "tcp0")
     # One segment a packet, so that segments leave one by one.
-    shell("ip", "link", "set", "tcp0", "mtu", "1500", "txqueuelen", "10000", "gso_max_segs", "1", "up")
+    settings = ("mtu", "1500", "txqueuelen", "10000", "gso_max_segs", "1")
+    shell("ip", "link", "set", "tcp0", *settings, "up")
     return tun
 
 
@@ -204,12 +209,14 @@ class Recording:
         self.busy_until = 0
         self.start = 0
         self.iss = {0: 0, 1: 0}
+        self.syns = {0: 0, 1: 0}
         self.stamp = {0: 0, 1: 0}
         self.tun = [0, 0]
         self.tun[0] = new_namespace(A)
         self.client = socket.socket()
         self.client.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 4 << 20)
-        self.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, script.congestion.encode())
+        congestion = script.congestion.encode()
+        self.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion)
         self.client.setblocking(False)
         self.tun[1] = new_namespace(B)
         self.listener = socket.socket()
@@ -267,7 +274,8 @@ class Recording:
         self.last_event = now
         if words[0] in ("A", "D") and not self.script.receiver:
             return
-        self.lines.append(" ".join(str(word) for word in ((now - self.start) // MICROSECOND, *words)))
+        at = (now - self.start) // MICROSECOND
+        self.lines.append(" ".join(str(word) for word in (at, *words)))
 
     def read(self, side: int) -> None:
         """Takes in what the kernel sends."""
@@ -283,11 +291,14 @@ class Recording:
 
     def take(self, side: int, now: int, packet: Packet) -> None:
         if packet.flags & SYN:
-            self.iss[side] = packet.seq
-            self.stamp[side] = packet.timestamps[0]
-            if side == 0:
+            if not self.syns[side]:
+                self.iss[side] = packet.seq
+                self.stamp[side] = packet.timestamps[0]
+            if side == 0 and not self.syns[0]:
                 self.start = now
-            self.post(now, side, packet)
+            self.syns[side] += 1
+            if side == 1 or self.syns[0] > self.script.lost_syns:
+                self.post(now, side, packet)
         elif side == 0 and packet.length:
             self.data(now, packet)
         elif side == 0:
@@ -310,7 +321,8 @@ class Recording:
     def acknowledgment(self, packet: Packet) -> Iterable[object]:
         """Its number, window, echo in milliseconds from the SYN's, and SACK blocks."""
         echo = (packet.timestamps[1] - self.stamp[0]) & 0xFFFFFFFF
-        blocks = [f"{self.relative(0, left)}-{self.relative(0, right)}" for left, right in packet.sack]
+        sack = [(self.relative(0, left), self.relative(0, right)) for left, right in packet.sack]
+        blocks = [f"{left}-{right}" for left, right in sack]
         return (self.relative(0, packet.ack), packet.window, echo, *blocks)
 
     def post(self, now: int, side: int, packet: Packet, late: int = 0) -> None:
@@ -341,14 +353,16 @@ class Recording:
         """The sender has an ACK: what does it think now?"""
         if packet.flags & SYN:
             scale = packet.options[3][0]
-            self.log(now, "H", packet.window, scale)
+            echo = (packet.timestamps[1] - self.stamp[0]) & 0xFFFFFFFF
+            self.log(now, "H", packet.window, scale, echo)
             # The first data follows the handshake.
             self.read(0)
             self.client.send(bytes(self.script.segments * MSS))
             self.sent = True
             return
         info = self.info()
-        self.log(now, "R", *self.acknowledgment(packet), "|", info["cwnd"], info["ssthresh"], info["state"])
+        sample = (info["cwnd"], info["ssthresh"], info["state"])
+        self.log(now, "R", *self.acknowledgment(packet), "|", *sample)
 
     def info(self) -> dict[str, int]:
         raw = self.client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
@@ -369,6 +383,7 @@ def header(name: str, script: Script) -> list[str]:
         f"delay {script.delay}",
         "lost " + " ".join(map(str, script.lost)),
         "lost-acks " + " ".join(map(str, script.lost_acks)),
+        f"lost-syns {script.lost_syns}",
         "late " + " ".join(f"{number}:{late}" for number, late in script.late),
     ]
 

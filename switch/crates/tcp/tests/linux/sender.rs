@@ -56,11 +56,15 @@ fn replay(trace: &Trace) -> Replay {
     replay.poll(&mut sender, 0);
     for (at, event) in &trace.events {
         let arrival = match event {
-            Event::Handshake { window, scale } => Segment {
+            Event::Handshake {
+                window,
+                scale,
+                echo,
+            } => Segment {
                 mss: Some(1460),
                 window_scale: Some(*scale),
                 sack_permitted: true,
-                ..answer(Flags::SYN.with(Flags::ACK), *window, 0)
+                ..answer(Flags::SYN.with(Flags::ACK), *window, *echo)
             },
             Event::Acknowledged(ack, _) => acknowledgment(ack),
             _ => continue,
@@ -141,13 +145,13 @@ pub fn segments(traces: &[Trace]) -> Found {
     found
 }
 
-/// Each after the same ACK, or the one before or behind it.
+/// Each after the same ACK, or one of the two before or behind it.
 pub fn turns(traces: &[Trace]) -> Found {
     let mut found = Found::new();
     for trace in traces {
         let (ours, linux) = (replay(trace), linux(trace));
         let mut pairs = ours.sent.iter().zip(&linux.sent);
-        if let Some((ours, linux)) = pairs.find(|(ours, linux)| ours.2.abs_diff(linux.2) > 1) {
+        if let Some((ours, linux)) = pairs.find(|(ours, linux)| ours.2.abs_diff(linux.2) > 2) {
             found.insert(
                 trace.name.clone(),
                 format!("ours {ours:?}, Linux {linux:?}"),

@@ -27,8 +27,9 @@ pub struct Sample {
 
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The answer to the SYN arrives.
-    Handshake { window: u16, scale: u8 },
+    /// The answer to the SYN arrives; its echo is in milliseconds from the
+    /// first SYN's timestamp.
+    Handshake { window: u16, scale: u8, echo: u32 },
     /// The sender sends data.
     Sends { seq: u32, length: u32 },
     /// Data arrives, with PSH or without. Its echo is in milliseconds from the
@@ -53,6 +54,7 @@ pub struct Trace {
     pub delay: u64,
     pub lost: Vec<u32>,
     pub lost_acks: Vec<u32>,
+    pub lost_syns: u32,
     /// Segments, and how many milliseconds later they come.
     pub late: Vec<(u32, u64)>,
     /// Says what the receiver did, too.
@@ -85,6 +87,7 @@ fn read(path: &Path) -> Trace {
         delay: 0,
         lost: Vec::new(),
         lost_acks: Vec::new(),
+        lost_syns: 0,
         late: Vec::new(),
         receiver: false,
         events: Vec::new(),
@@ -123,6 +126,7 @@ fn setting(trace: &mut Trace, name: &str, words: &[&str]) {
         "rate" => trace.rate = number(words[0]),
         "delay" => trace.delay = number(words[0]),
         "lost" => trace.lost = words.iter().map(|word| number(word)).collect(),
+        "lost-syns" => trace.lost_syns = number(words[0]),
         "lost-acks" => trace.lost_acks = words.iter().map(|word| number(word)).collect(),
         "late" => {
             let pair = |word: &&str| {
@@ -140,6 +144,7 @@ fn event(words: &[&str]) -> Event {
         "H" => Event::Handshake {
             window: number(words[1]),
             scale: number(words[2]),
+            echo: number(words[3]),
         },
         "S" => Event::Sends {
             seq: number(words[1]),

@@ -349,8 +349,8 @@ fn quick_load(field: &FieldCode) -> Option<Load> {
     Some(Load {
         slot: field.slot,
         byte: u16::try_from(field.offset / 8).ok()?,
-        shift: (64 - used) as u8,
-        width: field.width as u8,
+        before: skip as u8,
+        after: (64 - field.width) as u8,
     })
 }
 
