@@ -89,8 +89,9 @@ run: setup ## the system running, with you in the Mininet command line
 figures: setup ## the papers' figures about single decisions, made of the pipeline
 	@$(CLI) figures
 
-bench: setup ## the switch's speed beside a bare forwarder (and BMv2 where installed)
+bench: setup ## the switch's speed beside a bare forwarder (and BMv2 where installed), and virtual time's
 	@$(CLI) bench
+	@$(CLI) bench --virtual 100
 
 stop: ## end what runs, and only what is ours
 	@if [ -x $(CLI) ]; then $(CLI) stop; else echo 'nothing is set up, so nothing of ours runs'; fi
