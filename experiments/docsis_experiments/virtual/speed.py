@@ -235,14 +235,18 @@ def run(names: Sequence[str], seconds: float, console: Console) -> list[dict[str
 
 def table(figures: Sequence[dict[str, Any]]) -> Table:
     """What was measured, for the terminal."""
-    words = [f"{one['case']}: {WORDS[one['case']]}." for one in figures]
+    words = [
+        *(f"{one['case']}: {WORDS[one['case']]}." for one in figures),
+        "s: virtual seconds; in s: what they took; times: real time; us/fr.: for each frame that "
+        "a host sent; MB: the most memory; behind that, where the time went.",
+    ]
     shown = Table(
         title="Virtual time, DOCSIS-PIE with its law; seconds are a processor's",
         caption="\n".join(words),
         caption_justify="left",
     )
     shown.add_column("", no_wrap=True)
-    for heading in ("virtual s", "in s", "faster", "us/frame", "peak MB"):
+    for heading in ("s", "in s", "times", "us/fr.", "MB"):
         shown.add_column(heading, justify="right")
     for part in ("world", "calls", "law", "rest"):
         shown.add_column(part, justify="right")
