@@ -12,7 +12,7 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_testbed.cli import config, measure, p4, sf, show, snmp, testbed
+from docsis_testbed.cli import accept, config, measure, p4, sf, show, snmp, testbed
 from docsis_testbed.cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
 
@@ -39,6 +39,7 @@ app.command(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(testbed.controller)
+app.add_typer(accept.app, name="accept")
 app.add_typer(p4.app, name="p4")
 app.add_typer(config.app, name="config")
 app.add_typer(sf.app, name="sf")

@@ -200,6 +200,7 @@ def schema(
     from docsis_control.queue_managers import document as queue_managers
     from docsis_control.status import model as status
     from docsis_control.topology import schema as config
+    from docsis_experiments.acceptance import figures as closed_loop
     from docsis_testbed.results import document
     from docsis_testbed.scenarios import schema as scenarios
 
@@ -212,6 +213,7 @@ def schema(
         "figures": document.schema("figures"),
         "scenario": scenarios.json_schema(),
         "scenario-summary": document.schema("scenario"),
+        "closed-loop": closed_loop.schema(),
         "status": status.json_schema(),
     }
     if folder is None:

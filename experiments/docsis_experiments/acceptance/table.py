@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The comparisons for the terminal, from the document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rich.table import Table
+from rich.text import Text
+
+from docsis_experiments.acceptance.equivalence import Verdict
+from docsis_experiments.acceptance.margins import BY_NAME
+
+_STYLES: Final[Mapping[str, str]] = {
+    Verdict.EQUIVALENT: "green",
+    Verdict.NOT_SHOWN: "yellow",
+    Verdict.DIFFERENT: "bold red",
+    Verdict.TOO_FEW_RUNS: "yellow",
+    Verdict.NOT_MEASURED: "dim",
+}
+
+
+def table(case: Mapping[str, Any]) -> Table:
+    """One case: a row for each queue manager and quantity."""
+    counted = {stage: len(runs["counted"]) for stage, runs in case["runs"].items()}
+    result = Table(
+        title=f"{case['name']}: {counted['mininet']} runs on Mininet, {counted['virtual']} seeds",
+        title_justify="left",
+    )
+    result.add_column("", no_wrap=True)
+    for heading in ("Mininet", "virtual", "difference", "margin"):
+        result.add_column(heading, justify="right", no_wrap=True)
+    result.add_column("")
+    manager = ""
+    for entry in case["comparisons"]:
+        if entry["manager"] != manager:
+            manager = entry["manager"]
+            result.add_section()
+            result.add_row(Text(manager, "bold"))
+        verdict = Text(entry["verdict"], _STYLES[entry["verdict"]])
+        label = BY_NAME[entry["quantity"]].label
+        if entry["verdict"] == Verdict.NOT_MEASURED:
+            result.add_row(label, "-", "-", "-", "-", verdict)
+            continue
+        result.add_row(
+            label,
+            _with_interval(entry["mininet"]["mean"], entry["mininet"]["interval"]),
+            _with_interval(entry["virtual"]["mean"], entry["virtual"]["interval"]),
+            _with_interval(entry["difference"], entry["interval"]),
+            _number(entry["margin"]),
+            verdict,
+        )
+    return result
+
+
+def notes(case: Mapping[str, Any]) -> Iterator[str]:
+    """What a table does not say, in sentences."""
+    name = case["name"]
+    for stage, runs in (("Mininet", case["runs"]["mininet"]), ("virtual", case["runs"]["virtual"])):
+        if out := runs["not_counted"]:
+            last = out[-1]
+            yield (
+                f"{name}, {stage}: {len(out)} runs do not count, the last, {last['run']}, because "
+                f"of {last['why']}."
+            )
+        if others := runs["of_other_sources"]:
+            yield (
+                f"{name}, {stage}: {others} runs are of another commit, other inputs or another "
+                "build, and are not compared."
+            )
+    absent = {e["quantity"] for e in case["comparisons"] if e["verdict"] == Verdict.NOT_MEASURED}
+    for quantity in BY_NAME.values():
+        if quantity.name in absent:
+            yield f"{name}: not measured, as not every run has a value: {quantity.label}."
+
+
+def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
+    if value is None:
+        return "-"
+    if interval is None:
+        return _number(value)
+    # In a line of its own: a terminal of 80 characters has room for three such columns.
+    return f"{_number(value)}\n[{_number(interval[0])}, {_number(interval[1])}]"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 accept`: tests of virtual time that take long, and need a quiet machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(no_args_is_help=True, help="Whether virtual time may be believed: acceptance.")
+
+
+@app.callback()
+def _group() -> None:
+    """A group, also while there is one command in it."""
+
+
+@app.command("closed-loop")
+def closed_loop(
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scenario", metavar="NAME", help="Only this scenario or tier of the demo; repeatable."
+        ),
+    ] = None,
+    mininet_runs: Annotated[
+        int,
+        typer.Option("--mininet-runs", min=0, max=1000, help="Valid runs of each on Mininet."),
+    ] = 10,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=0, max=10_000, help="Runs of each in virtual time.")
+    ] = 30,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FOLDER",
+            help="Where runs are kept and found again; results/acceptance/closed-loop unless "
+            "given.",
+        ),
+    ] = None,
+) -> None:
+    """Virtual time beside Mininet: is what is measured equivalent? Resumes where it was ended.
+
+    Exit status 1 where something is not, 3 where there are too few runs to tell.
+    """
+    from docsis_experiments.acceptance import cases, closed_loop
+    from docsis_experiments.acceptance.collect import Stages, Wanted
+    from docsis_experiments.virtual.stage import VirtualStage
+    from docsis_testbed.mininet_stage import MininetStage
+
+    closed_loop.run(
+        cases.chosen(scenario or []),
+        stages=Stages(MininetStage("embedded"), VirtualStage),
+        wanted=Wanted(mininet_runs, seeds),
+        console=Console(),
+        results=results or closed_loop.FOLDER,
+    )
