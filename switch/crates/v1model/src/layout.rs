@@ -4,9 +4,9 @@
 //! `[ headers and metadata | action parameters | temporaries | constants ]`.
 //! Every header instance has a slot for its validity (0 or 1), one for where
 //! its unmodified bytes are (`raw`), then its fields in P4 order: one slot up
-//! to 64 bits, more above, the lowest bits first. Metadata that a new packet need
-//! not reset comes last of its instance, whatever P4's order is: the rest is reset
-//! in few pieces. Of the other parts nothing is.
+//! to 64 bits, more above, the lowest bits first. Of metadata comes first what a
+//! packet takes with it from ingress to egress, then what either resets, and last
+//! what is always written first, whatever P4's order is: all is done in few pieces.
 //!
 //! A stack is a block: its `next` index, then its elements in order, each as
 //! many slots long as the others, so that an index is a multiplication away.
@@ -14,9 +14,10 @@
 use crate::code::PacketSlots;
 use crate::error::LoadError;
 use crate::json::{self, Document};
+use crate::lower::Known;
 use crate::op::Slot;
 use crate::stack::{Stack, Union};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Temporaries that one expression may need.
 pub(crate) const TEMPORARIES: usize = 64;
@@ -93,12 +94,11 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// `late`: the metadata fields, by instance and name, to come last.
     pub fn new(
         document: &Document,
         param_slots: usize,
         quirks: bool,
-        late: &HashSet<(String, String)>,
+        known: &Known,
     ) -> Result<Layout, LoadError> {
         let shape = crate::stack::Shape::new(document)?;
         let mut built: Vec<Option<Header>> = document.headers.iter().map(|_| None).collect();
@@ -118,7 +118,7 @@ impl Layout {
                 None => &alone,
             };
             for member in members {
-                built[*member] = Some(build_header(document, *member, &mut next, late)?);
+                built[*member] = Some(build_header(document, *member, &mut next, known)?);
             }
         }
         let mut headers: Vec<Header> = built.into_iter().flatten().collect();
@@ -272,7 +272,7 @@ fn build_header(
     document: &Document,
     at: usize,
     next: &mut usize,
-    late: &HashSet<(String, String)>,
+    known: &Known,
 ) -> Result<Header, LoadError> {
     let header = &document.headers[at];
     let position = json::position(&header.source_info);
@@ -286,7 +286,7 @@ fn build_header(
                 header.name, header.header_type
             ))
         })?;
-    build(header, header_type, next, late)
+    build(header, header_type, next, known)
         .map_err(|e| e.at(position).at(json::position(&header_type.source_info)))
 }
 
@@ -294,7 +294,7 @@ fn build(
     header: &json::Header,
     header_type: &json::HeaderType,
     next: &mut usize,
-    late: &HashSet<(String, String)>,
+    known: &Known,
 ) -> Result<Header, LoadError> {
     let slot = |index: usize| {
         Slot::try_from(index).map_err(|_| {
@@ -348,9 +348,20 @@ fn build(
             var,
         });
     }
-    let is_late = |field: &Field| late.contains(&(header.name.clone(), field.name.clone()));
-    for turn in [false, true] {
-        for field in fields.iter_mut().filter(|f| is_late(f) == turn) {
+    // What is carried is in one piece, and what ingress resets, and what egress does.
+    let place = |field: &Field| {
+        let name = (header.name.clone(), field.name.clone());
+        if known.carried.contains(&name) {
+            u8::from(!known.late.contains(&name))
+        } else if known.egress.contains(&name) {
+            3
+        } else {
+            2 + 2 * u8::from(known.late.contains(&name))
+        }
+    };
+    let places: Vec<u8> = fields.iter().map(place).collect();
+    for turn in 0..5 {
+        for (field, _) in fields.iter_mut().zip(&places).filter(|(_, p)| **p == turn) {
             field.slot = slot(at)?;
             at += usize::from(words(field.width));
         }

@@ -26,11 +26,11 @@ pub(crate) enum Outcome {
 /// Visits of parser states that a packet may cause where states can repeat.
 const MOST_VISITS: u32 = 4096;
 
-/// The slots of a packet, read and written without checks.
+/// The slots that a packet runs in, read and written without checks.
 ///
 /// Sound because every operand of every instruction was compared with the
 /// number of slots when the program was loaded (`lower::finish::check`), and
-/// [`Slots::new`] compares the packet with that number.
+/// [`Slots::new`] compares the vector with that number.
 struct Slots<'p>(&'p mut [u64]);
 
 impl<'p> Slots<'p> {
@@ -38,7 +38,7 @@ impl<'p> Slots<'p> {
         assert_eq!(
             phv.len(),
             code.template.len(),
-            "the packet belongs to another program"
+            "the slots are of another program"
         );
         Slots(phv)
     }
@@ -69,20 +69,21 @@ fn set_pair(phv: &mut [u64], slot: Slot, value: u128) {
     phv[at + 1] = (value >> 64) as u64;
 }
 
-/// Runs from `start` until the parser or pipeline ends. `bytes`: the frame's
+/// Runs from `start` until the parser or pipeline ends, for a packet in `phv`. `bytes`: the frame's
 /// length as received, which counters add. `start` is in [`Program::code_for`]
 /// the tracer.
 pub(crate) fn run<T: Tracer>(
     program: &Program,
     state: &mut State,
     start: Pc,
+    phv: &mut [u64],
     packet: &mut Packet,
     bytes: u64,
     tracer: &mut T,
 ) -> Outcome {
     let code: &Code = program.code_for::<T>();
     let ops = code.ops.as_slice();
-    let mut slots = Slots::new(code, &mut packet.phv);
+    let mut slots = Slots::new(code, phv);
     assert!((start as usize) < ops.len());
     let first: *const Op = ops.as_ptr();
     // SAFETY: `start` is within the code.

@@ -47,26 +47,17 @@ pub(crate) fn extract(
     }
 }
 
-/// Bytes that a valid header takes on the wire.
-fn emitted_bytes(header: &HeaderCode, phv: &[u64]) -> usize {
-    let var = header.var.map_or(0, |(slot, _)| {
-        (phv[usize::from(slot)] & 0xffff_ffff) as usize
-    });
-    header.bytes as usize + var / 8
-}
-
 /// The valid headers in the order in which they are emitted.
-fn valid_headers<'a>(code: &'a Code, phv: &'a [u64]) -> impl Iterator<Item = &'a HeaderCode> {
+fn valid_headers<'a>(code: &'a Code, phv: &'a [u64]) -> impl Iterator<Item = &'a Emitted> {
     let valid = |emitted: &&Emitted| phv[usize::from(emitted.valid)] != 0;
-    let emitted = code.deparse.iter().filter(valid);
-    emitted.map(|emitted| &code.headers[usize::from(emitted.header)])
+    code.deparse.iter().filter(valid)
 }
 
 /// Bytes of the frame that [`deparse`] would make.
-pub(crate) fn frame_len(code: &Code, packet: &Packet) -> usize {
+pub(crate) fn frame_len(code: &Code, phv: &[u64], packet: &Packet) -> usize {
     let mut len = packet.len - packet.payload;
-    for header in valid_headers(code, &packet.phv) {
-        len += emitted_bytes(header, &packet.phv);
+    for header in valid_headers(code, phv) {
+        len += header.len(phv);
     }
     len
 }
@@ -75,9 +66,15 @@ pub(crate) fn frame_len(code: &Code, packet: &Packet) -> usize {
 /// changed are copied as they came, in as few pieces as possible; a whole frame
 /// that nothing changed is handed over when the packet is not `kept`, and the
 /// packet has `out`'s buffer then and no frame.
-pub(crate) fn deparse(code: &Code, packet: &mut Packet, out: &mut Vec<u8>, kept: bool) {
+pub(crate) fn deparse(
+    code: &Code,
+    phv: &[u64],
+    packet: &mut Packet,
+    out: &mut Vec<u8>,
+    kept: bool,
+) {
     out.clear();
-    if let Some(run) = pieces(code, packet, out) {
+    if let Some(run) = pieces(code, phv, packet, out) {
         if run == (0..packet.payload) && out.is_empty() && !kept {
             std::mem::swap(&mut packet.frame, out);
             out.truncate(packet.len);
@@ -92,17 +89,17 @@ pub(crate) fn deparse(code: &Code, packet: &mut Packet, out: &mut Vec<u8>, kept:
 /// Puts out all but the received bytes that are last, headers in front of the
 /// payload that nothing changed, and says where those headers are. `None`:
 /// there are none, and the payload is put out, too.
-fn pieces(code: &Code, packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize>> {
-    let phv = &packet.phv;
+fn pieces(code: &Code, phv: &[u64], packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize>> {
     // Received bytes that are to be copied next.
     let mut run = 0..0;
     for header in valid_headers(code, phv) {
-        let bytes = emitted_bytes(header, phv);
+        let bytes = header.len(phv);
         let raw = phv[usize::from(header.raw)] as usize;
         if raw == 0 {
             out.extend_from_slice(&packet.frame[run.clone()]);
             run = 0..0;
-            rebuild(header, packet, bytes, out);
+            let header = &code.headers[usize::from(header.header)];
+            rebuild(header, phv, &packet.frame, bytes, out);
         } else if raw - 1 == run.end {
             run.end += bytes;
         } else {
@@ -119,7 +116,7 @@ fn pieces(code: &Code, packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize
 }
 
 /// Serialises a header from its fields.
-fn rebuild(header: &HeaderCode, packet: &Packet, bytes: usize, out: &mut Vec<u8>) {
+fn rebuild(header: &HeaderCode, phv: &[u64], frame: &[u8], bytes: usize, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + bytes, 0);
     let to = &mut out[start..];
@@ -128,14 +125,14 @@ fn rebuild(header: &HeaderCode, packet: &Packet, bytes: usize, out: &mut Vec<u8>
         let slot = usize::from(field.slot);
         let offset = field.offset as usize + if field.after_var { var_bits } else { 0 };
         if field.var {
-            let from = (packet.phv[slot] >> 32) as usize;
+            let from = (phv[slot] >> 32) as usize;
             for done in (0..var_bits).step_by(8) {
-                let byte = bits::load(&packet.frame, from + done, 8);
+                let byte = bits::load(frame, from + done, 8);
                 bits::store(to, offset + done, 8, byte);
             }
         } else {
             let words = usize::from(field.width.div_ceil(64));
-            bits::store_slots(to, offset, field.width, &packet.phv[slot..slot + words]);
+            bits::store_slots(to, offset, field.width, &phv[slot..slot + words]);
         }
     }
 }

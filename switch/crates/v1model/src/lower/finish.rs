@@ -3,11 +3,12 @@
 
 use super::emit::Label;
 use super::fuse::fuse;
-use super::live;
+use super::live::{self, Referred};
 use super::optimise::{Optimised, optimise};
 use super::parser::the_one;
-use super::{Lowered, Lowering, Purpose};
+use super::{Known, Lowered, Lowering, Purpose, carry};
 use crate::calculation::Input;
+use crate::carry::Carry;
 use crate::code::{
     Code, Emitted, FieldCode, HeaderCode, Load, Message, ParserErrors, Standard, TableCode,
 };
@@ -16,7 +17,6 @@ use crate::json::{self, Document};
 use crate::layout::{Header, Layout, words};
 use crate::op::{Op, Pc, Slot, Use};
 use crate::schema::{ActionSchema, ParamSchema};
-use std::collections::HashSet;
 
 impl Lowering<'_> {
     /// The program, once all instructions are emitted.
@@ -44,7 +44,11 @@ impl Lowering<'_> {
         let standard = standard(&layout)?;
         let queue_id = layout.metadata_by_suffix("queue_id");
         let sub_queue = layout.metadata_by_suffix("sub_queue");
-        let mut kept = kept(&layout, template.len(), &standard, &[queue_id, sub_queue]);
+        let mut target = kept(&layout, template.len(), &standard, &[queue_id, sub_queue]);
+        paths.operands(&mut |slot, n, _| {
+            target[usize::from(slot)..usize::from(slot) + usize::from(n)].fill(true);
+        });
+        let mut kept = target.clone();
         let mut keep = |slot: Slot, n: u16| {
             kept[usize::from(slot)..usize::from(slot) + usize::from(n)].fill(true);
         };
@@ -62,7 +66,6 @@ impl Lowering<'_> {
         for (slot, n) in &aside {
             keep(*slot, *n);
         }
-        paths.operands(&mut |slot, n, _| keep(slot, n));
         let entries: Vec<Pc> = [parser, parser_end, ingress, egress]
             .into_iter()
             .chain(deparser)
@@ -130,7 +133,7 @@ impl Lowering<'_> {
             }
         });
 
-        let headers = layout
+        let headers: Vec<HeaderCode> = layout
             .headers
             .iter()
             .map(|h| header_code(h, &read, &written))
@@ -182,32 +185,12 @@ impl Lowering<'_> {
             tables.push(table.schema);
         }
         let deparse = deparse_order(document, &layout)?;
-        let starts: Vec<Pc> = [parser, parser_end, ingress, egress]
-            .into_iter()
-            .chain(deparser)
-            .map(place)
-            .collect();
-        let read_first = match self.purpose {
-            Purpose::Speed => live::read_first(&ops, &table_code, &starts, template.len()),
-            // A packet that is traced resets all.
-            Purpose::Trace => vec![true; template.len()],
-        };
         for meter in table_code.iter().filter_map(|t| t.meter) {
-            kept[usize::from(meter.target)] = true;
+            target[usize::from(meter.target)] = true;
         }
-        let mut reset = vec![true; layout.state_slots];
-        let mut late = HashSet::new();
-        for header in layout.headers.iter().filter(|h| h.metadata) {
-            for field in &header.fields {
-                let own = usize::from(field.slot)..usize::from(field.slot + words(field.width));
-                if !own.clone().any(|slot| kept[slot] || read_first[slot]) {
-                    reset[own].fill(false);
-                    late.insert((header.name.clone(), field.name.clone()));
-                }
-            }
-        }
-        let code = Code {
-            resets: live::runs(&reset),
+        let mut code = Code {
+            resets: Vec::new(),
+            carry: Carry::default(),
             ops,
             parser: place(parser),
             ingress: place(ingress),
@@ -218,7 +201,7 @@ impl Lowering<'_> {
             state_slots: layout.state_slots,
             params: layout.params,
             headers,
-            stacks: layout.stacks,
+            stacks: layout.stacks.clone(),
             deparse,
             tables: table_code,
             messages: self.messages,
@@ -232,9 +215,44 @@ impl Lowering<'_> {
             places,
             error_names: document.errors.clone(),
         };
+        let mut known = Known::default();
+        // A packet that is traced resets all, and takes all with it.
+        if self.purpose == Purpose::Speed {
+            let (carry, places) = carry::carry(&code, &layout);
+            let starts = [code.parser, code.parser_end, code.ingress];
+            let mut read_first = vec![false; code.template.len()];
+            for start in starts {
+                let read = live::read_first(&code.ops, Referred::of(&code), start, &places.carried);
+                read_first.iter_mut().zip(read).for_each(|(a, b)| *a |= b);
+            }
+            let mut reset = vec![true; layout.state_slots];
+            for header in layout.headers.iter().filter(|h| h.metadata) {
+                for field in &header.fields {
+                    let own = usize::from(field.slot)..usize::from(field.slot + words(field.width));
+                    let any = |marks: &[bool]| marks[own.clone()].contains(&true);
+                    let name = (header.name.clone(), field.name.clone());
+                    if !any(&target) && !any(&read_first) {
+                        reset[own.clone()].fill(false);
+                        known.late.insert(name.clone());
+                    }
+                    if any(&places.carried) {
+                        known.carried.insert(name);
+                    } else if any(&places.reset) {
+                        known.egress.insert(name);
+                    }
+                }
+            }
+            code.resets = live::runs(&reset);
+            code.carry = carry;
+            if !code.carry.fits(code.state_slots) {
+                return Err(LoadError::new(
+                    "a packet would carry slots that it has not; this is a fault of the switch",
+                ));
+            }
+        }
         Ok(Lowered {
             code,
-            late,
+            known,
             tables,
             actions,
             registers: self.registers,
@@ -335,6 +353,7 @@ fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
             .collect(),
         fields,
         var,
+        built: rebuilt,
         rivals: header.rivals.clone(),
     }
 }
@@ -363,9 +382,15 @@ fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<Emitted>, L
         .map(|name| {
             layout
                 .header_index(name)
-                .map(|i| Emitted {
-                    valid: layout.headers[i].valid,
-                    header: i as u16,
+                .map(|i| {
+                    let header = &layout.headers[i];
+                    Emitted {
+                        valid: header.valid,
+                        raw: header.raw,
+                        var: header.var().map_or(Emitted::NO_VAR, |field| field.slot),
+                        header: i as u16,
+                        bytes: header.bits / 8,
+                    }
                 })
                 .map_err(|e| e.at(at()))
         })
