@@ -31,12 +31,11 @@ impl Fields {
 /// The slots that a packet takes with it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carry {
-    /// The first of two slots each: whether a header is valid, and where its bytes are.
-    pub headers: Vec<Slot>,
+    /// Always. Validity of all headers with `fields` is in it.
     pub runs: Vec<Run>,
     /// Where they are needed.
     pub fields: Vec<Fields>,
-    /// Slots of `headers` and `runs`.
+    /// Slots of `runs`.
     pub always: usize,
     /// What egress begins with as it was before the packet.
     pub resets: Vec<Run>,
@@ -70,7 +69,6 @@ impl Carry {
     /// Whether all that it names is among so many slots, and `always` is their number.
     pub fn fits(&self, slots: usize) -> bool {
         let within = |(first, n): &Run| usize::from(*first) + usize::from(*n) <= slots;
-        let headers = self.headers.iter().map(|first| (*first, 2));
         let in_runs = self
             .runs
             .iter()
@@ -80,10 +78,8 @@ impl Carry {
             .fields
             .iter()
             .flat_map(|f| [(f.valid, 1), (f.raw, 1), f.run]);
-        let mut all = headers.chain(fields).chain(self.runs.iter().copied());
-        all.all(|run| within(&run))
-            && self.resets.iter().all(within)
-            && self.always == 2 * self.headers.len() + in_runs
+        let mut all = fields.chain(self.runs.iter().copied());
+        all.all(|run| within(&run)) && self.resets.iter().all(within) && self.always == in_runs
     }
 
     /// Slots of fields that are needed of a packet.
@@ -103,13 +99,8 @@ impl Carry {
         let from = phv.as_ptr();
         let mut at = to.as_mut_ptr();
         // SAFETY: the slots are in `phv`, as `fits` says, and there is room for `slots`, which
-        // is what is written: two for each header, the runs, and the fields that are needed.
+        // is what is written: the runs, and the fields that are needed.
         unsafe {
-            for first in &self.headers {
-                let pair = from.add(usize::from(*first)).cast::<[u64; 2]>();
-                at.cast::<[u64; 2]>().write(pair.read());
-                at = at.add(2);
-            }
             for (first, n) in &self.runs {
                 copy(from.add(usize::from(*first)), at, usize::from(*n));
                 at = at.add(usize::from(*n));
@@ -135,11 +126,6 @@ impl Carry {
         let mut at = saved.as_ptr();
         // SAFETY: the slots are in `phv`, as `fits` says, and `saved` has `always` slots.
         unsafe {
-            for first in &self.headers {
-                let pair = to.add(usize::from(*first)).cast::<[u64; 2]>();
-                pair.write(at.cast::<[u64; 2]>().read());
-                at = at.add(2);
-            }
             for (first, n) in &self.runs {
                 copy(at, to.add(usize::from(*first)), usize::from(*n));
                 at = at.add(usize::from(*n));
@@ -180,8 +166,7 @@ mod tests {
         };
         // Two headers, and a field of metadata.
         let carry = Carry {
-            headers: vec![0, 4],
-            runs: vec![(9, 1)],
+            runs: vec![(0, 2), (4, 2), (9, 1)],
             fields: vec![fields(0, true), fields(4, false)],
             always: 5,
             ..Carry::default()

@@ -89,8 +89,9 @@ impl Emitted {
 pub(crate) struct HeaderCode {
     pub valid: Slot,
     pub raw: Slot,
-    /// Slots from `valid` on.
-    pub slots: u16,
+    /// First slot of the fields, and how many they are.
+    pub first: Slot,
+    pub field_slots: u16,
     /// Bytes without the varbit field.
     pub bytes: u32,
     /// Most bytes with it; 0 without limit.

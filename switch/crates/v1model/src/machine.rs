@@ -507,8 +507,9 @@ pub(crate) fn run<T: Tracer>(
             Op::AddHeader { header } => {
                 let header = &code.headers[usize::from(header)];
                 if at!(header.valid) == 0 {
-                    let first = usize::from(header.valid);
-                    slots.0[first..first + usize::from(header.slots)].fill(0);
+                    let first = usize::from(header.first);
+                    slots.0[first..first + usize::from(header.field_slots)].fill(0);
+                    slots.set(header.raw, 0);
                     slots.set(header.valid, 1);
                 }
             }

@@ -23,7 +23,7 @@ pub(crate) fn extract(
     }
     // Looked at once for all: there are many loads, and this is most of what a parser costs.
     let bytes = &frame[at..at + header.bytes as usize + bits::WORD];
-    let slots = &mut phv[..usize::from(header.valid + header.slots)];
+    let slots = &mut phv[..usize::from(header.first + header.field_slots)];
     for load in &header.loads {
         debug_assert!(u32::from(load.byte) < header.bytes);
         debug_assert!(usize::from(load.slot) < slots.len());

@@ -25,6 +25,12 @@ impl Marks {
         self.0[first..first + usize::from(slots)].fill(value);
     }
 
+    fn set_all(&mut self, pieces: [(u16, u16); 2]) {
+        pieces
+            .iter()
+            .for_each(|(first, n)| self.set(*first, *n, true));
+    }
+
     fn any(&self, first: u16, slots: u16) -> bool {
         let first = usize::from(first);
         self.0[first..first + usize::from(slots)].contains(&true)
@@ -81,7 +87,7 @@ pub(super) fn carry(code: &Code, layout: &Layout) -> (Carry, Places) {
     let mut written = none();
     mark_written(code, code.ops.iter(), &mut written);
     for header in layout.headers.iter().filter(|header| !header.metadata) {
-        written.set(header.valid, header.slots, true);
+        written.set_all(header.pieces());
     }
     let set = [
         standard.ingress_port,
@@ -112,7 +118,7 @@ pub(super) fn carry(code: &Code, layout: &Layout) -> (Carry, Places) {
     let starts = [code.parser, code.parser_end, code.ingress];
     mark_reached(code, starts.map(Some), &mut brought);
     for header in layout.headers.iter().filter(|header| !header.metadata) {
-        brought.set(header.valid, header.slots, true);
+        brought.set_all(header.pieces());
     }
     for slot in set {
         brought.set(slot, 1, true);
@@ -146,7 +152,7 @@ pub(super) fn carry(code: &Code, layout: &Layout) -> (Carry, Places) {
             at_end.set(var.slot, 1, true);
         }
         if whole[*index] {
-            at_end.set(header.valid, header.slots, true);
+            at_end.set_all(header.pieces());
         }
     }
 
@@ -163,7 +169,11 @@ pub(super) fn carry(code: &Code, layout: &Layout) -> (Carry, Places) {
         let live = read_first(&code.ops, referred, code.egress, &both);
         let mut more = false;
         for header in layout.headers.iter().filter(|h| clones && !h.metadata) {
-            for slot in header.valid..header.valid + header.slots {
+            for slot in header
+                .pieces()
+                .into_iter()
+                .flat_map(|(first, n)| first..first + n)
+            {
                 if live[usize::from(slot)] && !at_end.has(slot) {
                     at_end.set(slot, 1, true);
                     more = true;
@@ -210,16 +220,13 @@ pub(super) fn carry(code: &Code, layout: &Layout) -> (Carry, Places) {
         let code = &code.headers[index];
         let emitted = deparsed.contains(&index);
         let in_fields = emitted && !whole[index] && code.built && header.slots > 2;
-        if !header.metadata && (in_fields || wanted.any(header.valid, 2)) {
-            carry.headers.push(header.valid);
-            wanted.set(header.valid, 2, false);
-        }
         if in_fields {
+            wanted.set(header.valid, 2, true);
             carry.fields.push(Fields {
                 valid: header.valid,
                 raw: header.raw,
-                run: (header.raw + 1, header.slots - 2),
-                changes: changed.any(header.raw, header.slots - 1),
+                run: (header.first, header.field_slots()),
+                changes: changed.has(header.raw) || changed.any(header.first, header.field_slots()),
             });
         }
     }
@@ -231,8 +238,7 @@ pub(super) fn carry(code: &Code, layout: &Layout) -> (Carry, Places) {
             _ => carry.runs.push(run),
         }
     }
-    let in_runs: usize = carry.runs.iter().map(|run| usize::from(run.1)).sum();
-    carry.always = 2 * carry.headers.len() + in_runs;
+    carry.always = carry.runs.iter().map(|run| usize::from(run.1)).sum();
     let constant: Vec<bool> = written.0.iter().map(|written| !written).collect();
     carry.constant = runs(&constant[..code.state_slots]);
     (carry, places)
@@ -252,7 +258,9 @@ fn whole_headers(code: &Code, layout: &Layout) -> Vec<bool> {
     }
     for (header, whole) in layout.headers.iter().zip(&mut whole) {
         for op in &code.ops {
-            if matches!(*op, Op::Copy { d, n, .. } if d == header.valid && n == header.slots) {
+            let [validity, _] = header.pieces();
+            if matches!(*op, Op::Copy { d, n, .. } if d == header.valid && (n == header.slots || n == validity.1))
+            {
                 continue;
             }
             op.operands(&mut |slot, slots, to| {

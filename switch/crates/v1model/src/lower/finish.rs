@@ -114,8 +114,9 @@ impl Lowering<'_> {
         for op in &ops {
             op.operands(&mut mark);
             if let Op::AddHeader { header } = op {
-                let header = &layout.headers[usize::from(*header)];
-                mark(header.valid, header.slots, Use::Write);
+                for (first, n) in layout.headers[usize::from(*header)].pieces() {
+                    mark(first, n, Use::Write);
+                }
             }
         }
         for meter in self.tables.iter().filter_map(|t| t.meter) {
@@ -270,13 +271,13 @@ impl Lowering<'_> {
 fn kept(layout: &Layout, slots: usize, standard: &Standard, named: &[Option<Slot>]) -> Vec<bool> {
     let mut kept = vec![false; slots];
     for header in &layout.headers {
-        let first = usize::from(header.valid);
-        let n = if header.metadata {
-            2
-        } else {
-            usize::from(header.slots)
-        };
-        kept[first..first + n].fill(true);
+        let [validity, fields] = header.pieces();
+        for (first, n) in [Some(validity), (!header.metadata).then_some(fields)]
+            .into_iter()
+            .flatten()
+        {
+            kept[usize::from(first)..usize::from(first) + usize::from(n)].fill(true);
+        }
     }
     let read = [
         standard.egress_spec,
@@ -312,8 +313,8 @@ fn check(ops: &[Op], slots: usize) -> Result<(), LoadError> {
 /// be put together again because something in it is written.
 fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
     // Changed validity alone leaves the bytes as they were received.
-    let own = usize::from(header.raw)..usize::from(header.valid + header.slots);
-    let rebuilt = written[own].contains(&true);
+    let own = usize::from(header.first)..usize::from(header.first + header.field_slots());
+    let rebuilt = written[usize::from(header.raw)] || written[own].contains(&true);
     let mut offset = 0;
     let mut var = None;
     let mut fields = Vec::new();
@@ -337,7 +338,8 @@ fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
     HeaderCode {
         valid: header.valid,
         raw: header.raw,
-        slots: header.slots,
+        first: header.first,
+        field_slots: header.field_slots(),
         bytes: header.bits / 8,
         max_bytes: header.max_bytes,
         loads: fields
