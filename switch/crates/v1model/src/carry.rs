@@ -28,6 +28,37 @@ impl Fields {
     }
 }
 
+/// What egress reads of the standard metadata that the target sets before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Given {
+    pub egress_port: bool,
+    pub egress_rid: bool,
+    pub instance_type: bool,
+    pub packet_length: bool,
+    pub egress_global_timestamp: bool,
+    pub deq_qdepth: bool,
+    pub qid: bool,
+    pub deq_timedelta: bool,
+    pub enq_timestamp: bool,
+    pub enq_qdepth: bool,
+}
+
+impl Given {
+    /// What a trace may show.
+    pub const ALL: Self = Self {
+        egress_port: true,
+        egress_rid: true,
+        instance_type: true,
+        packet_length: true,
+        egress_global_timestamp: true,
+        deq_qdepth: true,
+        qid: true,
+        deq_timedelta: true,
+        enq_timestamp: true,
+        enq_qdepth: true,
+    };
+}
+
 /// The slots that a packet takes with it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carry {
@@ -39,6 +70,7 @@ pub(crate) struct Carry {
     pub always: usize,
     /// What egress begins with as it was before the packet.
     pub resets: Vec<Run>,
+    pub given: Given,
     /// Slots that are never written.
     pub constant: Vec<Run>,
 }

@@ -38,6 +38,12 @@ pub(crate) struct Code {
     pub stacks: Vec<Stack>,
     /// Headers in the order in which they are emitted.
     pub deparse: Vec<Emitted>,
+    /// Only the parser, [`Op::AddHeader`] and [`Op::RemoveHeader`] decide which headers a
+    /// packet has, and how long they are.
+    pub plain: bool,
+    /// Of the headers that are emitted those that something writes into: whether they are
+    /// valid, and as received.
+    pub built: Vec<(Slot, Slot)>,
     pub tables: Vec<TableCode>,
     pub messages: Vec<Message>,
     pub calculations: Vec<Calculation>,
@@ -105,6 +111,8 @@ pub(crate) struct HeaderCode {
     pub slow_loads: Vec<FieldCode>,
     /// Slot of the varbit field, and the bits in front of it.
     pub var: Option<(Slot, u32)>,
+    /// 1 + its place among the headers that are emitted; 0 where it has none, or several.
+    pub order: u16,
     /// Something writes into it, so that it may have to be put together from its fields.
     pub built: bool,
     /// Validity of the other members of the header's union.

@@ -151,8 +151,7 @@ pub(crate) fn run<T: Tracer>(
             if packet.len - at < header.bytes as usize {
                 fail!(code.errors.packet_too_short);
             }
-            extract(header, &packet.frame, at, 0, slots.0);
-            packet.payload = at + header.bytes as usize;
+            extract(header, packet, 0, slots.0);
         }};
     }
     macro_rules! extract_var {
@@ -169,8 +168,7 @@ pub(crate) fn run<T: Tracer>(
             if header.max_bytes != 0 && total > u64::from(header.max_bytes) {
                 fail!(code.errors.header_too_short);
             }
-            extract(header, &packet.frame, at, bits as usize, slots.0);
-            packet.payload = at + total as usize;
+            extract(header, packet, bits as usize, slots.0);
         }};
     }
     loop {
@@ -506,6 +504,7 @@ pub(crate) fn run<T: Tracer>(
             }
             Op::AddHeader { header } => {
                 let header = &code.headers[usize::from(header)];
+                packet.reshaped = true;
                 if at!(header.valid) == 0 {
                     let first = usize::from(header.first);
                     slots.0[first..first + usize::from(header.field_slots)].fill(0);
@@ -513,7 +512,10 @@ pub(crate) fn run<T: Tracer>(
                     slots.set(header.valid, 1);
                 }
             }
-            Op::RemoveHeader { header } => slots.set(code.headers[usize::from(header)].valid, 0),
+            Op::RemoveHeader { header } => {
+                packet.reshaped = true;
+                slots.set(code.headers[usize::from(header)].valid, 0);
+            }
             Op::Log { message } => log(code, state, slots.0, &packet.frame, message),
             Op::Assert { a, message } => {
                 if at!(a) == 0 {
@@ -623,6 +625,7 @@ pub(crate) fn run<T: Tracer>(
                     fail!(code.errors.packet_too_short);
                 }
                 packet.payload += (bits / 8) as usize;
+                packet.reshaped = true;
             }
             Op::Fail { a } => fail!(at!(a)),
             Op::Tick => {

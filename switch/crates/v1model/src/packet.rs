@@ -34,6 +34,11 @@ pub struct Packet {
     /// What it writes meanwhile.
     pub(crate) enq_timestamp: u64,
     pub(crate) enq_qdepth: u64,
+    /// Its headers are no longer those that the parser found, one behind the other from the
+    /// frame's first byte, in the order in which they are emitted.
+    pub(crate) reshaped: bool,
+    /// The place in that order of the header that was extracted last.
+    pub(crate) order: u16,
     /// Which program `slots` belong to; 0 for none.
     pub(crate) program: u64,
     /// Where it was received, however often it has been through ingress since.
@@ -108,6 +113,8 @@ impl Packet {
     pub fn copy_from(&mut self, other: &Packet) {
         self.slots.clone_from(&other.slots);
         self.whole = other.whole;
+        self.reshaped = other.reshaped;
+        self.order = other.order;
         self.frame.clone_from(&other.frame);
         self.queue_id = other.queue_id;
         self.sub_queue = other.sub_queue;
@@ -143,6 +150,8 @@ impl Packet {
             }
         }
         self.recirculated = false;
+        self.reshaped = false;
+        self.order = 0;
         self.len = self.frame.len();
         self.payload = 0;
         self.frame.resize(self.len + PADDING, 0);

@@ -3,6 +3,7 @@
 //! back as clones, resubmitted and recirculated packets. The order of events is
 //! BMv2's (`simple_switch`).
 
+use crate::carry::Given;
 use crate::code::{CLONE_REQUESTED, Code, DigestField, PathCode};
 use crate::machine::{self, Outcome};
 use crate::outcome::*;
@@ -227,18 +228,53 @@ impl Pipeline {
         let phv = self.phv.as_mut_slice();
         packet.restore(&program.code, phv);
         let mut set = |slot, value| code.paths.set(phv, slot, value);
+        let given = if T::ENABLED {
+            Given::ALL
+        } else {
+            code.carry.given
+        };
         // As BMv2: not the drop port, so that only what egress drops is dropped.
         set(standard.egress_spec, drop_port + 1);
-        set(standard.egress_port, u64::from(metadata.port));
-        set(standard.egress_rid, u64::from(metadata.rid));
-        set(standard.instance_type, metadata.instance_type as u64);
-        set(standard.packet_length, length);
-        set(standard.egress_global_timestamp, now);
-        set(standard.deq_qdepth, u64::from(metadata.deq_qdepth));
-        set(code.paths.qid, u64::from(metadata.queue));
-        set(standard.deq_timedelta, waited);
-        set(standard.enq_timestamp, packet.enq_timestamp);
-        set(standard.enq_qdepth, packet.enq_qdepth);
+        for (is_read, slot, value) in [
+            (
+                given.egress_port,
+                standard.egress_port,
+                u64::from(metadata.port),
+            ),
+            (
+                given.egress_rid,
+                standard.egress_rid,
+                u64::from(metadata.rid),
+            ),
+            (
+                given.instance_type,
+                standard.instance_type,
+                metadata.instance_type as u64,
+            ),
+            (given.packet_length, standard.packet_length, length),
+            (
+                given.egress_global_timestamp,
+                standard.egress_global_timestamp,
+                now,
+            ),
+            (
+                given.deq_qdepth,
+                standard.deq_qdepth,
+                u64::from(metadata.deq_qdepth),
+            ),
+            (given.qid, code.paths.qid, u64::from(metadata.queue)),
+            (given.deq_timedelta, standard.deq_timedelta, waited),
+            (
+                given.enq_timestamp,
+                standard.enq_timestamp,
+                packet.enq_timestamp,
+            ),
+            (given.enq_qdepth, standard.enq_qdepth, packet.enq_qdepth),
+        ] {
+            if is_read {
+                set(slot, value);
+            }
+        }
         let bytes = packet.len as u64;
         let state = &mut self.state;
         state.now_ns = now_ns;

@@ -3,18 +3,18 @@
 
 use crate::bits;
 use crate::code::{Code, Emitted, HeaderCode};
+use crate::op::Slot;
 use crate::packet::Packet;
 use std::ops::Range;
 
-/// Puts the fields of a header that begins at byte `at` into their slots.
+/// Takes a header off the payload, which has it whole, and puts its fields into their slots.
+// In the machine's loop it would take the registers that the loop needs.
 #[inline(never)]
-pub(crate) fn extract(
-    header: &HeaderCode,
-    frame: &[u8],
-    at: usize,
-    var_bits: usize,
-    phv: &mut [u64],
-) {
+pub(crate) fn extract(header: &HeaderCode, packet: &mut Packet, var_bits: usize, phv: &mut [u64]) {
+    let (frame, at) = (packet.frame.as_slice(), packet.payload);
+    packet.payload = at + header.bytes as usize + var_bits / 8;
+    packet.reshaped |= header.order <= packet.order;
+    packet.order = header.order;
     phv[usize::from(header.valid)] = 1;
     phv[usize::from(header.raw)] = at as u64 + 1;
     if let Some((slot, offset)) = header.var {
@@ -54,7 +54,16 @@ fn valid_headers<'a>(code: &'a Code, phv: &'a [u64]) -> impl Iterator<Item = &'a
 }
 
 /// Bytes of the frame that [`deparse`] would make.
+#[inline]
 pub(crate) fn frame_len(code: &Code, phv: &[u64], packet: &Packet) -> usize {
+    if code.plain && !packet.reshaped {
+        debug_assert_eq!(packet.len, sum_of_headers(code, phv, packet));
+        return packet.len;
+    }
+    sum_of_headers(code, phv, packet)
+}
+
+fn sum_of_headers(code: &Code, phv: &[u64], packet: &Packet) -> usize {
     let mut len = packet.len - packet.payload;
     for header in valid_headers(code, phv) {
         len += header.len(phv);
@@ -74,7 +83,19 @@ pub(crate) fn deparse(
     kept: bool,
 ) {
     out.clear();
-    if let Some(run) = pieces(code, phv, packet, out) {
+    let as_received =
+        |(valid, raw): &(Slot, Slot)| phv[usize::from(*valid)] == 0 || phv[usize::from(*raw)] != 0;
+    let unchanged = code.plain && !packet.reshaped && code.built.iter().all(as_received);
+    let run = if unchanged {
+        debug_assert_eq!(
+            Some(0..packet.payload),
+            pieces(code, phv, packet, &mut Vec::new())
+        );
+        Some(0..packet.payload)
+    } else {
+        pieces(code, phv, packet, out)
+    };
+    if let Some(run) = run {
         if run == (0..packet.payload) && out.is_empty() && !kept {
             std::mem::swap(&mut packet.frame, out);
             out.truncate(packet.len);

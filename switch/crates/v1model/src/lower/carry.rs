@@ -7,10 +7,10 @@
 //! it. What the target reads and writes itself is said here, too.
 
 use super::live::{Referred, reached, read_first, runs};
-use crate::carry::{Carry, Fields};
+use crate::carry::{Carry, Fields, Given};
 use crate::code::Code;
 use crate::layout::Layout;
-use crate::op::{Op, Pc, Use};
+use crate::op::{Op, Pc, Slot, Use};
 use std::collections::HashSet;
 
 /// Slots between two runs that are cheaper to copy than to leave out.
@@ -203,7 +203,22 @@ pub(super) fn carry(code: &Code, layout: &Layout) -> (Carry, Places) {
     ] {
         wanted.set(slot, 1, false);
     }
-    let mut carry = Carry::default();
+    let is_read = |slot: Slot| live[usize::from(slot)];
+    let mut carry = Carry {
+        given: Given {
+            egress_port: is_read(standard.egress_port),
+            egress_rid: is_read(standard.egress_rid),
+            instance_type: is_read(standard.instance_type),
+            packet_length: is_read(standard.packet_length),
+            egress_global_timestamp: is_read(standard.egress_global_timestamp),
+            deq_qdepth: is_read(standard.deq_qdepth),
+            qid: is_read(paths.qid),
+            deq_timedelta: is_read(standard.deq_timedelta),
+            enq_timestamp: is_read(standard.enq_timestamp),
+            enq_qdepth: is_read(standard.enq_qdepth),
+        },
+        ..Carry::default()
+    };
     let mut reset = none();
     for (slot, wanted) in wanted.0.iter_mut().enumerate() {
         if *wanted && !brought.0[slot] {

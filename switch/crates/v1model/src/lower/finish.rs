@@ -134,11 +134,27 @@ impl Lowering<'_> {
             }
         });
 
+        let deparse = deparse_order(document, &layout)?;
+        let place_of = |header: usize| {
+            let mut places = (1..).zip(&deparse);
+            let mut own = places
+                .by_ref()
+                .filter(|(_, e)| usize::from(e.header) == header);
+            match (own.next(), own.next()) {
+                (Some((place, _)), None) => place,
+                _ => 0,
+            }
+        };
         let headers: Vec<HeaderCode> = layout
             .headers
             .iter()
-            .map(|h| header_code(h, &read, &written))
+            .enumerate()
+            .map(|(at, h)| header_code(h, place_of(at), &read, &written))
             .collect();
+        let built = deparse
+            .iter()
+            .filter(|e| headers[usize::from(e.header)].built);
+        let built = built.map(|e| (e.valid, e.raw)).collect();
         let actions: Vec<ActionSchema> = document
             .actions
             .iter()
@@ -185,10 +201,10 @@ impl Lowering<'_> {
             });
             tables.push(table.schema);
         }
-        let deparse = deparse_order(document, &layout)?;
         for meter in table_code.iter().filter_map(|t| t.meter) {
             target[usize::from(meter.target)] = true;
         }
+        let plain = is_plain(&ops, &layout);
         let mut code = Code {
             resets: Vec::new(),
             carry: Carry::default(),
@@ -204,6 +220,8 @@ impl Lowering<'_> {
             headers,
             stacks: layout.stacks.clone(),
             deparse,
+            plain,
+            built,
             tables: table_code,
             messages: self.messages,
             calculations: self.calculations,
@@ -309,9 +327,28 @@ fn check(ops: &[Op], slots: usize) -> Result<(), LoadError> {
     }
 }
 
+/// See [`Code::plain`].
+fn is_plain(ops: &[Op], layout: &Layout) -> bool {
+    let mut shape = vec![false; usize::from(Slot::MAX) + 1];
+    for header in layout.headers.iter().filter(|h| !h.metadata) {
+        shape[usize::from(header.valid)] = true;
+        if let Some(var) = header.var() {
+            shape[usize::from(var.slot)] = true;
+        }
+    }
+    let mut plain = layout.stacks.is_empty() && layout.unions.is_empty();
+    for op in ops {
+        op.operands(&mut |slot, n, to| {
+            let range = usize::from(slot)..usize::from(slot) + usize::from(n);
+            plain &= to == Use::Read || !shape[range].contains(&true);
+        });
+    }
+    plain
+}
+
 /// Fields that nothing reads are not extracted, unless the header may have to
 /// be put together again because something in it is written.
-fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
+fn header_code(header: &Header, order: u16, read: &[bool], written: &[bool]) -> HeaderCode {
     // Changed validity alone leaves the bytes as they were received.
     let own = usize::from(header.first)..usize::from(header.first + header.field_slots());
     let rebuilt = written[usize::from(header.raw)] || written[own].contains(&true);
@@ -355,6 +392,7 @@ fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
             .collect(),
         fields,
         var,
+        order,
         built: rebuilt,
         rivals: header.rivals.clone(),
     }
