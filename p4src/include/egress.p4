@@ -57,22 +57,25 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                 bytes_t enqueued;
                 sf_enqueued_bytes.read(enqueued, (bit<32>)meta.service_flow);
                 backlog = enqueued - dequeued;
-                bytes_t own_depth = backlog;
-                if (meta.flow_queuing == 1) {
-                    bytes_t own_enqueued;
-                    queue_enqueued_bytes.read(own_enqueued, sub_queue);
-                    own_depth = own_enqueued - own_dequeued;
-                }
-                bool drop_head;
-                drop_at_head.apply(meta, length, backlog, own_depth,
-                                   standard_metadata.deq_timedelta,
-                                   standard_metadata.ingress_global_timestamp,
-                                   standard_metadata.egress_global_timestamp, drop_head);
-                if (drop_head) {
-                    // It costs no tokens: the traffic manager sends the next instead.
-                    sf_drop_aqm.count((bit<32>)meta.service_flow);
-                    mark_to_drop(standard_metadata);
-                    exit;
+                // DOCSIS-PIE drops at the tail alone.
+                if (meta.queue_manager != DOCSIS_PIE) {
+                    bytes_t own_depth = backlog;
+                    if (meta.flow_queuing == 1) {
+                        bytes_t own_enqueued;
+                        queue_enqueued_bytes.read(own_enqueued, sub_queue);
+                        own_depth = own_enqueued - own_dequeued;
+                    }
+                    bool drop_head;
+                    drop_at_head.apply(meta, length, backlog, own_depth,
+                                       standard_metadata.deq_timedelta,
+                                       standard_metadata.ingress_global_timestamp,
+                                       standard_metadata.egress_global_timestamp, drop_head);
+                    if (drop_head) {
+                        // It costs no tokens: the traffic manager sends the next instead.
+                        sf_drop_aqm.count((bit<32>)meta.service_flow);
+                        mark_to_drop(standard_metadata);
+                        exit;
+                    }
                 }
             }
 

@@ -105,7 +105,9 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
 
         if (backlog + length > queue.buffer_size) {
             dropped = DROPPED_FULL;
-        } else if (dropped == NOT_DROPPED && meta.queue_manager != DROP_TAIL) {
+        } else if (dropped == NOT_DROPPED && meta.queue_manager != DROP_TAIL
+                   && meta.queue_manager != CODEL) {
+            // CoDel drops at the head alone.
             bool drop_early;
             bool controller_silent;
             drop_at_tail.apply(meta, queue, length, backlog, own_depth,

@@ -21,12 +21,8 @@ control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packe
     apply {
         drop = false;
         controller_silent = false;
-        if (meta.queue_manager == CODEL_DT) {
-            bit<32> delay;
-            predicted_delay.apply(meta, backlog, delay);
-            codel_dt.apply(meta, backlog, delay, now, now, drop);
-        } else if (meta.queue_manager == DOCSIS_PIE || meta.queue_manager == PIE
-                   || meta.queue_manager == ADAPTIVE_RED) {
+        if (meta.queue_manager == DOCSIS_PIE || meta.queue_manager == PIE
+            || meta.queue_manager == ADAPTIVE_RED) {
             fail_safe.apply(queue.controller_timeout, now, controller_silent);
             if (meta.queue_manager == ADAPTIVE_RED) {
                 adaptive_red.apply(meta, backlog, controller_silent, drop);
@@ -43,6 +39,10 @@ control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packe
                               queue.latency_target, drop);
                 }
             }
+        } else if (meta.queue_manager == CODEL_DT) {
+            bit<32> delay;
+            predicted_delay.apply(meta, backlog, delay);
+            codel_dt.apply(meta, backlog, delay, now, now, drop);
         } else if (meta.queue_manager == PIE_002) {
             fail_safe.apply(queue.controller_timeout, now, controller_silent);
             pie_002.apply(meta.service_flow, backlog, controller_silent, drop);
@@ -64,10 +64,10 @@ control DropAtHead(in metadata_t meta, in bytes_t packet_size, in bytes_t backlo
 
     apply {
         drop = false;
-        if (meta.queue_manager == PIE || meta.queue_manager == CODEL_DT) {
-            departure_rate.apply(meta, packet_size, backlog, arrival, now);
-        } else if (meta.queue_manager == CODEL) {
+        if (meta.queue_manager == CODEL) {
             codel.apply(meta, own_depth, sojourn_time, arrival, now, drop);
+        } else if (meta.queue_manager == PIE || meta.queue_manager == CODEL_DT) {
+            departure_rate.apply(meta, packet_size, backlog, arrival, now);
         } else if (meta.queue_manager == LRED) {
             lred.apply(meta.service_flow, sojourn_time, own_depth + packet_size, drop);
         } else if (meta.queue_manager == PIE_002) {

@@ -4,6 +4,7 @@
 use crate::counters::DeviceCounters;
 use crate::digest::Digests;
 use crate::lateness::Lateness;
+use crate::packets::Packets;
 use crate::taps::Taps;
 use std::collections::VecDeque;
 use std::fmt;
@@ -57,11 +58,6 @@ pub struct TrafficManagerState {
     pub packet_queues: Vec<PacketQueueState>,
 }
 
-/// Packets for reuse. Each is behind a pointer, as it moves often: out of here, into its
-/// queue, out of that and back.
-#[allow(clippy::vec_box)]
-pub(crate) type Packets = Vec<Box<Packet>>;
-
 /// A packet in a queue.
 #[derive(Debug)]
 pub(crate) struct Queued {
@@ -113,8 +109,8 @@ pub(crate) struct InFlight {
 }
 
 const NONE: u32 = u32::MAX;
-/// Buffers and packets kept for reuse: enough for any steady state, and a
-/// bound to what a burst leaves behind.
+/// Buffers kept for reuse: enough for any steady state, and a bound to what a
+/// burst leaves behind.
 const POOL: usize = 4096;
 
 type PipelineHook = Box<dyn FnMut(&mut Pipeline) + Send>;
@@ -122,11 +118,12 @@ type PipelineHook = Box<dyn FnMut(&mut Pipeline) + Send>;
 /// What a new pipeline has replaced. To drop it takes long when it is large:
 /// not between packets.
 #[derive(Debug)]
+#[allow(clippy::vec_box)]
 pub struct Replaced {
     /// The pipeline, with its state.
     pub pipeline: Option<Pipeline>,
     _digests: Digests,
-    _packets: Packets,
+    _packets: Vec<Box<Packet>>,
 }
 
 /// One switch.
@@ -186,7 +183,7 @@ impl Device {
             port_index: Vec::new(),
             receive_lines: DelayLines::default(),
             transmit_lines: DelayLines::default(),
-            packets: Vec::new(),
+            packets: Packets::default(),
             buffers: Vec::new(),
             out: Vec::new(),
             replicas: Vec::new(),
@@ -331,7 +328,8 @@ impl Device {
     }
 
     /// Counts and takes all packets; those that are not kept for reuse.
-    fn flush(&mut self, now: u64) -> Packets {
+    #[allow(clippy::vec_box)]
+    fn flush(&mut self, now: u64) -> Vec<Box<Packet>> {
         let mut surplus = Vec::new();
         let flushed = &mut self.counters.flushed;
         for port in &self.ports {
@@ -346,13 +344,7 @@ impl Device {
             }
         }
         let packets = &mut self.packets;
-        let mut keep = |packet| {
-            if packets.len() < POOL {
-                packets.push(packet);
-            } else {
-                surplus.push(packet);
-            }
-        };
+        let mut keep = |packet| surplus.extend(packets.give(packet));
         self.tm
             .flush(now - self.skipped, &mut |queued| keep(queued.packet));
         while let Some(packet) = self.again.pop_front() {
@@ -373,8 +365,10 @@ impl Device {
         let packets = &mut self.packets;
         self.tm
             .configure(now - self.skipped, request, &mut |queued| {
-                recycle(packets, queued.packet);
+                packets.give(queued.packet);
             })?;
+        // Other queues hold more or less than those before.
+        packets.forget_most();
         for config in &request.ports {
             if let Some(index) = self.index(config.port) {
                 let port = &self.ports[index as usize];
@@ -459,12 +453,6 @@ impl Device {
     #[must_use]
     pub fn counters(&self) -> &DeviceCounters {
         &self.counters
-    }
-}
-
-pub(crate) fn recycle(packets: &mut Packets, packet: Box<Packet>) {
-    if packets.len() < POOL {
-        packets.push(packet);
     }
 }
 

@@ -2,7 +2,7 @@
 //! What is due: from the queues through egress to a port or back to ingress,
 //! delay lines, and what the controller is told.
 
-use crate::device::{Device, InFlight, recycle, reuse};
+use crate::device::{Device, InFlight, reuse};
 use crate::handle::Event;
 use crate::output::Output;
 use crate::paths::make_clone;
@@ -210,7 +210,7 @@ impl Device {
                         self.counters.egress_dropped.count(len);
                     }
                     if let Some(dropped) = self.tm.discard() {
-                        recycle(&mut self.packets, dropped.packet);
+                        self.packets.give(dropped.packet);
                     }
                     self.enqueue_clones(now, copy);
                     return true;
@@ -229,7 +229,7 @@ impl Device {
         match self.tm.commit(self.out.len()) {
             Some(Commit::Sent(sent)) => {
                 let number = sent.packet.trace_number();
-                recycle(&mut self.packets, sent.packet);
+                self.packets.give(sent.packet);
                 self.leave(now, offer.queue.port, offer.paced, number, output);
             }
             Some(Commit::Held(queued)) => {
@@ -238,7 +238,7 @@ impl Device {
             }
             Some(Commit::TooLong(dropped)) => {
                 let number = dropped.packet.trace_number();
-                recycle(&mut self.packets, dropped.packet);
+                self.packets.give(dropped.packet);
                 self.trace_drop(now, number, DropReason::TooLong);
             }
             None => {}

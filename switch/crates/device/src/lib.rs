@@ -14,6 +14,7 @@ mod egress;
 pub mod handle;
 mod lateness;
 mod output;
+mod packets;
 mod paths;
 mod taps;
 mod trace;

@@ -6,7 +6,8 @@
 //! device busy for ever.
 
 use crate::counters::DeviceCounters;
-use crate::device::{Device, InFlight, Packets, Queued, recycle};
+use crate::device::{Device, InFlight, Queued};
+use crate::packets::Packets;
 use crate::trace::copy_kind;
 use traffic_manager::{Destination, ModelKind, Place, Slot, Traffic};
 use v1model::trace::{DropReason, TraceEvent};
@@ -77,7 +78,7 @@ impl Device {
             self.counters.no_pipeline.count(frame.len());
             return;
         };
-        let mut packet = self.packets.pop().unwrap_or_default();
+        let mut packet = self.packets.take();
         let outcome = pipeline.ingress(now, port, frame, &mut packet);
         self.after_ingress(now, packet, outcome);
     }
@@ -137,7 +138,7 @@ impl Device {
             }
             Fate::Drop => {
                 self.counters.ingress_dropped.count(packet.received().len());
-                recycle(&mut self.packets, packet);
+                self.packets.give(packet);
             }
         }
     }
@@ -175,11 +176,11 @@ impl Device {
         if packet.passes() >= MOST_PASSES {
             self.counters.too_many_passes.count(len);
             self.trace_drop(now, packet.trace_number(), DropReason::TooManyPasses);
-            recycle(&mut self.packets, packet);
+            self.packets.give(packet);
         } else if self.again.len() >= AGAIN {
             self.counters.ingress_queue_full.count(len);
             self.trace_drop(now, packet.trace_number(), DropReason::IngressQueueFull);
-            recycle(&mut self.packets, packet);
+            self.packets.give(packet);
         } else {
             self.again.push_back(packet);
         }
@@ -194,11 +195,11 @@ impl Device {
     ) {
         let number = packet.trace_number();
         let Some(last) = self.replicas.len().checked_sub(1) else {
-            recycle(&mut self.packets, packet);
+            self.packets.give(packet);
             return;
         };
         for n in 0..last {
-            let mut copy = self.packets.pop().unwrap_or_default();
+            let mut copy = self.packets.take();
             copy.copy_from(&packet);
             self.trace_copy(number, instance_type, &mut copy);
             self.enqueue_replica(now, self.replicas[n], copy, instance_type);
@@ -262,7 +263,7 @@ impl Device {
         let sub_queue = pipeline.sub_queue(&queued.packet);
         let number = queued.packet.trace_number();
         let Some(slot) = self.find_queue(now, to, len, number) else {
-            recycle(&mut self.packets, queued.packet);
+            self.packets.give(queued.packet);
             return;
         };
         let depth = self.tm.depth(slot).frames as u32;
@@ -281,7 +282,7 @@ impl Device {
             }
             Err(refused) => {
                 self.trace_drop(now, number, DropReason::QueueFull { port, queue });
-                recycle(&mut self.packets, refused.packet);
+                self.packets.give(refused.packet);
             }
         }
     }
@@ -312,7 +313,7 @@ pub(crate) fn make_clone(
     let copies = replicas.len();
     if instance_type == InstanceType::IngressClone {
         count_copies(&mut counters.ingress_clones, copies, len);
-        let mut copy = packets.pop().unwrap_or_default();
+        let mut copy = packets.take();
         pipeline.clone_ingress(packet, bytes, &mut copy);
         pipeline.trace_copy(packet.trace_number(), copy_kind(instance_type), &mut copy);
         return Some(copy);
@@ -322,7 +323,7 @@ pub(crate) fn make_clone(
         count_copies(&mut counters.too_many_passes, copies, len);
         return None;
     }
-    let mut copy = packets.pop().unwrap_or_default();
+    let mut copy = packets.take();
     pipeline.clone_egress(packet, bytes, &mut copy);
     pipeline.trace_copy(packet.trace_number(), copy_kind(instance_type), &mut copy);
     Some(copy)

@@ -154,6 +154,12 @@ impl PortBucket {
         }
     }
 
+    /// Whether any frame may start at any time.
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        self.rate == 0
+    }
+
     /// When a frame of `bytes` may start.
     #[must_use]
     pub fn ready_at(&self, bytes: u64) -> u64 {

@@ -354,9 +354,14 @@ impl<T> TrafficManager<T> {
     }
 
     /// When the port may start on a queue's head.
+    #[inline]
     fn port_ready_at(&self, index: u32, slot: u32) -> u64 {
+        let bucket = &self.ports[index as usize].bucket;
+        if bucket.is_unlimited() {
+            return 0;
+        }
         let len = self.queue(slot).head().unwrap_or(0);
-        self.ports[index as usize].bucket.ready_at(u64::from(len))
+        bucket.ready_at(u64::from(len))
     }
 
     /// The slot whose head may go now.

@@ -2,6 +2,7 @@
 //! A lowered program: what the machine runs and what it needs beside it.
 
 use crate::calculation::Calculation;
+use crate::carry::Carry;
 use crate::lower::expr::Expr;
 use crate::op::{Op, Pc, Slot};
 use crate::schema::ActionCall;
@@ -29,12 +30,20 @@ pub(crate) struct Code {
     /// Those of them that a new packet resets, first and number; the others are written before
     /// they are read. A packet that is traced resets all: a trace shows what it pleases.
     pub resets: Vec<(Slot, Slot)>,
+    /// What a packet takes with it from ingress to egress. One that is traced takes all.
+    pub carry: Carry,
     /// First action parameter; each takes two slots.
     pub params: usize,
     pub headers: Vec<HeaderCode>,
     pub stacks: Vec<Stack>,
     /// Headers in the order in which they are emitted.
     pub deparse: Vec<Emitted>,
+    /// Only the parser, [`Op::AddHeader`] and [`Op::RemoveHeader`] decide which headers a
+    /// packet has, and how long they are.
+    pub plain: bool,
+    /// Of the headers that are emitted those that something writes into: whether they are
+    /// valid, and as received.
+    pub built: Vec<(Slot, Slot)>,
     pub tables: Vec<TableCode>,
     pub messages: Vec<Message>,
     pub calculations: Vec<Calculation>,
@@ -58,7 +67,27 @@ pub(crate) struct Code {
 pub(crate) struct Emitted {
     /// Most headers are not valid: no more is looked at for those.
     pub valid: Slot,
+    pub raw: Slot,
+    /// Slot of the varbit field; [`Emitted::NO_VAR`] where there is none.
+    pub var: Slot,
     pub header: u16,
+    /// Bytes without the varbit field.
+    pub bytes: u32,
+}
+
+impl Emitted {
+    /// No field is there: a header begins with its validity.
+    pub const NO_VAR: Slot = 0;
+
+    /// Bytes that the header takes on the wire.
+    #[inline(always)]
+    pub fn len(&self, phv: &[u64]) -> usize {
+        let fixed = self.bytes as usize;
+        if self.var == Self::NO_VAR {
+            return fixed;
+        }
+        fixed + (phv[usize::from(self.var)] & 0xffff_ffff) as usize / 8
+    }
 }
 
 /// How a header is extracted and emitted.
@@ -66,8 +95,9 @@ pub(crate) struct Emitted {
 pub(crate) struct HeaderCode {
     pub valid: Slot,
     pub raw: Slot,
-    /// Slots from `valid` on.
-    pub slots: u16,
+    /// First slot of the fields, and how many they are.
+    pub first: Slot,
+    pub field_slots: u16,
     /// Bytes without the varbit field.
     pub bytes: u32,
     /// Most bytes with it; 0 without limit.
@@ -81,6 +111,10 @@ pub(crate) struct HeaderCode {
     pub slow_loads: Vec<FieldCode>,
     /// Slot of the varbit field, and the bits in front of it.
     pub var: Option<(Slot, u32)>,
+    /// 1 + its place among the headers that are emitted; 0 where it has none, or several.
+    pub order: u16,
+    /// Something writes into it, so that it may have to be put together from its fields.
+    pub built: bool,
     /// Validity of the other members of the header's union.
     pub rivals: Vec<Slot>,
 }
@@ -245,8 +279,13 @@ impl PathCode {
     /// Sets a field of the standard metadata, cut to its width.
     #[inline(always)]
     pub fn set(&self, phv: &mut [u64], slot: Slot, value: u64) {
-        let at = usize::from(slot);
-        phv[at] = value & self.masks[at];
+        phv[usize::from(slot)] = self.cut(slot, value);
+    }
+
+    /// A value cut to the width of a field of the standard metadata.
+    #[inline(always)]
+    pub fn cut(&self, slot: Slot, value: u64) -> u64 {
+        value & self.masks[usize::from(slot)]
     }
 }
 

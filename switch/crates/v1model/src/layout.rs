@@ -2,11 +2,11 @@
 //! The packet-header vector: which slot holds what.
 //!
 //! `[ headers and metadata | action parameters | temporaries | constants ]`.
-//! Every header instance has a slot for its validity (0 or 1), one for where
-//! its unmodified bytes are (`raw`), then its fields in P4 order: one slot up
-//! to 64 bits, more above, the lowest bits first. Metadata that a new packet need
-//! not reset comes last of its instance, whatever P4's order is: the rest is reset
-//! in few pieces. Of the other parts nothing is.
+//! Every header instance has a slot for its validity (0 or 1), one behind it for where
+//! its unmodified bytes are (`raw`), and its fields in P4 order: one slot up
+//! to 64 bits, more above, the lowest bits first. Of metadata comes first what a
+//! packet takes with it from ingress to egress, then what either resets, and last
+//! what is always written first, whatever P4's order is: all is done in few pieces.
 //!
 //! A stack is a block: its `next` index, then its elements in order, each as
 //! many slots long as the others, so that an index is a multiplication away.
@@ -14,9 +14,10 @@
 use crate::code::PacketSlots;
 use crate::error::LoadError;
 use crate::json::{self, Document};
+use crate::lower::Known;
 use crate::op::Slot;
 use crate::stack::{Stack, Union};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Temporaries that one expression may need.
 pub(crate) const TEMPORARIES: usize = 64;
@@ -43,13 +44,15 @@ pub(crate) struct Header {
     pub name: String,
     pub header_type: String,
     pub metadata: bool,
-    /// Slot of `$valid$`; the first slot of the instance.
+    /// Slot of `$valid$`.
     pub valid: Slot,
     /// Slot that holds 1 + the byte offset in the received frame while the
     /// header is as received, else 0.
     pub raw: Slot,
     pub fields: Vec<Field>,
-    /// Slots of the instance from `valid` on.
+    /// First slot of the fields: behind `raw`, or elsewhere.
+    pub first: Slot,
+    /// Slots of the instance, `valid` and `raw` included.
     pub slots: u16,
     /// Bits without the varbit field.
     pub bits: u32,
@@ -60,6 +63,25 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// Slots of the fields.
+    pub fn field_slots(&self) -> u16 {
+        self.slots - 2
+    }
+
+    /// The pieces that it has: `valid` and `raw`, and the fields.
+    pub fn pieces(&self) -> [(Slot, u16); 2] {
+        [(self.valid, 2), (self.first, self.field_slots())]
+    }
+
+    /// The slot of another header of the type that is what `slot` is in this one.
+    pub fn same_in(&self, slot: Slot, other: &Header) -> Slot {
+        if (self.valid..=self.raw).contains(&slot) {
+            slot - self.valid + other.valid
+        } else {
+            slot - self.first + other.first
+        }
+    }
+
     /// The varbit field.
     pub fn var(&self) -> Option<&Field> {
         self.fields.iter().find(|f| f.var)
@@ -93,19 +115,38 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// `late`: the metadata fields, by instance and name, to come last.
     pub fn new(
         document: &Document,
         param_slots: usize,
         quirks: bool,
-        late: &HashSet<(String, String)>,
+        known: &Known,
     ) -> Result<Layout, LoadError> {
         let shape = crate::stack::Shape::new(document)?;
         let mut built: Vec<Option<Header>> = document.headers.iter().map(|_| None).collect();
         let mut first_of_stack = vec![0; shape.stacks.len()];
         let mut next = 0usize;
+        // Instances in stacks and unions are addressed as a whole. Where there are none, the
+        // validity of all headers is side by side: most of what a packet carries.
+        let apart = shape.stacks.is_empty() && shape.has_no_unions();
+        let plain = |at: usize| apart && !document.headers[at].metadata;
+        let mut pair = 0usize;
         for at in 0..document.headers.len() {
             if built[at].is_some() {
+                continue;
+            }
+            if plain(at) && pair == 0 {
+                let count = (0..document.headers.len()).filter(|at| plain(*at)).count();
+                pair = next;
+                next += 2 * count;
+            }
+            if plain(at) {
+                built[at] = Some(build_header(
+                    document,
+                    at,
+                    Some(&mut pair),
+                    &mut next,
+                    known,
+                )?);
                 continue;
             }
             let alone = [at];
@@ -118,7 +159,7 @@ impl Layout {
                 None => &alone,
             };
             for member in members {
-                built[*member] = Some(build_header(document, *member, &mut next, late)?);
+                built[*member] = Some(build_header(document, *member, None, &mut next, known)?);
             }
         }
         let mut headers: Vec<Header> = built.into_iter().flatten().collect();
@@ -271,8 +312,9 @@ impl Layout {
 fn build_header(
     document: &Document,
     at: usize,
+    pair: Option<&mut usize>,
     next: &mut usize,
-    late: &HashSet<(String, String)>,
+    known: &Known,
 ) -> Result<Header, LoadError> {
     let header = &document.headers[at];
     let position = json::position(&header.source_info);
@@ -286,25 +328,36 @@ fn build_header(
                 header.name, header.header_type
             ))
         })?;
-    build(header, header_type, next, late)
+    let alike = document.headers.iter();
+    let alike = alike.filter(|h| h.header_type == header.header_type);
+    let alone = alike.count() == 1;
+    build(header, header_type, alone, pair, next, known)
         .map_err(|e| e.at(position).at(json::position(&header_type.source_info)))
 }
 
 fn build(
     header: &json::Header,
     header_type: &json::HeaderType,
+    alone: bool,
+    pair: Option<&mut usize>,
     next: &mut usize,
-    late: &HashSet<(String, String)>,
+    known: &Known,
 ) -> Result<Header, LoadError> {
     let slot = |index: usize| {
         Slot::try_from(index).map_err(|_| {
             LoadError::new("the headers and metadata have more fields than are supported")
         })
     };
-    let first = *next;
-    let valid = slot(first)?;
-    let raw = slot(first + 1)?;
-    let mut at = first + 2;
+    // With `pair` the slots of validity and raw come from there.
+    let (valid, first) = match pair {
+        Some(pair) => {
+            *pair += 2;
+            (*pair - 2, *next)
+        }
+        None => (*next, *next + 2),
+    };
+    let (valid, raw) = (slot(valid)?, slot(valid + 1)?);
+    let mut at = first;
     let mut fields: Vec<Field> = Vec::new();
     let mut bits = 0u32;
     for field in &header_type.fields {
@@ -348,9 +401,24 @@ fn build(
             var,
         });
     }
-    let is_late = |field: &Field| late.contains(&(header.name.clone(), field.name.clone()));
-    for turn in [false, true] {
-        for field in fields.iter_mut().filter(|f| is_late(f) == turn) {
+    // What is carried is in one piece, and what ingress resets, and what egress does. Two
+    // instances of a type may be copied to each other, so these are alike.
+    let place = |field: &Field| {
+        if !alone {
+            return 0;
+        }
+        let name = (header.name.clone(), field.name.clone());
+        if known.carried.contains(&name) {
+            u8::from(!known.late.contains(&name))
+        } else if known.egress.contains(&name) {
+            3
+        } else {
+            2 + 2 * u8::from(known.late.contains(&name))
+        }
+    };
+    let places: Vec<u8> = fields.iter().map(place).collect();
+    for turn in 0..5 {
+        for (field, _) in fields.iter_mut().zip(&places).filter(|(_, p)| **p == turn) {
             field.slot = slot(at)?;
             at += usize::from(words(field.width));
         }
@@ -369,7 +437,8 @@ fn build(
         metadata: header.metadata,
         valid,
         raw,
-        slots: slot(at - first)?,
+        first: slot(first)?,
+        slots: slot(at - first + 2)?,
         fields,
         bits,
         max_bytes: u32::try_from(header_type.max_length.unwrap_or(0)).unwrap_or(u32::MAX),

@@ -10,6 +10,7 @@
 mod bits;
 pub mod by_name;
 mod calculation;
+mod carry;
 mod code;
 mod control;
 mod error;

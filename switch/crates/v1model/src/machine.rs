@@ -26,11 +26,11 @@ pub(crate) enum Outcome {
 /// Visits of parser states that a packet may cause where states can repeat.
 const MOST_VISITS: u32 = 4096;
 
-/// The slots of a packet, read and written without checks.
+/// The slots that a packet runs in, read and written without checks.
 ///
 /// Sound because every operand of every instruction was compared with the
 /// number of slots when the program was loaded (`lower::finish::check`), and
-/// [`Slots::new`] compares the packet with that number.
+/// [`Slots::new`] compares the vector with that number.
 struct Slots<'p>(&'p mut [u64]);
 
 impl<'p> Slots<'p> {
@@ -38,7 +38,7 @@ impl<'p> Slots<'p> {
         assert_eq!(
             phv.len(),
             code.template.len(),
-            "the packet belongs to another program"
+            "the slots are of another program"
         );
         Slots(phv)
     }
@@ -69,20 +69,21 @@ fn set_pair(phv: &mut [u64], slot: Slot, value: u128) {
     phv[at + 1] = (value >> 64) as u64;
 }
 
-/// Runs from `start` until the parser or pipeline ends. `bytes`: the frame's
+/// Runs from `start` until the parser or pipeline ends, for a packet in `phv`. `bytes`: the frame's
 /// length as received, which counters add. `start` is in [`Program::code_for`]
 /// the tracer.
 pub(crate) fn run<T: Tracer>(
     program: &Program,
     state: &mut State,
     start: Pc,
+    phv: &mut [u64],
     packet: &mut Packet,
     bytes: u64,
     tracer: &mut T,
 ) -> Outcome {
     let code: &Code = program.code_for::<T>();
     let ops = code.ops.as_slice();
-    let mut slots = Slots::new(code, &mut packet.phv);
+    let mut slots = Slots::new(code, phv);
     assert!((start as usize) < ops.len());
     let first: *const Op = ops.as_ptr();
     // SAFETY: `start` is within the code.
@@ -150,8 +151,7 @@ pub(crate) fn run<T: Tracer>(
             if packet.len - at < header.bytes as usize {
                 fail!(code.errors.packet_too_short);
             }
-            extract(header, &packet.frame, at, 0, slots.0);
-            packet.payload = at + header.bytes as usize;
+            extract(header, packet, 0, slots.0);
         }};
     }
     macro_rules! extract_var {
@@ -168,8 +168,7 @@ pub(crate) fn run<T: Tracer>(
             if header.max_bytes != 0 && total > u64::from(header.max_bytes) {
                 fail!(code.errors.header_too_short);
             }
-            extract(header, &packet.frame, at, bits as usize, slots.0);
-            packet.payload = at + total as usize;
+            extract(header, packet, bits as usize, slots.0);
         }};
     }
     loop {
@@ -505,13 +504,18 @@ pub(crate) fn run<T: Tracer>(
             }
             Op::AddHeader { header } => {
                 let header = &code.headers[usize::from(header)];
+                packet.reshaped = true;
                 if at!(header.valid) == 0 {
-                    let first = usize::from(header.valid);
-                    slots.0[first..first + usize::from(header.slots)].fill(0);
+                    let first = usize::from(header.first);
+                    slots.0[first..first + usize::from(header.field_slots)].fill(0);
+                    slots.set(header.raw, 0);
                     slots.set(header.valid, 1);
                 }
             }
-            Op::RemoveHeader { header } => slots.set(code.headers[usize::from(header)].valid, 0),
+            Op::RemoveHeader { header } => {
+                packet.reshaped = true;
+                slots.set(code.headers[usize::from(header)].valid, 0);
+            }
             Op::Log { message } => log(code, state, slots.0, &packet.frame, message),
             Op::Assert { a, message } => {
                 if at!(a) == 0 {
@@ -621,6 +625,7 @@ pub(crate) fn run<T: Tracer>(
                     fail!(code.errors.packet_too_short);
                 }
                 packet.payload += (bits / 8) as usize;
+                packet.reshaped = true;
             }
             Op::Fail { a } => fail!(at!(a)),
             Op::Tick => {

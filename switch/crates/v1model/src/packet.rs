@@ -2,18 +2,22 @@
 //! A frame with its packet-header vector, on its way through a device.
 
 use crate::bits::PADDING;
+use crate::code::Code;
+use crate::op::Slot;
 use crate::program::Program;
 
 /// What no program expects.
 const UNSET: u64 = 0xdead_beef_dead_beef;
 
-/// A frame as received, and the fields that the program made of it. Carried
-/// through the traffic manager as it is and reused from a pool: nothing is
-/// allocated per packet once its buffers have grown.
+/// A frame as received, and what egress needs of the fields that ingress made of it.
+/// Carried through the traffic manager and reused from a pool: nothing is allocated per
+/// packet once its buffers have grown.
 #[derive(Clone, Debug, Default)]
 pub struct Packet {
-    /// Slots: constants, fields, parameters and temporaries; see `layout`.
-    pub(crate) phv: Vec<u64>,
+    /// Slots of the packet-header vector, as [`Carry`](crate::carry::Carry) puts them aside.
+    pub(crate) slots: Vec<u64>,
+    /// These are all slots of the packet's state, as they lie in the vector.
+    pub(crate) whole: bool,
     /// The frame as received, packet-out header included; in use, with
     /// [`PADDING`] behind it.
     pub(crate) frame: Vec<u8>,
@@ -23,7 +27,19 @@ pub struct Packet {
     pub(crate) payload: usize,
     /// Bytes of the frame that the deparser would make, from ingress to egress.
     pub(crate) deparsed: usize,
-    /// Which program `phv` belongs to; 0 for none.
+    /// What the target reads of the metadata between ingress and egress.
+    pub(crate) queue_id: u32,
+    pub(crate) sub_queue: u32,
+    pub(crate) priority: u8,
+    /// What it writes meanwhile.
+    pub(crate) enq_timestamp: u64,
+    pub(crate) enq_qdepth: u64,
+    /// Its headers are no longer those that the parser found, one behind the other from the
+    /// frame's first byte, in the order in which they are emitted.
+    pub(crate) reshaped: bool,
+    /// The place in that order of the header that was extracted last.
+    pub(crate) order: u16,
+    /// Which program `slots` belong to; 0 for none.
     pub(crate) program: u64,
     /// Where it was received, however often it has been through ingress since.
     pub(crate) port: u16,
@@ -95,8 +111,16 @@ impl Packet {
 
     /// Makes this a copy of `other`, reusing this packet's buffers. Multicast.
     pub fn copy_from(&mut self, other: &Packet) {
-        self.phv.clone_from(&other.phv);
+        self.slots.clone_from(&other.slots);
+        self.whole = other.whole;
+        self.reshaped = other.reshaped;
+        self.order = other.order;
         self.frame.clone_from(&other.frame);
+        self.queue_id = other.queue_id;
+        self.sub_queue = other.sub_queue;
+        self.priority = other.priority;
+        self.enq_timestamp = other.enq_timestamp;
+        self.enq_qdepth = other.enq_qdepth;
         self.len = other.len;
         self.payload = other.payload;
         self.deparsed = other.deparsed;
@@ -107,33 +131,80 @@ impl Packet {
         self.trace = other.trace;
     }
 
-    /// Gets ready for a program, with the frame in the buffer. `traced`: for its
-    /// traced code, if need be.
+    /// Gets ready for a program, with the frame in the buffer; `phv` is to run it.
+    /// `traced`: by its traced code, if need be.
     #[inline]
-    pub(crate) fn reset(&mut self, program: &Program, traced: bool) {
+    pub(crate) fn reset(&mut self, program: &Program, phv: &mut [u64], traced: bool) {
         let code = &program.code;
-        if self.program != program.id {
-            self.phv.clone_from(&code.template);
-            self.program = program.id;
-        }
-        let state = &mut self.phv[..code.state_slots];
+        self.program = program.id;
+        self.slots.clear();
+        let state = &mut phv[..code.state_slots];
         let template = &code.template[..code.state_slots];
         if traced {
             state.copy_from_slice(template);
         } else {
-            // So that tests find what is read all the same.
-            if cfg!(debug_assertions) {
-                state.fill(UNSET);
-            }
+            unset(state);
             for (first, slots) in &code.resets {
                 let run = usize::from(*first)..usize::from(*first + *slots);
                 state[run.clone()].copy_from_slice(&template[run]);
             }
         }
         self.recirculated = false;
+        self.reshaped = false;
+        self.order = 0;
         self.len = self.frame.len();
         self.payload = 0;
         self.frame.resize(self.len + PADDING, 0);
+    }
+
+    /// Puts aside what egress needs, or with `whole` everything.
+    #[inline]
+    pub(crate) fn save(&mut self, code: &Code, phv: &[u64], whole: bool) {
+        let read = |slot: Slot| phv[usize::from(slot)];
+        self.queue_id = code.queue_id.map_or(0, read) as u32;
+        self.sub_queue = code.sub_queue.map_or(0, read) as u32;
+        self.priority = read(code.standard.priority) as u8;
+        self.enq_timestamp = read(code.standard.enq_timestamp);
+        self.enq_qdepth = read(code.standard.enq_qdepth);
+        self.whole = whole;
+        if whole {
+            self.slots.clear();
+            self.slots.extend_from_slice(&phv[..code.state_slots]);
+        } else {
+            code.carry.save(phv, &mut self.slots);
+        }
+    }
+
+    /// Brings back what was put aside.
+    #[inline]
+    pub(crate) fn restore(&self, code: &Code, phv: &mut [u64]) {
+        if self.whole {
+            phv[..code.state_slots].copy_from_slice(&self.slots);
+            code.carry.reset(&code.template, phv);
+            return;
+        }
+        if cfg!(debug_assertions) {
+            unset(&mut phv[..code.state_slots]);
+            for (first, slots) in &code.carry.constant {
+                let run = usize::from(*first)..usize::from(*first + *slots);
+                phv[run.clone()].copy_from_slice(&code.template[run]);
+            }
+        }
+        code.carry.restore(&self.slots, phv);
+        code.carry.reset(&code.template, phv);
+    }
+
+    /// The slots of a packet that was put aside whole; `None` for any other.
+    pub(crate) fn all(&self) -> Option<&[u64]> {
+        self.whole.then_some(&self.slots)
+    }
+}
+
+/// Makes tests find what is read all the same.
+#[inline]
+fn unset(slots: &mut [u64]) {
+    if cfg!(debug_assertions) {
+        slots.fill(UNSET);
     }
 }
 

@@ -3,6 +3,7 @@
 //! back as clones, resubmitted and recirculated packets. The order of events is
 //! BMv2's (`simple_switch`).
 
+use crate::carry::Given;
 use crate::code::{CLONE_REQUESTED, Code, DigestField, PathCode};
 use crate::machine::{self, Outcome};
 use crate::outcome::*;
@@ -68,14 +69,14 @@ impl Pipeline {
     pub(crate) fn receive(&mut self, now_ns: u64, port: u16, packet: &mut Packet) {
         self.state.now_ns = now_ns;
         let program = &*self.program;
-        packet.reset(program, self.trace.is_on());
+        packet.reset(program, &mut self.phv, self.trace.is_on());
         packet.port = port;
         packet.passes = 0;
         packet.trace = 0;
         let standard = &program.code.standard;
         let bytes = packet.len as u64;
         let now = microseconds(now_ns);
-        let mut set = |slot, value| program.code.paths.set(&mut packet.phv, slot, value);
+        let mut set = |slot, value| program.code.paths.set(&mut self.phv, slot, value);
         set(standard.ingress_port, u64::from(port));
         set(standard.packet_length, bytes);
         set(standard.instance_type, InstanceType::Normal as u64);
@@ -92,26 +93,29 @@ impl Pipeline {
         } else {
             (slots.resubmit, InstanceType::Resubmitted)
         };
-        let list = packet.phv[usize::from(flag)].saturating_sub(1);
         self.state.carried.clear();
-        for field in fields(&code.paths, list) {
-            let first = usize::from(field.slot);
-            let values = &packet.phv[first..first + usize::from(field.words)];
-            self.state.carried.extend_from_slice(values);
+        let mut list = 0;
+        if let Some(saved) = packet.all() {
+            list = saved[usize::from(flag)].saturating_sub(1);
+            for field in fields(&code.paths, list) {
+                let first = usize::from(field.slot);
+                let values = &saved[first..first + usize::from(field.words)];
+                self.state.carried.extend_from_slice(values);
+            }
         }
         // What is in front of the parser is a frame without padding.
         packet.frame.truncate(packet.len);
-        packet.reset(program, packet.trace != 0);
+        packet.reset(program, &mut self.phv, packet.trace != 0);
         packet.passes = packet.passes.saturating_add(1);
         let mut carried = self.state.carried.iter();
         for field in fields(&code.paths, list) {
             let first = usize::from(field.slot);
-            let to = packet.phv[first..first + usize::from(field.words)].iter_mut();
+            let to = self.phv[first..first + usize::from(field.words)].iter_mut();
             to.zip(&mut carried).for_each(|(to, value)| *to = *value);
         }
         let standard = &code.standard;
         let bytes = packet.len as u64;
-        let mut set = |slot, value| code.paths.set(&mut packet.phv, slot, value);
+        let mut set = |slot, value| code.paths.set(&mut self.phv, slot, value);
         set(standard.instance_type, instance as u64);
         set(standard.packet_length, bytes);
     }
@@ -125,35 +129,37 @@ impl Pipeline {
         let program = &*self.program;
         let code = program.code_for::<T>();
         let state = &mut self.state;
+        let phv = self.phv.as_mut_slice();
         let bytes = packet.len as u64;
         if T::ENABLED {
             tracer.pass("parser");
         }
-        let parsed = machine::run(program, state, code.parser, packet, bytes, tracer);
+        let parsed = machine::run(program, state, code.parser, phv, packet, bytes, tracer);
         if parsed == Outcome::Failed {
             return IngressOutcome::only(Fate::Drop);
         }
         if T::ENABLED {
             tracer.pass("ingress");
         }
-        if machine::run(program, state, code.ingress, packet, bytes, tracer) == Outcome::Failed {
+        let done = machine::run(program, state, code.ingress, phv, packet, bytes, tracer);
+        if done == Outcome::Failed {
             return IngressOutcome::only(Fate::Drop);
         }
-        packet.deparsed = wire::frame_len(code, packet);
+        packet.deparsed = wire::frame_len(code, phv, packet);
         let slots = &code.paths.slots;
-        let clone = take_clone(code, packet);
-        let digest = std::mem::take(&mut packet.phv[usize::from(slots.digest)]);
+        let clone = take_clone(code, phv);
+        let digest = std::mem::take(&mut phv[usize::from(slots.digest)]);
         let digest = digest.checked_sub(1).map(|id| DigestId(id as u32));
         let standard = &code.standard;
-        let group = packet.phv[usize::from(standard.mcast_grp)];
-        let port = packet.phv[usize::from(standard.egress_spec)];
+        let group = phv[usize::from(standard.mcast_grp)];
+        let port = phv[usize::from(standard.egress_spec)];
         let port = u16::try_from(port).unwrap_or(u16::MAX);
-        let fate = if packet.phv[usize::from(slots.resubmit)] != 0 {
+        let fate = if phv[usize::from(slots.resubmit)] != 0 {
             Fate::Resubmit
         } else if group != 0 {
             // Copies forget what was asked for the packet that is copied.
-            packet.phv[usize::from(slots.recirculate)] = 0;
-            packet.phv[usize::from(slots.truncate)] = 0;
+            phv[usize::from(slots.recirculate)] = 0;
+            phv[usize::from(slots.truncate)] = 0;
             Fate::Multicast {
                 group: group as u16,
             }
@@ -162,6 +168,12 @@ impl Pipeline {
         } else {
             Fate::Unicast { port }
         };
+        // What is made of the packet beside its way to egress may be made of any field.
+        let whole = packet.trace != 0 || clone.is_some() || digest.is_some();
+        let whole = whole || fate == Fate::Resubmit;
+        if whole || fate != Fate::Drop {
+            packet.save(&program.code, phv, whole);
+        }
         IngressOutcome {
             fate,
             clone,
@@ -204,7 +216,7 @@ impl Pipeline {
         };
         out.clear();
         let program = &*self.program;
-        if packet.program != program.id {
+        if packet.program != program.id || packet.slots.is_empty() {
             return DROPPED;
         }
         let code = program.code_for::<T>();
@@ -212,29 +224,72 @@ impl Pipeline {
         let now = microseconds(now_ns);
         let length = packet.deparsed as u64;
         let drop_port = u64::from(self.state.drop_port);
-        let waited = now.wrapping_sub(packet.phv[usize::from(standard.enq_timestamp)]);
-        let mut set = |slot, value| code.paths.set(&mut packet.phv, slot, value);
+        let waited = now.wrapping_sub(packet.enq_timestamp);
+        let phv = self.phv.as_mut_slice();
+        packet.restore(&program.code, phv);
+        let mut set = |slot, value| code.paths.set(phv, slot, value);
+        let given = if T::ENABLED {
+            Given::ALL
+        } else {
+            code.carry.given
+        };
         // As BMv2: not the drop port, so that only what egress drops is dropped.
         set(standard.egress_spec, drop_port + 1);
-        set(standard.egress_port, u64::from(metadata.port));
-        set(standard.egress_rid, u64::from(metadata.rid));
-        set(standard.instance_type, metadata.instance_type as u64);
-        set(standard.packet_length, length);
-        set(standard.egress_global_timestamp, now);
-        set(standard.deq_qdepth, u64::from(metadata.deq_qdepth));
-        set(code.paths.qid, u64::from(metadata.queue));
-        set(standard.deq_timedelta, waited);
+        for (is_read, slot, value) in [
+            (
+                given.egress_port,
+                standard.egress_port,
+                u64::from(metadata.port),
+            ),
+            (
+                given.egress_rid,
+                standard.egress_rid,
+                u64::from(metadata.rid),
+            ),
+            (
+                given.instance_type,
+                standard.instance_type,
+                metadata.instance_type as u64,
+            ),
+            (given.packet_length, standard.packet_length, length),
+            (
+                given.egress_global_timestamp,
+                standard.egress_global_timestamp,
+                now,
+            ),
+            (
+                given.deq_qdepth,
+                standard.deq_qdepth,
+                u64::from(metadata.deq_qdepth),
+            ),
+            (given.qid, code.paths.qid, u64::from(metadata.queue)),
+            (given.deq_timedelta, standard.deq_timedelta, waited),
+            (
+                given.enq_timestamp,
+                standard.enq_timestamp,
+                packet.enq_timestamp,
+            ),
+            (given.enq_qdepth, standard.enq_qdepth, packet.enq_qdepth),
+        ] {
+            if is_read {
+                set(slot, value);
+            }
+        }
         let bytes = packet.len as u64;
         let state = &mut self.state;
         state.now_ns = now_ns;
         if T::ENABLED {
             tracer.pass("egress");
         }
-        if machine::run(program, state, code.egress, packet, bytes, tracer) == Outcome::Failed {
+        if machine::run(program, state, code.egress, phv, packet, bytes, tracer) == Outcome::Failed
+        {
             return DROPPED;
         }
-        let clone = take_clone(code, packet);
-        if packet.phv[usize::from(standard.egress_spec)] == drop_port {
+        let clone = take_clone(code, phv);
+        if phv[usize::from(standard.egress_spec)] == drop_port {
+            if clone.is_some() {
+                packet.save(&program.code, phv, true);
+            }
             return EgressOutcome {
                 fate: EgressFate::Drop,
                 clone,
@@ -242,19 +297,22 @@ impl Pipeline {
         }
         if let Some(deparser) = code.deparser {
             let state = &mut self.state;
-            machine::run(program, state, deparser, packet, bytes, tracer);
+            machine::run(program, state, deparser, phv, packet, bytes, tracer);
         }
         let slots = &code.paths.slots;
-        let recirculated = packet.phv[usize::from(slots.recirculate)] != 0;
+        let recirculated = phv[usize::from(slots.recirculate)] != 0;
         let kept = recirculated || clone.is_some();
-        wire::deparse(code, packet, out, kept);
+        wire::deparse(code, phv, packet, out, kept);
+        if kept {
+            packet.save(&program.code, phv, true);
+        }
         if recirculated {
             return EgressOutcome {
                 fate: EgressFate::Recirculate,
                 clone,
             };
         }
-        let longest = !packet.phv[usize::from(slots.truncate)];
+        let longest = !phv[usize::from(slots.truncate)];
         out.truncate(usize::try_from(longest).unwrap_or(usize::MAX));
         EgressOutcome {
             fate: EgressFate::Send,
@@ -269,9 +327,10 @@ impl Pipeline {
     pub fn clone_ingress(&mut self, packet: &Packet, packet_length_bytes: u32, copy: &mut Packet) {
         let program = &*self.program;
         let code = &program.code;
+        let phv = self.phv.as_mut_slice();
         copy.frame.clear();
         copy.frame.extend_from_slice(packet.received());
-        copy.reset(program, packet.trace != 0);
+        copy.reset(program, phv, packet.trace != 0);
         copy.port = packet.port;
         copy.passes = packet.passes;
         if packet.program != program.id {
@@ -279,10 +338,18 @@ impl Pipeline {
         }
         // Parsers may look at the port.
         let port = code.standard.ingress_port;
-        code.paths.set(&mut copy.phv, port, u64::from(packet.port));
+        code.paths.set(phv, port, u64::from(packet.port));
         let bytes = copy.len as u64;
         // What the parser asserts, it has asserted of these bytes before.
-        let _ = machine::run(program, &mut self.state, code.parser, copy, bytes, &mut Off);
+        let _ = machine::run(
+            program,
+            &mut self.state,
+            code.parser,
+            phv,
+            copy,
+            bytes,
+            &mut Off,
+        );
         self.finish_clone(packet, packet_length_bytes, copy);
     }
 
@@ -293,33 +360,39 @@ impl Pipeline {
     pub fn clone_egress(&mut self, packet: &Packet, packet_length_bytes: u32, copy: &mut Packet) {
         copy.copy_from(packet);
         copy.passes = packet.passes.saturating_add(1);
-        if packet.program == self.program.id {
+        if packet.program == self.program.id && packet.whole {
+            packet.restore(&self.program.code, &mut self.phv);
             self.finish_clone(packet, packet_length_bytes, copy);
         }
     }
 
-    /// Resets the metadata of a clone but for the field list.
-    fn finish_clone(&self, packet: &Packet, packet_length_bytes: u32, copy: &mut Packet) {
+    /// Resets the metadata of a clone, which is in the vector, but for the field list.
+    fn finish_clone(&mut self, packet: &Packet, packet_length_bytes: u32, copy: &mut Packet) {
         let code = &self.program.code;
         let paths = &code.paths;
+        let phv = self.phv.as_mut_slice();
         for (first, slots) in &paths.metadata {
             let range = usize::from(*first)..usize::from(*first) + usize::from(*slots);
-            copy.phv[range.clone()].copy_from_slice(&code.template[range]);
+            phv[range.clone()].copy_from_slice(&code.template[range]);
         }
         let first = usize::from(paths.slots.clone);
-        copy.phv[first..first + crate::code::PacketSlots::COUNT].fill(0);
-        for field in fields(paths, packet.phv[usize::from(paths.slots.clone_list)]) {
-            let first = usize::from(field.slot);
-            let range = first..first + usize::from(field.words);
-            copy.phv[range.clone()].copy_from_slice(&packet.phv[range]);
-            if let Some(raw) = field.raw {
-                copy.phv[usize::from(raw)] = 0;
+        phv[first..first + crate::code::PacketSlots::COUNT].fill(0);
+        if let Some(saved) = packet.all() {
+            for field in fields(paths, saved[usize::from(paths.slots.clone_list)]) {
+                let first = usize::from(field.slot);
+                let range = first..first + usize::from(field.words);
+                phv[range.clone()].copy_from_slice(&saved[range]);
+                if let Some(raw) = field.raw {
+                    phv[usize::from(raw)] = 0;
+                }
             }
         }
         if packet_length_bytes != 0 {
-            copy.phv[usize::from(paths.slots.truncate)] = !u64::from(packet_length_bytes);
+            phv[usize::from(paths.slots.truncate)] = !u64::from(packet_length_bytes);
         }
-        copy.deparsed = wire::frame_len(code, copy);
+        copy.deparsed = wire::frame_len(code, phv, copy);
+        // The copy of one that is traced may be traced.
+        copy.save(code, phv, packet.trace != 0);
     }
 
     /// The values of a digest of a packet whose ingress has just ended with
@@ -332,20 +405,23 @@ impl Pipeline {
         let Some(fields) = self.program.code.paths.digests.get(digest.0 as usize) else {
             return;
         };
+        let Some(saved) = packet.all() else {
+            return;
+        };
         values.extend(fields.iter().map(|field| match *field {
             DigestField::Constant(value) => value,
             DigestField::Field { slot, wide } => {
                 let at = usize::from(slot);
-                let high = if wide { packet.phv[at + 1] } else { 0 };
-                u128::from(packet.phv[at]) | u128::from(high) << 64
+                let high = if wide { saved[at + 1] } else { 0 };
+                u128::from(saved[at]) | u128::from(high) << 64
             }
         }));
     }
 }
 
 /// The session of the last clone that the packet asked for.
-fn take_clone(code: &Code, packet: &mut Packet) -> Option<u16> {
-    let requested = std::mem::take(&mut packet.phv[usize::from(code.paths.slots.clone)]);
+fn take_clone(code: &Code, phv: &mut [u64]) -> Option<u16> {
+    let requested = std::mem::take(&mut phv[usize::from(code.paths.slots.clone)]);
     (requested != 0).then_some((requested & !CLONE_REQUESTED) as u16)
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A program with its state: what runs packets and what the control plane changes.
 
-use crate::op::{Slot, mask};
+use crate::op::mask;
 use crate::packet::Packet;
 use crate::pre::{CloneSessions, MulticastGroups};
 use crate::program::Program;
@@ -14,6 +14,9 @@ use std::sync::Arc;
 pub struct Pipeline {
     pub(crate) program: Arc<Program>,
     pub(crate) state: State,
+    /// The slots that packets run in, one after another: constants, fields, parameters
+    /// and temporaries; see `layout`.
+    pub(crate) phv: Vec<u64>,
     multicast: MulticastGroups,
     clone_sessions: CloneSessions,
     pub(crate) trace: Tracing,
@@ -25,6 +28,7 @@ impl Pipeline {
     pub fn new(program: Arc<Program>, seed: u64) -> Self {
         let state = State::new(&program, seed);
         Pipeline {
+            phv: program.code.template.clone(),
             program,
             state,
             multicast: MulticastGroups::default(),
@@ -55,31 +59,37 @@ impl Pipeline {
     pub fn mark_enqueued(&self, now_ns: u64, qdepth: u32, packet: &mut Packet) {
         if packet.program == self.program.id {
             let code = &self.program.code;
-            let mut set = |slot, value| code.paths.set(&mut packet.phv, slot, value);
-            set(code.standard.enq_timestamp, microseconds(now_ns));
-            set(code.standard.enq_qdepth, u64::from(qdepth));
+            let cut = |slot, value| code.paths.cut(slot, value);
+            packet.enq_timestamp = cut(code.standard.enq_timestamp, microseconds(now_ns));
+            packet.enq_qdepth = cut(code.standard.enq_qdepth, u64::from(qdepth));
         }
     }
 
     /// The metadata field named `queue_id`; 0 when the program has none.
     pub fn queue_id(&self, packet: &Packet) -> u32 {
-        match self.program.code.queue_id {
-            Some(slot) => self.read(packet, slot) as u32,
-            None => 0,
+        if self.is_own(packet) {
+            packet.queue_id
+        } else {
+            0
         }
     }
 
     /// The metadata field named `sub_queue`; 0 when the program has none.
     pub fn sub_queue(&self, packet: &Packet) -> u32 {
-        match self.program.code.sub_queue {
-            Some(slot) => self.read(packet, slot) as u32,
-            None => 0,
+        if self.is_own(packet) {
+            packet.sub_queue
+        } else {
+            0
         }
     }
 
     /// `standard_metadata.priority`.
     pub fn priority(&self, packet: &Packet) -> u8 {
-        self.read(packet, self.program.code.standard.priority) as u8
+        if self.is_own(packet) {
+            packet.priority
+        } else {
+            0
+        }
     }
 
     /// Bytes that a packet between ingress and egress has on the wire.
@@ -124,12 +134,9 @@ impl Pipeline {
         self.state.assertions
     }
 
-    fn read(&self, packet: &Packet, slot: Slot) -> u64 {
-        if packet.program == self.program.id {
-            packet.phv[usize::from(slot)]
-        } else {
-            0
-        }
+    /// Whether a packet comes from this program's ingress.
+    fn is_own(&self, packet: &Packet) -> bool {
+        packet.program == self.program.id
     }
 }
 

@@ -74,7 +74,7 @@ impl Program {
             action_profiles,
             value_sets,
             digests,
-            late: _,
+            known: _,
         } = lowered;
         let mut initial_tables = Vec::new();
         for (schema, lowered) in tables.iter().zip(&code.tables) {

@@ -110,6 +110,10 @@ pub(crate) struct StackShape<'d> {
 }
 
 impl<'d> Shape<'d> {
+    pub fn has_no_unions(&self) -> bool {
+        self.unions.is_empty()
+    }
+
     pub fn new(document: &'d Document) -> Result<Shape<'d>, LoadError> {
         let by_id: HashMap<u64, usize> = document
             .headers

@@ -3,18 +3,18 @@
 
 use crate::bits;
 use crate::code::{Code, Emitted, HeaderCode};
+use crate::op::Slot;
 use crate::packet::Packet;
 use std::ops::Range;
 
-/// Puts the fields of a header that begins at byte `at` into their slots.
+/// Takes a header off the payload, which has it whole, and puts its fields into their slots.
+// In the machine's loop it would take the registers that the loop needs.
 #[inline(never)]
-pub(crate) fn extract(
-    header: &HeaderCode,
-    frame: &[u8],
-    at: usize,
-    var_bits: usize,
-    phv: &mut [u64],
-) {
+pub(crate) fn extract(header: &HeaderCode, packet: &mut Packet, var_bits: usize, phv: &mut [u64]) {
+    let (frame, at) = (packet.frame.as_slice(), packet.payload);
+    packet.payload = at + header.bytes as usize + var_bits / 8;
+    packet.reshaped |= header.order <= packet.order;
+    packet.order = header.order;
     phv[usize::from(header.valid)] = 1;
     phv[usize::from(header.raw)] = at as u64 + 1;
     if let Some((slot, offset)) = header.var {
@@ -23,7 +23,7 @@ pub(crate) fn extract(
     }
     // Looked at once for all: there are many loads, and this is most of what a parser costs.
     let bytes = &frame[at..at + header.bytes as usize + bits::WORD];
-    let slots = &mut phv[..usize::from(header.valid + header.slots)];
+    let slots = &mut phv[..usize::from(header.first + header.field_slots)];
     for load in &header.loads {
         debug_assert!(u32::from(load.byte) < header.bytes);
         debug_assert!(usize::from(load.slot) < slots.len());
@@ -47,26 +47,26 @@ pub(crate) fn extract(
     }
 }
 
-/// Bytes that a valid header takes on the wire.
-fn emitted_bytes(header: &HeaderCode, phv: &[u64]) -> usize {
-    let var = header.var.map_or(0, |(slot, _)| {
-        (phv[usize::from(slot)] & 0xffff_ffff) as usize
-    });
-    header.bytes as usize + var / 8
-}
-
 /// The valid headers in the order in which they are emitted.
-fn valid_headers<'a>(code: &'a Code, phv: &'a [u64]) -> impl Iterator<Item = &'a HeaderCode> {
+fn valid_headers<'a>(code: &'a Code, phv: &'a [u64]) -> impl Iterator<Item = &'a Emitted> {
     let valid = |emitted: &&Emitted| phv[usize::from(emitted.valid)] != 0;
-    let emitted = code.deparse.iter().filter(valid);
-    emitted.map(|emitted| &code.headers[usize::from(emitted.header)])
+    code.deparse.iter().filter(valid)
 }
 
 /// Bytes of the frame that [`deparse`] would make.
-pub(crate) fn frame_len(code: &Code, packet: &Packet) -> usize {
+#[inline]
+pub(crate) fn frame_len(code: &Code, phv: &[u64], packet: &Packet) -> usize {
+    if code.plain && !packet.reshaped {
+        debug_assert_eq!(packet.len, sum_of_headers(code, phv, packet));
+        return packet.len;
+    }
+    sum_of_headers(code, phv, packet)
+}
+
+fn sum_of_headers(code: &Code, phv: &[u64], packet: &Packet) -> usize {
     let mut len = packet.len - packet.payload;
-    for header in valid_headers(code, &packet.phv) {
-        len += emitted_bytes(header, &packet.phv);
+    for header in valid_headers(code, phv) {
+        len += header.len(phv);
     }
     len
 }
@@ -75,9 +75,27 @@ pub(crate) fn frame_len(code: &Code, packet: &Packet) -> usize {
 /// changed are copied as they came, in as few pieces as possible; a whole frame
 /// that nothing changed is handed over when the packet is not `kept`, and the
 /// packet has `out`'s buffer then and no frame.
-pub(crate) fn deparse(code: &Code, packet: &mut Packet, out: &mut Vec<u8>, kept: bool) {
+pub(crate) fn deparse(
+    code: &Code,
+    phv: &[u64],
+    packet: &mut Packet,
+    out: &mut Vec<u8>,
+    kept: bool,
+) {
     out.clear();
-    if let Some(run) = pieces(code, packet, out) {
+    let as_received =
+        |(valid, raw): &(Slot, Slot)| phv[usize::from(*valid)] == 0 || phv[usize::from(*raw)] != 0;
+    let unchanged = code.plain && !packet.reshaped && code.built.iter().all(as_received);
+    let run = if unchanged {
+        debug_assert_eq!(
+            Some(0..packet.payload),
+            pieces(code, phv, packet, &mut Vec::new())
+        );
+        Some(0..packet.payload)
+    } else {
+        pieces(code, phv, packet, out)
+    };
+    if let Some(run) = run {
         if run == (0..packet.payload) && out.is_empty() && !kept {
             std::mem::swap(&mut packet.frame, out);
             out.truncate(packet.len);
@@ -92,17 +110,17 @@ pub(crate) fn deparse(code: &Code, packet: &mut Packet, out: &mut Vec<u8>, kept:
 /// Puts out all but the received bytes that are last, headers in front of the
 /// payload that nothing changed, and says where those headers are. `None`:
 /// there are none, and the payload is put out, too.
-fn pieces(code: &Code, packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize>> {
-    let phv = &packet.phv;
+fn pieces(code: &Code, phv: &[u64], packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize>> {
     // Received bytes that are to be copied next.
     let mut run = 0..0;
     for header in valid_headers(code, phv) {
-        let bytes = emitted_bytes(header, phv);
+        let bytes = header.len(phv);
         let raw = phv[usize::from(header.raw)] as usize;
         if raw == 0 {
             out.extend_from_slice(&packet.frame[run.clone()]);
             run = 0..0;
-            rebuild(header, packet, bytes, out);
+            let header = &code.headers[usize::from(header.header)];
+            rebuild(header, phv, &packet.frame, bytes, out);
         } else if raw - 1 == run.end {
             run.end += bytes;
         } else {
@@ -119,7 +137,7 @@ fn pieces(code: &Code, packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize
 }
 
 /// Serialises a header from its fields.
-fn rebuild(header: &HeaderCode, packet: &Packet, bytes: usize, out: &mut Vec<u8>) {
+fn rebuild(header: &HeaderCode, phv: &[u64], frame: &[u8], bytes: usize, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + bytes, 0);
     let to = &mut out[start..];
@@ -128,14 +146,14 @@ fn rebuild(header: &HeaderCode, packet: &Packet, bytes: usize, out: &mut Vec<u8>
         let slot = usize::from(field.slot);
         let offset = field.offset as usize + if field.after_var { var_bits } else { 0 };
         if field.var {
-            let from = (packet.phv[slot] >> 32) as usize;
+            let from = (phv[slot] >> 32) as usize;
             for done in (0..var_bits).step_by(8) {
-                let byte = bits::load(&packet.frame, from + done, 8);
+                let byte = bits::load(frame, from + done, 8);
                 bits::store(to, offset + done, 8, byte);
             }
         } else {
             let words = usize::from(field.width.div_ceil(64));
-            bits::store_slots(to, offset, field.width, &packet.phv[slot..slot + words]);
+            bits::store_slots(to, offset, field.width, &phv[slot..slot + words]);
         }
     }
 }

@@ -3,11 +3,12 @@
 
 use super::emit::Label;
 use super::fuse::fuse;
-use super::live;
+use super::live::{self, Referred};
 use super::optimise::{Optimised, optimise};
 use super::parser::the_one;
-use super::{Lowered, Lowering, Purpose};
+use super::{Known, Lowered, Lowering, Purpose, carry};
 use crate::calculation::Input;
+use crate::carry::Carry;
 use crate::code::{
     Code, Emitted, FieldCode, HeaderCode, Load, Message, ParserErrors, Standard, TableCode,
 };
@@ -16,7 +17,6 @@ use crate::json::{self, Document};
 use crate::layout::{Header, Layout, words};
 use crate::op::{Op, Pc, Slot, Use};
 use crate::schema::{ActionSchema, ParamSchema};
-use std::collections::HashSet;
 
 impl Lowering<'_> {
     /// The program, once all instructions are emitted.
@@ -44,7 +44,11 @@ impl Lowering<'_> {
         let standard = standard(&layout)?;
         let queue_id = layout.metadata_by_suffix("queue_id");
         let sub_queue = layout.metadata_by_suffix("sub_queue");
-        let mut kept = kept(&layout, template.len(), &standard, &[queue_id, sub_queue]);
+        let mut target = kept(&layout, template.len(), &standard, &[queue_id, sub_queue]);
+        paths.operands(&mut |slot, n, _| {
+            target[usize::from(slot)..usize::from(slot) + usize::from(n)].fill(true);
+        });
+        let mut kept = target.clone();
         let mut keep = |slot: Slot, n: u16| {
             kept[usize::from(slot)..usize::from(slot) + usize::from(n)].fill(true);
         };
@@ -62,7 +66,6 @@ impl Lowering<'_> {
         for (slot, n) in &aside {
             keep(*slot, *n);
         }
-        paths.operands(&mut |slot, n, _| keep(slot, n));
         let entries: Vec<Pc> = [parser, parser_end, ingress, egress]
             .into_iter()
             .chain(deparser)
@@ -111,8 +114,9 @@ impl Lowering<'_> {
         for op in &ops {
             op.operands(&mut mark);
             if let Op::AddHeader { header } = op {
-                let header = &layout.headers[usize::from(*header)];
-                mark(header.valid, header.slots, Use::Write);
+                for (first, n) in layout.headers[usize::from(*header)].pieces() {
+                    mark(first, n, Use::Write);
+                }
             }
         }
         for meter in self.tables.iter().filter_map(|t| t.meter) {
@@ -130,11 +134,27 @@ impl Lowering<'_> {
             }
         });
 
-        let headers = layout
+        let deparse = deparse_order(document, &layout)?;
+        let place_of = |header: usize| {
+            let mut places = (1..).zip(&deparse);
+            let mut own = places
+                .by_ref()
+                .filter(|(_, e)| usize::from(e.header) == header);
+            match (own.next(), own.next()) {
+                (Some((place, _)), None) => place,
+                _ => 0,
+            }
+        };
+        let headers: Vec<HeaderCode> = layout
             .headers
             .iter()
-            .map(|h| header_code(h, &read, &written))
+            .enumerate()
+            .map(|(at, h)| header_code(h, place_of(at), &read, &written))
             .collect();
+        let built = deparse
+            .iter()
+            .filter(|e| headers[usize::from(e.header)].built);
+        let built = built.map(|e| (e.valid, e.raw)).collect();
         let actions: Vec<ActionSchema> = document
             .actions
             .iter()
@@ -181,33 +201,13 @@ impl Lowering<'_> {
             });
             tables.push(table.schema);
         }
-        let deparse = deparse_order(document, &layout)?;
-        let starts: Vec<Pc> = [parser, parser_end, ingress, egress]
-            .into_iter()
-            .chain(deparser)
-            .map(place)
-            .collect();
-        let read_first = match self.purpose {
-            Purpose::Speed => live::read_first(&ops, &table_code, &starts, template.len()),
-            // A packet that is traced resets all.
-            Purpose::Trace => vec![true; template.len()],
-        };
         for meter in table_code.iter().filter_map(|t| t.meter) {
-            kept[usize::from(meter.target)] = true;
+            target[usize::from(meter.target)] = true;
         }
-        let mut reset = vec![true; layout.state_slots];
-        let mut late = HashSet::new();
-        for header in layout.headers.iter().filter(|h| h.metadata) {
-            for field in &header.fields {
-                let own = usize::from(field.slot)..usize::from(field.slot + words(field.width));
-                if !own.clone().any(|slot| kept[slot] || read_first[slot]) {
-                    reset[own].fill(false);
-                    late.insert((header.name.clone(), field.name.clone()));
-                }
-            }
-        }
-        let code = Code {
-            resets: live::runs(&reset),
+        let plain = is_plain(&ops, &layout);
+        let mut code = Code {
+            resets: Vec::new(),
+            carry: Carry::default(),
             ops,
             parser: place(parser),
             ingress: place(ingress),
@@ -218,8 +218,10 @@ impl Lowering<'_> {
             state_slots: layout.state_slots,
             params: layout.params,
             headers,
-            stacks: layout.stacks,
+            stacks: layout.stacks.clone(),
             deparse,
+            plain,
+            built,
             tables: table_code,
             messages: self.messages,
             calculations: self.calculations,
@@ -232,9 +234,44 @@ impl Lowering<'_> {
             places,
             error_names: document.errors.clone(),
         };
+        let mut known = Known::default();
+        // A packet that is traced resets all, and takes all with it.
+        if self.purpose == Purpose::Speed {
+            let (carry, places) = carry::carry(&code, &layout);
+            let starts = [code.parser, code.parser_end, code.ingress];
+            let mut read_first = vec![false; code.template.len()];
+            for start in starts {
+                let read = live::read_first(&code.ops, Referred::of(&code), start, &places.carried);
+                read_first.iter_mut().zip(read).for_each(|(a, b)| *a |= b);
+            }
+            let mut reset = vec![true; layout.state_slots];
+            for header in layout.headers.iter().filter(|h| h.metadata) {
+                for field in &header.fields {
+                    let own = usize::from(field.slot)..usize::from(field.slot + words(field.width));
+                    let any = |marks: &[bool]| marks[own.clone()].contains(&true);
+                    let name = (header.name.clone(), field.name.clone());
+                    if !any(&target) && !any(&read_first) {
+                        reset[own.clone()].fill(false);
+                        known.late.insert(name.clone());
+                    }
+                    if any(&places.carried) {
+                        known.carried.insert(name);
+                    } else if any(&places.reset) {
+                        known.egress.insert(name);
+                    }
+                }
+            }
+            code.resets = live::runs(&reset);
+            code.carry = carry;
+            if !code.carry.fits(code.state_slots) {
+                return Err(LoadError::new(
+                    "a packet would carry slots that it has not; this is a fault of the switch",
+                ));
+            }
+        }
         Ok(Lowered {
             code,
-            late,
+            known,
             tables,
             actions,
             registers: self.registers,
@@ -252,13 +289,13 @@ impl Lowering<'_> {
 fn kept(layout: &Layout, slots: usize, standard: &Standard, named: &[Option<Slot>]) -> Vec<bool> {
     let mut kept = vec![false; slots];
     for header in &layout.headers {
-        let first = usize::from(header.valid);
-        let n = if header.metadata {
-            2
-        } else {
-            usize::from(header.slots)
-        };
-        kept[first..first + n].fill(true);
+        let [validity, fields] = header.pieces();
+        for (first, n) in [Some(validity), (!header.metadata).then_some(fields)]
+            .into_iter()
+            .flatten()
+        {
+            kept[usize::from(first)..usize::from(first) + usize::from(n)].fill(true);
+        }
     }
     let read = [
         standard.egress_spec,
@@ -290,12 +327,31 @@ fn check(ops: &[Op], slots: usize) -> Result<(), LoadError> {
     }
 }
 
+/// See [`Code::plain`].
+fn is_plain(ops: &[Op], layout: &Layout) -> bool {
+    let mut shape = vec![false; usize::from(Slot::MAX) + 1];
+    for header in layout.headers.iter().filter(|h| !h.metadata) {
+        shape[usize::from(header.valid)] = true;
+        if let Some(var) = header.var() {
+            shape[usize::from(var.slot)] = true;
+        }
+    }
+    let mut plain = layout.stacks.is_empty() && layout.unions.is_empty();
+    for op in ops {
+        op.operands(&mut |slot, n, to| {
+            let range = usize::from(slot)..usize::from(slot) + usize::from(n);
+            plain &= to == Use::Read || !shape[range].contains(&true);
+        });
+    }
+    plain
+}
+
 /// Fields that nothing reads are not extracted, unless the header may have to
 /// be put together again because something in it is written.
-fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
+fn header_code(header: &Header, order: u16, read: &[bool], written: &[bool]) -> HeaderCode {
     // Changed validity alone leaves the bytes as they were received.
-    let own = usize::from(header.raw)..usize::from(header.valid + header.slots);
-    let rebuilt = written[own].contains(&true);
+    let own = usize::from(header.first)..usize::from(header.first + header.field_slots());
+    let rebuilt = written[usize::from(header.raw)] || written[own].contains(&true);
     let mut offset = 0;
     let mut var = None;
     let mut fields = Vec::new();
@@ -319,7 +375,8 @@ fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
     HeaderCode {
         valid: header.valid,
         raw: header.raw,
-        slots: header.slots,
+        first: header.first,
+        field_slots: header.field_slots(),
         bytes: header.bits / 8,
         max_bytes: header.max_bytes,
         loads: fields
@@ -335,6 +392,8 @@ fn header_code(header: &Header, read: &[bool], written: &[bool]) -> HeaderCode {
             .collect(),
         fields,
         var,
+        order,
+        built: rebuilt,
         rivals: header.rivals.clone(),
     }
 }
@@ -363,9 +422,15 @@ fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<Emitted>, L
         .map(|name| {
             layout
                 .header_index(name)
-                .map(|i| Emitted {
-                    valid: layout.headers[i].valid,
-                    header: i as u16,
+                .map(|i| {
+                    let header = &layout.headers[i];
+                    Emitted {
+                        valid: header.valid,
+                        raw: header.raw,
+                        var: header.var().map_or(Emitted::NO_VAR, |field| field.slot),
+                        header: i as u16,
+                        bytes: header.bits / 8,
+                    }
                 })
                 .map_err(|e| e.at(at()))
         })

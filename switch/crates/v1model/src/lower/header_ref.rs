@@ -150,8 +150,8 @@ impl HeaderRef {
                 })
             }
             HeaderRef::Either(cond, yes, no) => {
-                let first = |header: &HeaderRef| layout.headers[header.sample(layout)].valid;
-                let other = slot - first(yes) + first(no);
+                let sample = |header: &HeaderRef| &layout.headers[header.sample(layout)];
+                let other = sample(yes).same_in(slot, sample(no));
                 Expr::If(
                     cond.clone(),
                     Box::new(yes.load(layout, slot, width, signed)),

@@ -6,8 +6,12 @@
 //! those. Found by going backwards through the code: a slot is live where some
 //! path from there reads it before it writes it.
 
-use crate::code::TableCode;
+use crate::calculation::{Calculation, Input};
+use crate::code::{Code, HeaderCode, Message, TableCode};
+use crate::layout::words;
 use crate::op::{Op, Pc, Slot, Use};
+use crate::wide::Wide;
+use std::collections::BTreeSet;
 
 /// A set of slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,23 +40,98 @@ impl Slots {
     }
 }
 
-/// Tells for every slot whether code that begins at one of `entries` may read
-/// it before writing it. What instructions read without having it as an operand
-/// (keys of tables, headers, hashes) is not followed.
+/// What instructions refer to.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Referred<'a> {
+    pub tables: &'a [TableCode],
+    pub headers: &'a [HeaderCode],
+    pub calculations: &'a [Calculation],
+    pub wides: &'a [Wide],
+    pub messages: &'a [Message],
+}
+
+impl<'a> Referred<'a> {
+    /// What a program's instructions refer to.
+    pub fn of(code: &'a Code) -> Self {
+        Referred {
+            tables: &code.tables,
+            headers: &code.headers,
+            calculations: &code.calculations,
+            wides: &code.wides,
+            messages: &code.messages,
+        }
+    }
+}
+
+impl Referred<'_> {
+    /// The slots that an instruction reads without having them as operands.
+    fn reads(&self, op: &Op, visit: &mut dyn FnMut(Slot, u16)) {
+        let calculated = |calculation: u16, visit: &mut dyn FnMut(Slot, u16)| {
+            for input in &self.calculations[usize::from(calculation)].inputs {
+                if let Some((slot, n)) = input.slots() {
+                    visit(slot, n);
+                }
+                if let Input::Field { valid, .. } | Input::Var { valid, .. } = input {
+                    visit(*valid, 1);
+                }
+            }
+        };
+        match *op {
+            Op::Apply { table } | Op::ApplyWith { table } => {
+                let table = &self.tables[usize::from(table)];
+                for key in &table.keys {
+                    visit(key.slot, words(key.width));
+                    visit(key.valid, 1);
+                }
+                if let Some(hash) = table.profile.as_ref().and_then(|profile| profile.hash) {
+                    calculated(hash, visit);
+                }
+            }
+            Op::Hash { calculation, .. } | Op::Checksum { calculation, .. } => {
+                calculated(calculation, visit);
+            }
+            Op::Wide { expr, .. } => {
+                crate::wide::slots(&self.wides[usize::from(expr)].expr, visit);
+            }
+            Op::Log { message } | Op::Assert { message, .. } => {
+                for value in &self.messages[usize::from(message)].values {
+                    crate::wide::slots(value, visit);
+                }
+            }
+            // Whether it is valid decides what becomes of its fields.
+            Op::AddHeader { header } => visit(self.headers[usize::from(header)].valid, 1),
+            _ => {}
+        }
+    }
+}
+
+/// Tells for every slot whether code that begins at `entry` may read it before writing it,
+/// where what is `read_at_end` is read once that ends.
 pub(super) fn read_first(
     ops: &[Op],
-    tables: &[TableCode],
-    entries: &[Pc],
-    slots: usize,
+    referred: Referred<'_>,
+    entry: Pc,
+    read_at_end: &[bool],
 ) -> Vec<bool> {
-    let graph = Graph { ops, tables, slots };
-    let all: Vec<Pc> = (0..ops.len() as Pc).collect();
-    let region = graph.region(all, &Slots::none(slots));
-    let mut live = Slots::none(slots);
-    for entry in entries {
-        live.add(region.before(*entry));
+    let mut end = Slots::none(read_at_end.len());
+    for (slot, read) in read_at_end.iter().enumerate() {
+        end.set(slot, *read);
     }
-    (0..slots).map(|slot| live.has(slot)).collect()
+    let returned = Slots::none(read_at_end.len());
+    let graph = Graph { ops, referred, end };
+    let region = graph.region(graph.reached(entry, false), &returned);
+    let live = region.before(entry);
+    (0..read_at_end.len()).map(|slot| live.has(slot)).collect()
+}
+
+/// The instructions that control may come to from `entry`, ascending.
+pub(super) fn reached(ops: &[Op], tables: &[TableCode], entry: Pc) -> Vec<Pc> {
+    let referred = Referred {
+        tables,
+        ..Referred::default()
+    };
+    let end = Slots::none(0);
+    Graph { ops, referred, end }.reached(entry, true)
 }
 
 /// Instructions, ascending, complete with all that they lead to, and what is live before each.
@@ -70,14 +149,38 @@ impl Region {
 
 struct Graph<'a> {
     ops: &'a [Op],
-    tables: &'a [TableCode],
-    slots: usize,
+    referred: Referred<'a>,
+    /// What is live where the code ends.
+    end: Slots,
 }
 
 impl Graph<'_> {
+    fn nothing(&self) -> Slots {
+        Slots(vec![0; self.end.0.len()])
+    }
+
+    /// Where control may come to from `entry`, with or without the actions of tables.
+    fn reached(&self, entry: Pc, actions: bool) -> Vec<Pc> {
+        let (mut found, mut next) = (BTreeSet::new(), vec![entry]);
+        while let Some(at) = next.pop() {
+            if !found.insert(at) {
+                continue;
+            }
+            match &self.ops[at as usize] {
+                Op::Apply { table } | Op::ApplyWith { table } => {
+                    let table = &self.referred.tables[usize::from(*table)];
+                    next.extend(table.next.iter().flat_map(|(hit, miss)| [*hit, *miss]));
+                    next.extend(table.actions.iter().filter(|_| actions));
+                }
+                _ => next.extend(self.followers(at)),
+            }
+        }
+        found.into_iter().collect()
+    }
+
     /// What is live before each of some instructions, when `returned` is behind a return.
     fn region(&self, of: Vec<Pc>, returned: &Slots) -> Region {
-        let before = vec![Slots::none(self.slots); of.len()];
+        let before = vec![self.nothing(); of.len()];
         let mut region = Region { of, before };
         loop {
             let mut changed = false;
@@ -87,11 +190,17 @@ impl Graph<'_> {
                 let mut live = match op {
                     Op::Return | Op::MovReturn { .. } | Op::Mov2Return { .. } => returned.clone(),
                     Op::Apply { table } | Op::ApplyWith { table } => {
-                        self.before_table(&self.tables[usize::from(*table)], &region)
+                        self.before_table(&self.referred.tables[usize::from(*table)], &region)
                     }
+                    Op::End => self.end.clone(),
                     _ => self.behind(at, &region),
                 };
                 through(op, &mut live);
+                self.referred.reads(op, &mut |slot, n| {
+                    for slot in slot..slot + n {
+                        live.set(usize::from(slot), true);
+                    }
+                });
                 if live != region.before[place] {
                     region.before[place] = live;
                     changed = true;
@@ -105,7 +214,7 @@ impl Graph<'_> {
 
     /// What is live behind an instruction that does not leave its region.
     fn behind(&self, at: Pc, region: &Region) -> Slots {
-        let mut live = Slots::none(self.slots);
+        let mut live = self.nothing();
         for next in self.followers(at) {
             live.add(region.before(next));
         }
@@ -120,7 +229,7 @@ impl Graph<'_> {
 
     /// What is live before a table's actions.
     fn before_table(&self, table: &TableCode, region: &Region) -> Slots {
-        let mut live = Slots::none(self.slots);
+        let mut live = self.nothing();
         for (action, (hit, miss)) in table.actions.iter().zip(&table.next) {
             let mut returned = region.before(*hit).clone();
             returned.add(region.before(*miss));
@@ -198,7 +307,11 @@ mod tests {
     }
 
     fn read_before(ops: &[Op], tables: &[TableCode]) -> Vec<usize> {
-        let live = read_first(ops, tables, &[0], 8);
+        let referred = Referred {
+            tables,
+            ..Referred::default()
+        };
+        let live = read_first(ops, referred, 0, &[false; 8]);
         (0..8).filter(|slot| live[*slot]).collect()
     }
 

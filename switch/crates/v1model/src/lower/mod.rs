@@ -3,6 +3,7 @@
 
 mod action;
 mod branch;
+mod carry;
 mod checksum;
 mod control;
 mod emit;
@@ -40,8 +41,8 @@ use std::collections::{HashMap, HashSet};
 /// A program as lowered: what packets need, and what the control plane sees.
 pub(crate) struct Lowered {
     pub code: Code,
-    /// Header and name of the metadata fields that a new packet does not reset.
-    pub late: HashSet<(String, String)>,
+    /// What is known of metadata fields once the code is there.
+    pub known: Known,
     pub tables: Vec<TableSchema>,
     pub actions: Vec<ActionSchema>,
     pub registers: Vec<RegisterSchema>,
@@ -50,6 +51,17 @@ pub(crate) struct Lowered {
     pub action_profiles: Vec<ActionProfileSchema>,
     pub value_sets: Vec<ValueSetSchema>,
     pub digests: Vec<DigestSchema>,
+}
+
+/// Metadata fields, by header and name, that are laid out by what the code does with them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// A new packet does not reset them.
+    pub late: HashSet<(String, String)>,
+    /// A packet takes them with it from ingress to egress.
+    pub carried: HashSet<(String, String)>,
+    /// Egress resets them.
+    pub egress: HashSet<(String, String)>,
 }
 
 /// The work in progress.
@@ -93,12 +105,12 @@ pub(crate) fn lower(
     let document: Document = serde_json::from_slice(text)
         .map_err(|e| LoadError::new(format!("this is not the BMv2 JSON of a P4 program: {e}")))?;
     refuse_unsupported(&document)?;
-    // Twice: which slots a packet resets is known of the code alone, and then they are laid out
-    // next to each other.
-    let late = lower_document(&document, options, Purpose::Speed, &HashSet::new())?.late;
-    let lowered = lower_document(&document, options, Purpose::Speed, &late)?;
+    // Twice: which slots a packet resets, and which it takes with it, is known of the code
+    // alone, and then they are laid out next to each other.
+    let known = lower_document(&document, options, Purpose::Speed, &Known::default())?.known;
+    let lowered = lower_document(&document, options, Purpose::Speed, &known)?;
     limits::check(&lowered)?;
-    let traced = lower_document(&document, options, Purpose::Trace, &late)?.code;
+    let traced = lower_document(&document, options, Purpose::Trace, &known)?.code;
     // Packets go from one to the other when tracing is switched on or off.
     if traced.template != lowered.code.template {
         return Err(LoadError::new(
@@ -113,7 +125,7 @@ fn lower_document(
     document: &Document,
     options: &LoadOptions,
     purpose: Purpose,
-    late: &HashSet<(String, String)>,
+    known: &Known,
 ) -> Result<Lowered, LoadError> {
     // Each parameter takes two slots, so that arguments need no schema.
     let params = document
@@ -122,7 +134,7 @@ fn lower_document(
         .map(|a| 2 * a.runtime_data.len())
         .max()
         .unwrap_or(0);
-    let layout = Layout::new(document, params, options.bmv2_quirks, late)?;
+    let layout = Layout::new(document, params, options.bmv2_quirks, known)?;
     let mut emitter = Emitter::new(&layout, purpose == Purpose::Trace);
     let action_labels = document.actions.iter().map(|_| emitter.label()).collect();
     let mut lowering = Lowering {

@@ -315,11 +315,16 @@ impl Lowering<'_> {
         }
         self.each_header(&from, &mut |lowering, from| {
             lowering.each_header(&to, &mut |lowering, to| {
-                let (d, a) = (
-                    lowering.layout.headers[to].valid,
-                    lowering.layout.headers[from].valid,
-                );
-                lowering.emitter.push(Op::Copy { d, a, n: slots });
+                let (into, of) = (&lowering.layout.headers[to], &lowering.layout.headers[from]);
+                // In one piece, or in two.
+                if into.first == into.raw + 1 && of.first == of.raw + 1 {
+                    let (d, a) = (into.valid, of.valid);
+                    lowering.emitter.push(Op::Copy { d, a, n: slots });
+                } else {
+                    for ((d, n), (a, _)) in into.pieces().into_iter().zip(of.pieces()) {
+                        lowering.emitter.push(Op::Copy { d, a, n });
+                    }
+                }
                 lowering.header_assigned(to)
             })
         })

@@ -171,6 +171,15 @@ impl Statements<'_> {
             let statement = match self.choices.below(20) {
                 0 => primitive("add_header", &[self.header()]),
                 1 => primitive("remove_header", &[self.header()]),
+                2 if self.choices.chance(25) => {
+                    // Metadata of one type, too.
+                    let mut names = ["standard_metadata", "copy"];
+                    if self.choices.chance(50) {
+                        names.reverse();
+                    }
+                    let header = |name| json!({"type": "header", "value": name});
+                    primitive("assign_header", &names.map(header))
+                }
                 2 => primitive("assign_header", &[self.header(), self.header()]),
                 3 | 4 => primitive("register_read", &[self.place(), register, self.index()]),
                 5 | 6 => {
