@@ -85,7 +85,7 @@ class RealTime(VirtualStage):
 def run(case: cases.Case, wanted: Wanted, results: Path, said: io.StringIO) -> None:
     closed_loop.run(
         [case],
-        stages=Stages(RealTime(), VirtualStage),
+        stages=Stages(RealTime, VirtualStage),
         wanted=wanted,
         console=Console(file=said, width=80),
         results=results,
