@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -27,6 +28,11 @@ def table(case: Mapping[str, Any]) -> Table:
     result = Table(
         title=f"{case['name']}: {counted['mininet']} runs on Mininet, {counted['virtual']} seeds",
         title_justify="left",
+        caption="below a mean its 95% interval, below a difference its 90% interval",
+        caption_justify="left",
+        # A terminal of 80 characters has room for it.
+        box=box.SIMPLE,
+        show_edge=False,
     )
     result.add_column("", no_wrap=True)
     for heading in ("Mininet", "virtual", "difference", "margin"):
@@ -45,9 +51,9 @@ def table(case: Mapping[str, Any]) -> Table:
             continue
         result.add_row(
             label,
-            _with_interval(entry["mininet"]["mean"], entry["mininet"]["interval"]),
-            _with_interval(entry["virtual"]["mean"], entry["virtual"]["interval"]),
-            _with_interval(entry["difference"], entry["interval"]),
+            _mean(entry["mininet"]),
+            _mean(entry["virtual"]),
+            _difference(entry["difference"], entry["interval"]),
             _number(entry["margin"]),
             verdict,
         )
@@ -75,13 +81,17 @@ def notes(case: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: not measured, as not every run has a value: {quantity.label}."
 
 
-def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
-    if value is None:
-        return "-"
-    if interval is None:
+def _mean(sample: Mapping[str, Any]) -> str:
+    if sample["interval"] is None:
+        return _number(sample["mean"])
+    low, high = sample["interval"]
+    return f"{_number(sample['mean'])}\n±{(high - low) / 2:.2g}"
+
+
+def _difference(value: float | None, interval: Sequence[float] | None) -> str:
+    if value is None or interval is None:
         return _number(value)
-    # In a line of its own: a terminal of 80 characters has room for three such columns.
-    return f"{_number(value)}\n[{_number(interval[0])}, {_number(interval[1])}]"
+    return f"{value:.3g}\n[{interval[0]:.3g}, {interval[1]:.3g}]"
 
 
 def _number(value: float | None) -> str:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from docsis_testbed.stage import Stage
 
 app = typer.Typer(no_args_is_help=True, help="Whether virtual time may be believed: acceptance.")
 
@@ -49,11 +52,15 @@ def closed_loop(
     from docsis_experiments.acceptance import cases, closed_loop
     from docsis_experiments.acceptance.collect import Stages, Wanted
     from docsis_experiments.virtual.stage import VirtualStage
-    from docsis_testbed.mininet_stage import MininetStage
+
+    def mininet() -> Stage:
+        from docsis_testbed.mininet_stage import MininetStage
+
+        return MininetStage("embedded")
 
     closed_loop.run(
         cases.chosen(scenario or []),
-        stages=Stages(MininetStage("embedded"), VirtualStage),
+        stages=Stages(mininet, VirtualStage),
         wanted=Wanted(mininet_runs, seeds),
         console=Console(),
         results=results or closed_loop.FOLDER,
