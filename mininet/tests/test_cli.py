@@ -106,7 +106,7 @@ def test_help_lists_every_command() -> None:
     result = docsis_p4("--help")
     for command in (
         *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
-        *("config", "show", "shares", "sf"),
+        *("accept", "config", "show", "shares", "sf"),
     ):
         assert f"  {command} " in result.stdout
 
@@ -115,6 +115,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
     result = docsis_p4("schema", str(tmp_path))
     assert result.returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "closed-loop.schema.json",
         "figures.schema.json",
         "modem.schema.json",
         "queue-manager.schema.json",
