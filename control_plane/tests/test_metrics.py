@@ -108,6 +108,7 @@ def exported() -> Exported:
         ("docsis_service_flow_min_reserved_rate_bytes_per_second", UP, 250_000),
         ("docsis_service_flow_traffic_priority", DOWN, 3),
         ("docsis_service_flow_delayed_packets_total", UP, 900),
+        ("docsis_service_flow_resynchronized_total", UP, 2),
         ("docsis_service_flow_buffer_bytes", GROUP, 256_000),
         ("docsis_channel_rate_bytes_per_second", {"direction": "upstream"}, 12_500_000),
         ("docsis_service_flow_aqm_latency_target_seconds", UP, 0.01),

@@ -138,6 +138,7 @@ def _details(status: Status) -> Iterator[RenderableType]:
         (_frames(flow) for _, flow in flows),
         left=1,
     )
+    yield from _lost_inside(flow for _, flow in flows)
     yield _table(
         "Classifiers",
         "SFID|ref|prio|match|packets|octets",
@@ -149,6 +150,17 @@ def _details(status: Status) -> Iterator[RenderableType]:
         left=1,
         also_left=("match",),
     )
+
+
+def _lost_inside(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
+    """A sentence where a switch lost frames between its pipeline's halves: it should not."""
+    found = [f"{flow.sfid} ({flow.resynchronized} times)" for flow in flows if flow.resynchronized]
+    if found:
+        yield Text(
+            "Frames were lost inside the switch, between ingress and egress, and the backlog was "
+            f"made right, in SFID {', '.join(found)}.",
+            style="bold yellow",
+        )
 
 
 def _devices(status: Status) -> RenderableType:

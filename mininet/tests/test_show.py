@@ -54,6 +54,11 @@ def test_the_tables_hold_every_figure() -> None:
     assert "cm1 registers 3700 2 0.10/0.50/3.25 0.90/1.50/4.75 0" in lines
 
 
+def test_frames_that_a_switch_lost_inside_are_told() -> None:
+    lines = " ".join(text_of(STATUS))
+    assert "made right, in SFID 1 (2 times)." in lines
+
+
 @pytest.mark.parametrize(
     ("p99_ms", "jumps", "line"),
     [

@@ -157,9 +157,16 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
     delayed = _Traffic(
         f"{prefix}_delayed", "that the service flow's rates made wait, of those forwarded", _FLOW
     )
+    resynchronized = CounterMetricFamily(
+        f"{prefix}_resynchronized",
+        "How often the backlog was made right after frames were lost between ingress and egress.",
+        labels=_FLOW,
+    )
     for labels, flow in paced(flows):
         if flow.delayed is not None:
             delayed.add(labels, flow.delayed)
+        if flow.resynchronized is not None:
+            resynchronized.add_metric(labels, flow.resynchronized)
         if flow.counters is not None:
             received.add(labels, flow.counters.received)
             forwarded.add(labels, flow.counters.forwarded)
@@ -168,6 +175,7 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
                 dropped.add((*labels, reason), traffic)
     for family in (received, forwarded, dropped, silent, delayed):
         yield from family.families()
+    yield resynchronized
 
 
 def _queues(flows: _Flows) -> Iterator[Metric]:

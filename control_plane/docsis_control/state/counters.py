@@ -28,6 +28,10 @@ SERVICE_FLOW_COUNTERS: Final = (
 )
 """Counters by service flow; docs/p4-contract.md."""
 
+RESYNCHRONIZED: Final = "sf_resynchronized"
+"""How often a service flow's books were made right after frames were lost between ingress and
+egress: a counter of events, not of frames."""
+
 PRIMARY_TABLE: Final = "FrameIngress.classifier.primary"
 
 MODEM_FIELD: Final = "modem"
@@ -86,7 +90,7 @@ class CounterAccess:
         self._flows = (0, *service_flows)
         ids = {counter.preamble.name: counter.preamble.id for counter in pipeline.p4info.counters}
         try:
-            self._names = {ids[name]: name for name in SERVICE_FLOW_COUNTERS}
+            self._names = {ids[name]: name for name in (*SERVICE_FLOW_COUNTERS, RESYNCHRONIZED)}
             self._table = pipeline.schema.tables[CLASSIFIER_TABLE]
             self._primary = pipeline.schema.tables[PRIMARY_TABLE]
         except KeyError as error:
@@ -152,7 +156,7 @@ class CounterAccess:
         return await asyncio.to_thread(self._parse, answers)
 
     def _parse(self, answers: Sequence[bytes]) -> CounterReadings:
-        flows = {flow: dict.fromkeys(SERVICE_FLOW_COUNTERS, _NOTHING) for flow in self._flows}
+        flows = {flow: dict.fromkeys(self._names.values(), _NOTHING) for flow in self._flows}
         classifiers: dict[tuple[int, int], Count | None] = {}
         primary: dict[int, Count | None] = {}
         for raw in answers:

@@ -14,7 +14,7 @@ from docsis_control.plan import Deployment
 from docsis_control.priority import paced
 from docsis_control.queue_managers.presets import name_of
 from docsis_control.recording import Distribution
-from docsis_control.state.counters import Count, CounterReadings
+from docsis_control.state.counters import RESYNCHRONIZED, Count, CounterReadings
 from docsis_control.status import model
 from docsis_control.status.directory import Directory, FlowPlace, directory
 from docsis_control.tm.lateness import Lateness
@@ -103,11 +103,12 @@ def _channel(deployment: Deployment) -> model.Channel | None:
 
 def _service_flow(place: FlowPlace, seen: _Seen, column: int | None) -> model.ServiceFlow:
     flow = place.flow
-    counters = delayed = queue = aqm = classifiers = None
+    counters = delayed = resynchronized = queue = aqm = classifiers = None
     # One that a change has just added, set or deleted has no readings of its own yet.
     if seen is not None and column is not None:
         observed = seen.queues
         counters = _counters(seen.counters.flows[flow.index])
+        resynchronized = seen.counters.flows[flow.index][RESYNCHRONIZED].packets
         waited = seen.delayed.get((flow.port, flow.index))
         if waited is not None:
             delayed = model.Traffic(packets=waited.frames, octets=waited.bytes)
@@ -135,6 +136,7 @@ def _service_flow(place: FlowPlace, seen: _Seen, column: int | None) -> model.Se
         provisioned=place.parameters,
         counters=counters,
         delayed=delayed,
+        resynchronized=resynchronized,
         queue=queue,
         aqm=aqm,
         classifiers=classifiers,

@@ -198,6 +198,14 @@ class ServiceFlow:
             "before them; null, too, where the target does not tell."
         )
     )
+    resynchronized: int | None = Field(
+        default=None,
+        ge=0,
+        description=(
+            "How often its backlog was made right after frames were lost inside the switch, "
+            "between ingress and egress."
+        ),
+    )
     queue: Queue | None = Field(description="Its queue now.")
     aqm: Aqm | None = Field(
         description="Null, too, where its queue manager has no law in the controller."
