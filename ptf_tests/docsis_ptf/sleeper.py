@@ -19,6 +19,8 @@ from types import TracebackType
 from typing import Final, Self
 
 SLEEP_SECONDS: Final = 0.0015
+STALL_NS: Final = 10_000_000
+"""A sleep that ends so late is kept: the machine ran no program of its priority meanwhile."""
 _PR_SET_TIMERSLACK: Final = 29
 _SAID: Final = "sleeping"
 
@@ -30,12 +32,14 @@ class Machine:
     Attributes:
         samples: Number of sleeps.
         p50_ns, p99_ns, most_ns: Median, 99th percentile and largest lateness.
+        stalls_ns: Each lateness of `STALL_NS` and more, ascending.
     """
 
     samples: int
     p50_ns: int
     p99_ns: int
     most_ns: int
+    stalls_ns: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, late_ns: Sequence[int]) -> Self:
@@ -48,7 +52,12 @@ class Machine:
             # The smallest that so many percent do not exceed.
             return ordered[-(-len(ordered) * percent // 100) - 1]
 
-        return cls(len(ordered), quantile(50), quantile(99), ordered[-1])
+        stalls = tuple(late for late in ordered if late >= STALL_NS)
+        return cls(len(ordered), quantile(50), quantile(99), ordered[-1], stalls)
+
+    def intervals(self, interval_ns: int) -> int:
+        """Deadlines so far apart that may have passed in its stalls: nobody could keep those."""
+        return sum(-(-stall // interval_ns) for stall in self.stalls_ns)
 
     def __str__(self) -> str:
         p50, p99, most = (ns / 1e6 for ns in (self.p50_ns, self.p99_ns, self.most_ns))

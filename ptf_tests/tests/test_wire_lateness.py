@@ -66,6 +66,16 @@ def test_quantiles_of_sleeps() -> None:
     machine = Machine.of([*range(1, 100), 5_000])
     assert machine == Machine(samples=100, p50_ns=50, p99_ns=99, most_ns=5_000)
     assert Machine.of([7]) == Machine(1, 7, 7, 7)
+
+
+def test_deadlines_that_pass_while_the_machine_stands_still_are_nobody_s() -> None:
+    machine = Machine.of([100, 9_999_999, 16_000_000, 113_000_000])
+    assert machine.stalls_ns == (16_000_000, 113_000_000)
+    assert machine.intervals(16_000_000) == 1 + 8
+    assert Machine.of([100]).intervals(16_000_000) == 0
+
+
+def test_a_machine_without_a_sleep_is_not_known() -> None:
     with pytest.raises(ValueError, match="no sleep has ended"):
         Machine.of([])
 
