@@ -26,6 +26,7 @@ from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import folder as run_folder
 from docsis_testbed.results import latency_page, plots, raw, report, summary
+from docsis_testbed.results.page import stage_words
 from docsis_testbed.results.plots import STYLES
 from docsis_testbed.stage import Stage
 
@@ -176,7 +177,10 @@ def table(figures: dict[str, Any]) -> Table:
     More than a terminal has room for have a row each, with the figures that matter most.
     """
     runs = figures["runs"]
-    result = Table(title=f"{figures['topology']}, {figures['tier']}, {figures['target']} switch")
+    result = Table(
+        title=f"{figures['topology']}, {figures['tier']}, {figures['target']} switch"
+        f"{stage_words(figures)}"
+    )
     result.add_column("", no_wrap=True)
     if len(runs) > _SIDE_BY_SIDE:
         for heading, _ in _COLUMNS:

@@ -23,6 +23,7 @@ from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import folder as run_folder
 from docsis_testbed.results import report, scenario_plots
+from docsis_testbed.results.page import stage_words
 from docsis_testbed.results.scenario_page import band, measured, number
 from docsis_testbed.scenarios import judge, summary
 from docsis_testbed.scenarios.loader import Loaded
@@ -179,7 +180,7 @@ def write_results(
 
 def runs_table(figures: dict[str, Any]) -> Table:
     """Latency, goodput and loss of every run and group, for the terminal."""
-    result = Table(title=figures["title"], title_justify="left")
+    result = Table(title=f"{figures['title']}{stage_words(figures)}", title_justify="left")
     result.add_column("run")
     result.add_column("traffic", no_wrap=True)
     for column in ("mean, ms", "p90, ms", "Mbit/s", "loss, %"):
