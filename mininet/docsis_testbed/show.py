@@ -153,14 +153,14 @@ def _details(status: Status) -> Iterator[RenderableType]:
 
 
 def _lost_inside(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
-    """A sentence where a switch lost frames between its pipeline's halves: it should not."""
-    found = [f"{flow.sfid} ({flow.resynchronized} times)" for flow in flows if flow.resynchronized]
-    if found:
-        yield Text(
-            "Frames were lost inside the switch, between ingress and egress, and the backlog was "
-            f"made right, in SFID {', '.join(found)}.",
-            style="bold yellow",
-        )
+    """A line for each flow of which a switch lost frames between its pipeline's halves."""
+    for flow in flows:
+        if flow.resynchronized:
+            yield Text(
+                f"SFID {flow.sfid} lost frames inside the switch; "
+                f"its backlog was made right {flow.resynchronized} times.",
+                style="bold yellow",
+            )
 
 
 def _devices(status: Status) -> RenderableType:

@@ -55,8 +55,8 @@ def test_the_tables_hold_every_figure() -> None:
 
 
 def test_frames_that_a_switch_lost_inside_are_told() -> None:
-    lines = " ".join(text_of(STATUS))
-    assert "made right, in SFID 1 (2 times)." in lines
+    said = "SFID 1 lost frames inside the switch; its backlog was made right 2 times."
+    assert said in text_of(STATUS)
 
 
 @pytest.mark.parametrize(
