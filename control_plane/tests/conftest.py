@@ -387,7 +387,7 @@ Poll = Callable[[Callable[[], object]], "asyncio.Future[None]"]
 def until() -> Callable[[Callable[[], object], float], Any]:
     """Waits until a condition holds, and fails when it never does."""
 
-    async def wait(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    async def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
         give_up = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < give_up, "it never happened"
@@ -445,8 +445,10 @@ def running(
         task = asyncio.create_task(controller.run())
         try:
             ready = asyncio.create_task(controller.ready.wait())
-            await asyncio.wait((task, ready), timeout=10, return_when="FIRST_COMPLETED")
+            # Long for a busy machine; a test that went on without would fail for another reason.
+            done, _ = await asyncio.wait((task, ready), timeout=60, return_when="FIRST_COMPLETED")
             ready.cancel()
+            assert done, "the controller neither provisioned the devices nor failed in a minute"
             if task.done():
                 task.result()
             yield Running(controller, task, modem, cmts)

@@ -220,7 +220,7 @@ def test_the_dashboards_panels_do_not_overlap() -> None:
 
 async def scrape(port: int) -> Exported:
     def get() -> Exported:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
             return Exported(answer.read().decode())
 
     return await asyncio.to_thread(get)

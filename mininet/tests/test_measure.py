@@ -101,7 +101,7 @@ def test_kernel_counts_payload_once_and_in_order() -> None:
         reader = threading.Thread(target=drain)
         reader.start()
         client.sendall(bytes(payload))
-        reader.join(timeout=10)
+        reader.join(timeout=60)
         with client, connection, goodput.netlink_socket_in(os.getpid()) as diag:
             counts = goodput.received_bytes(diag, [port])
             assert counts == {(port, client.getsockname()[1]): payload}
