@@ -189,8 +189,9 @@ def uploads(system: Running, folder: Path) -> Iterator[None]:
     for process in reversed(programs):
         process.terminate()
         process.wait(timeout=10)
-    last = samples.read_text().rpartition("\n")[0].splitlines()[-1]
-    received = [int(field) for field in last.split(",")[1:]]
+    lines = samples.read_text().rpartition("\n")[0].splitlines()
+    last = dict(zip(lines[0].split(","), lines[-1].split(","), strict=True))
+    received = [int(last[stream.name]) for stream in streams]
     # 20 Mbit/s each is more than the channel has for eight: about 12 each.
     assert min(received) * 8 / OBSERVED_SECONDS > 4e6, received
 
