@@ -32,7 +32,7 @@ SHARES_JOBS = $(if $(SIDE_BY_SIDE),$(if $(findstring n,$(firstword -$(MAKEFLAGS)
 help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
-	    while IFS='|' read -r target text; do printf '%-14s %s\n' "$$target" "$$text"; done
+	    while IFS='|' read -r target text; do printf '%-19s %s\n' "$$target" "$$text"; done
 	@echo 'Variables: TOPOLOGY=file.yaml TIER=cable-20|cable-2018 TARGET=embedded|bmv2 AQM=docsis-pie|codel|... (docs/queue-managers.md)'
 
 # --- Set-up -----------------------------------------------------------------
@@ -77,7 +77,7 @@ world: $(STAMPS)/python rust
 # --- The main job ------------------------------------------------------------
 
 .PHONY: demo demo-virtual run stop clean bench figures
-demo-virtual: setup-virtual ## the same in virtual time: no root, no Mininet, seconds; SEED=1
+demo-virtual: setup-virtual ## the main job in virtual time: no root, no Mininet, seconds; SEED=1
 	@$(CLI) demo $(OPTIONS) --virtual --seed "$(SEED)"
 
 demo: setup ## the main job: three queue managers under load, and a report
