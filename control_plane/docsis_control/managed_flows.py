@@ -70,7 +70,7 @@ class Choice:
 def managements(
     topology: Topology, modems: Sequence[ModemPlan], choice: Choice
 ) -> dict[FlowKey, QueueManagement]:
-    """Those of all active service flows of the modems."""
+    """The queue management of every active service flow of the modems."""
     found = {}
     for modem in modems:
         tiered = topology.tier_of(topology.modems[modem.number - 1]) is not None
@@ -82,7 +82,7 @@ def managements(
 
 
 def management_of_group() -> dict[FlowKey, QueueManagement]:
-    """That of the service flow for what is flooded to all modems."""
+    """The queue management of the group service flow, which carries flooded frames."""
     return {GROUP_FLOW: _NONE}
 
 

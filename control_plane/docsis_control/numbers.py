@@ -105,7 +105,8 @@ class Numbers:
 
     def _free(self, direction: Direction) -> Iterator[int]:
         """Indexes that a new service flow can have, the lowest first."""
-        # What goes leaves its index for the next time: for a moment the device has both.
+        # The index of a flow that is deleted now is free from the next change on: while this one is
+        # made, the device has the old flow and the new ones.
         taken = {index for key, index in self.indexes.items() if key[1] == direction}
         for index in range(1, SERVICE_FLOWS + 1):
             if index not in taken:

@@ -64,7 +64,7 @@ class Failed(grpc.RpcError):
         return self._code
 
     def details(self) -> str:
-        """What the server says of it."""
+        """Why, in the server's words."""
         return self._details
 
     def trailing_metadata(self) -> Any:
@@ -320,7 +320,7 @@ class Calls:
 
 
 class _Answer:
-    """What has come of an answer.
+    """The part of an answer that has arrived so far.
 
     Attributes:
         complete: Whether the server has finished it.

@@ -81,7 +81,8 @@ def huffman_decoded(data: bytes) -> bytes:
                 code = length = 0
             elif length > _END_LENGTH:
                 raise CompressionError("a string has a code that does not exist")
-    # What is left fills the last octet up, with the beginning of the code for the end.
+    # The last octet is padded with ones, which are the first bits of the code for the end
+    # (RFC 7541, 5.2).
     if length > 7 or code != (1 << length) - 1:
         raise CompressionError("a string ends in the middle of a code")
     return bytes(found)

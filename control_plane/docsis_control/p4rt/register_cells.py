@@ -101,7 +101,7 @@ def _rows(count: int) -> Octets:
 
 
 def _starts(answer: bytes) -> Iterator[int]:
-    """Where the entities begin, and where the last one ends.
+    """The offset of each entity, and then that of the end of the last one.
 
     An entity of a register's cell is shorter than 128 bytes: its length is one byte, the second.
     """
@@ -134,7 +134,7 @@ class RegisterCells:
             asked = p4r.ReadRequest(entities=[register_entity(self._pipeline, name, index)])
             request += asked.SerializeToString()
             one, two = (self._answer(name, index, length) for length in (1, 2))
-            # What differs between values of one byte and of two is what tells the length.
+            # The bytes that differ between a value of one byte and one of two are its lengths.
             longer = np.frombuffer(two[:-2], np.uint8) - np.frombuffer(one[:-1], np.uint8)
             sizes[row] = len(longer)
             lengths[row, : len(longer)] = longer
