@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random numbers: a stream for each purpose, all from one seed, in integers.
 
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The natural logarithm of 2 in units of 2^-32.
@@ -14,7 +16,7 @@ const DIGITS: u32 = 32;
 /// xoshiro256** (Blackman and Vigna), seeded with splitmix64.
 #[derive(Clone, Debug)]
 pub struct Random {
-    state: [u64; 4],
+    generator: Xoshiro256StarStar,
 }
 
 impl Random {
@@ -27,33 +29,14 @@ impl Random {
         words.extend_from_slice(purpose.as_bytes());
         words.extend_from_slice(owner.as_bytes());
         words.extend_from_slice(&number.to_le_bytes());
-        Self::new(xxh3_64_with_seed(&words, seed))
-    }
-
-    fn new(seed: u64) -> Self {
-        let mut x = seed;
-        let state = std::array::from_fn(|_| {
-            x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = x;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        });
-        Self { state }
+        Self {
+            generator: Xoshiro256StarStar::seed_from_u64(xxh3_64_with_seed(&words, seed)),
+        }
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        let s = &mut self.state;
-        let result = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
-        let t = s[1] << 17;
-        s[2] ^= s[0];
-        s[3] ^= s[1];
-        s[1] ^= s[2];
-        s[0] ^= s[3];
-        s[2] ^= t;
-        s[3] = s[3].rotate_left(45);
-        result
+        self.generator.next_u64()
     }
 
     /// Uniform below a bound; 0 where that is 0. The bias is below 2^-64 times the bound.
