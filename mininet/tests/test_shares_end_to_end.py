@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from late_machine import verdict
+from late_machine import judged
 from rich.console import Console
 
 from docsis_control.topology.loader import load_topology
@@ -26,8 +26,8 @@ SECONDS = 4.0
 @pytest.mark.parametrize("tcp", [False, True])
 def test_shares_are_as_configured(tcp: bool, tmp_path: Path) -> None:
     # It raises where a share is off by more than its tolerance, 2%.
-    with verdict():
-        folder = shares.run(
+    folder = judged(
+        lambda: shares.run(
             TOPOLOGY,
             target="embedded",
             directions=["upstream", "downstream"],
@@ -36,6 +36,7 @@ def test_shares_are_as_configured(tcp: bool, tmp_path: Path) -> None:
             console=Console(),
             results=tmp_path,
         )
+    )
     figures = json.loads((folder / "summary.json").read_text())
     assert figures["passed"]
     up, down = (

@@ -2,17 +2,20 @@
 """How late this machine wakes a program that sleeps, measured beside a test.
 
 A process of its own sleeps for 1.5 ms again and again, as `docsis-switch bench timers` does: a
-thread of the test would wait for Python's interpreter as well.
+thread of the test would wait for Python's interpreter as well. On a virtual machine a processor
+may be taken away while the others go on, so there can be one such process on each.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import select
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +35,8 @@ class Machine:
     Attributes:
         samples: Number of sleeps.
         p50_ns, p99_ns, most_ns: Median, 99th percentile and largest lateness.
-        stalls_ns: Each lateness of `STALL_NS` and more, ascending.
+        stalls_ns: How long each stall was, in their order: a lateness of `STALL_NS` and more.
+            Those that overlap, on several processors, are one.
     """
 
     samples: int
@@ -42,18 +46,24 @@ class Machine:
     stalls_ns: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, late_ns: Sequence[int]) -> Self:
-        """The summary of some sleeps. ValueError: there were none."""
-        if not late_ns:
+    def of(cls, sleeps: Sequence[tuple[int, int]]) -> Self:
+        """The summary of some sleeps.
+
+        Args:
+            sleeps: When each was to end and how late it did, nanoseconds; in any order.
+
+        Raises:
+            ValueError: there were none.
+        """
+        if not sleeps:
             raise ValueError("no sleep has ended, so nothing is known of this machine's timers")
-        ordered = sorted(late_ns)
+        ordered = sorted(late for _, late in sleeps)
 
         def quantile(percent: int) -> int:
             # The smallest that so many percent do not exceed.
             return ordered[-(-len(ordered) * percent // 100) - 1]
 
-        stalls = tuple(late for late in ordered if late >= STALL_NS)
-        return cls(len(ordered), quantile(50), quantile(99), ordered[-1], stalls)
+        return cls(len(ordered), quantile(50), quantile(99), ordered[-1], _stalls(sleeps))
 
     def intervals(self, interval_ns: int) -> int:
         """Deadlines so far apart that may have passed in its stalls: nobody could keep those."""
@@ -67,28 +77,48 @@ class Machine:
         )
 
 
+def _stalls(sleeps: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    spans: list[tuple[int, int]] = []
+    for due, late in sorted(sleeps):
+        if late < STALL_NS:
+            continue
+        if spans and due <= spans[-1][1]:
+            begin, end = spans.pop()
+            spans.append((begin, max(end, due + late)))
+        else:
+            spans.append((due, due + late))
+    return tuple(end - begin for begin, end in spans)
+
+
 class Sleeper:
     """Measures the machine while entered; use in a `with`.
 
     Args:
         under: A command that runs another one, such as chrt(1) with its options; none by default.
+        cpus: Processors to measure, by number; by default one sleeper, placed by the kernel.
     """
 
-    def __init__(self, under: Sequence[str] = ()) -> None:
-        self._process = subprocess.Popen(
-            # Nothing but the standard library: it is to start soon and to take no time.
-            [*under, sys.executable, "-I", "-S", str(Path(__file__).resolve())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, under: Sequence[str] = (), cpus: Iterable[int] = ()) -> None:
+        # Nothing but the standard library: it is to start soon and to take no time.
+        program = [*under, sys.executable, "-I", "-S", str(Path(__file__).resolve())]
+        self._commands = [[*program, str(cpu)] for cpu in cpus] or [program]
+        self._processes: list[subprocess.Popen[str]] = []
+        self._started = ExitStack()
 
     def __enter__(self) -> Self:
-        assert self._process.stdout is not None
-        said = self._process.stdout.readline().strip()
-        if said != _SAID:
-            self._end()
-            raise RuntimeError(f"the process that measures this machine's timers said {said!r}")
+        with ExitStack() as started:
+            for command in self._commands:
+                process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                )
+                started.callback(_end, process)
+                self._processes.append(process)
+            for process in self._processes:
+                assert process.stdout is not None
+                said = process.stdout.readline().strip()
+                if said != _SAID:
+                    raise RuntimeError(f"what measures this machine's timers said {said!r}")
+            self._started = started.pop_all()
         return self
 
     def __exit__(
@@ -97,29 +127,36 @@ class Sleeper:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._end()
+        self._started.close()
 
     def stop(self) -> Machine:
         """What was measured so far; nothing is measured from now on."""
-        output, _ = self._process.communicate()
-        return Machine.of([int(line) for line in output.split()])
+        sleeps: list[tuple[int, int]] = []
+        for process in self._processes:
+            output, _ = process.communicate()
+            numbers = map(int, output.split())
+            sleeps += zip(numbers, numbers, strict=True)
+        return Machine.of(sleeps)
 
-    def _end(self) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
-        # It closes the pipes as well.
-        self._process.communicate()
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.kill()
+    # It closes the pipes as well.
+    process.communicate()
 
 
 def _sleep_until_told() -> None:
-    """Sleeps until the standard input ends, then prints how late each sleep ended."""
+    """Sleeps until the standard input ends, then prints when sleeps were due and how late."""
+    if sys.argv[1:]:
+        os.sched_setaffinity(0, {int(sys.argv[1])})
     # A thread's timers may be 50 us late by default, to save wake-ups.
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    late_ns: list[int] = []
+    sleeps: list[tuple[int, int]] = []
     print(_SAID, flush=True)
     told: list[object] = []
     # However soon it is told, it has slept once.
-    while not told or not late_ns:
+    while not told or not sleeps:
         due = time.monotonic_ns() + round(SLEEP_SECONDS * 1e9)
         if told:
             time.sleep(SLEEP_SECONDS)
@@ -127,8 +164,8 @@ def _sleep_until_told() -> None:
             told, _, _ = select.select([sys.stdin], [], [], SLEEP_SECONDS)
             if told:
                 continue
-        late_ns.append(max(time.monotonic_ns() - due, 0))
-    print(*late_ns, sep="\n")
+        sleeps.append((due, max(time.monotonic_ns() - due, 0)))
+    print(*(f"{due} {late}" for due, late in sleeps), sep="\n")
 
 
 if __name__ == "__main__":

@@ -63,16 +63,25 @@ def test_a_switch_that_does_not_tell_is_judged_by_the_machine() -> None:
 
 
 def test_quantiles_of_sleeps() -> None:
-    machine = Machine.of([*range(1, 100), 5_000])
+    machine = Machine.of(list(enumerate([*range(1, 100), 5_000])))
     assert machine == Machine(samples=100, p50_ns=50, p99_ns=99, most_ns=5_000)
-    assert Machine.of([7]) == Machine(1, 7, 7, 7)
+    assert Machine.of([(1, 7)]) == Machine(1, 7, 7, 7)
 
 
 def test_deadlines_that_pass_while_the_machine_stands_still_are_nobody_s() -> None:
-    machine = Machine.of([100, 9_999_999, 16_000_000, 113_000_000])
+    sleeps = [(0, 100), (1_000, 9_999_999), (2_000, 16_000_000), (500_000_000, 113_000_000)]
+    machine = Machine.of(sleeps)
     assert machine.stalls_ns == (16_000_000, 113_000_000)
     assert machine.intervals(16_000_000) == 1 + 8
-    assert Machine.of([100]).intervals(16_000_000) == 0
+    assert Machine.of([(1, 100)]).intervals(16_000_000) == 0
+
+
+def test_processors_that_stand_still_together_are_one_stall() -> None:
+    # 10 to 30 ms and 20 to 50, told in the other order; and one later, just after it.
+    together = [(20_000_000, 30_000_000), (10_000_000, 20_000_000), (50_000_001, 12_000_000)]
+    assert Machine.of(together).stalls_ns == (40_000_000, 12_000_000)
+    within = [(0, 50_000_000), (10_000_000, 20_000_000)]
+    assert Machine.of(within).stalls_ns == (50_000_000,)
 
 
 def test_a_machine_without_a_sleep_is_not_known() -> None:
@@ -88,9 +97,26 @@ def test_the_sleeper_sleeps_beside_the_test() -> None:
     assert 0 <= machine.p50_ns <= machine.p99_ns <= machine.most_ns
 
 
+def test_every_processor_is_measured_by_its_own_sleeper() -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    with Sleeper(cpus=cpus) as sleeper:
+        places = [os.sched_getaffinity(process.pid) for process in sleeper._processes]
+        machine = sleeper.stop()
+    assert places == [{cpu} for cpu in cpus]
+    assert machine.samples >= len(cpus)
+
+
 def test_a_sleeper_that_is_not_asked_ends_with_the_block() -> None:
     with Sleeper() as sleeper:
-        process = sleeper._process
+        (process,) = sleeper._processes
     assert process.returncode is not None
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+
+
+def test_where_one_of_several_does_not_start_none_is_left() -> None:
+    # No machine has that processor.
+    sleeper = Sleeper(cpus=[min(os.sched_getaffinity(0)), 1 << 20])
+    with pytest.raises(RuntimeError, match="said ''"):
+        sleeper.__enter__()
+    assert all(process.returncode is not None for process in sleeper._processes)
