@@ -40,26 +40,33 @@ pub fn pass_at(
     port: u16,
     frame: &[u8],
 ) -> Option<(u16, Vec<u8>)> {
-    let mut packet = Packet::new();
-    let mut out = Vec::new();
-    match pipeline.ingress(now_ns, port, frame, &mut packet).fate {
-        Fate::Unicast { port } => {
-            pipeline.mark_enqueued(now_ns, 0, &mut packet);
-            let metadata = EgressMetadata {
-                port,
-                ..Default::default()
-            };
-            match pipeline
-                .egress(now_ns + 1_000_000, &metadata, &mut packet, &mut out)
-                .fate
-            {
-                EgressFate::Send => Some((port, out)),
-                _ => None,
-            }
-        }
-        Fate::Drop => None,
-        other => panic!("unexpected {other:?}"),
+    match outcome_at(pipeline, now_ns, port, frame) {
+        Ok(sent) => sent,
+        Err(Fate::Drop) => None,
+        Err(other) => panic!("unexpected {other:?}"),
     }
+}
+
+/// The same of programs that may do anything; what is not for one port ends where ingress does.
+pub fn outcome_at(
+    pipeline: &mut Pipeline,
+    now_ns: u64,
+    port: u16,
+    frame: &[u8],
+) -> Result<Option<(u16, Vec<u8>)>, Fate> {
+    let mut packet = Packet::new();
+    let port = match pipeline.ingress(now_ns, port, frame, &mut packet).fate {
+        Fate::Unicast { port } => port,
+        other => return Err(other),
+    };
+    pipeline.mark_enqueued(now_ns, 0, &mut packet);
+    let metadata = EgressMetadata {
+        port,
+        ..Default::default()
+    };
+    let mut out = Vec::new();
+    let outcome = pipeline.egress(now_ns + 1_000_000, &metadata, &mut packet, &mut out);
+    Ok((outcome.fate == EgressFate::Send).then_some((port, out)))
 }
 
 /// A table by the end of its name.
