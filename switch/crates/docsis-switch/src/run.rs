@@ -29,6 +29,9 @@ const FRAMES: usize = 512;
 /// Departures closer than this, in ns, are waited for awake, this long at the most.
 const CLOSE: u64 = 2_000;
 const CLOSE_FOR: u64 = 10_000;
+/// Nanoseconds after which the thread does not rely on what it saw of the sockets. It may have been
+/// stopped, or waited for its lock, and frames that came meanwhile must not seem to come now.
+const AWAY: u64 = 250_000;
 /// Nanoseconds between two looks at full sockets when the switch ends.
 const LOOK_AGAIN: u64 = 5_000_000;
 
@@ -84,7 +87,9 @@ struct Turn {
 
 impl Turn {
     /// Receives what waits in the sockets and runs it and what is due, in the order of time.
-    fn receive(&mut self, core: &mut Core) {
+    ///
+    /// All that was received before `now` is in it, but for what came in the last [`AWAY`].
+    fn receive(&mut self, core: &mut Core, now: u64) {
         let Core {
             device,
             ports,
@@ -94,7 +99,6 @@ impl Turn {
         self.ready.clear();
         let ready = (0..ports.len()).filter(|&port| self.poll.is_ready(port));
         self.ready.extend(ready);
-        let now = clock.now();
         let portion = Portion {
             slots: self.batch.slots(),
             at_once: frames_at_once(now, device.next_deadline()),
@@ -138,10 +142,14 @@ fn frames_at_once(now: u64, due: Option<u64>) -> usize {
 }
 
 /// Waits awake for departures that are nearer than a system call takes, so that they
-/// leave with those before them.
-fn drain_close(core: &mut Core) {
+/// leave with those before them. Nothing is received meanwhile, so it ends when the thread
+/// was away since `before`.
+fn drain_close(core: &mut Core, before: u64) {
     let mut now = core.clock.now();
     let end = now + CLOSE_FOR;
+    if now > before + AWAY {
+        return;
+    }
     while now < end
         && core
             .device
@@ -149,7 +157,11 @@ fn drain_close(core: &mut Core) {
             .is_some_and(|at| at < now + CLOSE)
     {
         core.device.step(now, &mut core.ports);
-        now = core.clock.now();
+        let later = core.clock.now();
+        if later > now + AWAY {
+            return;
+        }
+        now = later;
     }
 }
 
@@ -226,6 +238,10 @@ impl Shell {
                 core = self.lock();
             }
             let awake = core.clock.now();
+            if awake > now + AWAY {
+                // What came since it looked is older than what is done now.
+                turn.poll.wait(Some(0));
+            }
             if let Some(timeout) = timeout.filter(|&ns| ns > 0)
                 && awake > now + timeout
             {
@@ -234,9 +250,9 @@ impl Shell {
             if timeout == Some(0) && !busy && deadline.is_some_and(|at| at > now && at <= awake) {
                 slack.stayed_awake();
             }
-            turn.receive(&mut core);
+            turn.receive(&mut core, awake);
             if !turn.arrivals.is_behind() {
-                drain_close(&mut core);
+                drain_close(&mut core, awake);
             }
             if turn.poll.is_ready(waker_at) {
                 self.waker.reset();
