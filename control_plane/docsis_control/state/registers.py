@@ -15,10 +15,11 @@ from docsis_control.law.arrays import Ints
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
 from docsis_control.p4rt.device import READ, RPC_TIMEOUT, WRITE, Entrance, P4Device
-from docsis_control.p4rt.entities import register_id
+from docsis_control.p4rt.entities import register_entity, register_id
 from docsis_control.p4rt.errors import ConnectionLost, explain
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.p4rt.register_cells import Block, RegisterCells
+from docsis_control.p4rt.register_updates import Updates
 from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState, Clock, needs
 
@@ -80,26 +81,35 @@ class _Known:
     """What all accesses to one device share.
 
     Attributes:
-        cells: Bytes of requests and answers by register and index.
+        heartbeat: The register of the controller's heartbeat, to be written.
         written: What the device has in `_WRITTEN`, by index, as far as is known; -1 is unknown.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self.cells = RegisterCells(pipeline)
+        self._cells = RegisterCells(pipeline)
+        self.heartbeat = self._cells.updates([(_HEARTBEAT, 0)])
         self.written: Ints = np.full((len(_WRITTEN), SERVICE_FLOWS + 1), -1)
+        # Made once: a change of one service flow may not take as long as it takes to make those of
+        # hundreds.
         self._blocks: dict[tuple[int, tuple[str, ...]], Block] = {}
+        self._updates: dict[int, Updates] = {}
 
     def block(self, flow: ServiceFlow) -> Block:
-        """What is read of a service flow, in the order of `_registers`: made once.
-
-        A change of one service flow may not take as long as it takes to make those of hundreds.
-        """
+        """What is read of a service flow, in the order of `_registers`."""
         key = flow.index, needs(flow)
         found = self._blocks.get(key)
         if found is None:
             names = _registers(key[1])
-            found = self.cells.block([(name, flow.index) for name in names])
+            found = self._cells.block([(name, flow.index) for name in names])
             self._blocks[key] = found
+        return found
+
+    def updates(self, flow: ServiceFlow) -> Updates:
+        """What is written of a service flow, in the order of `_WRITTEN`."""
+        found = self._updates.get(flow.index)
+        if found is None:
+            found = self._cells.updates([(name, flow.index) for name in _WRITTEN])
+            self._updates[flow.index] = found
         return found
 
 
@@ -140,10 +150,13 @@ class RegisterAccess:
         self._pipeline = pipeline
         self._clock = clock
         self._flows = tuple(service_flows)
-        self._order = tuple(flow.index for flow in service_flows)
-        self._indexes = np.array(self._order, np.intp)
+        self._indexes = np.array([flow.index for flow in service_flows], np.intp)
         self._known = known or _Known(pipeline)
         self._block = Block.joined([self._known.block(flow) for flow in self._flows])
+        # The heartbeat comes last.
+        self._updates = Updates.joined(
+            [*(self._known.updates(flow) for flow in self._flows), self._known.heartbeat]
+        )
         head = p4r.ReadRequest(device_id=device.device_id).SerializeToString()
         self.read_request = bytes(head) + self._block.request
         # Where each cell's value belongs in an array of `_READ` by service flow.
@@ -186,9 +199,12 @@ class RegisterAccess:
 
     async def _set(self, cells: Sequence[tuple[str, int, int]]) -> None:
         """Writes registers, by name, index and value."""
-        update = self._known.cells.update
+        updates = [
+            p4r.Update(type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, *cell))
+            for cell in cells
+        ]
         await self._device.write_raw(
-            self._head + b"".join([update(*cell) for cell in cells]),
+            self._head + p4r.WriteRequest(updates=updates).SerializeToString(),
             RPC_TIMEOUT,
             [f"{name}[{index}]" for name, index, _ in cells],
         )
@@ -233,7 +249,7 @@ class RegisterAccess:
                 found[entry.register_id, entry.index.index] = value
         ids = [register_id(self._pipeline, name) for name in _READ]
         asked = [
-            (ids[row], self._order[column])
+            (ids[row], self._flows[column].index)
             for row, column in zip(self._rows, self._columns, strict=True)
         ]
         missing = len(set(asked) - found.keys())
@@ -254,18 +270,13 @@ class RegisterAccess:
         """
         values = np.array(settings)
         held = self._known.written
-        changed = np.nonzero(values != held[:, self._indexes])
+        # All flows of one register, and then those of the next.
+        rows, columns = np.nonzero(values != held[:, self._indexes])
         held[:, self._indexes] = -1
-        update, order = self._known.cells.update, self._order
-        request = [self._head]
-        request += [
-            update(_WRITTEN[row], order[column], value)
-            for row, column, value in zip(
-                *(part.tolist() for part in changed), values[changed].tolist(), strict=True
-            )
-        ]
-        request.append(update(_HEARTBEAT, 0, now_us))
-        return b"".join(request)
+        flow_by_flow = columns * len(_WRITTEN) + rows
+        return self._head + self._updates.encode(
+            np.append(flow_by_flow, values.size), np.append(values[rows, columns], now_us)
+        )
 
     def written(self, settings: Settings) -> None:
         """The device has acknowledged a `write_request`."""
