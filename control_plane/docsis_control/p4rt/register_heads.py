@@ -70,6 +70,10 @@ class Heads:
             np.concatenate([each.sizes for each in all_of_them]),
         )
 
+    def of_cells(self, cells: npt.NDArray[np.intp]) -> "Heads":
+        """Those of some cells, by their places, in any order."""
+        return Heads(self.words[cells], self.lengths[cells], self.covered[cells], self.sizes[cells])
+
     def __len__(self) -> int:
         """The number of cells."""
         return len(self.sizes)

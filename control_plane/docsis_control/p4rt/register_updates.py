@@ -33,6 +33,10 @@ class Updates:
         """The cells of all."""
         return Updates(Heads.joined(each.heads for each in updates))
 
+    def of(self, cells: npt.NDArray[np.intp]) -> "Updates":
+        """Some of these, by their places, in any order."""
+        return Updates(self.heads.of_cells(cells))
+
     def encode(self, cells: npt.NDArray[np.intp] | slice, values: Numbers) -> bytes:
         """Updates of a serialized p4.v1.WriteRequest that give cells their values.
 
