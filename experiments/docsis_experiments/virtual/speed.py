@@ -112,8 +112,8 @@ def measure(name: str, seconds: float) -> dict[str, Any]:
             spent = time.thread_time() - start
             totals = play.world.totals()
             digest = play.world.digest()
-            # Before the controller's record is written, which takes memory of its own.
-            peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        # Now that the controller's record has been written, too.
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "case": name,
         "virtual_seconds": seconds,
