@@ -53,7 +53,7 @@ def test_all_512_service_flows_of_the_neighbourhood_are_busy_all_the_time(tmp_pa
         case.load(play, topology, 1.0)
 
         def received() -> dict[tuple[str, int], int]:
-            found = {}
+            found: dict[tuple[str, int], int] = {}
             for direction, role in ROLES.items():
                 device = deployment.device(role)
                 flows = [f.index for f in device.service_flows if f.modem != GROUP_MODEM]
