@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the control loop did, tick by tick, and a summary of it."""
 
-import csv
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from docsis_control.law.docsis_pie import Status
 from docsis_control.law.service_flows import Observation
 from docsis_control.numbers import SERVICE_FLOWS
+from docsis_control.record_files import write_samples, write_ticks
+from docsis_control.record_ring import Records, Ring
 
 RECENT: Final = 3_750
 """Ticks of the last minute."""
@@ -25,55 +24,27 @@ CAPACITY: Final = 225_000
 _FULL_FLOWS: Final = 8
 """Service flows of which an hour of samples is kept; more share that room."""
 
+_PIECE: Final = 1 << 14
+"""Records that are written at once."""
+
 _TICK: Final = np.dtype(
     [("monotonic_ns", "i8"), ("lateness_ns", "i8"), ("cycle_ns", "i8"), ("missed", "i8")]
 )
+# As narrow as their values are: with hundreds of service flows this is most of the memory.
 _SAMPLE: Final = np.dtype(
     [
         ("monotonic_ns", "i8"),
         ("switch_us", "i8"),
-        ("service_flow", "i4"),
-        ("backlog", "i8"),
+        ("service_flow", "i2"),
+        ("backlog", "i4"),
         ("msr_tokens", "f8"),
         ("qdelay", "f8"),
         ("rate_estimate", "f8"),
         ("drop_prob", "f8"),
-        ("burst_allowance", "i8"),
-        ("status", "i4"),
+        ("burst_allowance", "i4"),
+        ("status", "i1"),
     ]
 )
-Records = npt.NDArray[np.void]
-
-
-class _Ring:
-    """A bounded sequence of records that never allocates once it has been made."""
-
-    def __init__(self, dtype: np.dtype[np.void], capacity: int) -> None:
-        self._records: Records = np.zeros(capacity, dtype)
-        self._count = 0
-
-    def append(self, record: tuple[float, ...]) -> None:
-        self._records[self._count % len(self._records)] = record
-        self._count += 1
-
-    def extend(self, records: Records) -> None:
-        """Adds at most as many records as are kept."""
-        start = self._count % len(self._records)
-        first = len(self._records) - start
-        self._records[start : start + len(records)] = records[:first]
-        self._records[: max(0, len(records) - first)] = records[first:]
-        self._count += len(records)
-
-    def in_order(self) -> Records:
-        """The records kept, oldest first."""
-        if self._count <= len(self._records):
-            return self._records[: self._count]
-        return np.roll(self._records, -(self._count % len(self._records)))
-
-    def newest(self, count: int) -> Records:
-        """That many of the records kept, or all, oldest first; costs the same at any length."""
-        count = min(count, self._count, len(self._records))
-        return self._records[np.arange(self._count - count, self._count) % len(self._records)]
 
 
 @dataclass(frozen=True)
@@ -116,9 +87,9 @@ class DeviceRecord:
     """The record of one device's control loop."""
 
     def __init__(self, service_flows: Sequence[int], capacity: int = CAPACITY) -> None:
-        self._ticks = _Ring(_TICK, capacity)
+        self._ticks = Ring(_TICK, capacity)
         samples = capacity * min(max(1, len(service_flows)), _FULL_FLOWS)
-        self._samples = _Ring(_SAMPLE, max(samples, SERVICE_FLOWS))
+        self._samples = Ring(_SAMPLE, max(samples, SERVICE_FLOWS))
         self.follow(service_flows)
         self.updates = 0
         self.missed = 0
@@ -172,46 +143,8 @@ class DeviceRecord:
 
     def save(self, name: str, folder: Path) -> None:
         """Writes ticks-NAME.csv and samples-NAME.csv."""
-        with (folder / f"ticks-{name}.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(("monotonic_s", "lateness_ms", "cycle_ms", "missed"))
-            for deadline, lateness, cycle, missed in self.ticks.tolist():
-                writer.writerow(
-                    (f"{deadline / 1e9:.6f}", f"{lateness / 1e6:.3f}", f"{cycle / 1e6:.3f}", missed)
-                )
-        with (folder / f"samples-{name}.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(
-                (
-                    "monotonic_s",
-                    "switch_time_us",
-                    "service_flow",
-                    "backlog_bytes",
-                    "msr_tokens_bytes",
-                    "qdelay_ms",
-                    "drop_prob",
-                    "burst_allowance_ms",
-                    "state",
-                    "rate_estimate_bps",
-                )
-            )
-            for row in self.samples.tolist():
-                at, switch_us, flow, backlog, tokens, qdelay, rate, prob, burst, status = row
-                writer.writerow(
-                    (
-                        f"{at / 1e9:.6f}",
-                        switch_us,
-                        flow,
-                        backlog,
-                        f"{tokens:.1f}",
-                        f"{qdelay * 1e3:.3f}",
-                        f"{prob:.9f}",
-                        f"{burst / 1e3:.1f}",
-                        Status(status).name,
-                        # Nothing where nobody measured it.
-                        "" if math.isnan(rate) else f"{rate:.0f}",
-                    )
-                )
+        write_ticks(folder / f"ticks-{name}.csv", self._ticks.pieces(_PIECE))
+        write_samples(folder / f"samples-{name}.csv", self._samples.pieces(_PIECE))
 
 
 def _stats(records: Sequence[DeviceRecord]) -> ControllerStats:

@@ -3,11 +3,23 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
+
 import pytest
 from rich.console import Console
 
+from docsis_control.plan import GROUP_MODEM
+from docsis_control.provisioning import deploy
 from docsis_experiments.virtual import speed
+from docsis_experiments.virtual.machine import EXACT
+from docsis_experiments.virtual.play import playing
+from docsis_experiments.virtual.speed_cases import CASES, MANAGER
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.measure.counters import CounterQuery
+from docsis_testbed.sharing import ROLES
+
+READ = "/p4.v1.P4Runtime/Read"
 
 
 def test_a_case_runs_in_a_process_of_its_own_and_its_parts_add_up(
@@ -29,3 +41,32 @@ def test_a_case_runs_in_a_process_of_its_own_and_its_parts_add_up(
 def test_a_case_that_fails_says_why() -> None:
     with pytest.raises(TestbedError, match="the bench of nothing failed: KeyError: 'nothing'"):
         speed.run(["nothing"], 1.0, Console())
+
+
+def test_all_512_service_flows_of_the_neighbourhood_are_busy_all_the_time(tmp_path: Path) -> None:
+    case = CASES["neighbourhood"]
+    topology = case.topology(tmp_path)
+    deployment = deploy(topology, MANAGER)
+    with playing(
+        topology, MANAGER, seed=1, machine=EXACT, folder=tmp_path, progress=lambda *_: None
+    ) as play:
+        case.load(play, topology, 1.0)
+
+        def received() -> dict[tuple[str, int], int]:
+            found: dict[tuple[str, int], int] = {}
+            for direction, role in ROLES.items():
+                device = deployment.device(role)
+                flows = [f.index for f in device.service_flows if f.modem != GROUP_MODEM]
+                query = CounterQuery(device.device_id, role)
+                answers = play.world.call(device.name, READ, query.request(flows, ["sf_received"]))
+                for index, counts in query.counts(answers).items():
+                    found[direction, index] = counts["sf_received"].packets
+            return found
+
+        seen = [received()]
+        for seconds in (0.4, 0.7, 1.0):
+            play.run_until("measuring", seconds)
+            seen.append(received())
+    assert len(seen[0]) == 512
+    for before, after in itertools.pairwise(seen):
+        assert [flow for flow in before if after[flow] == before[flow]] == []

@@ -10,7 +10,7 @@ calls return when they are done.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 import grpc
 from finsy.proto import U128, p4r
@@ -43,6 +43,21 @@ class Entrance(Protocol):
         Raises:
             grpc.RpcError: The server refused; it has code(), details() and trailing_metadata().
             http2.Broken: There is no way to the server any more.
+        """
+
+
+@runtime_checkable
+class CellEntrance(Entrance, Protocol):
+    """An entrance to a device in this process, which need not put values into messages."""
+
+    def cells(self, request: bytes) -> bytes:
+        """Reads cells of registers; their values as a column of int64, in the request's order.
+
+        Args:
+            request: A serialized p4.v1.ReadRequest of cells, one by one, and nothing else.
+
+        Raises:
+            grpc.RpcError: See `Entrance.call`; also where Read answers what it can beside that.
         """
 
 

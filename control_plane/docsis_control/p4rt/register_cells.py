@@ -3,12 +3,12 @@
 
 A control loop reads thousands of cells each interval. As objects of the protobuf library each of
 them costs more than all that is computed from it. So the bytes that do not depend on a value are
-made once, by the library itself; answers are taken apart by NumPy, all cells at once, as long as
-they are what every server sends that answers in the order it was asked, in canonical form. Any
-other answer is for the library to read.
+made once, by the library itself (`register_heads`); answers are taken apart by NumPy, all cells at
+once, as long as they are what every server sends that answers in the order it was asked, in
+canonical form. Any other answer is for the library to read.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,50 +18,38 @@ from finsy.proto import p4r
 
 from docsis_control.p4rt.entities import register_entity
 from docsis_control.p4rt.pipeline import Pipeline
+from docsis_control.p4rt.register_heads import LONGEST, WIDTH, Heads, Numbers, Octets
+from docsis_control.p4rt.register_updates import Updates
 
-_HEAD: Final = 32
-"""Bytes, more than an answer has in front of a value; they are compared all at once."""
+_LONGEST_READ: Final = LONGEST - 1
+"""Bytes of a value, at most: so that it fits into a signed number."""
 
-_VALUE: Final = 8
-"""Bytes that are taken to look for a value, which has less than that."""
+_OF_LENGTH: Final = np.array([(1 << 8 * length) - 1 for length in range(LONGEST)], np.uint64)
+"""By the length of a value, the bits that it has of the eight bytes that end with it."""
 
-_LONGEST: Final = _VALUE - 1
-
-Octets = npt.NDArray[np.uint8]
-Numbers = npt.NDArray[np.int64]
-
-_OF_LENGTH: Final = np.array([(1 << 8 * length) - 1 for length in range(_VALUE)], np.uint64)
-"""By the length of a value, the bits that it has of the bytes that are taken."""
+_ENTITIES, _REGISTER_ENTRY, _REGISTER_ID = 0x0A, 0x5A, 0x08
+"""Keys on the wire: ReadResponse.entities, Entity.register_entry, RegisterEntry.register_id. Behind
+each of the first two is a length, of one byte, for such an entity is shorter than 128 bytes."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some cells, in the order in which they are read. Arrays have one element a cell.
+    """Some cells, in the order in which they are read.
 
     Attributes:
         request: Entities of a serialized p4.v1.ReadRequest.
-        heads: What stands in front of the value in an entity of the answer, shape (n, _HEAD); where
-            a length stands, that of a value without any byte.
-        lengths: 1 where a length stands in it, which grows by one with each byte of the value.
-        behind: Whether a byte is behind the head, shape (n, _HEAD).
-        sizes: Bytes of each head.
+        heads: What stands in front of the value in an entity of the answer.
     """
 
     request: bytes
-    heads: Octets
-    lengths: Octets
-    behind: npt.NDArray[np.bool_]
-    sizes: Numbers
+    heads: Heads
 
     @staticmethod
     def joined(blocks: Sequence["Block"]) -> "Block":
         """One block of the cells of all."""
         return Block(
             b"".join(block.request for block in blocks),
-            np.concatenate([_rows(0), *(block.heads for block in blocks)]),
-            np.concatenate([_rows(0), *(block.lengths for block in blocks)]),
-            np.concatenate([_rows(0) > 0, *(block.behind for block in blocks)]),
-            np.concatenate([np.zeros(0, np.int64), *(block.sizes for block in blocks)]),
+            Heads.joined(block.heads for block in blocks),
         )
 
     def values(self, responses: Iterable[bytes]) -> Numbers | None:
@@ -70,47 +58,52 @@ class Block:
         None where they are not all there, in their order, in canonical form and with less than
         eight bytes each.
         """
-        # Serialized messages one behind the other are one message with the entities of all.
-        answer = b"".join(responses)
-        starts = np.fromiter(_starts(answer), np.int64)
-        if len(starts) != len(self.sizes) + 1 or starts[-1] != len(answer):
+        # Serialized messages one behind the other are one message with the entities of all. In
+        # front of them there is room, so that the bytes in front of any place can be taken.
+        answer = b"".join([bytes(WIDTH), *responses])
+        heads, octets = self.heads, np.frombuffer(answer, np.uint8)
+        starts = _starts(octets, len(heads))
+        if starts is None:
             return None
-        ends = starts[1:]
-        lengths = ends - starts[:-1] - self.sizes
-        if not ((lengths >= 1) & (lengths <= _LONGEST)).all():
+        ends = np.append(starts[1:], len(answer))
+        values = starts + heads.sizes
+        lengths = ends - values
+        if not ((lengths >= 1) & (lengths <= _LONGEST_READ)).all():
             return None
-        octets = answer + bytes(_HEAD)
-        found = _windows(octets, _HEAD)[starts[:-1]]
-        expected = self.heads + self.lengths * lengths.astype(np.uint8)[:, np.newaxis]
-        if not ((found == expected) | self.behind).all():
+        found = _before(answer, values, WIDTH).view(np.uint64).reshape(heads.words.shape)
+        # The first length in a head is that of the whole entity: where all heads are as expected,
+        # each entity ends where the next one starts.
+        expected = heads.words + heads.lengths * lengths.astype(np.uint64)[:, np.newaxis]
+        if ((found ^ expected) & heads.covered).any():
             return None
-        # Every head is longer than a value.
-        last = _windows(octets, _VALUE)[ends - _VALUE]
-        values: Numbers = (last.view(">u8")[:, 0] & _OF_LENGTH[lengths]).astype(np.int64)
-        return values
+        last = _before(answer, ends, LONGEST).view(">u8") & _OF_LENGTH[lengths]
+        found_values: Numbers = last.astype(np.int64)
+        return found_values
 
 
-def _windows(octets: bytes, width: int) -> Octets:
-    """By place in the octets, that many from there on: a view, without a copy."""
-    places = len(octets) - width + 1
-    return np.ndarray((places, width), np.uint8, octets, strides=(1, 1))
+def _before(octets: bytes, places: npt.NDArray[np.intp], width: int) -> npt.NDArray[np.void]:
+    """The so many bytes in front of each place."""
+    count = len(octets) - width + 1
+    windows = np.ndarray((count,), f"V{width}", octets, strides=(1,))
+    return windows[places - width]
 
 
-def _rows(count: int) -> Octets:
-    return np.zeros((count, _HEAD), np.uint8)
+def _starts(octets: Octets, count: int) -> npt.NDArray[np.intp] | None:
+    """The offsets of so many entities behind the room, as far as keys tell; None if they do not.
 
-
-def _starts(answer: bytes) -> Iterator[int]:
-    """The offset of each entity, and then that of the end of the last one.
-
-    An entity of a register's cell is shorter than 128 bytes: its length is one byte, the second.
+    What is found is where one can start. A value may look like one.
     """
-    at = 0
-    yield at
-    end = len(answer) - 1
-    while at < end:
-        at += answer[at + 1] + 2
-        yield at
+    if not count:
+        return np.zeros(0, np.intp) if len(octets) == WIDTH else None
+    found = np.flatnonzero(
+        (octets[:-4] == _ENTITIES)
+        & (octets[2:-2] == _REGISTER_ENTRY)
+        & (octets[4:] == _REGISTER_ID)
+    )
+    if len(found) != count:
+        # The two lengths are of the same end.
+        found = found[octets[found + 1] == octets[found + 3] + 2]
+    return found if len(found) == count and found[0] == WIDTH else None
 
 
 class RegisterCells:
@@ -119,7 +112,6 @@ class RegisterCells:
     def __init__(self, pipeline: Pipeline) -> None:
         """Args: the program."""
         self._pipeline = pipeline
-        self._updates: dict[tuple[str, int, int], bytes] = {}
 
     def block(self, cells: Sequence[tuple[str, int]]) -> Block:
         """These cells, by name and index, to be read.
@@ -127,38 +119,31 @@ class RegisterCells:
         Raises:
             PipelineError: The program has no such register.
         """
-        heads, lengths = _rows(len(cells)), _rows(len(cells))
-        sizes = np.zeros(len(cells), np.int64)
-        request = bytearray()
-        for row, (name, index) in enumerate(cells):
-            asked = p4r.ReadRequest(entities=[register_entity(self._pipeline, name, index)])
-            request += asked.SerializeToString()
-            one, two = (self._answer(name, index, length) for length in (1, 2))
-            # The bytes that differ between a value of one byte and one of two are its lengths.
-            longer = np.frombuffer(two[:-2], np.uint8) - np.frombuffer(one[:-1], np.uint8)
-            sizes[row] = len(longer)
-            lengths[row, : len(longer)] = longer
-            heads[row, : len(longer)] = np.frombuffer(one[:-1], np.uint8) - longer
-        behind = np.arange(_HEAD) >= sizes[:, np.newaxis]
-        return Block(bytes(request), heads, lengths, behind, sizes)
+        asked = p4r.ReadRequest(entities=[register_entity(self._pipeline, *cell) for cell in cells])
+        answers = [(self._answer(*cell, 1), self._answer(*cell, 2)) for cell in cells]
+        return Block(bytes(asked.SerializeToString()), Heads.of(answers))
 
-    def _answer(self, name: str, index: int, length: int) -> bytes:
-        """What a server says of a cell whose value has so many bytes; the value comes last."""
-        entity = register_entity(self._pipeline, name, index, 1 << 8 * (length - 1))
-        return bytes(p4r.ReadResponse(entities=[entity]).SerializeToString())
-
-    def update(self, name: str, index: int, value: int) -> bytes:
-        """An update of a serialized p4.v1.WriteRequest that gives a cell its value.
+    def updates(self, cells: Sequence[tuple[str, int]]) -> Updates:
+        """These cells, by name and index, to be written.
 
         Raises:
             PipelineError: The program has no such register.
         """
-        # `bitstring`, without the call: there may be a thousand of these in an update.
-        length = (value.bit_length() + 7) // 8 or 1
-        head = self._updates.get((name, index, length))
-        if head is None:
-            entity = register_entity(self._pipeline, name, index, value)
-            update: Any = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
-            whole = bytes(p4r.WriteRequest(updates=[update]).SerializeToString())
-            head = self._updates[name, index, length] = whole[:-length]
-        return head + value.to_bytes(length, "big")
+        return Updates(
+            Heads.of([(self._update(*cell, 1), self._update(*cell, 2)) for cell in cells])
+        )
+
+    def _entity(self, name: str, index: int, length: int) -> Any:
+        """A cell with a value of so many bytes."""
+        return register_entity(self._pipeline, name, index, 1 << 8 * (length - 1))
+
+    def _answer(self, name: str, index: int, length: int) -> bytes:
+        """What a server says of a cell whose value has so many bytes; the value comes last."""
+        entity = self._entity(name, index, length)
+        return bytes(p4r.ReadResponse(entities=[entity]).SerializeToString())
+
+    def _update(self, name: str, index: int, length: int) -> bytes:
+        """What gives a cell a value of so many bytes, which comes last."""
+        entity = self._entity(name, index, length)
+        update: Any = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
+        return bytes(p4r.WriteRequest(updates=[update]).SerializeToString())

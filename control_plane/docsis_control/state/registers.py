@@ -3,22 +3,25 @@
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import grpc
 import numpy as np
+import numpy.typing as npt
 from finsy.proto import p4r
 
 from docsis_control.http2 import Broken
 from docsis_control.law.arrays import Ints
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
-from docsis_control.p4rt.device import READ, RPC_TIMEOUT, WRITE, Entrance, P4Device
-from docsis_control.p4rt.entities import register_id
+from docsis_control.p4rt.device import READ, RPC_TIMEOUT, WRITE, CellEntrance, Entrance, P4Device
+from docsis_control.p4rt.entities import register_entity, register_id
 from docsis_control.p4rt.errors import ConnectionLost, explain
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.p4rt.register_cells import Block, RegisterCells
+from docsis_control.p4rt.register_updates import Updates
 from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState, Clock, needs
 
@@ -80,26 +83,35 @@ class _Known:
     """What all accesses to one device share.
 
     Attributes:
-        cells: Bytes of requests and answers by register and index.
+        heartbeat: The register of the controller's heartbeat, to be written.
         written: What the device has in `_WRITTEN`, by index, as far as is known; -1 is unknown.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self.cells = RegisterCells(pipeline)
+        self._cells = RegisterCells(pipeline)
+        self.heartbeat = self._cells.updates([(_HEARTBEAT, 0)])
         self.written: Ints = np.full((len(_WRITTEN), SERVICE_FLOWS + 1), -1)
+        # Made once: a change of one service flow may not take as long as it takes to make those of
+        # hundreds.
         self._blocks: dict[tuple[int, tuple[str, ...]], Block] = {}
+        self._updates: dict[int, Updates] = {}
 
     def block(self, flow: ServiceFlow) -> Block:
-        """What is read of a service flow, in the order of `_registers`: made once.
-
-        A change of one service flow may not take as long as it takes to make those of hundreds.
-        """
+        """What is read of a service flow, in the order of `_registers`."""
         key = flow.index, needs(flow)
         found = self._blocks.get(key)
         if found is None:
             names = _registers(key[1])
-            found = self.cells.block([(name, flow.index) for name in names])
+            found = self._cells.block([(name, flow.index) for name in names])
             self._blocks[key] = found
+        return found
+
+    def updates(self, flow: ServiceFlow) -> Updates:
+        """What is written of a service flow, in the order of `_WRITTEN`."""
+        found = self._updates.get(flow.index)
+        if found is None:
+            found = self._cells.updates([(name, flow.index) for name in _WRITTEN])
+            self._updates[flow.index] = found
         return found
 
 
@@ -113,6 +125,14 @@ def _registers(needed: tuple[str, ...]) -> tuple[str, ...]:
 def _rows(needed: tuple[str, ...]) -> tuple[int, ...]:
     """The same registers' places in `_READ`."""
     return tuple(_READ.index(name) for name in _registers(needed))
+
+
+def _indexes(flows: Sequence[ServiceFlow]) -> npt.NDArray[np.intp] | slice:
+    """The flows' indexes; as a slice, which costs less, where one follows the other."""
+    indexes = np.array([flow.index for flow in flows], np.intp)
+    if len(indexes) and (np.diff(indexes) == 1).all():
+        return slice(int(indexes[0]), int(indexes[-1]) + 1)
+    return indexes
 
 
 class RegisterAccess:
@@ -140,16 +160,20 @@ class RegisterAccess:
         self._pipeline = pipeline
         self._clock = clock
         self._flows = tuple(service_flows)
-        self._order = tuple(flow.index for flow in service_flows)
-        self._indexes = np.array(self._order, np.intp)
+        self._indexes = _indexes(self._flows)
         self._known = known or _Known(pipeline)
         self._block = Block.joined([self._known.block(flow) for flow in self._flows])
+        updates = [*(self._known.updates(flow) for flow in self._flows), self._known.heartbeat]
+        # All flows of one register, and then those of the next; at last the heartbeat.
+        by_flow = np.arange(len(_WRITTEN) * len(self._flows)).reshape(-1, len(_WRITTEN))
+        self._updates = Updates.joined(updates).of(np.append(by_flow.T, by_flow.size))
         head = p4r.ReadRequest(device_id=device.device_id).SerializeToString()
         self.read_request = bytes(head) + self._block.request
         # Where each cell's value belongs in an array of `_READ` by service flow.
         rows = [_rows(needs(flow)) for flow in self._flows]
-        self._rows = np.fromiter(itertools.chain.from_iterable(rows), np.intp)
-        self._columns = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+        columns = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+        all_rows = np.fromiter(itertools.chain.from_iterable(rows), np.intp)
+        self._places = all_rows * len(rows) + columns
         self._head = bytes(
             p4r.WriteRequest(
                 device_id=device.device_id, election_id=device.election_id
@@ -186,9 +210,12 @@ class RegisterAccess:
 
     async def _set(self, cells: Sequence[tuple[str, int, int]]) -> None:
         """Writes registers, by name, index and value."""
-        update = self._known.cells.update
+        updates = [
+            p4r.Update(type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, *cell))
+            for cell in cells
+        ]
         await self._device.write_raw(
-            self._head + b"".join([update(*cell) for cell in cells]),
+            self._head + p4r.WriteRequest(updates=updates).SerializeToString(),
             RPC_TIMEOUT,
             [f"{name}[{index}]" for name, index, _ in cells],
         )
@@ -214,11 +241,15 @@ class RegisterAccess:
             ConnectionLost: They leave out a register.
         """
         responses = list(responses)
-        values = np.zeros((len(_READ), len(self._flows)), np.int64)
         cells = self._block.values(responses)
         if cells is None:
             cells = self._parsed(responses)
-        values[self._rows, self._columns] = cells
+        return self.readings_of(cells, now_us)
+
+    def readings_of(self, cells: Ints, now_us: int) -> Readings:
+        """The same from the values of the cells that `read_request` asks for, in its order."""
+        values = np.zeros((len(_READ), len(self._flows)), np.int64)
+        values.reshape(-1)[self._places] = cells
         by_name = dict(zip(_READ, values, strict=True))
         fields = {field: by_name[name] for field, name in _FIELDS.items()}
         return Readings(now_us=now_us, **fields)
@@ -233,8 +264,8 @@ class RegisterAccess:
                 found[entry.register_id, entry.index.index] = value
         ids = [register_id(self._pipeline, name) for name in _READ]
         asked = [
-            (ids[row], self._order[column])
-            for row, column in zip(self._rows, self._columns, strict=True)
+            (ids[row], self._flows[column].index)
+            for row, column in (divmod(place, len(self._flows)) for place in self._places.tolist())
         ]
         missing = len(set(asked) - found.keys())
         if missing:
@@ -253,19 +284,12 @@ class RegisterAccess:
             now_us: The heartbeat: the switch's clock, microseconds.
         """
         values = np.array(settings)
-        held = self._known.written
-        changed = np.nonzero(values != held[:, self._indexes])
-        held[:, self._indexes] = -1
-        update, order = self._known.cells.update, self._order
-        request = [self._head]
-        request += [
-            update(_WRITTEN[row], order[column], value)
-            for row, column, value in zip(
-                *(part.tolist() for part in changed), values[changed].tolist(), strict=True
-            )
-        ]
-        request.append(update(_HEARTBEAT, 0, now_us))
-        return b"".join(request)
+        held = self._known.written[:, self._indexes]
+        changed = np.flatnonzero(values != held)
+        self._known.written[:, self._indexes] = -1
+        return self._head + self._updates.encode(
+            np.append(changed, values.size), np.append(values.reshape(-1)[changed], now_us)
+        )
 
     def written(self, settings: Settings) -> None:
         """The device has acknowledged a `write_request`."""
@@ -281,25 +305,40 @@ class RegisterTicks:
         """Args: the access, the way to the device, its clock, and the device in words."""
         self._access = access
         self._entrance = entrance
+        # The values as they are where the device is in this process, else messages.
+        self._cells = entrance.cells if isinstance(entrance, CellEntrance) else None
         self._clock = clock
         self._place = place
 
     def read(self) -> Readings:
         """See `TickAccess`."""
-        before = self._clock.now()
-        responses = self._call(READ, self._access.read_request)
-        return self._access.readings(responses, (before + self._clock.now()) // 2)
+        access, before = self._access, self._clock.now()
+        if self._cells is None:
+            responses = self._call(READ, access.read_request)
+            return access.readings(responses, self._now_since(before))
+        with self._in_words(READ):
+            column = self._cells(access.read_request)
+        return access.readings_of(np.frombuffer(column, np.int64), self._now_since(before))
 
     def write(self, settings: Settings) -> None:
         """See `TickAccess`. Registers that keep their value are left out."""
         self._call(WRITE, self._access.write_request(settings, self._clock.now()))
         self._access.written(settings)
 
+    def _now_since(self, before: int) -> int:
+        """When a device answered that was asked then."""
+        return (before + self._clock.now()) // 2
+
     def _call(self, method: str, request: bytes) -> list[bytes]:
-        doing = f"{method.rpartition('/')[2]} on {self._place}"
-        try:
+        with self._in_words(method):
             return self._entrance.call(method, request)
-        except grpc.RpcError as error:
+
+    @contextmanager
+    def _in_words(self, method: str) -> Iterator[None]:
+        try:
+            yield
+        except (grpc.RpcError, Broken) as error:
+            doing = f"{method.rpartition('/')[2]} on {self._place}"
+            if isinstance(error, Broken):
+                raise ConnectionLost(f"{doing}: {error}") from None
             raise explain(error, doing) from None
-        except Broken as error:
-            raise ConnectionLost(f"{doing}: {error}") from None

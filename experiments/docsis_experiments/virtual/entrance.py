@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 ELECTION_ID: Final = 1
 """There is one controller in a world."""
 
+_READ_CELLS: Final = "/p4.v1.P4Runtime/Read.cells"
+"""Only the entrance in the same process has this method."""
+
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
 _DETAILS: Final = "grpc-status-details-bin"
 
@@ -42,7 +45,7 @@ class Refused(grpc.RpcError):
 
 
 class WorldEntrance:
-    """See `docsis_control.p4rt.device.Entrance`; whoever has it is the primary controller.
+    """See `docsis_control.p4rt.device.CellEntrance`; whoever has it is the primary controller.
 
     It stays that as long as this lives, because a device takes updates from nobody else.
     """
@@ -82,6 +85,15 @@ class WorldEntrance:
             return self._world.call(self._name, method, request)
         except RpcError as error:
             raise Refused(error) from None
+
+    def cells(self, request: bytes) -> bytes:
+        """Reads cells of registers; their values as a column of int64.
+
+        Raises:
+            Refused: The status is not OK.
+        """
+        [column] = self.call(_READ_CELLS, request)
+        return column
 
     def close(self) -> None:
         """Ends the arbitration."""

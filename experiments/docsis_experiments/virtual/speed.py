@@ -20,105 +20,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
 from docsis_control.law.service_flows import DeviceLaw
-from docsis_control.queue_managers.names import Preset
-from docsis_control.topology.loader import load_topology
-from docsis_control.topology.models import Topology
 from docsis_experiments.virtual.entrance import WorldEntrance
 from docsis_experiments.virtual.machine import MEASURED
 from docsis_experiments.virtual.play import Play, playing
+from docsis_experiments.virtual.speed_cases import CASES, MANAGER, WORDS
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import TOPOLOGIES
-from docsis_testbed.traffic import irtt
 
 SEED: Final = 1
 
-CITY: Final = """\
-name: city
-description: As many homes as a CMTS of the papers has.
-channel: {upstream: 1 Gbps, downstream: 10 Gbps}
-tier: cable-20
-cable_modem: {name: cm1, device_id: 1}
-cmts: {name: cmts1, device_id: 2}
-modems:
-  - {name: home, count: 500}
-servers:
-  - {name: server1, ip: 10.0.0.101/15, mac: "02:00:00:00:02:01", round_trip_time: 20 ms}
-"""
-
-_THINK_NS: Final = 10_000_000_000
-_RESPONSE_BYTES: Final = 100_000
-"""A page of 100 KB every 10 s: 80 kbit/s a home."""
-
-_FIRST_PORT: Final = 5201
-
 _Result = TypeVar("_Result")
-
-
-class Case(Protocol):
-    """What is measured."""
-
-    def topology(self, folder: Path) -> Topology:
-        """What to build; the folder is for files."""
-
-    def load(self, play: Play, topology: Topology, seconds: float) -> None:
-        """Adds the traffic."""
-
-
-class Uploads:
-    """Four CUBIC uploads and a call through one modem."""
-
-    def __init__(self, tier: str) -> None:
-        """Args: the service tier."""
-        self._tier = tier
-
-    def topology(self, folder: Path) -> Topology:
-        """See `Case`."""
-        del folder
-        return load_topology(TOPOLOGIES / "residential.yaml", self._tier)
-
-    def load(self, play: Play, topology: Topology, seconds: float) -> None:
-        """See `Case`."""
-        hosts = topology.modems[0].hosts
-        pairs = [(host.name, server.name) for host in hosts for server in topology.servers]
-        for number, (source, destination) in enumerate(pairs):
-            play.world.tcp_transfer(source, destination, _FIRST_PORT + number)
-        play.world.probes(*pairs[0], count=round(seconds * 1e3 / irtt.INTERVAL_MS))
-
-
-class Web:
-    """Every home of a city looks at a page now and then."""
-
-    def topology(self, folder: Path) -> Topology:
-        """See `Case`."""
-        file = folder / "city.yaml"
-        file.write_text(CITY)
-        return load_topology(file)
-
-    def load(self, play: Play, topology: Topology, seconds: float) -> None:
-        """See `Case`."""
-        del seconds
-        server = topology.servers[0].name
-        for host in topology.hosts:
-            play.world.requests(host.name, server, 80, think_ns=_THINK_NS, response=_RESPONSE_BYTES)
-
-
-CASES: Final[dict[str, Case]] = {
-    "cable-20": Uploads("cable-20"),
-    "cable-2018": Uploads("cable-2018"),
-    "500-modems": Web(),
-}
-
-WORDS: Final = {
-    "cable-20": "a modem at 20/25 Mbit/s, four CUBIC uploads",
-    "cable-2018": "a modem at 200/250 Mbit/s, four CUBIC uploads",
-    "500-modems": "500 modems, a page of 100 KB every 10 s each",
-}
 
 
 class _Timed:
@@ -181,7 +97,7 @@ def measure(name: str, seconds: float) -> dict[str, Any]:
         with (
             playing(
                 topology,
-                Preset.DOCSIS_PIE,
+                MANAGER,
                 seed=SEED,
                 machine=MEASURED,
                 folder=folder,
@@ -196,8 +112,8 @@ def measure(name: str, seconds: float) -> dict[str, Any]:
             spent = time.thread_time() - start
             totals = play.world.totals()
             digest = play.world.digest()
-            # Before the controller's record is written, which takes memory of its own.
-            peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        # Now that the controller's record has been written, too.
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "case": name,
         "virtual_seconds": seconds,

@@ -108,8 +108,9 @@ def bench(
     """The switch's speed beside a bare forwarder, and beside BMv2 where it is installed."""
     if virtual is not None:
         from docsis_experiments.virtual import speed
+        from docsis_experiments.virtual.speed_cases import CASES
 
-        figures = speed.run(list(speed.CASES), virtual, Console())
+        figures = speed.run(list(CASES), virtual, Console())
         if json_file is not None:
             json_file.write_text(json.dumps(figures, indent=2) + "\n")
         return

@@ -33,6 +33,12 @@ use crate::target::{Epoch, Shared, Target};
 use crate::wire::Encoded;
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
 
+/// Read of p4.v1.P4Runtime for cells of registers, one by one, whose values alone are
+/// given: 64 bits each, in this machine's order of bytes, in the order of the request.
+/// To put thousands of them into messages and to take those apart again is most of
+/// what a control loop costs in virtual time.
+pub const READ_CELLS: &str = "/p4.v1.P4Runtime/Read.cells";
+
 /// Polls a future of this server, and whenever it waits does a step of the device:
 /// `step` runs one request, and says whether there was one.
 pub fn drive<T>(
@@ -117,7 +123,7 @@ impl InProcess {
 
     /// Runs a method of p4.v1.P4Runtime or docsis.tm.v1.TrafficManager, given by its
     /// path, with an encoded request. Gives the encoded responses: one, or as many as
-    /// the method streams.
+    /// the method streams. [`READ_CELLS`] is one more, for callers in this process.
     ///
     /// # Errors
     /// The method's status; INTERNAL when the bytes are no such message, UNIMPLEMENTED
@@ -139,6 +145,10 @@ impl InProcess {
                 let reading = service.read(Request::new(Encoded(request))).await?;
                 let responses = reading.into_inner();
                 responses.map(|response| response.map(|r| r.0)).collect()
+            }
+            READ_CELLS => {
+                let reading = service.read(Request::new(Encoded(request))).await?;
+                Ok(vec![reading.into_inner().cells()?])
             }
             "/p4.v1.P4Runtime/SetForwardingPipelineConfig" => service
                 .set_forwarding_pipeline_config(decoded(request)?)

@@ -15,7 +15,7 @@ use crate::proto::p4::v1 as p4;
 use crate::stream;
 use crate::target::{Reading, Target};
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
-use crate::wire::{Encoded, WriteRequest};
+use crate::wire::{Encoded, ReadRequest, WriteRequest};
 
 /// The version of the P4Runtime specification that is implemented.
 const API_VERSION: &str = "1.5.0";
@@ -64,8 +64,9 @@ impl P4Runtime for Service {
     }
 
     async fn read(&self, request: Request<Encoded>) -> Result<Response<Self::ReadStream>, Status> {
-        let request: p4::ReadRequest = request.into_inner().decode("ReadRequest")?;
-        let reading = self.targets.find(request.device_id)?.read(&request).await?;
+        let request = ReadRequest::decode(request.into_inner())?;
+        let target = self.targets.find(request.head.device_id)?;
+        let reading = target.read(&request).await?;
         Ok(Response::new(reading))
     }
 

@@ -236,7 +236,8 @@ class World:
             device: Name of the device.
             method: Its path, such as "/p4.v1.P4Runtime/Read" or
                 "/docsis.tm.v1.TrafficManager/Configure". All of these two services are served
-                but StreamChannel: see `open_stream`.
+                but StreamChannel: see `open_stream`. "/p4.v1.P4Runtime/Read.cells" is one more: a
+                Read of registers' cells, one by one, whose answer is a column of their values.
             request: The serialized message.
 
         Returns:

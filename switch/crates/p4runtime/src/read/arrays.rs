@@ -56,12 +56,20 @@ pub fn counters(schema: &Schema, given: &p4::CounterEntry) -> Result<Query, Fail
     Ok(Query::Counters { places, index })
 }
 
-pub fn registers(schema: &Schema, given: &p4::RegisterEntry) -> Result<Query, Failure> {
-    let (places, index) = select(
+/// The places of the registers that are asked for, and of the cell in each.
+pub fn select_registers(
+    schema: &Schema,
+    given: &p4::RegisterEntry,
+) -> Result<(Range<usize>, Option<usize>), Failure> {
+    select(
         (&schema.registers, "register", given.register_id),
         given.index.as_ref(),
         |register| (&register.name, register.size),
-    )?;
+    )
+}
+
+pub fn registers(schema: &Schema, given: &p4::RegisterEntry) -> Result<Query, Failure> {
+    let (places, index) = select_registers(schema, given)?;
     Ok(Query::Registers { places, index })
 }
 

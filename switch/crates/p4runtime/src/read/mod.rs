@@ -3,6 +3,7 @@
 //! thread, and put into messages on the task again.
 
 mod arrays;
+pub mod cell_run;
 mod part;
 mod table;
 
@@ -21,6 +22,7 @@ use crate::wire::{Messages, written};
 use crate::write::{digest, no_externs, profile, replication};
 
 pub use arrays::{Cells, render_cell};
+pub use cell_run::CellRun;
 pub use part::{Part, Progress};
 pub use table::{Entry, Filter, key_fields, render_expired};
 
@@ -74,6 +76,8 @@ pub enum Query {
         places: Range<usize>,
         index: Option<usize>,
     },
+    /// Stands for several requests.
+    Cells(CellRun),
     Meters {
         places: Range<usize>,
         index: Option<usize>,
@@ -109,9 +113,8 @@ pub enum Query {
 /// What the device answered to one query.
 #[derive(Debug)]
 pub enum Answer {
-    /// The one cell of a register that was asked for: the control loop's case,
-    /// without an allocation on the device's thread.
-    Cell(u128),
+    /// The values of a run of cells: the control loop's case.
+    Cells(Vec<u128>),
     Parts(Vec<Part>),
 }
 
@@ -202,6 +205,22 @@ pub struct Source<'a> {
 }
 
 impl Query {
+    /// How many requests of a client this stands for.
+    pub fn requests(&self) -> usize {
+        match self {
+            Query::Cells(run) => run.len(),
+            _ => 1,
+        }
+    }
+
+    /// How much work it is to fetch it, beside its parts.
+    pub fn units(&self) -> usize {
+        match self {
+            Query::Cells(run) => run.units(),
+            _ => 1,
+        }
+    }
+
     /// Fetches what the query selects, as far as there is time for it: `None`
     /// when it is to be called again.
     ///
@@ -213,14 +232,9 @@ impl Query {
         progress: &mut Progress,
         slice: &mut Slice,
     ) -> Result<Option<Answer>, Failure> {
-        if let Query::Registers {
-            places,
-            index: Some(index),
-        } = self
-        {
-            let register = &source.schema.registers.list()[places.start];
-            let value = source.pipeline.register(register.register, *index)?;
-            return Ok(Some(Answer::Cell(value)));
+        if let Query::Cells(run) = self {
+            let values = run.fetch(source.schema, source.pipeline)?;
+            return Ok(Some(Answer::Cells(values)));
         }
         while self.fetch_part(source, progress)?.is_some() {
             // A piece is that much work.
@@ -240,10 +254,8 @@ impl Query {
         entities: &mut impl Entities,
     ) {
         let parts = match (self, answer) {
-            (Query::Registers { places, index }, Answer::Cell(value)) => {
-                let register = &schema.registers.list()[places.start];
-                let index = index.unwrap_or(0) as i64;
-                arrays::render_register(register, index, value, entities);
+            (Query::Cells(run), Answer::Cells(values)) => {
+                run.render(schema, &values, entities);
                 return;
             }
             (Query::Tables { filter, .. }, Answer::Parts(parts)) => {
@@ -252,7 +264,7 @@ impl Query {
             }
             (_, Answer::Parts(parts)) => parts,
             // An answer is always that of its query.
-            (_, Answer::Cell(_)) => return,
+            (_, Answer::Cells(_)) => return,
         };
         for part in parts {
             render_part(schema, part, entities);

@@ -235,7 +235,8 @@ impl Query {
                 progress.parts.push(Part::CloneSessions(sessions.collect()));
                 progress.behind(last);
             }
-            Query::Nothing => return Ok(None),
+            // Not in parts.
+            Query::Cells(_) | Query::Nothing => return Ok(None),
         }
         Ok(Some(()))
     }

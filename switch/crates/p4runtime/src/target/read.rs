@@ -2,11 +2,13 @@
 //! The RPC Read: fetched on the device's thread in slices, and put into messages
 //! as the client takes them.
 
+use std::iter::repeat_n;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
+use bytes::{BufMut, Bytes, BytesMut};
 use tokio_stream::Stream;
 use tonic::Status;
 use v1model::Pipeline;
@@ -14,31 +16,29 @@ use v1model::Pipeline;
 use super::{Target, exhausted, no_pipeline};
 use crate::failure::{Failure, batch_status};
 use crate::pipeline_config::{PipelineConfig, lock};
-use crate::proto::p4::v1 as p4;
-use crate::read::{self, Answer, Part, Progress, Query, Source};
+use crate::read::{self, Answer, Part, Progress, Query, Source, cell_run};
+use crate::schema::Schema;
 use crate::slice::Slice;
-use crate::wire::{Encoded, Messages};
+use crate::wire::{Asked, Encoded, Messages, ReadRequest};
 
 impl Target {
     /// The RPC Read: the messages to stream, and the status after them.
     ///
     /// # Errors
     /// The status of a request of which nothing can be read.
-    pub async fn read(&self, request: &p4::ReadRequest) -> Result<Reading, Status> {
+    pub async fn read(&self, request: &ReadRequest) -> Result<Reading, Status> {
         let pipelines = self.pipelines.read().await;
         let active = pipelines.active.as_ref();
         let saved = pipelines.saved.as_ref();
         let config = saved.map(|saved| &saved.config).or(active);
         let config = config.ok_or_else(|| no_pipeline(self.device_id()))?;
-        let (count, limit) = (request.entities.len(), self.limits.requests);
+        let (count, limit) = (request.count, self.limits.requests);
         if count > limit {
             return Err(exhausted(format!(
                 "the batch has {count} requests, more than {limit}: split it"
             )));
         }
-        let queries = request.entities.iter();
-        let queries = queries.map(|entity| read::resolve(&config.schema, entity));
-        let fetched = self.fetched(queries.collect());
+        let fetched = self.fetched(resolve(&config.schema, request)?);
         let fetched = if let Some(saved) = saved {
             let mut fetched = fetched;
             let shadow = lock(&saved.shadow);
@@ -88,6 +88,19 @@ impl Target {
             }
         }
     }
+}
+
+/// Resolves the requests of a batch. What is no entity ends it all.
+fn resolve(schema: &Schema, request: &ReadRequest) -> Result<Vec<Result<Query, Failure>>, Status> {
+    let mut queries = Vec::new();
+    for entity in request.items() {
+        if let Some(asked) = Asked::of_entity(entity) {
+            cell_run::push(schema, &mut queries, asked);
+            continue;
+        }
+        queries.push(read::resolve(schema, &ReadRequest::item(entity)?));
+    }
+    Ok(queries)
 }
 
 /// Entities that are kept for a client, counted until it has taken them.
@@ -162,8 +175,8 @@ impl Fetched {
             // What is new, in the answer or on the way to it.
             let parts = match &answer {
                 Some(Ok(Answer::Parts(parts))) => &parts[known..],
-                Some(Ok(Answer::Cell(_))) => {
-                    self.charge.add(1)?;
+                Some(Ok(Answer::Cells(values))) => {
+                    self.charge.add(values.len())?;
                     &[]
                 }
                 Some(Err(_)) => &[],
@@ -173,9 +186,10 @@ impl Fetched {
             let Some(answer) = answer else {
                 return Ok(true);
             };
+            let units = query.as_ref().map_or(1, Query::units);
             self.progress = Progress::default();
             self.answers.push(answer);
-            if !slice.spend(1) {
+            if !slice.spend(units) {
                 break;
             }
         }
@@ -203,26 +217,65 @@ pub struct Reading {
 
 impl Reading {
     fn new(config: Arc<PipelineConfig>, fetched: Fetched) -> Self {
-        let mut results = Vec::with_capacity(fetched.queries.len());
+        let mut results = Vec::new();
         let mut pending = Vec::with_capacity(fetched.queries.len());
         for (query, answer) in fetched.queries.into_iter().zip(fetched.answers) {
-            results.push(match (query, answer) {
+            let requests = query.as_ref().map_or(1, Query::requests);
+            let result = match (query, answer) {
                 (Ok(query), Ok(answer)) => {
                     pending.push((query, answer));
                     Ok(())
                 }
                 (Err(failure), _) | (Ok(_), Err(failure)) => Err(failure),
-            });
+            };
+            results.push((result, requests));
         }
         Reading {
             config,
             now_ns: fetched.now_ns,
             pending: pending.into_iter(),
             messages: Messages::default(),
-            status: batch_status("requests", &results).err(),
+            status: status(&results).err(),
             _charge: fetched.charge,
         }
     }
+
+    /// The values of the cells that were asked for, where nothing else was.
+    ///
+    /// # Errors
+    /// That of the requests; INVALID_ARGUMENT: one is for anything else than a cell of
+    /// a register of up to 64 bits.
+    pub fn cells(self) -> Result<Bytes, Status> {
+        if let Some(status) = self.status {
+            return Err(status);
+        }
+        let mut column = BytesMut::new();
+        for (_, answer) in self.pending {
+            let Answer::Cells(values) = answer else {
+                return Err(Status::invalid_argument(
+                    "a request is for anything else than a cell of a register: use Read",
+                ));
+            };
+            column.reserve(8 * values.len());
+            for value in values {
+                let value = u64::try_from(value).map_err(|_| {
+                    Status::invalid_argument("a cell has more than 64 bits: use Read")
+                })?;
+                column.put_slice(&value.to_ne_bytes());
+            }
+        }
+        Ok(column.freeze())
+    }
+}
+
+/// The status of the requests that queries stand for, each of so many.
+fn status(results: &[(Result<(), Failure>, usize)]) -> Result<(), Status> {
+    if results.iter().all(|(result, _)| result.is_ok()) {
+        return Ok(());
+    }
+    let results = results.iter();
+    let results = results.flat_map(|(result, requests)| repeat_n(result.clone(), *requests));
+    batch_status("requests", &results.collect::<Vec<_>>())
 }
 
 impl Iterator for Reading {

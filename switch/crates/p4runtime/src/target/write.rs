@@ -18,7 +18,7 @@ use crate::proto::p4::v1::write_request::Atomicity;
 use crate::register_run;
 use crate::schema::Schema;
 use crate::slice::{STRIDE, Slice};
-use crate::wire::{self, Cell, WriteRequest};
+use crate::wire::{Cell, WriteRequest};
 use crate::write;
 
 /// Cells of an array that are as much work as one update.
@@ -118,7 +118,7 @@ impl Target {
         let mut ops = Vec::new();
         let mut ports = None;
         let mut register = None;
-        for update in request.updates() {
+        for update in request.items() {
             if let Some(cell) = Cell::of_update(update) {
                 match write::arrays::cell(schema, &mut register, &cell) {
                     Ok(op) => register_run::push(&mut ops, op),
@@ -126,7 +126,7 @@ impl Target {
                 }
                 continue;
             }
-            let update = wire::decode_update(update)?;
+            let update = WriteRequest::item(update)?;
             if ports.is_none() && write::watches_ports(&update) {
                 ports = Some(self.ports().await?);
             }

@@ -47,10 +47,41 @@ impl<'a> Cell<'a> {
     #[inline]
     pub fn of_entity(entity: &'a [u8]) -> Option<Self> {
         let mut entry = only(entity, ENTITY_REGISTER_ENTRY)?;
-        expect(&mut entry, REGISTER_ID)?;
-        let register_id = u32::try_from(varint(&mut entry)?).ok()?;
-        expect(&mut entry, REGISTER_INDEX)?;
-        let mut place = delimited(&mut entry)?;
+        let Asked { register_id, index } = Asked::front(&mut entry)?;
+        Some(Cell {
+            register_id,
+            index,
+            bitstring: only(only(entry, REGISTER_DATA)?, DATA_BITSTRING)?,
+        })
+    }
+}
+
+/// `RegisterEntry` with an index and nothing else: a cell that is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// As P4Info has it.
+    pub register_id: u32,
+    /// As on the wire, so it may be negative.
+    pub index: i64,
+}
+
+impl Asked {
+    /// Reads an `Entity`; `None` as for [`Cell::of_update`].
+    #[inline]
+    pub fn of_entity(entity: &[u8]) -> Option<Self> {
+        let mut entry = only(entity, ENTITY_REGISTER_ENTRY)?;
+        let asked = Self::front(&mut entry)?;
+        // 0 is any register.
+        (entry.is_empty() && asked.register_id != 0).then_some(asked)
+    }
+
+    /// Takes the id and the index off the front of a `RegisterEntry`.
+    #[inline]
+    fn front(entry: &mut &[u8]) -> Option<Self> {
+        expect(entry, REGISTER_ID)?;
+        let register_id = u32::try_from(varint(entry)?).ok()?;
+        expect(entry, REGISTER_INDEX)?;
+        let mut place = delimited(entry)?;
         let mut index = 0;
         // 0 is left out.
         if !place.is_empty() {
@@ -60,11 +91,7 @@ impl<'a> Cell<'a> {
                 return None;
             }
         }
-        Some(Cell {
-            register_id,
-            index,
-            bitstring: only(only(entry, REGISTER_DATA)?, DATA_BITSTRING)?,
-        })
+        Some(Asked { register_id, index })
     }
 }
 
@@ -138,6 +165,38 @@ mod tests {
                 let Cell { register_id, index, bitstring } = cell;
                 let same = update(Type::Modify, register_id, Some(index), bitstring);
                 prop_assert_eq!(p4::Update::decode(&bytes[..]).unwrap(), same);
+            }
+        }
+    }
+
+    proptest! {
+        /// What is asked for means the same to prost, and what prost asks for is understood.
+        #[test]
+        fn a_cell_that_is_asked_for_is_what_prost_asks_for(
+            register_id in 0u32..,
+            index in option::of(any::<i64>()),
+            data in option::of(vec(any::<u8>(), 0..3)),
+            change in option::of((any::<prop::sample::Index>(), any::<u8>())),
+        ) {
+            let entity = |register_id, index: Option<i64>, data: Option<Vec<u8>>| p4::Entity {
+                entity: Some(Entity::RegisterEntry(p4::RegisterEntry {
+                    register_id,
+                    index: index.map(|index| p4::Index { index }),
+                    data: data.map(|bytes| p4::P4Data {
+                        data: Some(p4::p4_data::Data::Bitstring(bytes)),
+                    }),
+                })),
+            };
+            let mut bytes = entity(register_id, index, data.clone()).encode_to_vec();
+            if let Some((at, byte)) = change {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            } else if let (Some(index), None, 1..) = (index, data, register_id) {
+                prop_assert_eq!(Asked::of_entity(&bytes), Some(Asked { register_id, index }));
+            }
+            if let Some(Asked { register_id, index }) = Asked::of_entity(&bytes) {
+                let same = entity(register_id, Some(index), None);
+                prop_assert_eq!(p4::Entity::decode(&bytes[..]).unwrap(), same);
             }
         }
     }

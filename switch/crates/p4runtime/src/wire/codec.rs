@@ -2,25 +2,12 @@
 //! Messages that gRPC leaves as they are.
 
 use bytes::{Buf, BufMut, Bytes};
-use prost::Message;
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
-
-use super::malformed;
 
 /// A message as it is on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Encoded(pub Bytes);
-
-impl Encoded {
-    /// Decodes the message, which is called `what`.
-    ///
-    /// # Errors
-    /// INTERNAL: the bytes are no such message.
-    pub fn decode<M: Message + Default>(self, what: &str) -> Result<M, Status> {
-        M::decode(self.0).map_err(|error| malformed(what, &error.to_string()))
-    }
-}
 
 /// Leaves messages encoded.
 #[derive(Clone, Copy, Debug, Default)]

@@ -17,6 +17,7 @@ const LENGTH: u32 = 2;
 
 pub const UPDATES: u32 = 4;
 pub const WRITE_REQUEST_UPDATES: u8 = key(UPDATES, LENGTH);
+pub const READ_REQUEST_ENTITIES: u32 = 2;
 pub const READ_RESPONSE_ENTITIES: u8 = key(1, LENGTH);
 pub const UPDATE_TYPE: u8 = key(1, VARINT);
 pub const UPDATE_ENTITY: u8 = key(2, LENGTH);

@@ -15,10 +15,10 @@ mod messages;
 mod request;
 pub mod written;
 
-pub use cell::{Cell, cells};
+pub use cell::{Asked, Cell, cells};
 pub use codec::{Encoded, EncodedCodec};
 pub use messages::Messages;
-pub use request::{WriteRequest, decode_update, put_update};
+pub use request::{ReadRequest, WriteRequest, put_update};
 
 /// The service p4.v1.P4Runtime whose Write and Read have [`Encoded`] messages.
 #[allow(missing_docs, clippy::all)]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A `WriteRequest` whose updates are still encoded.
+//! Requests whose updates or entities are still encoded.
 
 use bytes::{BufMut, Bytes};
 use prost::Message;
 use tonic::Status;
 
-use super::fields::{self, UPDATES, WRITE_REQUEST_UPDATES};
+use super::fields::{self, READ_REQUEST_ENTITIES, UPDATES, WRITE_REQUEST_UPDATES};
 use super::{Encoded, malformed, written};
 use crate::proto::p4::v1 as p4;
 
@@ -16,61 +16,91 @@ pub fn put_update(request: &mut impl BufMut, register_id: u32, index: i64, value
     request.put_slice(&written::update(register_id, index, value));
 }
 
+/// A request that is a batch of something.
+pub trait Batch: Message + Default {
+    /// The message's name.
+    const NAME: &'static str;
+    /// The number of the field that repeats, which is a message.
+    const FIELD: u32;
+    /// That message.
+    type Item: Message + Default;
+    /// Its name.
+    const ITEM: &'static str;
+}
+
+impl Batch for p4::WriteRequest {
+    const NAME: &'static str = "WriteRequest";
+    const FIELD: u32 = UPDATES;
+    type Item = p4::Update;
+    const ITEM: &'static str = "Update";
+}
+
+impl Batch for p4::ReadRequest {
+    const NAME: &'static str = "ReadRequest";
+    const FIELD: u32 = READ_REQUEST_ENTITIES;
+    type Item = p4::Entity;
+    const ITEM: &'static str = "Entity";
+}
+
 /// What a client wants to write.
+pub type WriteRequest = Request<p4::WriteRequest>;
+
+/// What a client wants to read.
+pub type ReadRequest = Request<p4::ReadRequest>;
+
+/// A request whose items are looked at one by one.
 #[derive(Debug)]
-pub struct WriteRequest {
-    /// Everything but the updates.
-    pub head: p4::WriteRequest,
-    /// How many updates there are.
+pub struct Request<B> {
+    /// Everything but the items.
+    pub head: B,
+    /// How many items there are.
     pub count: usize,
     message: Bytes,
 }
 
-impl WriteRequest {
-    /// Reads the head of a message and counts its updates.
+impl<B: Batch> Request<B> {
+    /// Reads the head of a message and counts its items.
     ///
     /// # Errors
-    /// INTERNAL: the bytes are no `WriteRequest`.
+    /// INTERNAL: the bytes are no such request.
     pub fn decode(message: Encoded) -> Result<Self, Status> {
         let message = message.0;
         let mut rest = &message[..];
         let mut head = Vec::new();
         let mut count = 0;
         while !rest.is_empty() {
-            let field = fields::field(&mut rest).ok_or_else(|| {
-                malformed("WriteRequest", "a field is cut off or of no known type")
-            })?;
-            if field.number == u64::from(UPDATES) && field.contents.is_some() {
+            let field = fields::field(&mut rest)
+                .ok_or_else(|| malformed(B::NAME, "a field is cut off or of no known type"))?;
+            if field.number == u64::from(B::FIELD) && field.contents.is_some() {
                 count += 1;
             } else {
                 head.extend_from_slice(field.bytes);
             }
         }
-        let head = p4::WriteRequest::decode(&head[..])
-            .map_err(|error| malformed("WriteRequest", &error.to_string()))?;
-        Ok(WriteRequest {
+        let head = B::decode(&head[..]).map_err(|error| malformed(B::NAME, &error.to_string()))?;
+        Ok(Request {
             head,
             count,
             message,
         })
     }
 
-    /// The updates, each encoded.
-    pub fn updates(&self) -> impl Iterator<Item = &[u8]> {
+    /// The items, each encoded.
+    pub fn items(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = &self.message[..];
         // All of it was looked through before.
         std::iter::from_fn(move || fields::field(&mut rest))
-            .filter(|field| field.number == u64::from(UPDATES))
+            .filter(|field| field.number == u64::from(B::FIELD))
             .filter_map(|field| field.contents)
     }
-}
 
-/// Reads one of the updates.
-///
-/// # Errors
-/// INTERNAL: the bytes are no `Update`.
-pub fn decode_update(update: &[u8]) -> Result<p4::Update, Status> {
-    p4::Update::decode(update).map_err(|error| malformed("Update", &error.to_string()))
+    /// Reads one of the items.
+    ///
+    /// # Errors
+    /// INTERNAL: the bytes are no such message.
+    pub fn item(item: &[u8]) -> Result<B::Item, Status> {
+        B::Item::decode(item).map_err(|error| malformed(B::ITEM, &error.to_string()))
+    }
 }
 
 #[cfg(test)]
@@ -101,7 +131,10 @@ mod tests {
         let whole = request();
         let read = WriteRequest::decode(Encoded(whole.encode_to_vec().into())).unwrap();
         assert_eq!(read.count, 2);
-        let updates: Vec<_> = read.updates().map(|u| decode_update(u).unwrap()).collect();
+        let updates: Vec<_> = read
+            .items()
+            .map(|u| WriteRequest::item(u).unwrap())
+            .collect();
         let again = p4::WriteRequest {
             updates,
             ..read.head
@@ -122,7 +155,7 @@ mod tests {
             bytes.truncate(bytes.len() - cut.index(3));
             let theirs = p4::WriteRequest::decode(&bytes[..]);
             let ours = WriteRequest::decode(Encoded(bytes.clone().into())).and_then(|read| {
-                let updates = read.updates().map(decode_update).collect::<Result<_, _>>()?;
+                let updates = read.items().map(WriteRequest::item).collect::<Result<_, _>>()?;
                 Ok(p4::WriteRequest { updates, ..read.head })
             });
             match (theirs, ours) {
