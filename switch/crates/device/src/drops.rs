@@ -150,10 +150,7 @@ mod tests {
         drops.note(DropPlace::QueueFull);
         drops.note(DropPlace::Ingress);
         let since: Vec<_> = drops.since(earlier).collect();
-        assert_eq!(
-            since,
-            [(DropPlace::Ingress, 1), (DropPlace::QueueFull, 2)]
-        );
+        assert_eq!(since, [(DropPlace::Ingress, 1), (DropPlace::QueueFull, 2)]);
         assert_eq!((drops.total(), drops.at(DropPlace::Egress)), (4, 1));
     }
 }

@@ -13,6 +13,7 @@ use v1model::Pipeline;
 
 use super::{Target, exhausted, no_pipeline};
 use crate::failure::{Failure, batch_status};
+use crate::journal::{Answer as Answered, Waiting};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
 use crate::read::{self, Answer, Part, Progress, Query, Source};
@@ -75,9 +76,9 @@ impl Target {
         let length = Some(self.limits.slice);
         loop {
             let config = Arc::clone(config);
-            let done = self.call(move |device, now| {
+            let done = self.call_sliced(length, move |device, now, slice| {
                 let pipeline = device.pipeline()?;
-                let more = fetched.fetch(pipeline, &config, now, &mut Slice::new(length));
+                let more = fetched.fetch(pipeline, &config, now, slice);
                 // Back to the task: dropped there, not between packets.
                 Some((fetched, more))
             });
@@ -199,6 +200,7 @@ pub struct Reading {
     messages: Messages,
     status: Option<Status>,
     _charge: Charge,
+    journal: Option<(Waiting, Answered)>,
 }
 
 impl Reading {
@@ -221,14 +223,36 @@ impl Reading {
             messages: Messages::default(),
             status: batch_status("requests", &results).err(),
             _charge: fetched.charge,
+            journal: None,
         }
     }
-}
 
-impl Iterator for Reading {
-    type Item = Result<Encoded, Status>;
+    /// What the client gets is an answer that is written down.
+    pub fn awaited(self, waiting: Waiting) -> Self {
+        Self {
+            journal: Some((waiting, Answered::default())),
+            ..self
+        }
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn write_down(&mut self, next: Option<&Result<Encoded, Status>>) {
+        let Some((_, answer)) = &mut self.journal else {
+            return;
+        };
+        match next {
+            Some(Ok(message)) => answer.add(&message.0),
+            Some(Err(status)) => answer.fail(status),
+            None => {}
+        }
+        // Nothing follows a status.
+        if !matches!(next, Some(Ok(_)))
+            && let Some((waiting, answer)) = self.journal.take()
+        {
+            waiting.answered(&answer);
+        }
+    }
+
+    fn message(&mut self) -> Option<Result<Encoded, Status>> {
         loop {
             if let Some(message) = self.messages.take() {
                 return Some(Ok(message));
@@ -240,6 +264,16 @@ impl Iterator for Reading {
                 return self.status.take().map(Err);
             }
         }
+    }
+}
+
+impl Iterator for Reading {
+    type Item = Result<Encoded, Status>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.message();
+        self.write_down(next.as_ref());
+        next
     }
 }
 
