@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records as bytes.
 
-use crate::format::{End, Header, MAGIC, Output, Place, Reason, Sent, Told, VERSION, tag};
+use crate::format::{
+    End, Header, Input, MAGIC, Output, Place, Reason, Record, Sent, Told, VERSION, tag,
+};
 use device::DropPlace;
 use p4runtime::journal::Work;
 
@@ -101,6 +103,58 @@ impl Encoder {
         out.push(tag);
         string(out, &self.body);
         self.body.clear();
+    }
+
+    /// Any record.
+    pub fn record(&mut self, out: &mut Vec<u8>, record: &Record) {
+        match record {
+            Record::Input(input) => self.input(out, input),
+            Record::Output(output) => self.output(out, output),
+            Record::End(end) => self.end(out, end),
+        }
+    }
+
+    fn input(&mut self, out: &mut Vec<u8>, input: &Input) {
+        match *input {
+            Input::Arrived {
+                at,
+                port,
+                ref frame,
+            } => self.arrived(out, at, port, frame),
+            Input::TooLong { length } => self.too_long(out, length),
+            Input::Jumped {
+                now,
+                arrived,
+                place,
+            } => self.jumped(out, now, arrived, place),
+            Input::Link { port, up, place } => self.link(out, port, up, place),
+            Input::NotSent {
+                port,
+                frames,
+                bytes,
+                place,
+            } => self.not_sent(out, port, frames, bytes, place),
+            Input::Missed {
+                port,
+                frames,
+                place,
+            } => self.missed(out, port, frames, place),
+            Input::Asked {
+                request,
+                ref method,
+                ref message,
+            } => self.asked(out, request, method, message),
+            Input::Said {
+                request,
+                stream,
+                ref message,
+            } => self.said(out, request, stream, message),
+            Input::Ran { request, at, work } => self.ran(out, request, at, work),
+            Input::Answered { request, hash } => self.answered(out, request, hash),
+            Input::Left { request } => self.left(out, request),
+            Input::StreamOpened { stream } => self.stream_opened(out, stream),
+            Input::StreamEnded { stream } => self.stream_ended(out, stream),
+        }
     }
 
     /// A frame reaches a port.
