@@ -10,8 +10,8 @@ pub const MAGIC: [u8; 8] = *b"DOCSISRC";
 pub const VERSION: u8 = 1;
 /// Bytes of the longest record: those of the longest message of a client, and some.
 pub const LONGEST_RECORD: usize = (64 << 20) + 4096;
-/// Nanoseconds by which the time of a record may differ from that before: a day.
-pub const LONGEST_PAUSE: u64 = 86_400_000_000_000;
+/// Nanoseconds by which the time of a record may differ from that before: a year.
+pub const LONGEST_PAUSE: u64 = 366 * 86_400_000_000_000;
 
 /// What the device was started with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

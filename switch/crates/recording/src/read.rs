@@ -93,7 +93,7 @@ impl Fields<'_> {
         let coded = self.number()?;
         let ahead = (coded >> 1) as i64 ^ -((coded & 1) as i64);
         if ahead.unsigned_abs() > LONGEST_PAUSE {
-            return Err("a time is more than a day from the one before".into());
+            return Err("a time is more than a year from the one before".into());
         }
         let time = self.last.checked_add_signed(ahead);
         *self.last = time.ok_or("a time is below 0 or above 2^64 ns")?;

@@ -22,6 +22,8 @@ use writer::{Outlet, Writer};
 
 /// Bytes that are handed to the writer at a time.
 const CHUNK: usize = 256 << 10;
+/// Chunks that may wait for the disk: 64 MiB.
+const QUEUE: usize = 256;
 /// Bytes that the last record may take.
 const END: u64 = 64;
 
@@ -84,16 +86,17 @@ impl Recording {
     /// One sentence: there is no thread for it.
     pub fn begin(to: Destination, header: &Header) -> Result<Self, String> {
         let Destination { name, limit, file } = to;
-        Self::begin_in(file, name, limit, header)
+        Self::begin_in(file, name, limit, QUEUE, header)
     }
 
     fn begin_in(
         out: impl Write + Send + 'static,
         name: String,
         limit: u64,
+        queue: usize,
         header: &Header,
     ) -> Result<Self, String> {
-        let (writer, outlet) = Writer::start(out, name, Encoder::header(header))?;
+        let (writer, outlet) = Writer::start(out, name, Encoder::header(header), queue)?;
         let left = limit.saturating_sub(END + outlet.written());
         Ok(Self {
             recorder: Arc::new(Recorder::new(outlet, left)),

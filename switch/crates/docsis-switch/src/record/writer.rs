@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread that writes a recording to the disk.
 
+use crate::scheduling;
 use recording::format::Reason;
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -8,8 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use tracing::{error, info, warn};
 
-/// Chunks that may wait for the disk: 64 MiB.
-const QUEUE: usize = 256;
 /// Chunks that are kept to be filled again.
 const SPARE: usize = 8;
 
@@ -32,7 +31,7 @@ pub struct Outlet {
 }
 
 impl Writer {
-    /// Writes the beginning, and then what comes out of the outlet.
+    /// Writes the beginning, and then what comes out of the outlet, where `queue` chunks may wait.
     ///
     /// # Errors
     /// One sentence: there is no thread for it.
@@ -40,13 +39,16 @@ impl Writer {
         out: impl Write + Send + 'static,
         name: String,
         header: Vec<u8>,
+        queue: usize,
     ) -> Result<(Self, Outlet), String> {
-        let (chunks, filled) = sync_channel::<Vec<u8>>(QUEUE);
+        let (chunks, filled) = sync_channel::<Vec<u8>>(queue);
         let (emptied, spares) = sync_channel(SPARE);
         let last: Arc<Mutex<Option<Last>>> = Arc::default();
         let end = Arc::clone(&last);
         let written = header.len() as u64;
         let run = move || {
+            // A switch may run under SCHED_RR as a whole: what forwards goes first.
+            scheduling::ordinary();
             let mut file = Sink { out, bytes: 0 };
             let mut result = file.write(&header);
             // It ends with the outlet. Where it cannot write it says so then, and takes what

@@ -87,7 +87,11 @@ fn output() -> impl Strategy<Value = Output> {
         })),
         told.prop_map(|(at, is_event, taken, hash)| Output::Told {
             at,
-            told: if is_event { Told::Event } else { Told::PacketIn },
+            told: if is_event {
+                Told::Event
+            } else {
+                Told::PacketIn
+            },
             taken,
             hash
         }),
