@@ -16,7 +16,6 @@ from docsis_experiments.acceptance import replay
 from docsis_testbed import switch_report
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RUN_STATE
-from docsis_testbed.testbed import root_interfaces
 
 
 def report(**changes: Any) -> dict[str, Any]:
@@ -69,6 +68,8 @@ def test_what_is_no_recording_is_said(tmp_path: Path) -> None:
 @pytest.mark.end_to_end
 @pytest.mark.root
 def test_a_run_on_mininet_happens_again(tmp_path: Path) -> None:
+    from docsis_testbed.testbed import root_interfaces
+
     topology = replay.topology(None)
     # It raises where anything differs.
     folder = replay.run(

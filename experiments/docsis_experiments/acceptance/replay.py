@@ -19,11 +19,9 @@ from docsis_control.topology.models import Topology
 from docsis_testbed import switch_report
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.measurement import plan_for
-from docsis_testbed.mininet_stage import MininetStage
 from docsis_testbed.paths import RESULTS, TOPOLOGIES
 from docsis_testbed.progress import progress_bar
 from docsis_testbed.results import folder as run_folder
-from docsis_testbed.testbed import recording_of
 
 FOLDER: Final = RESULTS / "acceptance" / "replay"
 DOCUMENT: Final = "replay.json"
@@ -72,6 +70,10 @@ def run(topology: Topology, *, seconds: float, console: Console, results: Path =
         TestbedError: Something differs (the verdict is written), or the run did not work.
         NoVerdict: Nothing was recorded that could differ.
     """
+    # Who replays what is recorded needs no Mininet.
+    from docsis_testbed.mininet_stage import MininetStage
+    from docsis_testbed.testbed import recording_of
+
     folder = results / datetime.now().strftime("%Y%m%d-%H%M%S-%f")
     recordings, raw = folder / "recordings", folder / "run"
     stage = MininetStage("embedded", recordings=recordings)
