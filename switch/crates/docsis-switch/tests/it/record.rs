@@ -93,7 +93,7 @@ fn a_switch_goes_on_where_its_recording_ends() {
         let mut sent = 0;
         until("two MiB", || {
             sent += u64::from(near.send(&long));
-            sent >= 1500 && switch.port(1)["received"]["frames"].as_u64() >= Some(1400)
+            sent >= 1500 && switch.port(1)["counters"]["received"]["frames"].as_u64() >= Some(1400)
         });
         let said = switch.stop();
         assert!(
