@@ -23,13 +23,11 @@ pub fn replay<R: Read>(header: &Header, reader: &mut Reader<R>) -> Result<Report
     let mut end = None;
     while let Some(record) = reader.next()? {
         engine.report.counted.note(&record);
-        if engine.report.difference.is_some() {
-            continue;
-        }
         match record {
+            Record::End(how) => end = Some(how),
+            _ if engine.report.difference.is_some() => {}
             Record::Output(output) => engine.expect(output),
             Record::Input(input) => engine.give(input),
-            Record::End(how) => end = Some(how),
         }
     }
     Ok(engine.finish(end))

@@ -94,8 +94,13 @@ fn what_did_not_happen_is_a_difference() {
         (vec![arrived(7), sent, stopped], "the order"),
     ];
     for (records, what) in cases {
-        let difference = replayed(&file(&records)).unwrap().difference.unwrap();
+        let last = records.last().cloned();
+        let report = replayed(&file(&records)).unwrap();
+        let difference = report.difference.unwrap();
         assert!(difference.what.contains(what), "{difference:?}");
+        // How it ends is known all the same.
+        let is_cut_off = !matches!(last, Some(Record::End(_)));
+        assert_eq!(report.ended == Ended::CutOff, is_cut_off);
     }
 }
 
