@@ -10,6 +10,10 @@ use p4runtime::journal::Work;
 use std::fmt;
 use std::io::{self, Read};
 
+/// Times end before that, ns: 146 years.
+const LAST_TIME: u64 = 1 << 62;
+/// Frames or bytes that one record may count.
+const MOST_COUNTED: u64 = 1 << 32;
 /// Ports that a device may have.
 const MOST_PORTS: u64 = 65_536;
 
@@ -96,8 +100,17 @@ impl Fields<'_> {
             return Err("a time is more than a year from the one before".into());
         }
         let time = self.last.checked_add_signed(ahead);
-        *self.last = time.ok_or("a time is below 0 or above 2^64 ns")?;
+        let time = time.filter(|&time| time < LAST_TIME);
+        *self.last = time.ok_or("a time is below 0 or above 2^62 ns")?;
         Ok(*self.last)
+    }
+
+    fn counted(&mut self) -> Field<u64> {
+        let counted = self.number()?;
+        if counted > MOST_COUNTED {
+            return Err(format!("{counted} is more than one record can count"));
+        }
+        Ok(counted)
     }
 
     fn optional(&mut self) -> Field<Option<u64>> {
@@ -154,7 +167,7 @@ impl Fields<'_> {
             },
             program: match self.flag()? {
                 true => Some(Program {
-                    at: self.number()?,
+                    at: self.time()?,
                     json: self.string()?,
                     p4info: self.flag()?.then(|| self.string()).transpose()?,
                 }),
@@ -220,7 +233,7 @@ impl Fields<'_> {
                 frame: self.rest(),
             },
             tag::TOO_LONG => Input::TooLong {
-                length: self.number()?,
+                length: self.counted()?,
             },
             tag::JUMPED => Input::Jumped {
                 now: self.time()?,
@@ -234,13 +247,13 @@ impl Fields<'_> {
             },
             tag::NOT_SENT => Input::NotSent {
                 port: self.port()?,
-                frames: self.number()?,
-                bytes: self.number()?,
+                frames: self.counted()?,
+                bytes: self.counted()?,
                 place: self.place()?,
             },
             tag::MISSED => Input::Missed {
                 port: self.port()?,
-                frames: self.number()?,
+                frames: self.counted()?,
                 place: self.place()?,
             },
             tag::ASKED => Input::Asked {

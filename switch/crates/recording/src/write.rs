@@ -44,7 +44,8 @@ pub fn header(header: &Header) -> Vec<u8> {
     }
     body.push(header.program.is_some().into());
     if let Some(program) = &header.program {
-        number(&mut body, program.at);
+        // A time from 0 on.
+        number(&mut body, program.at << 1);
         string(&mut body, &program.json);
         body.push(program.p4info.is_some().into());
         if let Some(p4info) = &program.p4info {

@@ -122,6 +122,10 @@ fn what_cannot_be_is_said_in_words() {
         (behind(&[1, 0]), "shorter than"),
         (behind(&[20, 2, 0, 0]), "longer than what"),
         (behind(&far), "more than a year"),
+        (
+            behind(&[2, 6, 0x81, 0x80, 0x80, 0x80, 0x80, 1]),
+            "can count",
+        ),
         (behind(&twice), "behind the recording's end"),
     ];
     for (file, words) in cases {

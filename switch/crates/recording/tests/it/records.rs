@@ -20,14 +20,14 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 fn input() -> impl Strategy<Value = Input> {
     let time = 0..LONGEST_PAUSE;
     let port = any::<u16>();
-    let number = any::<u64>();
+    let (number, count) = (any::<u64>(), 0u64..1 << 32);
     prop_oneof![
         (time.clone(), port, bytes()).prop_map(|(at, port, frame)| Input::Arrived {
             at,
             port,
             frame
         }),
-        number.prop_map(|length| Input::TooLong { length }),
+        count.clone().prop_map(|length| Input::TooLong { length }),
         (time.clone(), any::<Option<u64>>(), place()).prop_map(|(now, arrived, place)| {
             Input::Jumped {
                 now,
@@ -40,13 +40,15 @@ fn input() -> impl Strategy<Value = Input> {
             up,
             place
         }),
-        (port, number, number, place()).prop_map(|(port, frames, bytes, place)| Input::NotSent {
-            port,
-            frames,
-            bytes,
-            place
+        (port, count.clone(), count.clone(), place()).prop_map(|(port, frames, bytes, place)| {
+            Input::NotSent {
+                port,
+                frames,
+                bytes,
+                place,
+            }
         }),
-        (port, number, place()).prop_map(|(port, frames, place)| Input::Missed {
+        (port, count, place()).prop_map(|(port, frames, place)| Input::Missed {
             port,
             frames,
             place
@@ -115,7 +117,7 @@ fn end() -> impl Strategy<Value = End> {
 }
 
 fn header() -> impl Strategy<Value = Header> {
-    let program = (any::<u64>(), bytes(), prop::option::of(bytes()));
+    let program = (0..LONGEST_PAUSE, bytes(), prop::option::of(bytes()));
     let program = program.prop_map(|(at, json, p4info)| Program { at, json, p4info });
     let numbers = (any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>());
     let ports = prop::collection::vec(any::<u16>(), 0..9);
