@@ -175,7 +175,7 @@ FUZZ_OPTIONS_p4runtime = -max_len=65536
 FUZZ_SEEDS = $(or $(FUZZ_SEEDS_$(FUZZED)),seeds/$(FUZZED))
 FUZZ_OPTIONS = $(or $(FUZZ_OPTIONS_$(FUZZED)),-max_len=4096 -len_control=0)
 # Needs cargo-fuzz; see switch/fuzz/README.md.
-fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf|tcp MINUTES=10
+fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf|tcp|recording MINUTES=10
 	@mkdir -p switch/fuzz/corpus/$(FUZZED)
 	@cd switch/fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir . $(FUZZED) \
 	    corpus/$(FUZZED) $(FUZZ_SEEDS) -- $(FUZZ_OPTIONS) \

@@ -35,6 +35,7 @@ def measure(
     folder: Path,
     progress: Progress,
     metrics_port: int | None = None,
+    recordings: Path | None = None,
 ) -> Measurement:
     """Run one queue manager from an empty machine to an empty machine.
 
@@ -48,6 +49,7 @@ def measure(
         folder: Gets the raw files; exists.
         progress: Told how far the run is.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
+        recordings: Folder in which the embedded switches record what they are given, or None.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -62,6 +64,7 @@ def measure(
             folder=folder,
             progress=progress,
             metrics_port=metrics_port,
+            recordings=recordings,
         ) as session,
         counters(topology.cable_modem, Role.CABLE_MODEM) as reader,
         lateness_of((topology.cable_modem, topology.cmts)) as clocks,

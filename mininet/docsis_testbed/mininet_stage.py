@@ -34,10 +34,15 @@ class MininetStage:
 
     build_seconds = _BUILD_SECONDS
 
-    def __init__(self, target: str, metrics_port: int | None = None) -> None:
-        """Args: the switch target, and the controller's TCP port for Prometheus, or None."""
+    def __init__(
+        self, target: str, metrics_port: int | None = None, recordings: Path | None = None
+    ) -> None:
+        """Args: the switch target, the controller's TCP port for Prometheus, or None, and the
+        folder in which the embedded switches record the main job, or None.
+        """
         self.target = target
         self._metrics_port = metrics_port
+        self._recordings = recordings
         self._state: RunState | None = None
 
     @property
@@ -98,6 +103,7 @@ class MininetStage:
             folder=folder,
             progress=progress,
             metrics_port=self._metrics_port,
+            recordings=self._recordings,
         )
 
     def measure_scenario(

@@ -236,8 +236,8 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
             f"see {self.log}"
         )
 
-    def stop(self, deleteIntfs: bool = True) -> None:  # Mininet's name
-        """End the program, then what Mininet does."""
+    def end_program(self) -> None:
+        """End the program, which gets the time to empty its queues and to write what it records."""
         # First: from now on nobody expects it to run.
         process, self.process = self.process, None
         if process is not None and process.poll() is None:
@@ -247,6 +247,10 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def stop(self, deleteIntfs: bool = True) -> None:  # Mininet's name
+        """End the program, then what Mininet does."""
+        self.end_program()
         super().stop(deleteIntfs)
 
 

@@ -275,6 +275,7 @@ def running_session(
     progress: Progress,
     metrics_port: int | None = None,
     static_arp: bool = False,
+    recordings: Path | None = None,
 ) -> Iterator[Session]:
     """From an empty machine to a provisioned system, and back at the end of the block.
 
@@ -290,6 +291,7 @@ def running_session(
         progress: Told how far the run is.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
         static_arp: Fill the hosts' ARP tables instead of letting them ask.
+        recordings: Folder in which the embedded switches record what they are given, or None.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -298,7 +300,14 @@ def running_session(
     with ExitStack() as stack:
         progress("building", 0.0)
         testbed = stack.enter_context(
-            running_testbed(topology, target=target, run=run, logs=folder, static_arp=static_arp)
+            running_testbed(
+                topology,
+                target=target,
+                run=run,
+                logs=folder,
+                static_arp=static_arp,
+                recordings=recordings,
+            )
         )
         controller = start_controller(
             testbed,

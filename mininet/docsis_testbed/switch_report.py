@@ -14,16 +14,17 @@ _ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "KILL")
 """These programs need nothing of a run, so they are in no run's PID namespace."""
 
 
-def run(*arguments: str) -> dict[str, Any]:
+def run(*arguments: str, differs: int = 0) -> dict[str, Any]:
     """The report of one sub-command.
 
     Args:
         arguments: Behind `docsis-switch`.
+        differs: An exit status with which there is a report, too.
 
     Raises:
         TestbedError: It failed, or is not built; the words are the switch's.
     """
-    return finish(start(*arguments))
+    return finish(start(*arguments), differs)
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
@@ -42,14 +43,18 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
+def finish(process: subprocess.Popen[str], differs: int = 0) -> dict[str, Any]:
     """The report of a sub-command that was started.
+
+    Args:
+        process: What `start` gave.
+        differs: An exit status with which there is a report, too.
 
     Raises:
         TestbedError: It failed; the words are the switch's.
     """
     output, errors = process.communicate()
-    if process.returncode != 0:
+    if process.returncode not in (0, differs):
         raise TestbedError(f"docsis-switch failed: {errors.strip()}")
     report: dict[str, Any] = json.loads(output)
     return report

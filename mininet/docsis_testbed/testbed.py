@@ -36,19 +36,34 @@ def root_interfaces(topology: Topology) -> list[str]:
     return names
 
 
+def recording_of(device: Device, folder: Path) -> Path:
+    """What a device's switch records in a folder."""
+    return folder / f"{device.name}.rec"
+
+
 class Testbed:
     """Hosts, servers, modem and CMTS of a topology, without a pipeline yet.
 
     Attributes:
         topology: What was built.
         net: The Mininet object, for its command line.
+        recordings: Folder in which the embedded switches record what they are given, or None.
     """
 
     __test__ = False
 
-    def __init__(self, topology: Topology, *, target: str, run: RunState, logs: Path) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        target: str,
+        run: RunState,
+        logs: Path,
+        recordings: Path | None = None,
+    ) -> None:
         self.topology = topology
         self.logs = logs
+        self.recordings = recordings
         self._run = run
         self._switch_class = SWITCHES[target]
         # Mininet would raise system-wide limits that this testbed does not need.
@@ -90,8 +105,14 @@ class Testbed:
             device_id=device.device_id,
             grpc_address=device_address(device),
             log=self.logs / f"{device.name}.log",
+            extra=self._recording(device),
         )
         return switch
+
+    def _recording(self, device: Device) -> tuple[str, ...]:
+        if self.recordings is None:
+            return ()
+        return ("--record", str(recording_of(device, self.recordings)))
 
     def _attach_host(self, switch: P4Switch, host: Host, port: int) -> None:
         node = self.net.addHost(
@@ -145,6 +166,10 @@ class Testbed:
 
     def stop(self) -> None:
         """End every process and remove every interface of this testbed."""
+        if self.recordings is not None:
+            # What a program is killed with is not written.
+            for switch in self.net.switches:
+                switch.end_program()
         self._run.clear()
         for node in (*self.net.hosts, *self.net.switches):
             # The shells have ended; this closes their pseudo-terminals.
@@ -154,10 +179,16 @@ class Testbed:
 
 @contextmanager
 def running_testbed(
-    topology: Topology, *, target: str, run: RunState, logs: Path, static_arp: bool = False
+    topology: Topology,
+    *,
+    target: str,
+    run: RunState,
+    logs: Path,
+    static_arp: bool = False,
+    recordings: Path | None = None,
 ) -> Iterator[Testbed]:
     """A started `Testbed` that is gone at the end of the block, however it ends."""
-    testbed = Testbed(topology, target=target, run=run, logs=logs)
+    testbed = Testbed(topology, target=target, run=run, logs=logs, recordings=recordings)
     try:
         testbed.start(static_arp=static_arp)
         yield testbed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 accept`: tests of virtual time that take long, and need a quiet machine."""
+"""`docsis-p4 accept`: tests of virtual time beside Mininet, or beside what was recorded there."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from docsis_testbed.stage import Stage
 
 app = typer.Typer(no_args_is_help=True, help="Whether virtual time may be believed: acceptance.")
-
-
-@app.callback()
-def _group() -> None:
-    """A group, also while there is one command in it."""
 
 
 @app.command("closed-loop")
@@ -65,3 +60,49 @@ def closed_loop(
         console=Console(),
         results=results or closed_loop.FOLDER,
     )
+
+
+@app.command("replay")
+def replay(
+    recording: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--recording",
+            metavar="FILE",
+            help="Replay this recording of `docsis-switch --record` and run nothing, without "
+            "root; repeatable.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option("--seconds", min=1.0, max=600.0, help="How long the run has its uploads."),
+    ] = 10.0,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="A tier of topologies/tiers, as in the demo.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FOLDER",
+            help="Where recordings and their verdict are kept; results/acceptance/replay unless "
+            "given.",
+        ),
+    ] = None,
+) -> None:
+    """A run on Mininet, recorded and fed into virtual time: are all outputs the same?
+
+    Exit status 1 where something is not, to the nanosecond and the byte.
+    """
+    from docsis_experiments.acceptance import replay
+
+    console = Console()
+    if recording:
+        replay.replay(recording, console=console)
+    else:
+        replay.run(
+            replay.topology(tier),
+            seconds=seconds,
+            console=console,
+            results=results or replay.FOLDER,
+        )

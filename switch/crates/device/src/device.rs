@@ -3,6 +3,7 @@
 
 use crate::counters::DeviceCounters;
 use crate::digest::Digests;
+use crate::drops::Drops;
 use crate::lateness::Lateness;
 use crate::packets::Packets;
 use crate::taps::Taps;
@@ -145,6 +146,7 @@ pub struct Device {
     /// The replicas of the group in hand.
     pub(crate) replicas: Vec<Replica>,
     pub(crate) counters: DeviceCounters,
+    pub(crate) drops: Drops,
     /// Packets that are to go through ingress again.
     pub(crate) again: VecDeque<Box<Packet>>,
     /// Packets that have left queues since one of those had its turn.
@@ -188,6 +190,7 @@ impl Device {
             out: Vec::new(),
             replicas: Vec::new(),
             counters: DeviceCounters::default(),
+            drops: Drops::default(),
             again: VecDeque::new(),
             dequeues: 0,
             digests: Digests::default(),
@@ -453,6 +456,13 @@ impl Device {
     #[must_use]
     pub fn counters(&self) -> &DeviceCounters {
         &self.counters
+    }
+
+    /// Frames that were dropped one by one, wherever that was; those that a new pipeline
+    /// flushed from queues are not among them.
+    #[must_use]
+    pub fn drops(&self) -> Drops {
+        self.drops
     }
 }
 

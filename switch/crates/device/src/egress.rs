@@ -3,6 +3,7 @@
 //! delay lines, and what the controller is told.
 
 use crate::device::{Device, InFlight, reuse};
+use crate::drops::DropPlace;
 use crate::handle::Event;
 use crate::output::Output;
 use crate::paths::make_clone;
@@ -205,6 +206,7 @@ impl Device {
             match outcome.fate {
                 EgressFate::Send => {}
                 EgressFate::Drop => {
+                    self.drops.note(DropPlace::Egress);
                     if !offer.shaped {
                         let len = packet.received().len();
                         self.counters.egress_dropped.count(len);

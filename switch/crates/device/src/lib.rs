@@ -10,6 +10,7 @@
 mod counters;
 mod device;
 mod digest;
+mod drops;
 mod egress;
 pub mod handle;
 mod lateness;
@@ -22,6 +23,7 @@ mod trace;
 pub use counters::DeviceCounters;
 pub use device::{Device, DeviceConfig, Link, Replaced, TrafficManagerState};
 pub use digest::{DigestConfig, DigestList, Forgotten};
+pub use drops::{DropPlace, Drops};
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use lateness::Lateness;
 pub use output::Output;

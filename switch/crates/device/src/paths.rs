@@ -7,6 +7,7 @@
 
 use crate::counters::DeviceCounters;
 use crate::device::{Device, InFlight, Queued};
+use crate::drops::DropPlace;
 use crate::packets::Packets;
 use crate::trace::copy_kind;
 use traffic_manager::{Destination, ModelKind, Place, Slot, Traffic};
@@ -28,6 +29,7 @@ impl Device {
         let now = self.advance(now);
         let Some(index) = self.index(port) else {
             self.counters.no_such_port.count(frame.len());
+            self.drops.note(DropPlace::NoSuchPort);
             return;
         };
         let entry = &mut self.ports[index as usize];
@@ -47,6 +49,7 @@ impl Device {
             self.receive_lines.push(now, line, frame.len(), in_flight);
         } else {
             entry.counters.receive_overflow.count(frame.len());
+            self.drops.note(DropPlace::LineFull);
         }
     }
 
@@ -76,6 +79,7 @@ impl Device {
     pub(crate) fn ingress(&mut self, now: u64, port: u16, frame: &[u8]) {
         let Some(pipeline) = &mut self.pipeline else {
             self.counters.no_pipeline.count(frame.len());
+            self.drops.note(DropPlace::NoPipeline);
             return;
         };
         let mut packet = self.packets.take();
@@ -138,6 +142,7 @@ impl Device {
             }
             Fate::Drop => {
                 self.counters.ingress_dropped.count(packet.received().len());
+                self.drops.note(DropPlace::Ingress);
                 self.packets.give(packet);
             }
         }

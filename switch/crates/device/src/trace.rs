@@ -2,6 +2,7 @@
 //! What the pipeline's trace is told about packets outside the pipeline.
 
 use crate::device::Device;
+use crate::drops::DropPlace;
 use crate::taps::TraceId;
 use v1model::trace::{CopyKind, DropReason, TraceEvent, TraceSink};
 use v1model::{InstanceType, Packet};
@@ -37,9 +38,10 @@ impl Device {
         }
     }
 
-    /// A packet is dropped.
+    /// A packet is dropped, which is counted whether it is traced or not.
     #[inline]
     pub(crate) fn trace_drop(&mut self, now: u64, packet: u64, reason: DropReason<'_>) {
+        self.drops.note(DropPlace::from(&reason));
         self.trace(now, packet, &TraceEvent::Dropped(reason));
     }
 

@@ -9,6 +9,7 @@ mod sample;
 mod switch;
 mod target;
 
+use crate::replay::ReplayArgs;
 use crate::trace::TraceArgs;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -76,6 +77,10 @@ pub enum Command {
     /// Run tests in p4c's simple test format, without interfaces and in no time;
     /// exits 0 when all pass, 1 when one does not, 2 when a file cannot be read.
     Stf(StfArgs),
+    /// Give new devices what recorded ones were given (`--record`), in virtual time, and compare
+    /// all that they give, to the nanosecond; exits 0 when all is the same, 1 when something
+    /// differs, 2 when a file cannot be replayed.
+    Replay(ReplayArgs),
     /// Ask a running switch, or tell it something.
     Ctl(CtlArgs),
     /// Make DIR/simple_switch_grpc a link to this program, for scripts that

@@ -32,7 +32,7 @@ impl Core {
     /// Everything that is due, each thing at its own time. Returns the time.
     pub fn drain(&mut self) -> u64 {
         let now = self.clock.now();
-        while self.device.step(now, &mut self.ports) {}
+        self.ports.run_due(&mut self.device, now);
         now
     }
 
@@ -48,6 +48,7 @@ impl Core {
             if !self.requests.run_one(&mut self.device, now) {
                 return false;
             }
+            self.ports.look_at_drops(&self.device);
         }
     }
 
@@ -58,7 +59,7 @@ impl Core {
             return true;
         }
         self.ports.count_missed(&mut self.device);
-        self.device.wake(self.clock.now(), None);
+        self.ports.wake(&mut self.device, self.clock.now(), None);
         let more = self.answer();
         self.ports.flush(&mut self.device);
         let earlier = |at| at < self.sleeps_until;

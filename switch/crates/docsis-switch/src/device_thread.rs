@@ -7,12 +7,14 @@ use crate::device_core::{self, Core};
 use crate::lock::Lock;
 use crate::ports::{Opening, Ports};
 use crate::process::log_messages;
+use crate::record::{Destination, Recording};
 use crate::run::Shell;
 use crate::scheduling;
 use crate::trace::Trace;
 use crate::wait::Waker;
 use device::{Device, DeviceConfig, handle};
 use p4runtime::{PipelineConfig, ServedDevice};
+use recording::format::{self, Header};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -59,6 +61,15 @@ pub struct Prepared {
     pub served: ServedDevice,
     /// For the main thread.
     pub control: Control,
+    loaded_at: u64,
+}
+
+/// Where a device is recorded, and what it runs at first, as the files have it.
+pub struct ToRecord {
+    /// Where.
+    pub destination: Destination,
+    /// The program, and its P4Info.
+    pub program: Option<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
 /// Makes a device with its ports open.
@@ -84,8 +95,9 @@ pub fn prepare(
     for (port, _) in interfaces {
         device.add_port(*port);
     }
+    let loaded_at = common.clock.now();
     if let Some(program) = &common.program {
-        device.load(common.clock.now(), Arc::clone(program));
+        device.load(loaded_at, Arc::clone(program));
     }
     // Filled below: the core has what the handle's requests go to.
     let entrance: Arc<OnceLock<Weak<Lock<Core>>>> = Arc::default();
@@ -125,6 +137,7 @@ pub fn prepare(
             pipeline,
         },
         control,
+        loaded_at,
     })
 }
 
@@ -132,6 +145,36 @@ pub fn prepare(
 pub struct Runnable(Shell);
 
 impl Prepared {
+    /// Writes down what the device is given and gives, from the beginning.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn record(&mut self, to: ToRecord, common: &Common<'_>) -> Result<Recording, String> {
+        let mut core = self.shell.core.lock();
+        let config = *core.device.config();
+        let ports = core.device.links().map(|link| link.port);
+        let header = Header {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            device_id: config.device_id,
+            cpu_port: config.cpu_port,
+            drop_port: config.drop_port,
+            seed: config.seed,
+            lateness_bound: config.lateness_bound,
+            bmv2_quirks: common.load.bmv2_quirks,
+            ports: ports
+                .filter(|&port| Some(port) != config.cpu_port)
+                .collect(),
+            program: to.program.map(|(json, p4info)| format::Program {
+                at: self.loaded_at,
+                json,
+                p4info,
+            }),
+        };
+        let recording = Recording::begin(to.destination, &header)?;
+        core.ports.record(recording.recorder());
+        Ok(recording)
+    }
+
     /// Parts with what the server needs.
     pub fn split(self) -> (Runnable, ServedDevice, Control) {
         (Runnable(self.shell), self.served, self.control)

@@ -24,6 +24,8 @@ mod pcap;
 mod ports;
 mod process;
 mod provision;
+mod record;
+mod replay;
 mod run;
 mod sample;
 mod scheduling;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Some(Command::Stf(options)) => return stf::run(&options),
+        Some(Command::Replay(options)) => return replay::run(&options),
         Some(Command::Forward { first, second }) => {
             logging::start(None, None, false).and_then(|_| forward::run(&first, &second))
         }

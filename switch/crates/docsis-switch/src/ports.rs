@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::interface::{Interface, mend_command};
 use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
 use crate::pcap::Capture;
+use crate::record::Recorder;
 use crate::wait::PollSet;
 use device::handle::{Event, EventSender};
 use device::{Device, DeviceConfig, Output, Traffic};
@@ -13,6 +14,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
+use std::sync::Arc;
 use tracing::{error, warn};
 
 /// Longest Ethernet header that the MTU leaves out: addresses, VLAN tag, type.
@@ -207,6 +209,8 @@ pub struct Ports {
     /// Tells whether frames wait in the sockets.
     waiting: PollSet,
     capturing: bool,
+    /// Writes down what comes and goes.
+    recorder: Option<Arc<Recorder>>,
 }
 
 impl Ports {
@@ -250,6 +254,7 @@ impl Ports {
         Ok(Self {
             waiting: PollSet::new(sockets),
             capturing: pcap.is_some(),
+            recorder: None,
             pending: Vec::with_capacity(ports.len()),
             hold: how.wait_for_room,
             wait: true,
@@ -260,6 +265,59 @@ impl Ports {
             clock,
             events,
         })
+    }
+
+    /// From now on writes down what comes and goes.
+    pub fn record(&mut self, recorder: Arc<Recorder>) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Lets the device do the next thing that is due by `until`, if any.
+    pub fn step(&mut self, device: &mut Device, until: u64) -> bool {
+        let has_done = device.step(until, self);
+        if has_done && let Some(recorder) = &self.recorder {
+            recorder.stepped(until, device);
+        }
+        has_done
+    }
+
+    /// Lets the device do all that is due by `until`.
+    pub fn run_due(&mut self, device: &mut Device, until: u64) {
+        while self.step(device, until) {}
+    }
+
+    /// Tells the device what the clock says, before it runs what is due.
+    pub fn wake(&self, device: &mut Device, now: u64, arrived: Option<u64>) {
+        let jumps = device.lateness().jumps();
+        device.wake(now, arrived);
+        if let Some(recorder) = &self.recorder
+            && device.lateness().jumps() != jumps
+        {
+            recorder.jumped(now, arrived);
+        }
+    }
+
+    /// Tells the device that the interface of the port with this index went down or came up.
+    pub fn set_up(&self, device: &mut Device, index: usize, up: bool) {
+        let port = self.number(index);
+        device.set_port_up(port, up);
+        if let Some(recorder) = &self.recorder {
+            recorder.link(port, up);
+        }
+    }
+
+    /// A request has run: what the device dropped of it.
+    pub fn look_at_drops(&self, device: &Device) {
+        if let Some(recorder) = &self.recorder {
+            recorder.look_at_drops(device);
+        }
+    }
+
+    /// The device has ended, and nothing more is written down.
+    pub fn end_recording(&mut self, device: &Device) {
+        if let Some(recorder) = self.recorder.take() {
+            recorder.finish(device, self.clock.now());
+        }
     }
 
     /// Number of ports.
@@ -349,7 +407,13 @@ impl Ports {
                         &mut self.capturing,
                     );
                 }
-                device.receive(now, port.number, bytes);
+                if let Some(recorder) = &self.recorder {
+                    recorder.arrived(now, port.number, bytes);
+                    device.receive(now, port.number, bytes);
+                    recorder.look_at_drops(device);
+                } else {
+                    device.receive(now, port.number, bytes);
+                }
             }
             Received::TooLong(len) => {
                 if !port.warned_too_long {
@@ -360,6 +424,9 @@ impl Ports {
                     );
                 }
                 device.receive_too_long(len);
+                if let Some(recorder) = &self.recorder {
+                    recorder.too_long(len);
+                }
             }
         }
     }
@@ -383,7 +450,11 @@ impl Ports {
         self.late.drain(..).for_each(|late| lateness.note(late));
         for port in &mut self.ports {
             if port.failed.frames > 0 {
-                device.send_failed(port.number, std::mem::take(&mut port.failed));
+                let failed = std::mem::take(&mut port.failed);
+                if let Some(recorder) = &self.recorder {
+                    recorder.not_sent(port.number, failed);
+                }
+                device.send_failed(port.number, failed);
             }
         }
     }
@@ -409,7 +480,13 @@ impl Ports {
     pub fn count_missed(&mut self, device: &mut Device) {
         for port in &mut self.ports {
             if std::mem::take(&mut port.received) {
-                device.missed(port.number, port.socket.missed());
+                let missed = port.socket.missed();
+                device.missed(port.number, missed);
+                if let Some(recorder) = &self.recorder
+                    && missed > 0
+                {
+                    recorder.missed(port.number, missed);
+                }
             }
         }
     }
@@ -457,6 +534,9 @@ impl Output for Ports {
         let Some(port) = self.ports.get_mut(index) else {
             return;
         };
+        if let Some(recorder) = &self.recorder {
+            recorder.sent(now, port.number, frame, paced);
+        }
         if let Some((_, capture)) = &mut port.captures {
             note(
                 capture.write(self.clock.wall(now), frame),
@@ -495,11 +575,21 @@ impl Output for Ports {
                 .is_some_and(|port| port.full)
     }
 
-    fn packet_in(&mut self, _now: u64, frame: &[u8]) -> bool {
-        self.events.packet_in(frame)
+    fn packet_in(&mut self, now: u64, frame: &[u8]) -> bool {
+        let taken = self.events.packet_in(frame);
+        if let Some(recorder) = &self.recorder {
+            recorder.packet_in(now, frame, taken);
+        }
+        taken
     }
 
-    fn event(&mut self, _now: u64, event: Event) -> bool {
-        self.events.send(event)
+    fn event(&mut self, now: u64, event: Event) -> bool {
+        let Some(recorder) = &self.recorder else {
+            return self.events.send(event);
+        };
+        let hash = Recorder::hash_of(&event);
+        let taken = self.events.send(event);
+        recorder.event(now, hash, taken);
+        taken
     }
 }

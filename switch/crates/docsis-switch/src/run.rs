@@ -113,10 +113,10 @@ impl Turn {
         };
         let arrivals = &mut self.arrivals;
         arrivals.gather(&self.ready, now, portion, &mut sockets);
-        device.wake(now, arrivals.first());
+        sockets.ports.wake(device, now, arrivals.first());
         while let Some(arrival) = arrivals.next(&sockets) {
             let at = arrival.at.max(device.time());
-            while device.step(at, sockets.ports) {}
+            sockets.ports.run_due(device, at);
             sockets
                 .ports
                 .deliver(arrival.port, sockets.batch, arrival.slot, at, device);
@@ -125,7 +125,7 @@ impl Turn {
         if !arrivals.is_behind() {
             // What came since is stamped before now, and so is what it makes due.
             let last = device.time().max(now);
-            while device.step(last, ports) {}
+            ports.run_due(device, last);
         }
     }
 }
@@ -156,7 +156,7 @@ fn drain_close(core: &mut Core, before: u64) {
             .next_deadline()
             .is_some_and(|at| at < now + CLOSE)
     {
-        core.device.step(now, &mut core.ports);
+        core.ports.step(&mut core.device, now);
         let later = core.clock.now();
         if later > now + AWAY {
             return;
@@ -182,10 +182,10 @@ impl Shell {
                         }
                         core.ports.replace(port, socket);
                     }
-                    core.device.set_port_up(core.ports.number(port), true);
+                    core.ports.set_up(&mut core.device, port, true);
                 }
                 Command::LinkDown { port } => {
-                    core.device.set_port_up(core.ports.number(port), false);
+                    core.ports.set_up(&mut core.device, port, false);
                 }
                 Command::LogMessages(on) => {
                     self.logs.store(on, Ordering::Relaxed);
@@ -272,6 +272,7 @@ impl Shell {
         ports.give_up(device);
         ports.flush_captures();
         ports.count_missed(device);
+        ports.end_recording(device);
         report(&core.device, core.clock.now());
         info!("{}; slack {} us", core.device.lateness(), slack.ns() / 1000);
     }

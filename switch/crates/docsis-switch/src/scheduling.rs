@@ -22,6 +22,14 @@ pub fn nice(value: i32) -> io::Result<()> {
     Ok(())
 }
 
+/// Puts this thread, which may have a policy from who started it, under the ordinary one.
+pub fn ordinary() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: a sched_param that lives through the call; 0 is the calling thread. To have less
+    // is always permitted.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameters) };
+}
+
 /// Puts this thread under SCHED_RR.
 ///
 /// # Errors

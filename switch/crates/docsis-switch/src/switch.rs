@@ -5,7 +5,7 @@ use crate::cli::{SwitchArgs, TargetArgs};
 use crate::clock::Clock;
 use crate::control::{Command, Control};
 use crate::defect;
-use crate::device_thread::{self, Common, Scheduling};
+use crate::device_thread::{self, Common, Scheduling, ToRecord};
 use crate::link::LinkMonitor;
 use crate::logging;
 use crate::ports::Opening;
@@ -13,6 +13,7 @@ use crate::process::{Switch, logs_messages};
 use crate::server::GrpcServer;
 use crate::wait::{PollSet, Signals, Waker};
 use device::{DeviceConfig, ModelKind};
+use p4runtime::journal::Journal;
 use p4runtime::{PipelineConfig, ServerOptions, TlsOptions};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -155,6 +156,8 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
 
     let devices: Vec<_> = args.devices().into_iter().collect();
     let (mut runnable, mut served, mut controls) = (Vec::new(), Vec::new(), Vec::new());
+    let mut destination = args.record.open()?;
+    let mut recording = None;
     for (device_id, interfaces) in &devices {
         let pipeline = match (&args.p4info, &common.program, &json) {
             (Some(p4info), Some(program), Some(json)) => {
@@ -170,7 +173,16 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
             traffic_manager: args.model(target),
             lateness_bound: args.lateness_bound_ms * 1_000_000,
         };
-        let prepared = device_thread::prepare(config, interfaces, pipeline, &common)?;
+        let mut prepared = device_thread::prepare(config, interfaces, pipeline, &common)?;
+        if let Some(destination) = destination.take() {
+            let p4info = args.p4info.as_deref();
+            let p4info = p4info.map(|path| read("P4Info", path)).transpose()?;
+            let to = ToRecord {
+                destination,
+                program: json.clone().map(|json| (json, p4info)),
+            };
+            recording = Some(prepared.record(to, &common)?);
+        }
         let (device, for_server, control) = prepared.split();
         for (index, (port, name)) in interfaces.iter().enumerate() {
             links.watch(*device_id, *port, name, index, control.clone());
@@ -191,6 +203,9 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     let options = ServerOptions {
         tls,
         process: Some(Arc::new(process)),
+        journal: recording
+            .as_ref()
+            .map(|recording| -> Arc<dyn Journal> { recording.recorder() }),
         ..Default::default()
     };
     let server = GrpcServer::start(target.grpc_server_addr, served, &options)?;
@@ -220,6 +235,9 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         let _ = thread.join();
     }
     server.stop();
+    if let Some(recording) = recording {
+        recording.close();
+    }
     info!("stopped");
     Ok(())
 }

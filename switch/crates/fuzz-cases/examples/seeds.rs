@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the seeds of the targets `p4runtime`, `packets` and `tcp`:
-//! well-formed requests, frames and answers, for the fuzzer to damage.
+//! Writes the seeds of the targets `p4runtime`, `packets`, `tcp` and `recording`:
+//! well-formed requests, frames, answers and files, for the fuzzer to damage.
 //! `cargo run -p fuzz-cases --example seeds -- fuzz/seeds`
 
 use fuzz_cases::PROGRAMS;
@@ -10,6 +10,8 @@ use p4runtime::proto::p4::config::v1::{
 use p4runtime::proto::p4::v1 as p4;
 use p4runtime::proto::p4::v1::entity::Entity;
 use prost::Message;
+use recording::Encoder;
+use recording::format::{Header, Input, Place, Program, Record};
 use std::path::{Path, PathBuf};
 
 /// A message of an input: see `fuzz_cases::p4runtime`.
@@ -424,6 +426,91 @@ fn tcp(save: &dyn Fn(String, Vec<u8>)) {
     }
 }
 
+/// A device that runs l2.p4, whose client becomes primary, reads and configures, and to which a
+/// frame comes, too late.
+fn recordings(save: &impl Fn(String, Vec<u8>)) {
+    let read = |name: &str| {
+        let path = switch_folder().join("../p4src/build/bench").join(name);
+        std::fs::read(path).expect("the program is committed")
+    };
+    let header = Header {
+        device_id: 1,
+        cpu_port: Some(255),
+        drop_port: 511,
+        lateness_bound: 20_000_000,
+        ports: vec![1, 2],
+        program: Some(Program {
+            at: 0,
+            json: read("l2.json"),
+            p4info: Some(read("l2.p4info.txtpb")),
+        }),
+        ..Header::default()
+    };
+    let update = p4::MasterArbitrationUpdate {
+        device_id: 1,
+        ..Default::default()
+    };
+    let arbitration = p4::StreamMessageRequest {
+        update: Some(p4::stream_message_request::Update::Arbitration(update)),
+    };
+    let asked = |request, method: &str, message: Vec<u8>| Input::Asked {
+        request,
+        method: method.into(),
+        message,
+    };
+    let ran = |request, at| Input::Ran {
+        request,
+        at,
+        work: Default::default(),
+    };
+    let get = p4runtime::proto::docsis::tm::v1::GetRequest { device_id: 1 };
+    let inputs = [
+        Input::StreamOpened { stream: 0 },
+        Input::Said {
+            request: 0,
+            stream: 0,
+            message: arbitration.encode_to_vec(),
+        },
+        asked(1, "/docsis.tm.v1.TrafficManager/Get", get.encode_to_vec()),
+        ran(1, 1_000),
+        Input::Jumped {
+            now: 50_000_000,
+            arrived: Some(2_000),
+            place: Place::default(),
+        },
+        Input::Arrived {
+            at: 50_000_000,
+            port: 1,
+            frame: vec![2; 60],
+        },
+        Input::Link {
+            port: 1,
+            up: false,
+            place: Place::default(),
+        },
+        asked(2, "/p4.v1.P4Runtime/Read", Vec::new()),
+        Input::Left { request: 2 },
+        Input::StreamEnded { stream: 0 },
+    ];
+    for (name, header) in [
+        ("l2", header.clone()),
+        (
+            "no-program",
+            Header {
+                program: None,
+                ..header
+            },
+        ),
+    ] {
+        let mut file = Encoder::header(&header);
+        let mut encoder = Encoder::default();
+        for input in &inputs {
+            encoder.record(&mut file, &Record::Input(input.clone()));
+        }
+        save(name.into(), file);
+    }
+}
+
 fn main() {
     let folder = PathBuf::from(std::env::args().nth(1).expect("give a folder"));
     let save_in = |target: &'static str| {
@@ -435,6 +522,7 @@ fn main() {
     };
     packets(&save_in("packets"));
     tcp(&save_in("tcp"));
+    recordings(&save_in("recording"));
     let save = save_in("p4runtime");
     for (n, input) in batches(&p4info("../p4src/build/cm.p4info.txtpb"))
         .into_iter()

@@ -12,6 +12,7 @@ mod mutate;
 mod p4runtime;
 mod packets;
 mod programs;
+mod recording;
 mod seeds;
 mod stf;
 mod tcp;
@@ -20,6 +21,7 @@ pub use json::{json, mutate_json, without_positions};
 pub use p4runtime::p4runtime;
 pub use packets::packets;
 pub use programs::PROGRAMS;
+pub use recording::recording;
 pub use seeds::{regressions, seeds};
 pub use stf::stf;
 pub use tcp::tcp;
@@ -29,10 +31,11 @@ pub use tcp::tcp;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     ("packets", packets),
     ("json", json),
     ("p4runtime", p4runtime),
     ("stf", stf),
     ("tcp", tcp),
+    ("recording", recording),
 ];

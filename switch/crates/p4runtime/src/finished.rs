@@ -6,12 +6,16 @@ use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
 
+use crate::journal;
+
 /// A future that, when dropped too early, goes on as a task of its own.
 pub struct Finished<T: Send + 'static>(Option<Pin<Box<dyn Future<Output = T> + Send>>>);
 
 impl<T: Send + 'static> Finished<T> {
     pub fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
-        Finished(Some(Box::pin(future)))
+        // On a task of its own it still works for the same request.
+        let call = journal::current();
+        Finished(Some(Box::pin(journal::for_the_same(call, future))))
     }
 }
 

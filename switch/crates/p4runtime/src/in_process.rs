@@ -21,13 +21,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status};
 
+use crate::journal::{Journal, MaybeJournal};
 use crate::options::Limits;
 use crate::outbound::{self, Outgoing};
 use crate::proto::docsis::tm::v1 as tm;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManager;
 use crate::proto::p4::v1 as p4;
 use crate::server::ServedDevice;
-use crate::service::{Service, Targets};
+use crate::service::{Service, Targets, method};
 use crate::stream::Session;
 use crate::target::{Epoch, Shared, Target};
 use crate::wire::Encoded;
@@ -89,16 +90,27 @@ impl InProcess {
     /// Serves a device, with this machine's time in what it tells.
     #[must_use]
     pub fn new(device: ServedDevice, limits: Limits) -> Self {
-        Self::with_epoch(device, limits, Epoch::Machine)
+        Self::with_epoch(device, limits, Epoch::Machine, None)
+    }
+
+    /// As [`Self::new`], and writes down what is asked, or runs it as it was written down.
+    #[must_use]
+    pub fn with_journal(device: ServedDevice, limits: Limits, journal: Arc<dyn Journal>) -> Self {
+        Self::with_epoch(device, limits, Epoch::Machine, Some(journal))
     }
 
     /// Serves a device whose clients are told the time in `epoch`, nanoseconds.
     #[must_use]
     pub fn in_virtual_time(device: ServedDevice, limits: Limits, epoch: Arc<AtomicI64>) -> Self {
-        Self::with_epoch(device, limits, Epoch::Given(epoch))
+        Self::with_epoch(device, limits, Epoch::Given(epoch), None)
     }
 
-    fn with_epoch(device: ServedDevice, limits: Limits, epoch: Epoch) -> Self {
+    fn with_epoch(
+        device: ServedDevice,
+        limits: Limits,
+        epoch: Epoch,
+        journal: MaybeJournal,
+    ) -> Self {
         let id = device.handle.device_id();
         let shared = Shared {
             limits,
@@ -114,6 +126,7 @@ impl InProcess {
                 shutdown: ended,
                 limits,
                 streams: Arc::new(Semaphore::new(streams)),
+                journal,
             },
             target,
             events: device.events,
@@ -128,7 +141,7 @@ impl InProcess {
     /// # Errors
     /// The method's status; INTERNAL when the bytes are no such message, UNIMPLEMENTED
     /// when there is no such method, or it is StreamChannel.
-    pub async fn call(&self, method: &str, request: Bytes) -> Result<Vec<Bytes>, Status> {
+    pub async fn call(&self, path: &str, request: Bytes) -> Result<Vec<Bytes>, Status> {
         let (longest, length) = (self.service.limits.message_bytes, request.len());
         if length > longest {
             return Err(Status::out_of_range(format!(
@@ -136,12 +149,12 @@ impl InProcess {
             )));
         }
         let service = &self.service;
-        match method {
-            "/p4.v1.P4Runtime/Write" => {
+        match path {
+            method::WRITE => {
                 let response = service.write(Request::new(Encoded(request))).await?;
                 Ok(vec![response.into_inner().0])
             }
-            "/p4.v1.P4Runtime/Read" => {
+            method::READ => {
                 let reading = service.read(Request::new(Encoded(request))).await?;
                 let responses = reading.into_inner();
                 responses.map(|response| response.map(|r| r.0)).collect()
@@ -150,22 +163,22 @@ impl InProcess {
                 let reading = service.read(Request::new(Encoded(request))).await?;
                 Ok(vec![reading.into_inner().cells()?])
             }
-            "/p4.v1.P4Runtime/SetForwardingPipelineConfig" => service
+            method::SET_PIPELINE => service
                 .set_forwarding_pipeline_config(decoded(request)?)
                 .await
                 .map(encoded),
-            "/p4.v1.P4Runtime/GetForwardingPipelineConfig" => service
+            method::GET_PIPELINE => service
                 .get_forwarding_pipeline_config(decoded(request)?)
                 .await
                 .map(encoded),
             "/p4.v1.P4Runtime/Capabilities" => {
                 service.capabilities(decoded(request)?).await.map(encoded)
             }
-            "/docsis.tm.v1.TrafficManager/Configure" => {
+            method::CONFIGURE => {
                 let request: Request<tm::ConfigureRequest> = decoded(request)?;
                 service.configure(request).await.map(encoded)
             }
-            "/docsis.tm.v1.TrafficManager/Get" => {
+            method::GET => {
                 let request: Request<tm::GetRequest> = decoded(request)?;
                 service.get(request).await.map(encoded)
             }
@@ -173,7 +186,7 @@ impl InProcess {
                 service.get_lateness(decoded(request)?).await.map(encoded)
             }
             _ => Err(Status::unimplemented(format!(
-                "there is no method {method} to call here"
+                "there is no method {path} to call here"
             ))),
         }
     }
@@ -193,7 +206,7 @@ impl InProcess {
         let (link, outgoing) = outbound::channel(limits);
         Ok(InProcessStream {
             targets: Arc::clone(&self.service.targets),
-            session: Session::new(link),
+            session: Session::new(link, self.service.journal.clone()),
             outgoing,
             _place: place,
         })

@@ -17,6 +17,7 @@ mod entry;
 mod failure;
 mod finished;
 pub mod in_process;
+pub mod journal;
 mod notes;
 mod op;
 mod options;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
+use crate::journal::MaybeJournal;
 use crate::switch_service::Process;
 
 /// Options of a [`Server`](crate::Server). The default is plain HTTP/2, which
@@ -20,6 +21,8 @@ pub struct ServerOptions {
     pub limits: Limits,
     /// The process, for docsis.switch.v1.Switch; without it that is not served.
     pub process: Option<Arc<dyn Process>>,
+    /// Writes down what clients ask of the device, of which there is to be one.
+    pub journal: MaybeJournal,
     /// Counts the packet-ins, digests and idle timeouts that clients lost
     /// because they did not keep up; shared with whoever shows it.
     pub lost_messages: Arc<AtomicU64>,

@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::connections::{Connections, listen};
+use crate::journal::MaybeJournal;
 use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
 use crate::proto::docsis::switch::v1::switch_server::SwitchServer;
@@ -106,6 +107,7 @@ pub struct Server {
     builder: tonic::transport::Server,
     limits: Limits,
     process: Option<Arc<dyn Process>>,
+    journal: MaybeJournal,
     lost: Arc<AtomicU64>,
     listener: TcpListener,
     address: SocketAddr,
@@ -171,6 +173,7 @@ impl Server {
             builder,
             limits,
             process: options.process.clone(),
+            journal: options.journal.clone(),
             lost: Arc::clone(&options.lost_messages),
             listener,
             address,
@@ -216,6 +219,7 @@ impl Server {
             streams: Arc::new(Semaphore::new(
                 self.limits.streams.min(Semaphore::MAX_PERMITS),
             )),
+            journal: self.journal,
         };
         let p4runtime = P4RuntimeServer::new(service.clone())
             .max_decoding_message_size(self.limits.message_bytes)

@@ -4,21 +4,39 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use prost::Message;
 use tokio::sync::{Semaphore, watch};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::failure::Failure;
 use crate::finished::Finished;
+use crate::journal::{self, Answer, MaybeJournal, Waiting};
 use crate::options::Limits;
 use crate::outbound::{self, Outgoing};
 use crate::proto::p4::v1 as p4;
-use crate::stream;
+use crate::stream::{self, Session};
 use crate::target::{Reading, Target};
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
 use crate::wire::{Encoded, ReadRequest, WriteRequest};
 
 /// The version of the P4Runtime specification that is implemented.
 const API_VERSION: &str = "1.5.0";
+
+/// Paths of methods that are written down.
+pub mod method {
+    pub const WRITE: &str = "/p4.v1.P4Runtime/Write";
+    pub const READ: &str = "/p4.v1.P4Runtime/Read";
+    pub const SET_PIPELINE: &str = "/p4.v1.P4Runtime/SetForwardingPipelineConfig";
+    pub const GET_PIPELINE: &str = "/p4.v1.P4Runtime/GetForwardingPipelineConfig";
+    pub const CONFIGURE: &str = "/docsis.tm.v1.TrafficManager/Configure";
+    pub const GET: &str = "/docsis.tm.v1.TrafficManager/Get";
+}
+
+/// A message, for whoever writes it down.
+pub fn encoded(message: &impl Message) -> Bytes {
+    message.encode_to_vec().into()
+}
 
 /// The devices by device_id.
 #[derive(Debug)]
@@ -47,6 +65,16 @@ pub struct Service {
     pub limits: Limits,
     /// Places for streams.
     pub streams: Arc<Semaphore>,
+    /// Writes requests down.
+    pub journal: MaybeJournal,
+}
+
+impl Service {
+    async fn do_read(&self, request: Encoded) -> Result<Reading, Status> {
+        let request = ReadRequest::decode(request)?;
+        let target = self.targets.find(request.head.device_id)?;
+        target.read(&request).await
+    }
 }
 
 #[tonic::async_trait]
@@ -55,19 +83,35 @@ impl P4Runtime for Service {
     type StreamChannelStream = Outgoing;
 
     async fn write(&self, request: Request<Encoded>) -> Result<Response<Encoded>, Status> {
-        let request = WriteRequest::decode(request.into_inner())?;
-        let target = Arc::clone(self.targets.find(request.head.device_id)?);
-        // Once begun, it is not left half done, whatever becomes of the client.
-        Finished::new(async move { target.write(&request).await }).await?;
-        // A WriteResponse has no fields.
-        Ok(Response::new(Encoded::default()))
+        let request = request.into_inner();
+        let message = request.0.clone();
+        let write = async {
+            let request = WriteRequest::decode(request)?;
+            let target = Arc::clone(self.targets.find(request.head.device_id)?);
+            // Once begun, it is not left half done, whatever becomes of the client.
+            Finished::new(async move { target.write(&request).await }).await?;
+            // A WriteResponse has no fields.
+            Ok(Response::new(Encoded::default()))
+        };
+        let encode = |response: &Encoded| response.0.clone();
+        journal::unary(&self.journal, method::WRITE, || message, encode, write).await
     }
 
     async fn read(&self, request: Request<Encoded>) -> Result<Response<Self::ReadStream>, Status> {
-        let request = ReadRequest::decode(request.into_inner())?;
-        let target = self.targets.find(request.head.device_id)?;
-        let reading = target.read(&request).await?;
-        Ok(Response::new(reading))
+        let request = request.into_inner();
+        let Some(journal) = &self.journal else {
+            return self.do_read(request).await.map(Response::new);
+        };
+        let waiting = Waiting::asked(journal, method::READ, &request.0);
+        match waiting.run(self.do_read(request)).await {
+            Ok(reading) => Ok(Response::new(reading.awaited(waiting))),
+            Err(status) => {
+                let mut answer = Answer::default();
+                answer.fail(&status);
+                waiting.answered(&answer);
+                Err(status)
+            }
+        }
     }
 
     async fn set_forwarding_pipeline_config(
@@ -75,9 +119,15 @@ impl P4Runtime for Service {
         request: Request<p4::SetForwardingPipelineConfigRequest>,
     ) -> Result<Response<p4::SetForwardingPipelineConfigResponse>, Status> {
         let request = request.into_inner();
-        let target = Arc::clone(self.targets.find(request.device_id)?);
-        Finished::new(async move { target.set_pipeline(request).await }).await?;
-        Ok(Response::new(p4::SetForwardingPipelineConfigResponse {}))
+        let message = self.journal.as_ref().map(|_| request.encode_to_vec());
+        let set = async {
+            let target = Arc::clone(self.targets.find(request.device_id)?);
+            Finished::new(async move { target.set_pipeline(request).await }).await?;
+            Ok(Response::new(p4::SetForwardingPipelineConfigResponse {}))
+        };
+        let message = || message.unwrap_or_default().into();
+        let (journal, encode) = (&self.journal, encoded);
+        journal::unary(journal, method::SET_PIPELINE, message, encode, set).await
     }
 
     async fn get_forwarding_pipeline_config(
@@ -85,11 +135,16 @@ impl P4Runtime for Service {
         request: Request<p4::GetForwardingPipelineConfigRequest>,
     ) -> Result<Response<p4::GetForwardingPipelineConfigResponse>, Status> {
         let request = request.into_inner();
-        let target = self.targets.find(request.device_id)?;
-        let config = target.pipeline(request.response_type()).await;
-        Ok(Response::new(p4::GetForwardingPipelineConfigResponse {
-            config,
-        }))
+        let get = async {
+            let target = self.targets.find(request.device_id)?;
+            let config = target.pipeline(request.response_type()).await;
+            Ok(Response::new(p4::GetForwardingPipelineConfigResponse {
+                config,
+            }))
+        };
+        let message = || request.encode_to_vec().into();
+        let (journal, encode) = (&self.journal, encoded);
+        journal::unary(journal, method::GET_PIPELINE, message, encode, get).await
     }
 
     async fn stream_channel(
@@ -106,7 +161,7 @@ impl P4Runtime for Service {
         tokio::spawn(stream::serve(
             Arc::clone(&self.targets),
             request.into_inner(),
-            link,
+            Session::new(link, self.journal.clone()),
             self.shutdown.clone(),
             place,
         ));

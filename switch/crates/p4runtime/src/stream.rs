@@ -10,11 +10,12 @@ use tonic::{Status, Streaming};
 
 use crate::arbitration::{ClientId, role_name};
 use crate::failure::Failure;
+use crate::journal::{Answer, Journal, MaybeJournal, Waiting};
 use crate::outbound::ClientLink;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::stream_error::Details;
 use crate::proto::p4::v1::stream_message_request::Update;
-use crate::service::Targets;
+use crate::service::{Targets, encoded};
 use crate::target::Target;
 
 /// How long the last status of a stream may wait for a client that does not read.
@@ -26,6 +27,8 @@ static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1);
 pub struct Session {
     id: ClientId,
     link: ClientLink,
+    /// Where what the client says is written down, and the stream's number there.
+    journal: Option<(Arc<dyn Journal>, u64)>,
     place: Option<(Arc<Target>, String)>,
 }
 
@@ -33,11 +36,11 @@ pub struct Session {
 pub async fn serve(
     targets: Arc<Targets>,
     mut inbound: Streaming<p4::StreamMessageRequest>,
-    link: ClientLink,
+    mut session: Session,
     mut shutdown: watch::Receiver<bool>,
     _place: OwnedSemaphorePermit,
 ) {
-    let mut session = Session::new(link.clone());
+    let link = session.link.clone();
     let status = loop {
         tokio::select! {
             () = link.closed() => break None,
@@ -73,10 +76,14 @@ async fn ended(shutdown: &mut watch::Receiver<bool>) {
 
 impl Session {
     /// A client's that has not said anything yet.
-    pub fn new(link: ClientLink) -> Self {
+    pub fn new(link: ClientLink, journal: MaybeJournal) -> Self {
         Session {
             id: ClientId(NEXT_CLIENT.fetch_add(1, Ordering::Relaxed)),
             link,
+            journal: journal.map(|journal| {
+                let stream = journal.stream_opened();
+                (journal, stream)
+            }),
             place: None,
         }
     }
@@ -86,6 +93,9 @@ impl Session {
         if let Some((target, role)) = self.place.take() {
             target.disconnect(self.id, &role);
         }
+        if let Some((journal, stream)) = self.journal.take() {
+            journal.stream_ended(stream);
+        }
     }
 
     /// A message of the client.
@@ -93,6 +103,24 @@ impl Session {
     /// # Errors
     /// What ends the stream.
     pub async fn receive(
+        &mut self,
+        targets: &Targets,
+        message: p4::StreamMessageRequest,
+    ) -> Result<(), Failure> {
+        let Some((journal, stream)) = &self.journal else {
+            return self.hear(targets, message).await;
+        };
+        let waiting = Waiting::said(journal, *stream, &encoded(&message));
+        let result = waiting.run(self.hear(targets, message)).await;
+        let mut answer = Answer::default();
+        if let Err(failure) = &result {
+            answer.add(failure.message.as_bytes());
+        }
+        waiting.answered(&answer);
+        result
+    }
+
+    async fn hear(
         &mut self,
         targets: &Targets,
         message: p4::StreamMessageRequest,

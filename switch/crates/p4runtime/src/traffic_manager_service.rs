@@ -8,9 +8,10 @@ use device::{
 use tonic::{Request, Response, Status};
 
 use crate::failure::Failure;
+use crate::journal;
 use crate::proto::docsis::tm::v1 as tm;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManager;
-use crate::service::Service;
+use crate::service::{Service, encoded, method};
 
 #[tonic::async_trait]
 impl TrafficManager for Service {
@@ -19,40 +20,49 @@ impl TrafficManager for Service {
         request: Request<tm::ConfigureRequest>,
     ) -> Result<Response<tm::ConfigureResponse>, Status> {
         let request = request.into_inner();
-        let target = self.targets.find(request.device_id)?;
-        let configuration = configuration(&request)?;
-        target
-            .call(move |device, now| device.configure(now, &configuration))
-            .await?
-            .map_err(|error| match error {
-                ConfigError::Invalid(words) => Status::invalid_argument(words),
-                ConfigError::OtherModel(words) => Status::failed_precondition(words),
-            })?;
-        Ok(Response::new(tm::ConfigureResponse {}))
+        let configure = async {
+            let target = self.targets.find(request.device_id)?;
+            let configuration = configuration(&request)?;
+            target
+                .call(move |device, now| device.configure(now, &configuration))
+                .await?
+                .map_err(|error| match error {
+                    ConfigError::Invalid(words) => Status::invalid_argument(words),
+                    ConfigError::OtherModel(words) => Status::failed_precondition(words),
+                })?;
+            Ok(Response::new(tm::ConfigureResponse {}))
+        };
+        let (journal, message, encode) = (&self.journal, || encoded(&request), encoded);
+        journal::unary(journal, method::CONFIGURE, message, encode, configure).await
     }
 
     async fn get(
         &self,
         request: Request<tm::GetRequest>,
     ) -> Result<Response<tm::GetResponse>, Status> {
-        let target = self.targets.find(request.into_inner().device_id)?;
-        let (model, state) = target
-            .call(|device, now| {
-                let model = device.config().traffic_manager;
-                (model, device.traffic_manager_state(now))
-            })
-            .await?;
-        let model = match model {
-            ModelKind::Docsis => tm::Model::Docsis,
-            ModelKind::Bmv2 { .. } => tm::Model::Bmv2,
+        let request = request.into_inner();
+        let get = async {
+            let target = self.targets.find(request.device_id)?;
+            let (model, state) = target
+                .call(|device, now| {
+                    let model = device.config().traffic_manager;
+                    (model, device.traffic_manager_state(now))
+                })
+                .await?;
+            let model = match model {
+                ModelKind::Docsis => tm::Model::Docsis,
+                ModelKind::Bmv2 { .. } => tm::Model::Bmv2,
+            };
+            Ok(Response::new(tm::GetResponse {
+                now_ns: state.now_ns,
+                ports: state.ports.iter().map(port_state).collect(),
+                service_flows: state.service_flows.iter().map(service_flow_state).collect(),
+                model: model.into(),
+                packet_queues: state.packet_queues.iter().map(packet_queue_state).collect(),
+            }))
         };
-        Ok(Response::new(tm::GetResponse {
-            now_ns: state.now_ns,
-            ports: state.ports.iter().map(port_state).collect(),
-            service_flows: state.service_flows.iter().map(service_flow_state).collect(),
-            model: model.into(),
-            packet_queues: state.packet_queues.iter().map(packet_queue_state).collect(),
-        }))
+        let (journal, message, encode) = (&self.journal, || encoded(&request), encoded);
+        journal::unary(journal, method::GET, message, encode, get).await
     }
 
     async fn get_lateness(

@@ -3,6 +3,7 @@
 
 use super::port::{self, PortArg};
 use super::target::TargetArgs;
+use crate::record::RecordArgs;
 use crate::trace::TraceArgs;
 use clap::{Args, ValueEnum};
 use device::ModelKind;
@@ -72,6 +73,9 @@ pub struct SwitchArgs {
     /// Tracing.
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// Recording.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// Switch the interfaces' offloads off, as `ethtool -K` does.
     #[arg(long)]
     pub offloads_off: bool,
@@ -297,6 +301,14 @@ impl SwitchArgs {
                 if let Some(name) = names.replace(name) {
                     return Err(format!("interface {name} is given two ports"));
                 }
+            }
+        }
+        if self.record.record.is_some() {
+            if self.devices().len() > 1 {
+                return Err("--record is for one device: start a process for each".into());
+            }
+            if self.model(target) != ModelKind::Docsis {
+                return Err("--record needs --traffic-manager docsis".into());
             }
         }
         if target.cpu_port == Some(target.drop_port) {

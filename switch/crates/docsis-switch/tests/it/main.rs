@@ -6,6 +6,7 @@ mod common;
 mod life;
 mod memory;
 mod process;
+mod record;
 mod time;
 mod tls;
 mod trace;

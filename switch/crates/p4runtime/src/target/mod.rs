@@ -11,6 +11,7 @@ mod write;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use device::{Device, DeviceHandle};
 use tokio::sync::RwLock;
@@ -19,10 +20,12 @@ use tonic::{Code, Status};
 use crate::arbitration::{Arbiter, ClientId, Notices};
 use crate::failure::Failure;
 use crate::finished::Finished;
+use crate::journal::{self, Pace};
 use crate::options::Limits;
 use crate::outbound::ClientLink;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
+use crate::slice::Slice;
 use shadow::Shadow;
 
 pub use read::Reading;
@@ -126,10 +129,36 @@ impl Target {
         R: Send + 'static,
         F: FnOnce(&mut Device, u64) -> R + Send + 'static,
     {
+        self.call_sliced(None, |device, now, _| f(device, now))
+            .await
+    }
+
+    /// Runs `f` on the device's thread, with a slice of this length.
+    ///
+    /// # Errors
+    /// UNAVAILABLE: the device has stopped.
+    async fn call_sliced<R, F>(&self, length: Option<Duration>, f: F) -> Result<R, Status>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Device, u64, &mut Slice) -> R + Send + 'static,
+    {
         let handle = self.handle.clone();
+        let call = journal::current();
+        let pace = match &call {
+            Some(call) => call.turn().await,
+            None => Pace::Clock,
+        };
+        let run = move |device: &mut Device, now: u64| {
+            let mut slice = Slice::paced(length, pace);
+            let result = f(device, now, &mut slice);
+            if let Some(call) = call {
+                call.ran(now, slice.done());
+            }
+            result
+        };
         // Where nobody waits any more, the answer is dropped all the same on a
         // task: a large one would hold up packets.
-        let answer = Finished::new(async move { handle.call(f).await }).await;
+        let answer = Finished::new(async move { handle.call(run).await }).await;
         answer.map_err(|_| Status::unavailable(format!("device {} has stopped", self.device_id())))
     }
 

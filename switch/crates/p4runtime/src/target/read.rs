@@ -15,6 +15,7 @@ use v1model::Pipeline;
 
 use super::{Target, exhausted, no_pipeline};
 use crate::failure::{Failure, batch_status};
+use crate::journal::{Answer as Answered, Waiting};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::read::{self, Answer, Part, Progress, Query, Source, cell_run};
 use crate::schema::Schema;
@@ -75,9 +76,9 @@ impl Target {
         let length = Some(self.limits.slice);
         loop {
             let config = Arc::clone(config);
-            let done = self.call(move |device, now| {
+            let done = self.call_sliced(length, move |device, now, slice| {
                 let pipeline = device.pipeline()?;
-                let more = fetched.fetch(pipeline, &config, now, &mut Slice::new(length));
+                let more = fetched.fetch(pipeline, &config, now, slice);
                 // Back to the task: dropped there, not between packets.
                 Some((fetched, more))
             });
@@ -213,6 +214,7 @@ pub struct Reading {
     messages: Messages,
     status: Option<Status>,
     _charge: Charge,
+    journal: Option<(Waiting, Answered)>,
 }
 
 impl Reading {
@@ -237,6 +239,7 @@ impl Reading {
             messages: Messages::default(),
             status: status(&results).err(),
             _charge: fetched.charge,
+            journal: None,
         }
     }
 
@@ -266,22 +269,33 @@ impl Reading {
         }
         Ok(column.freeze())
     }
-}
 
-/// The status of the requests that queries stand for, each of so many.
-fn status(results: &[(Result<(), Failure>, usize)]) -> Result<(), Status> {
-    if results.iter().all(|(result, _)| result.is_ok()) {
-        return Ok(());
+    /// What the client gets is an answer that is written down.
+    pub fn awaited(self, waiting: Waiting) -> Self {
+        Self {
+            journal: Some((waiting, Answered::default())),
+            ..self
+        }
     }
-    let results = results.iter();
-    let results = results.flat_map(|(result, requests)| repeat_n(result.clone(), *requests));
-    batch_status("requests", &results.collect::<Vec<_>>())
-}
 
-impl Iterator for Reading {
-    type Item = Result<Encoded, Status>;
+    fn write_down(&mut self, next: Option<&Result<Encoded, Status>>) {
+        let Some((_, answer)) = &mut self.journal else {
+            return;
+        };
+        match next {
+            Some(Ok(message)) => answer.add(&message.0),
+            Some(Err(status)) => answer.fail(status),
+            None => {}
+        }
+        // Nothing follows a status.
+        if !matches!(next, Some(Ok(_)))
+            && let Some((waiting, answer)) = self.journal.take()
+        {
+            waiting.answered(&answer);
+        }
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn message(&mut self) -> Option<Result<Encoded, Status>> {
         loop {
             if let Some(message) = self.messages.take() {
                 return Some(Ok(message));
@@ -296,10 +310,30 @@ impl Iterator for Reading {
     }
 }
 
+impl Iterator for Reading {
+    type Item = Result<Encoded, Status>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.message();
+        self.write_down(next.as_ref());
+        next
+    }
+}
+
 impl Stream for Reading {
     type Item = Result<Encoded, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(self.next())
     }
+}
+
+/// The status of the requests that queries stand for, each of so many.
+fn status(results: &[(Result<(), Failure>, usize)]) -> Result<(), Status> {
+    if results.iter().all(|(result, _)| result.is_ok()) {
+        return Ok(());
+    }
+    let results = results.iter();
+    let results = results.flat_map(|(result, requests)| repeat_n(result.clone(), *requests));
+    batch_status("requests", &results.collect::<Vec<_>>())
 }

@@ -69,8 +69,8 @@ impl Target {
         let _alone = self.order.write().await;
         while !batch.is_done() {
             let config = Arc::clone(config);
-            let executed = self.call(move |device, now| {
-                batch.run_on(device, now, &config, &mut Slice::new(length))?;
+            let executed = self.call_sliced(length, move |device, now, slice| {
+                batch.run_on(device, now, &config, slice)?;
                 // Back to the task: dropped there, not between packets.
                 Some(batch)
             });
