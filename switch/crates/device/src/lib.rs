@@ -14,8 +14,8 @@ mod egress;
 pub mod handle;
 mod lateness;
 mod output;
-mod packets;
 mod paths;
+mod pool;
 mod taps;
 mod trace;
 
@@ -26,6 +26,7 @@ pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use lateness::Lateness;
 pub use output::Output;
 pub use paths::{AGAIN, MOST_PASSES};
+pub use pool::Pool;
 pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
     ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueConfig, PacketQueueState,
