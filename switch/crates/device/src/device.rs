@@ -5,7 +5,7 @@ use crate::counters::DeviceCounters;
 use crate::digest::Digests;
 use crate::drops::Drops;
 use crate::lateness::Lateness;
-use crate::packets::Packets;
+use crate::pool::Pool;
 use crate::taps::Taps;
 use std::collections::VecDeque;
 use std::fmt;
@@ -110,9 +110,6 @@ pub(crate) struct InFlight {
 }
 
 const NONE: u32 = u32::MAX;
-/// Buffers kept for reuse: enough for any steady state, and a bound to what a
-/// burst leaves behind.
-const POOL: usize = 4096;
 
 type PipelineHook = Box<dyn FnMut(&mut Pipeline) + Send>;
 
@@ -139,8 +136,10 @@ pub struct Device {
     pub(crate) port_index: Vec<u32>,
     pub(crate) receive_lines: DelayLines<InFlight>,
     pub(crate) transmit_lines: DelayLines<InFlight>,
-    pub(crate) packets: Packets,
-    pub(crate) buffers: Vec<Vec<u8>>,
+    // Each is behind a pointer, as it moves often: out of here, into its queue and back.
+    pub(crate) packets: Pool<Box<Packet>>,
+    /// For frames on delay lines.
+    pub(crate) buffers: Pool<Vec<u8>>,
     /// The frame that egress makes.
     pub(crate) out: Vec<u8>,
     /// The replicas of the group in hand.
@@ -185,8 +184,8 @@ impl Device {
             port_index: Vec::new(),
             receive_lines: DelayLines::default(),
             transmit_lines: DelayLines::default(),
-            packets: Packets::default(),
-            buffers: Vec::new(),
+            packets: Pool::default(),
+            buffers: Pool::default(),
             out: Vec::new(),
             replicas: Vec::new(),
             counters: DeviceCounters::default(),
@@ -370,8 +369,9 @@ impl Device {
             .configure(now - self.skipped, request, &mut |queued| {
                 packets.give(queued.packet);
             })?;
-        // Other queues hold more or less than those before.
+        // Other queues and delay lines hold more or less than those before.
         packets.forget_most();
+        self.buffers.forget_most();
         for config in &request.ports {
             if let Some(index) = self.index(config.port) {
                 let port = &self.ports[index as usize];
@@ -463,11 +463,5 @@ impl Device {
     #[must_use]
     pub fn drops(&self) -> Drops {
         self.drops
-    }
-}
-
-pub(crate) fn reuse(buffers: &mut Vec<Vec<u8>>, buffer: Vec<u8>) {
-    if buffers.len() < POOL {
-        buffers.push(buffer);
     }
 }

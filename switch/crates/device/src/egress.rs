@@ -2,7 +2,7 @@
 //! What is due: from the queues through egress to a port or back to ingress,
 //! delay lines, and what the controller is told.
 
-use crate::device::{Device, InFlight, reuse};
+use crate::device::{Device, InFlight};
 use crate::drops::DropPlace;
 use crate::handle::Event;
 use crate::output::Output;
@@ -74,15 +74,15 @@ impl Device {
             let port = self.ports[arrived.port as usize].number;
             let (index, paced) = (arrived.port, arrived.paced);
             self.send(now, index, port, &mut arrived.frame, paced, output);
-            reuse(&mut self.buffers, arrived.frame);
+            self.buffers.give(arrived.frame);
         }
     }
 
     fn end_receive_delay(&mut self, now: u64) {
-        if let Some((_, arrived)) = self.receive_lines.pop(now) {
+        if let Some((_, mut arrived)) = self.receive_lines.pop(now) {
             let port = self.ports[arrived.port as usize].number;
-            self.ingress(now, port, &arrived.frame);
-            reuse(&mut self.buffers, arrived.frame);
+            self.ingress_of_buffer(now, port, &mut arrived.frame);
+            self.buffers.give(arrived.frame);
         }
     }
 
@@ -106,17 +106,15 @@ impl Device {
         if !self.again.is_empty() {
             return Some(0);
         }
-        let idle = self.idle_deadline();
-        [
-            self.tm.next_deadline().map(|at| at + self.skipped),
-            self.receive_lines.next_deadline(),
-            self.transmit_lines.next_deadline(),
-            self.digests.next_deadline(),
-            Some(idle).filter(|&at| at < u64::MAX),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        let far = u64::MAX;
+        let queues = self.tm.next_deadline().map(|at| at + self.skipped);
+        let at = queues
+            .unwrap_or(far)
+            .min(self.receive_lines.next_deadline().unwrap_or(far))
+            .min(self.transmit_lines.next_deadline().unwrap_or(far))
+            .min(self.digests.next_deadline().unwrap_or(far))
+            .min(self.idle_deadline());
+        (at < far).then_some(at)
     }
 
     /// When to look for idle entries. Asked for at every step, so remembered: hits
@@ -278,7 +276,7 @@ impl Device {
                 self.trace_drop(now, number, DropReason::PacketIn);
             }
         } else if self.transmit_lines.has_room(line, self.out.len()) {
-            let spare = self.buffers.pop().unwrap_or_default();
+            let spare = self.buffers.take();
             let frame = std::mem::replace(&mut self.out, spare);
             let len = frame.len();
             let in_flight = InFlight {

@@ -15,8 +15,8 @@ mod egress;
 pub mod handle;
 mod lateness;
 mod output;
-mod packets;
 mod paths;
+mod pool;
 mod taps;
 mod trace;
 
@@ -28,6 +28,7 @@ pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use lateness::Lateness;
 pub use output::Output;
 pub use paths::{AGAIN, MOST_PASSES};
+pub use pool::Pool;
 pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
     ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueConfig, PacketQueueState,

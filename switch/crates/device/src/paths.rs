@@ -8,7 +8,7 @@
 use crate::counters::DeviceCounters;
 use crate::device::{Device, InFlight, Queued};
 use crate::drops::DropPlace;
-use crate::packets::Packets;
+use crate::pool::Pool;
 use crate::trace::copy_kind;
 use traffic_manager::{Destination, ModelKind, Place, Slot, Traffic};
 use v1model::trace::{DropReason, TraceEvent};
@@ -20,37 +20,78 @@ pub const MOST_PASSES: u16 = 1024;
 /// Packets that may wait to go through ingress again, as in BMv2.
 pub const AGAIN: usize = 1024;
 
+/// Where a frame goes that came from a port's wire, and its time.
+enum Arrival {
+    /// Through ingress at once.
+    Ingress(u64),
+    /// Onto the receive delay line of the port with this index.
+    Line(u64, u32),
+    /// Nowhere.
+    Lost,
+}
+
 impl Device {
     /// A frame came from a port's wire.
     ///
     /// What was due before `now` is to have happened: see [`Self::step`]. A time before
     /// [`Self::time`] is that time.
     pub fn receive(&mut self, now: u64, port: u16, frame: &[u8]) {
+        match self.arrive(now, port, frame.len()) {
+            Arrival::Ingress(now) => self.ingress(now, port, frame),
+            Arrival::Line(now, index) => {
+                let mut buffer = self.buffers.take();
+                buffer.clear();
+                buffer.extend_from_slice(frame);
+                self.delay(now, index, buffer);
+            }
+            Arrival::Lost => {}
+        }
+    }
+
+    /// Like [`Self::receive`], of a buffer whose content may be taken and another buffer,
+    /// with anything in it, left in its place: saves a copy.
+    pub fn receive_buffer(&mut self, now: u64, port: u16, frame: &mut Vec<u8>) {
+        match self.arrive(now, port, frame.len()) {
+            Arrival::Ingress(now) => self.ingress_of_buffer(now, port, frame),
+            Arrival::Line(now, index) => {
+                let buffer = self.buffers.take();
+                let frame = std::mem::replace(frame, buffer);
+                self.delay(now, index, frame);
+            }
+            Arrival::Lost => {}
+        }
+    }
+
+    /// Counts a frame that came, and says where it goes.
+    fn arrive(&mut self, now: u64, port: u16, len: usize) -> Arrival {
         let now = self.advance(now);
         let Some(index) = self.index(port) else {
-            self.counters.no_such_port.count(frame.len());
+            self.counters.no_such_port.count(len);
             self.drops.note(DropPlace::NoSuchPort);
-            return;
+            return Arrival::Lost;
         };
         let entry = &mut self.ports[index as usize];
-        entry.counters.received.count(frame.len());
-        let line = entry.receive_line;
-        if self.receive_lines.is_wire(line) {
-            self.ingress(now, port, frame);
-        } else if self.receive_lines.has_room(line, frame.len()) {
-            let mut buffer = self.buffers.pop().unwrap_or_default();
-            buffer.clear();
-            buffer.extend_from_slice(frame);
-            let in_flight = InFlight {
-                port: index,
-                paced: false,
-                frame: buffer,
-            };
-            self.receive_lines.push(now, line, frame.len(), in_flight);
+        entry.counters.received.count(len);
+        if self.receive_lines.is_wire(entry.receive_line) {
+            Arrival::Ingress(now)
+        } else if self.receive_lines.has_room(entry.receive_line, len) {
+            Arrival::Line(now, index)
         } else {
-            entry.counters.receive_overflow.count(frame.len());
+            entry.counters.receive_overflow.count(len);
             self.drops.note(DropPlace::LineFull);
+            Arrival::Lost
         }
+    }
+
+    /// A frame for which there is room goes onto its port's receive delay line.
+    fn delay(&mut self, now: u64, port: u32, frame: Vec<u8>) {
+        let (line, len) = (self.ports[port as usize].receive_line, frame.len());
+        let in_flight = InFlight {
+            port,
+            paced: false,
+            frame,
+        };
+        self.receive_lines.push(now, line, len, in_flight);
     }
 
     /// A packet-out: its bit-packed header and the frame.
@@ -77,13 +118,29 @@ impl Device {
     }
 
     pub(crate) fn ingress(&mut self, now: u64, port: u16, frame: &[u8]) {
+        self.ingress_with(now, port, frame.len(), |buffer| {
+            buffer.extend_from_slice(frame);
+        });
+    }
+
+    /// Like [`Self::ingress`], of a buffer for which another one is left.
+    pub(crate) fn ingress_of_buffer(&mut self, now: u64, port: u16, frame: &mut Vec<u8>) {
+        self.ingress_with(now, port, frame.len(), |buffer| {
+            std::mem::swap(buffer, frame);
+        });
+    }
+
+    /// `fill` puts the frame into an empty buffer.
+    #[inline]
+    fn ingress_with(&mut self, now: u64, port: u16, len: usize, fill: impl FnOnce(&mut Vec<u8>)) {
         let Some(pipeline) = &mut self.pipeline else {
-            self.counters.no_pipeline.count(frame.len());
+            self.counters.no_pipeline.count(len);
             self.drops.note(DropPlace::NoPipeline);
             return;
         };
         let mut packet = self.packets.take();
-        let outcome = pipeline.ingress(now, port, frame, &mut packet);
+        fill(packet.buffer());
+        let outcome = pipeline.ingress_buffered(now, port, &mut packet);
         self.after_ingress(now, packet, outcome);
     }
 
@@ -297,7 +354,7 @@ impl Device {
 /// replicas, which are put into `replicas`. None without session or replicas.
 pub(crate) fn make_clone(
     pipeline: &mut Pipeline,
-    packets: &mut Packets,
+    packets: &mut Pool<Box<Packet>>,
     replicas: &mut Vec<Replica>,
     counters: &mut DeviceCounters,
     session: u16,

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::receiver::Receiver;
 use crate::segment::Segment;
 use crate::sender::{Counts, Phase, Sender};
+use crate::timers::earliest;
 
 /// Which end of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,10 +272,7 @@ impl Connection {
         }
         let sender = self.may_send().then(|| self.sender.next_timer()).flatten();
         let ack = self.receiver.acks.due();
-        [self.syn_at, self.time_wait_at, sender, ack]
-            .into_iter()
-            .flatten()
-            .min()
+        earliest([self.syn_at, self.time_wait_at, sender, ack])
     }
 
     /// Does what is due at `now`. Calls before [`Connection::next_timer`] do

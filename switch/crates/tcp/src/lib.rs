@@ -53,6 +53,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 mod sequence;
+mod timers;
 mod tlp;
 mod undo;
 mod window;

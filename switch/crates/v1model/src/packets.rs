@@ -227,54 +227,35 @@ impl Pipeline {
         let waited = now.wrapping_sub(packet.enq_timestamp);
         let phv = self.phv.as_mut_slice();
         packet.restore(&program.code, phv);
-        let mut set = |slot, value| code.paths.set(phv, slot, value);
         let given = if T::ENABLED {
             Given::ALL
         } else {
             code.carry.given
         };
-        // As BMv2: not the drop port, so that only what egress drops is dropped.
-        set(standard.egress_spec, drop_port + 1);
-        for (is_read, slot, value) in [
-            (
-                given.egress_port,
-                standard.egress_port,
-                u64::from(metadata.port),
-            ),
-            (
-                given.egress_rid,
-                standard.egress_rid,
-                u64::from(metadata.rid),
-            ),
-            (
-                given.instance_type,
-                standard.instance_type,
-                metadata.instance_type as u64,
-            ),
-            (given.packet_length, standard.packet_length, length),
-            (
-                given.egress_global_timestamp,
-                standard.egress_global_timestamp,
-                now,
-            ),
-            (
-                given.deq_qdepth,
-                standard.deq_qdepth,
-                u64::from(metadata.deq_qdepth),
-            ),
-            (given.qid, code.paths.qid, u64::from(metadata.queue)),
-            (given.deq_timedelta, standard.deq_timedelta, waited),
-            (
-                given.enq_timestamp,
-                standard.enq_timestamp,
-                packet.enq_timestamp,
-            ),
-            (given.enq_qdepth, standard.enq_qdepth, packet.enq_qdepth),
-        ] {
+        let mut give = |is_read: bool, slot, value| {
             if is_read {
-                set(slot, value);
+                code.paths.set(phv, slot, value);
             }
-        }
+        };
+        // As BMv2: not the drop port, so that only what egress drops is dropped.
+        give(true, standard.egress_spec, drop_port + 1);
+        let port = u64::from(metadata.port);
+        give(given.egress_port, standard.egress_port, port);
+        let rid = u64::from(metadata.rid);
+        give(given.egress_rid, standard.egress_rid, rid);
+        let instance_type = metadata.instance_type as u64;
+        give(given.instance_type, standard.instance_type, instance_type);
+        give(given.packet_length, standard.packet_length, length);
+        let is_read = given.egress_global_timestamp;
+        give(is_read, standard.egress_global_timestamp, now);
+        let deq_qdepth = u64::from(metadata.deq_qdepth);
+        give(given.deq_qdepth, standard.deq_qdepth, deq_qdepth);
+        give(given.qid, code.paths.qid, u64::from(metadata.queue));
+        give(given.deq_timedelta, standard.deq_timedelta, waited);
+        let enq_timestamp = packet.enq_timestamp;
+        give(given.enq_timestamp, standard.enq_timestamp, enq_timestamp);
+        let enq_qdepth = packet.enq_qdepth;
+        give(given.enq_qdepth, standard.enq_qdepth, enq_qdepth);
         let bytes = packet.len as u64;
         let state = &mut self.state;
         state.now_ns = now_ns;

@@ -138,9 +138,9 @@ impl DeviceNode {
     }
 
     /// A frame reaches a port now.
-    pub fn receive(&mut self, net: &mut Net, port: u16, frame: Frame) {
+    pub fn receive(&mut self, net: &mut Net, port: u16, mut frame: Frame) {
         net.note(Happened::DeviceReceived, self.hash, port, frame.hash);
-        self.device.receive(net.now, port, &frame.bytes);
+        self.device.receive_buffer(net.now, port, &mut frame.bytes);
         net.reuse(frame.bytes);
         self.reschedule(net);
     }
@@ -182,7 +182,6 @@ impl DeviceNode {
 
     /// The process runs: what left the device since goes onto the links.
     pub fn release(&mut self, net: &mut Net) {
-        net.schedule.set(self.process, None);
         while let Some((port, frame)) = self.gate.pass() {
             net.release(frame.bytes.len());
             put(net, &self.links, self.hash, port, frame);
@@ -232,7 +231,6 @@ impl Wires<'_> {
 impl Output for Wires<'_> {
     fn transmit(&mut self, _now_ns: u64, port: u16, frame: &[u8], _paced: bool) {
         let mut buffer = self.net.buffer();
-        buffer.clear();
         buffer.extend_from_slice(frame);
         self.leave(port, buffer);
     }

@@ -18,20 +18,26 @@ pub enum Happened {
     Dropped,
 }
 
-/// Zeros are looked for in steps of so many bytes.
-const STEP: usize = 16;
-
-/// The hash of a frame's bytes. Hosts' payload is zeros: of what ends a frame its length
-/// alone is hashed, which with the bytes before determines all of it.
+/// The hash of a frame's bytes, and how many of them are in front of the zeros that end it.
+/// Hosts' payload is zeros: of these their number alone is hashed, which with the bytes
+/// before determines all of the frame.
 #[must_use]
-pub fn of_frame(bytes: &[u8]) -> u64 {
-    let mut end = bytes.len();
-    while let Some(step) = bytes[..end].last_chunk::<STEP>()
-        && *step == [0; STEP]
+pub fn of_frame(bytes: &[u8]) -> (u64, usize) {
+    // Step by step of 16, and while there are many of them more at a time.
+    let filled = without_zeros::<16>(without_zeros::<128>(bytes));
+    let hash = xxh3_64_with_seed(filled, bytes.len() as u64);
+    (hash, filled.len())
+}
+
+/// Bytes without the zeros that end them, in steps of N.
+fn without_zeros<const N: usize>(mut bytes: &[u8]) -> &[u8] {
+    while let Some((before, step)) = bytes.split_last_chunk::<N>()
+        // Not compared with zeros: that is a call of memcmp.
+        && step.iter().fold(0, |all, byte| all | byte) == 0
     {
-        end -= STEP;
+        bytes = before;
     }
-    xxh3_64_with_seed(&bytes[..end], bytes.len() as u64)
+    bytes
 }
 
 /// A hash over all events, in their order.
@@ -71,16 +77,33 @@ mod tests {
     fn every_byte_of_a_frame_and_its_length_count() {
         let mut frame = vec![0; 200];
         frame[0] = 1;
-        let mut seen = vec![of_frame(&frame), of_frame(&frame[..199])];
+        let mut seen = vec![of_frame(&frame).0, of_frame(&frame[..199]).0];
         for at in 1..200 {
             let mut other = frame.clone();
             other[at] = 1;
-            seen.push(of_frame(&other));
+            seen.push(of_frame(&other).0);
         }
         let all = seen.len();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!((seen.len(), all), (201, 201));
+    }
+
+    #[test]
+    fn what_is_behind_a_frames_content_is_zeros_and_hardly_more_could_be() {
+        for length in 0..400 {
+            for content in [0, 1, 15, 66, 130, 400] {
+                let mut frame = vec![0; length];
+                frame.iter_mut().take(content).for_each(|byte| *byte = 7);
+                let filled = of_frame(&frame).1;
+                assert!(frame[filled..].iter().all(|byte| *byte == 0));
+                let least = content.min(length);
+                assert!(
+                    (least..least + 16).contains(&filled),
+                    "{filled} of {length}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -12,13 +12,15 @@ const AROUND: usize = 20;
 /// Bytes of frames that wait for one direction of a link, or are on it.
 pub const MOST_BYTES: usize = 64 << 20;
 
-/// A frame on its way, with the hash of its bytes.
+/// A frame on its way, with what is known of its bytes.
 #[derive(Debug)]
 pub struct Frame {
     /// The bytes, without CRC.
     pub bytes: Vec<u8>,
     /// Of these.
     pub hash: u64,
+    /// All bytes from here on are zeros.
+    pub filled: usize,
 }
 
 /// Where a link ends.
@@ -53,6 +55,8 @@ pub struct Link {
     /// The end of the last frame's first bit to last bit at the sender.
     busy_until: u64,
     last_arrival: u64,
+    /// A frame's length, and how long it takes: the last one's, as most are as long.
+    last_time: (usize, u64),
     on_the_way: VecDeque<(u64, Frame)>,
     bytes: usize,
     /// Frames that there was no room for.
@@ -70,6 +74,7 @@ impl Link {
             source,
             busy_until: 0,
             last_arrival: 0,
+            last_time: (0, 0),
             on_the_way: VecDeque::new(),
             bytes: 0,
             dropped: 0,
@@ -110,12 +115,13 @@ impl Link {
     }
 
     /// How long a frame takes, from its first bit to its last, rounded up.
-    fn time_of(&self, captured: usize) -> u64 {
-        if self.config.rate == 0 {
-            return 0;
+    fn time_of(&mut self, captured: usize) -> u64 {
+        let length = frame_length(captured);
+        if self.config.rate != 0 && self.last_time.0 != length {
+            let bits = (length + AROUND) as u64 * 8;
+            self.last_time = (length, (bits * 1_000_000_000).div_ceil(self.config.rate));
         }
-        let bits = (frame_length(captured) + AROUND) as u64 * 8;
-        (bits * 1_000_000_000).div_ceil(self.config.rate)
+        self.last_time.1
     }
 }
 
@@ -128,6 +134,7 @@ mod tests {
         Frame {
             bytes: vec![0; length],
             hash: 0,
+            filled: 0,
         }
     }
 

@@ -2,6 +2,8 @@
 //! What everybody in a world uses: the clock, the order of events, links, the
 //! digest and buffers.
 
+use device::Pool;
+
 use crate::digest::{Digest, Happened, of_frame};
 use crate::error::{WorldError, limit};
 use crate::link::{Frame, Link};
@@ -11,8 +13,8 @@ use crate::schedule::Schedule;
 pub const MOST_BYTES_ON_LINKS: usize = 512 << 20;
 /// Numbers that a world may record, 8 bytes each.
 pub const MOST_VALUES: usize = 1 << 25;
-/// Buffers kept for reuse.
-const POOL: usize = 4096;
+/// Room in a buffer: the longest frame, and what the pipeline puts behind it.
+const ROOM: usize = 1536;
 
 /// Frames of the whole world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,28 +50,34 @@ pub struct Net {
     pub bytes: usize,
     /// Numbers recorded.
     pub values: usize,
-    pool: Vec<Vec<u8>>,
+    pool: Pool<Vec<u8>>,
     /// Why the world cannot go on.
     pub failure: Option<WorldError>,
 }
 
 impl Net {
-    /// An empty buffer, or one with anything in it.
+    /// An empty buffer.
     pub fn buffer(&mut self) -> Vec<u8> {
-        self.pool.pop().unwrap_or_default()
+        let mut buffer = self.pool.take();
+        buffer.clear();
+        // Once and for all: it carries frames of any length.
+        buffer.reserve_exact(ROOM);
+        buffer
     }
 
     /// Gives a buffer back.
     pub fn reuse(&mut self, buffer: Vec<u8>) {
-        if self.pool.len() < POOL {
-            self.pool.push(buffer);
-        }
+        self.pool.give(buffer);
     }
 
-    /// A frame, with its hash.
+    /// A frame, with what is known of its bytes.
     pub fn frame(bytes: Vec<u8>) -> Frame {
-        let hash = of_frame(&bytes);
-        Frame { bytes, hash }
+        let (hash, filled) = of_frame(&bytes);
+        Frame {
+            bytes,
+            hash,
+            filled,
+        }
     }
 
     /// Something happened to a frame now.
@@ -163,6 +171,20 @@ impl Net {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_many_buffers_go_round_as_have_been_in_use() {
+        // 250 ms at 200 Mbit/s, and no power of two.
+        let frames = 4_130;
+        let mut net = Net::default();
+        let mut buffers: Vec<_> = (0..frames).map(|_| net.buffer()).collect();
+        for mut buffer in buffers.drain(..) {
+            buffer.reserve_exact(2 * ROOM);
+            net.reuse(buffer);
+        }
+        let known = |buffer: &Vec<u8>| buffer.is_empty() && buffer.capacity() >= 2 * ROOM;
+        assert!((0..frames).all(|_| known(&net.buffer())));
+    }
 
     #[test]
     fn what_is_kept_is_bounded_and_the_reason_is_said_once() {

@@ -3,7 +3,9 @@
 //!
 //! A source (a device, a link, an application) has one next time at most. What is
 //! behind that waits at the source, so the queue has no more entries than there are
-//! sources, and a source changes its time without looking at others.
+//! sources, and a source changes its time without looking at others. The source whose
+//! turn it is has no time any more; who gets one next takes its place in the queue, as
+//! nearly always somebody soon does.
 
 /// Who goes first of what is due at one time; each source has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +56,8 @@ struct Source {
 pub struct Schedule {
     heap: Vec<(u64, u32)>,
     sources: Vec<Source>,
+    /// The heap's first place is free: what stands there has been taken.
+    taken: bool,
 }
 
 impl Schedule {
@@ -67,10 +71,18 @@ impl Schedule {
         source
     }
 
-    /// The next thing: when, and which source.
-    #[must_use]
-    pub fn next(&self) -> Option<(u64, u32)> {
-        self.heap.first().copied()
+    /// The next thing, if it is due by `until`: when, and which source, which has no time
+    /// from now on.
+    pub fn take(&mut self, until: u64) -> Option<(u64, u32)> {
+        self.close();
+        let first = self
+            .heap
+            .first()
+            .copied()
+            .filter(|first| first.0 <= until)?;
+        self.sources[first.1 as usize].place = NOWHERE;
+        self.taken = true;
+        Some(first)
     }
 
     /// When a source is due.
@@ -85,27 +97,26 @@ impl Schedule {
         let place = self.sources[source as usize].place as usize;
         match (place < self.heap.len(), time) {
             (true, Some(time)) => {
-                let before = std::mem::replace(&mut self.heap[place].0, time);
+                let entry = (time, source);
+                let before = self.heap[place].0;
                 if time < before {
-                    self.rise(place);
+                    self.rise(place, entry);
                 } else if time > before {
-                    self.sink(place);
+                    self.sink(place, entry);
                 }
             }
+            (false, Some(time)) if self.taken => {
+                self.taken = false;
+                self.sink(0, (time, source));
+            }
             (false, Some(time)) => {
-                self.heap.push((time, source));
-                self.rise(self.heap.len() - 1);
+                let entry = (time, source);
+                self.heap.push(entry);
+                self.rise(self.heap.len() - 1, entry);
             }
             (true, None) => {
                 self.sources[source as usize].place = NOWHERE;
-                let last = self.heap.len() - 1;
-                let moved = self.heap.swap_remove(place);
-                debug_assert_eq!(moved.1, source);
-                if place < last {
-                    // It may belong above or below.
-                    self.rise(place);
-                    self.sink(self.sources[self.heap[place].1 as usize].place as usize);
-                }
+                self.fill(place);
             }
             (false, None) => {}
         }
@@ -118,6 +129,25 @@ impl Schedule {
         }
     }
 
+    /// Nobody has taken the place of what was taken.
+    fn close(&mut self) {
+        if std::mem::take(&mut self.taken) {
+            self.fill(0);
+        }
+    }
+
+    /// Puts the last entry into a place that is free.
+    fn fill(&mut self, place: usize) {
+        if let Some(last) = self.heap.pop()
+            && place < self.heap.len()
+        {
+            // It may belong above or below.
+            let place = self.rise(place, last);
+            self.sink(place, last);
+        }
+    }
+
+    #[inline]
     fn before(&self, one: (u64, u32), other: (u64, u32)) -> bool {
         if one.0 != other.0 {
             return one.0 < other.0;
@@ -126,14 +156,17 @@ impl Schedule {
         (rank(one.1), one.1) < (rank(other.1), other.1)
     }
 
+    #[inline]
     fn put(&mut self, place: usize, entry: (u64, u32)) {
         self.heap[place] = entry;
         self.sources[entry.1 as usize].place = place as u32;
     }
 
-    fn rise(&mut self, mut place: usize) {
-        let entry = self.heap[place];
-        while place > 0 {
+    /// Puts an entry into a place, or above it; returns where.
+    fn rise(&mut self, mut place: usize, entry: (u64, u32)) -> usize {
+        // What has been taken is nobody to compare with.
+        let top = if self.taken { CHILDREN } else { 0 };
+        while place > top {
             let parent = (place - 1) / CHILDREN;
             if !self.before(entry, self.heap[parent]) {
                 break;
@@ -142,27 +175,30 @@ impl Schedule {
             place = parent;
         }
         self.put(place, entry);
+        place
     }
 
-    fn sink(&mut self, mut place: usize) {
-        let entry = self.heap[place];
+    /// Puts an entry into a place, or below it.
+    fn sink(&mut self, mut place: usize, entry: (u64, u32)) {
         loop {
             let first = place * CHILDREN + 1;
             let last = (first + CHILDREN).min(self.heap.len());
-            if first >= last {
+            let Some(children) = self.heap.get(first..last) else {
                 break;
-            }
-            let mut least = first;
-            for child in first + 1..last {
-                if self.before(self.heap[child], self.heap[least]) {
-                    least = child;
+            };
+            let mut least = entry;
+            let mut to = place;
+            for (child, &other) in children.iter().enumerate() {
+                if self.before(other, least) {
+                    least = other;
+                    to = first + child;
                 }
             }
-            if !self.before(self.heap[least], entry) {
+            if to == place {
                 break;
             }
-            self.put(place, self.heap[least]);
-            place = least;
+            self.put(place, least);
+            place = to;
         }
         self.put(place, entry);
     }
@@ -193,9 +229,8 @@ mod tests {
             schedule.set(source, Some(5));
         }
         let mut order = Vec::new();
-        while let Some((_, source)) = schedule.next() {
+        while let Some((_, source)) = schedule.take(5) {
             order.push(source);
-            schedule.set(source, None);
         }
         assert_eq!(order, [device, other, frame, timer]);
     }
@@ -203,7 +238,14 @@ mod tests {
     proptest! {
         #[test]
         fn the_next_is_always_the_least(
-            changes in prop::collection::vec((0..20u32, prop::option::of(0..50u64)), 1..300),
+            // Takes what is due by a time, or sets a source's.
+            steps in prop::collection::vec(
+                prop_oneof![
+                    (0..50u64).prop_map(|until| (None, Some(until))),
+                    (0..20u32, prop::option::of(0..50u64)).prop_map(|(s, time)| (Some(s), time)),
+                ],
+                1..300,
+            ),
         ) {
             let mut schedule = Schedule::default();
             let mut times = [None; 20];
@@ -211,14 +253,27 @@ mod tests {
                 // Ranks do not follow the order of adding.
                 schedule.add(rank(Kind::Host, number * 7 % 20));
             }
-            for (source, time) in changes {
-                schedule.set(source, time);
-                times[source as usize] = time;
-                let least = (0..20u32)
-                    .filter_map(|s| times[s as usize].map(|t: u64| (t, s * 7 % 20, s)))
-                    .min();
-                prop_assert_eq!(schedule.next(), least.map(|(time, _, s)| (time, s)));
-                prop_assert_eq!(schedule.time(source), time);
+            for step in steps {
+                match step {
+                    (Some(source), time) => {
+                        schedule.set(source, time);
+                        times[source as usize] = time;
+                        prop_assert_eq!(schedule.time(source), time);
+                    }
+                    (None, until) => {
+                        let until = until.unwrap_or(u64::MAX);
+                        let least = (0..20u32)
+                            .filter_map(|s| times[s as usize].map(|t: u64| (t, s * 7 % 20, s)))
+                            .min()
+                            .filter(|(time, ..)| *time <= until);
+                        let next = schedule.take(until);
+                        prop_assert_eq!(next, least.map(|(time, _, s)| (time, s)));
+                        if let Some((_, source)) = next {
+                            times[source as usize] = None;
+                            prop_assert_eq!(schedule.time(source), None);
+                        }
+                    }
+                }
             }
         }
     }

@@ -225,14 +225,14 @@ pub struct FlowKey {
     pub protocol: u8,
 }
 
-/// Reads a frame.
+/// Reads a frame, of which all bytes from `filled` on are zeros.
 #[must_use]
-pub fn parse(frame: &[u8]) -> Packet<'_> {
+pub fn parse(frame: &[u8], filled: usize) -> Packet<'_> {
     if frame.len() < ETHERNET {
         return Packet::Malformed;
     }
     match word(frame, 12) {
-        ETHERTYPE_IPV4 => parse_ipv4(frame),
+        ETHERTYPE_IPV4 => parse_ipv4(frame, filled),
         ETHERTYPE_ARP => parse_arp(frame),
         _ => Packet::Other,
     }
@@ -268,7 +268,7 @@ pub fn arp_reply(mac: Mac, ip: [u8; 4], to_mac: Mac, to: [u8; 4], out: &mut Vec<
     out.resize(SHORTEST - CRC, 0);
 }
 
-fn parse_ipv4(frame: &[u8]) -> Packet<'_> {
+fn parse_ipv4(frame: &[u8], filled: usize) -> Packet<'_> {
     let ip = &frame[ETHERNET..];
     if ip.len() < IPV4 || ip[0] >> 4 != 4 {
         return Packet::Malformed;
@@ -283,6 +283,8 @@ fn parse_ipv4(frame: &[u8]) -> Packet<'_> {
         return Packet::Other;
     }
     let content = &ip[header..total];
+    // What follows is zeros, which add nothing.
+    let summed = &content[..content.len().min(filled.saturating_sub(ETHERNET + header))];
     let mut addresses = Addresses {
         source_mac: array(frame, 6),
         destination_mac: array(frame, 0),
@@ -302,7 +304,7 @@ fn parse_ipv4(frame: &[u8]) -> Packet<'_> {
         return Packet::Malformed;
     }
     if addresses.protocol == PROTOCOL_ICMP {
-        if folded(sum(content)) != 0xffff {
+        if folded(sum(summed)) != 0xffff {
             return Packet::Malformed;
         }
         return Packet::Icmp {
@@ -314,14 +316,14 @@ fn parse_ipv4(frame: &[u8]) -> Packet<'_> {
     addresses.destination_port = word(content, 2);
     let pseudo = addresses.pseudo(content.len());
     if addresses.protocol == PROTOCOL_TCP {
-        if folded(pseudo + sum(content)) != 0xffff {
+        if folded(pseudo + sum(summed)) != 0xffff {
             return Packet::Malformed;
         }
         return Packet::Transport { addresses, content };
     }
     let length = usize::from(word(content, 4));
     let unsummed = word(content, 6) == 0;
-    if length != content.len() || !unsummed && folded(pseudo + sum(content)) != 0xffff {
+    if length != content.len() || !unsummed && folded(pseudo + sum(summed)) != 0xffff {
         return Packet::Malformed;
     }
     Packet::Transport {
@@ -368,13 +370,17 @@ mod tests {
         tos: 0xb8,
     };
 
+    fn read(frame: &[u8]) -> Packet<'_> {
+        parse(frame, crate::digest::of_frame(frame).1)
+    }
+
     #[test]
     fn a_datagram_is_read_as_it_was_written() {
         let mut frame = Vec::new();
         ADDRESSES.datagram(77, 172, 12_345, &mut frame);
         assert_eq!(frame_length(frame.len()), 218);
-        let Packet::Transport { addresses, content } = parse(&frame) else {
-            panic!("{:?}", parse(&frame));
+        let Packet::Transport { addresses, content } = read(&frame) else {
+            panic!("{:?}", read(&frame));
         };
         assert_eq!(addresses, ADDRESSES);
         assert_eq!((content.len(), number_of(content)), (172, Some(12_345)));
@@ -392,10 +398,10 @@ mod tests {
         for bit in ETHERNET * 8..frame.len() * 8 {
             let mut broken = frame.clone();
             broken[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(parse(&broken), Packet::Malformed, "bit {bit}");
+            assert_eq!(read(&broken), Packet::Malformed, "bit {bit}");
         }
         for length in 0..frame.len() {
-            assert_eq!(parse(&frame[..length]), Packet::Malformed, "{length} bytes");
+            assert_eq!(read(&frame[..length]), Packet::Malformed, "{length} bytes");
         }
     }
 
@@ -427,7 +433,7 @@ mod tests {
         request.extend_from_slice(&[2, 0, 0, 0, 1, 1, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
         request.extend_from_slice(&[2, 0, 0, 0, 1, 1, 10, 0, 0, 11, 0, 0, 0, 0, 0, 0]);
         request.extend_from_slice(&[10, 0, 0, 101]);
-        let found = parse(&request);
+        let found = read(&request);
         let (sender_mac, sender) = ([2, 0, 0, 0, 1, 1], [10, 0, 0, 11]);
         let target = [10, 0, 0, 101];
         assert_eq!(
@@ -440,7 +446,7 @@ mod tests {
         );
         let mut reply = Vec::new();
         arp_reply([2, 0, 0, 0, 2, 1], target, sender_mac, sender, &mut reply);
-        assert_eq!((reply.len(), parse(&reply)), (60, Packet::Other));
+        assert_eq!((reply.len(), read(&reply)), (60, Packet::Other));
 
         let mut ping = Vec::new();
         let icmp = Addresses {
@@ -453,12 +459,12 @@ mod tests {
         ping[ETHERNET + IPV4] = 8;
         let sum = !folded(sum(&ping[ETHERNET + IPV4..]));
         ping[ETHERNET + IPV4 + 2..ETHERNET + IPV4 + 4].copy_from_slice(&sum.to_be_bytes());
-        let Packet::Icmp { addresses, message } = parse(&ping) else {
-            panic!("{:?}", parse(&ping));
+        let Packet::Icmp { addresses, message } = read(&ping) else {
+            panic!("{:?}", read(&ping));
         };
         echo_reply(&addresses, message, &mut reply).unwrap();
-        let Packet::Icmp { addresses, message } = parse(&reply) else {
-            panic!("{:?}", parse(&reply));
+        let Packet::Icmp { addresses, message } = read(&reply) else {
+            panic!("{:?}", read(&reply));
         };
         assert_eq!((addresses, message[0]), (icmp.reversed(), 0));
         assert_eq!(echo_reply(&addresses, message, &mut ping), None);

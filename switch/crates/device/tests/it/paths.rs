@@ -307,6 +307,51 @@ fn what_the_controller_does_not_take_is_counted() {
     assert_eq!(device.counters().packet_in_dropped.frames, 1);
 }
 
+#[test]
+fn a_frame_in_a_buffer_is_one_like_any_other() {
+    for receive_delay_ns in [0, 5] {
+        let mut devices = [(); 2].map(|()| device(DeviceConfig::default()));
+        let mut outs = [(); 2].map(|()| Recorder::default());
+        for device in &mut devices {
+            let delayed = PortConfig {
+                port: 1,
+                receive_delay_ns,
+                delay_limit: 1600,
+                ..PortConfig::default()
+            };
+            let request = Configuration {
+                ports: vec![delayed],
+                ..Configuration::default()
+            };
+            device.configure(0, &request).unwrap();
+        }
+        let [copied, taken] = &mut devices;
+        let mut buffer = Vec::new();
+        // The delay line has no room for the last one.
+        for (port, payload) in [(1, 40), (4, 40), (1, 1400), (1, 200)] {
+            let way = Way {
+                port: 2,
+                ..Way::default()
+            };
+            copied.receive(0, port, &way.frame(payload));
+            buffer.clear();
+            buffer.extend_from_slice(&way.frame(payload));
+            taken.receive_buffer(0, port, &mut buffer);
+        }
+        for (device, out) in devices.iter_mut().zip(&mut outs) {
+            device.poll(5, out);
+        }
+        let [copied, taken] = &devices;
+        let sent = if receive_delay_ns == 0 { 3 } else { 2 };
+        assert_eq!(outs[0].sent.len(), sent);
+        assert_eq!(outs[0].sent, outs[1].sent);
+        assert_eq!(copied.counters(), taken.counters());
+        assert_eq!(copied.counters().no_such_port.frames, 1);
+        let states = [copied, taken].map(|device| device.traffic_manager_state(5));
+        assert_eq!(states[0], states[1]);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -3,15 +3,13 @@
 //! 7.2), reordering (RFC 8985 6.2) and persist (RFC 9293 3.8.6.1).
 
 use super::{Phase, Sender};
+use crate::timers::earliest;
 use crate::tlp;
 
 impl Sender {
     /// When [`Sender::on_timer`] is to be called next.
     pub(crate) fn next_timer(&self) -> Option<u64> {
-        [self.rto_at, self.probe_at, self.reorder_at, self.persist_at]
-            .into_iter()
-            .flatten()
-            .min()
+        earliest([self.rto_at, self.probe_at, self.reorder_at, self.persist_at])
     }
 
     /// Does what is due. False if the connection is to be given up: nothing

@@ -67,10 +67,7 @@ impl World {
                 "a world ends at {END} ns, before {time} ns"
             )));
         }
-        while let Some((at, source)) = self.net.schedule.next() {
-            if at > time {
-                break;
-            }
+        while let Some((at, source)) = self.net.schedule.take(time) {
             debug_assert!(at >= self.net.now, "an event of the past");
             self.net.now = at;
             self.net.totals.events += 1;
@@ -102,8 +99,6 @@ impl World {
                 }
             }
             Source::Host(host) => {
-                let source = self.hosts[host as usize].source;
-                net.schedule.set(source, None);
                 while let Some((frame, endpoint)) = self.hosts[host as usize].gate.pass() {
                     self.net.unkeep(frame.bytes.len());
                     self.hand_over(host, frame, endpoint);
@@ -166,7 +161,7 @@ impl World {
     fn hand_over(&mut self, index: u32, frame: Frame, endpoint: Option<Endpoint>) {
         let net = &mut self.net;
         let host = &mut self.hosts[index as usize];
-        match wire::parse(&frame.bytes) {
+        match wire::parse(&frame.bytes, frame.filled) {
             Packet::Transport { addresses, content } => {
                 let mine =
                     addresses.destination_mac == host.mac && addresses.destination == host.address;

@@ -73,23 +73,37 @@ pub fn flow<'a>(source: &'a str, destination: &'a str, port: u16) -> Flow<'a> {
     }
 }
 
-fn built(name: &str) -> String {
-    format!(
-        "{}/../../../p4src/build/bench/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    )
+/// The program, by its path without an ending from the folder of crates on, is a device's
+/// from now on. Its P4Info is returned.
+pub fn set_pipeline(world: &mut World, device: &str, device_id: u64, program: &str) -> P4Info {
+    let path = format!("{}/../{program}", env!("CARGO_MANIFEST_DIR"));
+    let info = fs::read_to_string(format!("{path}.p4info.txtpb")).unwrap();
+    let info = p4info_from_text(&info).unwrap();
+    let method = "/p4.v1.P4Runtime/SetForwardingPipelineConfig";
+    let request = p4::SetForwardingPipelineConfigRequest {
+        device_id,
+        election_id: election(),
+        action: p4::set_forwarding_pipeline_config_request::Action::VerifyAndCommit as i32,
+        config: Some(p4::ForwardingPipelineConfig {
+            p4info: Some(info.clone()),
+            p4_device_config: fs::read(format!("{path}.json")).unwrap().into(),
+            cookie: None,
+        }),
+        ..Default::default()
+    };
+    let _: p4::SetForwardingPipelineConfigResponse = call(world, device, method, &request);
+    info
 }
 
-/// l2.p4 as a client pushes it, and its P4Info.
-fn l2() -> (p4::ForwardingPipelineConfig, P4Info) {
-    let info = fs::read_to_string(built("l2.p4info.txtpb")).unwrap();
-    let info = p4info_from_text(&info).unwrap();
-    let config = p4::ForwardingPipelineConfig {
-        p4info: Some(info.clone()),
-        p4_device_config: fs::read(built("l2.json")).unwrap().into(),
-        cookie: None,
+/// Writes as the primary controller.
+pub fn write(world: &mut World, device: &str, device_id: u64, updates: Vec<p4::Update>) {
+    let request = p4::WriteRequest {
+        device_id,
+        election_id: election(),
+        updates,
+        ..Default::default()
     };
-    (config, info)
+    let _: p4::WriteResponse = call(world, device, "/p4.v1.P4Runtime/Write", &request);
 }
 
 fn election() -> Option<p4::Uint128> {
@@ -211,29 +225,14 @@ fn provision(world: &mut World, side: usize, shape: &Shape) {
     let (name, device_id) = (DEVICES[side], side as u64 + 1);
     // It stays open: without it there is no primary controller.
     primary(world, name, device_id);
-    let (config, info) = l2();
-    let method = "/p4.v1.P4Runtime/SetForwardingPipelineConfig";
-    let request = p4::SetForwardingPipelineConfigRequest {
-        device_id,
-        election_id: election(),
-        action: p4::set_forwarding_pipeline_config_request::Action::VerifyAndCommit as i32,
-        config: Some(config),
-        ..Default::default()
-    };
-    let _: p4::SetForwardingPipelineConfigResponse = call(world, name, method, &request);
+    let info = set_pipeline(world, name, device_id, "../../p4src/build/bench/l2");
     let mut numbers = shape.hosts.clone();
     numbers.sort_unstable();
     let updates = numbers.iter().flat_map(|&number| {
         let away = station(&info, mac(1 - side, number), BETWEEN);
         [station(&info, mac(side, number), port(number)), away]
     });
-    let request = p4::WriteRequest {
-        device_id,
-        election_id: election(),
-        updates: updates.collect(),
-        ..Default::default()
-    };
-    let _: p4::WriteResponse = call(world, name, "/p4.v1.P4Runtime/Write", &request);
+    write(world, name, device_id, updates.collect());
     let request = tm::ConfigureRequest {
         device_id,
         ports: vec![tm::PortConfig {

@@ -5,6 +5,7 @@ mod common;
 
 mod balance;
 mod bits;
+mod digests;
 mod entrance;
 mod hosts;
 mod refusals;

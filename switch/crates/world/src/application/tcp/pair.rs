@@ -109,9 +109,9 @@ mod tests {
         let Packet::Transport {
             addresses: found,
             content,
-        } = parse(&frame)
+        } = parse(&frame, frame.len())
         else {
-            panic!("{:?}", parse(&frame));
+            panic!("{:?}", parse(&frame, frame.len()));
         };
         assert_eq!(found, addresses);
         assert_eq!(Segment::decode(content, content.len()), Ok(segment));
