@@ -386,7 +386,7 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// The file is damaged.
-    pub fn next(&mut self) -> Result<Option<Record>, Damaged> {
+    pub fn record(&mut self) -> Result<Option<Record>, Damaged> {
         let at = self.offset;
         let mut tag = [0];
         if !self.fill(&mut tag)? {

@@ -21,7 +21,7 @@ pub use report::{Counted, Difference, Ended, Report};
 pub fn replay<R: Read>(header: &Header, reader: &mut Reader<R>) -> Result<Report, Damaged> {
     let mut engine = Engine::new(header).map_err(|words| Damaged { words, offset: 0 })?;
     let mut end = None;
-    while let Some(record) = reader.next()? {
+    while let Some(record) = reader.record()? {
         engine.report.counted.note(&record);
         match record {
             Record::End(how) => end = Some(how),

@@ -161,8 +161,8 @@ proptest! {
         let (read, mut reader) = Reader::new(file.as_slice()).unwrap();
         prop_assert_eq!(read, header);
         for record in records {
-            prop_assert_eq!(reader.next().unwrap(), Some(record));
+            prop_assert_eq!(reader.record().unwrap(), Some(record));
         }
-        prop_assert_eq!(reader.next().unwrap(), None);
+        prop_assert_eq!(reader.record().unwrap(), None);
     }
 }

@@ -21,7 +21,7 @@ fn replayed(file: &[u8]) -> Report {
 
 fn records(file: &[u8]) -> (Header, Vec<Record>) {
     let (header, mut reader) = Reader::new(file).unwrap();
-    let records = std::iter::from_fn(|| reader.next().unwrap());
+    let records = std::iter::from_fn(|| reader.record().unwrap());
     (header, records.collect())
 }
 
