@@ -44,7 +44,7 @@ def test_a_case_that_fails_says_why() -> None:
 
 
 def test_all_512_service_flows_of_the_neighbourhood_are_busy_all_the_time(tmp_path: Path) -> None:
-    case = CASES["neighbourhood"]
+    case = CASES["64-modems"]
     topology = case.topology(tmp_path)
     deployment = deploy(topology, MANAGER)
     with playing(

@@ -128,13 +128,13 @@ class Busy:
 CASES: Final[dict[str, Case]] = {
     "cable-20": Uploads("cable-20"),
     "cable-2018": Uploads("cable-2018"),
-    "neighbourhood": Busy(),
+    "64-modems": Busy(),
     "500-modems": Web(),
 }
 
 WORDS: Final = {
     "cable-20": "a modem at 20/25 Mbit/s, four CUBIC uploads",
     "cable-2018": "a modem at 200/250 Mbit/s, four CUBIC uploads",
-    "neighbourhood": "64 modems, all of their 256 service flows busy in each direction",
+    "64-modems": "64 modems, all of their 256 service flows busy in each direction",
     "500-modems": "500 modems, a page of 100 KB every 10 s each",
 }
