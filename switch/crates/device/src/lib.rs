@@ -24,7 +24,7 @@ pub use device::{Device, DeviceConfig, Link, Replaced, TrafficManagerState};
 pub use digest::{DigestConfig, DigestList, Forgotten};
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use lateness::Lateness;
-pub use output::Output;
+pub use output::{Note, Output};
 pub use paths::{AGAIN, MOST_PASSES};
 pub use pool::Pool;
 pub use taps::{TRACES, TraceId};
