@@ -5,6 +5,7 @@ use crate::counters::DeviceCounters;
 use crate::digest::Digests;
 use crate::drops::Drops;
 use crate::lateness::Lateness;
+use crate::output::Note;
 use crate::pool::Pool;
 use crate::taps::Taps;
 use std::collections::VecDeque;
@@ -68,6 +69,8 @@ pub(crate) struct Queued {
     /// Egress has run: the packet's buffer is the frame to send, and it waits
     /// for the tokens that egress made it need more of.
     pub done: bool,
+    /// What is known of its frame.
+    pub note: Option<Note>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -107,6 +110,7 @@ pub(crate) struct InFlight {
     pub port: u32,
     pub paced: bool,
     pub frame: Vec<u8>,
+    pub note: Option<Note>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -140,8 +144,9 @@ pub struct Device {
     pub(crate) packets: Pool<Box<Packet>>,
     /// For frames on delay lines.
     pub(crate) buffers: Pool<Vec<u8>>,
-    /// The frame that egress makes.
+    /// The frame that egress makes, and what is known of it.
     pub(crate) out: Vec<u8>,
+    pub(crate) note: Option<Note>,
     /// The replicas of the group in hand.
     pub(crate) replicas: Vec<Replica>,
     pub(crate) counters: DeviceCounters,
@@ -187,6 +192,7 @@ impl Device {
             packets: Pool::default(),
             buffers: Pool::default(),
             out: Vec::new(),
+            note: None,
             replicas: Vec::new(),
             counters: DeviceCounters::default(),
             drops: Drops::default(),

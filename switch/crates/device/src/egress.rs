@@ -73,6 +73,7 @@ impl Device {
         if let Some((_, mut arrived)) = self.transmit_lines.pop(now) {
             let port = self.ports[arrived.port as usize].number;
             let (index, paced) = (arrived.port, arrived.paced);
+            self.note = arrived.note;
             self.send(now, index, port, &mut arrived.frame, paced, output);
             self.buffers.give(arrived.frame);
         }
@@ -81,7 +82,7 @@ impl Device {
     fn end_receive_delay(&mut self, now: u64) {
         if let Some((_, mut arrived)) = self.receive_lines.pop(now) {
             let port = self.ports[arrived.port as usize].number;
-            self.ingress_of_buffer(now, port, &mut arrived.frame);
+            self.ingress_of_buffer(now, port, &mut arrived.frame, arrived.note);
             self.buffers.give(arrived.frame);
         }
     }
@@ -174,6 +175,7 @@ impl Device {
             return false;
         };
         let mut copy = None;
+        self.note = queued.note;
         if queued.done {
             queued.packet.swap_frame(&mut self.out);
         } else {
@@ -190,6 +192,7 @@ impl Device {
             };
             let packet = &mut queued.packet;
             let outcome = pipeline.egress(now, &metadata, packet, &mut self.out);
+            self.note = self.note.filter(|_| outcome.as_received);
             if let Some(session) = outcome.clone {
                 copy = make_clone(
                     pipeline,
@@ -234,6 +237,7 @@ impl Device {
             }
             Some(Commit::Held(queued)) => {
                 queued.done = true;
+                queued.note = self.note;
                 queued.packet.swap_frame(&mut self.out);
             }
             Some(Commit::TooLong(dropped)) => {
@@ -283,6 +287,7 @@ impl Device {
                 port: index,
                 paced,
                 frame,
+                note: self.note,
             };
             self.transmit_lines.push(now, line, len, in_flight);
             self.trace(now, number, &TraceEvent::Sent { port, length });
@@ -310,7 +315,7 @@ impl Device {
                 return false;
             }
         } else {
-            output.transmit_buffer(now, port, frame, paced);
+            output.transmit_noted(now, port, frame, paced, self.note);
             if output.is_full(port) {
                 self.tm.set_held(port, true);
             }

@@ -26,7 +26,7 @@ pub use digest::{DigestConfig, DigestList, Forgotten};
 pub use drops::{DropPlace, Drops};
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use lateness::Lateness;
-pub use output::Output;
+pub use output::{Note, Output};
 pub use paths::{AGAIN, MOST_PASSES};
 pub use pool::Pool;
 pub use taps::{TRACES, TraceId};

@@ -3,6 +3,10 @@
 
 use crate::handle::Event;
 
+/// What whoever delivers a frame knows of its bytes, in words of its own. It comes back with
+/// the frame, where that leaves byte for byte as it came, so that nobody looks again.
+pub type Note = [u64; 2];
+
 /// The device's way out; implemented by the shell and by tests.
 pub trait Output {
     /// A frame leaves through a port. `paced` frames are of a service flow that
@@ -14,6 +18,20 @@ pub trait Output {
     /// another buffer, with anything in it, left in its place: saves a copy.
     fn transmit_buffer(&mut self, now_ns: u64, port: u16, frame: &mut Vec<u8>, paced: bool) {
         self.transmit(now_ns, port, frame, paced);
+    }
+
+    /// Like [`Self::transmit_buffer`], with the note that came with the frame, where it is
+    /// still true.
+    fn transmit_noted(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        frame: &mut Vec<u8>,
+        paced: bool,
+        note: Option<Note>,
+    ) {
+        let _ = note;
+        self.transmit_buffer(now_ns, port, frame, paced);
     }
 
     /// Whether a port's link takes no more frames for now: packets for it are to

@@ -8,6 +8,7 @@
 use crate::counters::DeviceCounters;
 use crate::device::{Device, InFlight, Queued};
 use crate::drops::DropPlace;
+use crate::output::Note;
 use crate::pool::Pool;
 use crate::trace::copy_kind;
 use traffic_manager::{Destination, ModelKind, Place, Slot, Traffic};
@@ -42,21 +43,22 @@ impl Device {
                 let mut buffer = self.buffers.take();
                 buffer.clear();
                 buffer.extend_from_slice(frame);
-                self.delay(now, index, buffer);
+                self.delay(now, index, buffer, None);
             }
             Arrival::Lost => {}
         }
     }
 
     /// Like [`Self::receive`], of a buffer whose content may be taken and another buffer,
-    /// with anything in it, left in its place: saves a copy.
-    pub fn receive_buffer(&mut self, now: u64, port: u16, frame: &mut Vec<u8>) {
+    /// with anything in it, left in its place: saves a copy. The note comes back with
+    /// [`Output::transmit_noted`](crate::Output::transmit_noted).
+    pub fn receive_buffer(&mut self, now: u64, port: u16, frame: &mut Vec<u8>, note: Option<Note>) {
         match self.arrive(now, port, frame.len()) {
-            Arrival::Ingress(now) => self.ingress_of_buffer(now, port, frame),
+            Arrival::Ingress(now) => self.ingress_of_buffer(now, port, frame, note),
             Arrival::Line(now, index) => {
                 let buffer = self.buffers.take();
                 let frame = std::mem::replace(frame, buffer);
-                self.delay(now, index, frame);
+                self.delay(now, index, frame, note);
             }
             Arrival::Lost => {}
         }
@@ -84,12 +86,13 @@ impl Device {
     }
 
     /// A frame for which there is room goes onto its port's receive delay line.
-    fn delay(&mut self, now: u64, port: u32, frame: Vec<u8>) {
+    fn delay(&mut self, now: u64, port: u32, frame: Vec<u8>, note: Option<Note>) {
         let (line, len) = (self.ports[port as usize].receive_line, frame.len());
         let in_flight = InFlight {
             port,
             paced: false,
             frame,
+            note,
         };
         self.receive_lines.push(now, line, len, in_flight);
     }
@@ -118,21 +121,34 @@ impl Device {
     }
 
     pub(crate) fn ingress(&mut self, now: u64, port: u16, frame: &[u8]) {
-        self.ingress_with(now, port, frame.len(), |buffer| {
+        self.ingress_with(now, port, frame.len(), None, |buffer| {
             buffer.extend_from_slice(frame);
         });
     }
 
     /// Like [`Self::ingress`], of a buffer for which another one is left.
-    pub(crate) fn ingress_of_buffer(&mut self, now: u64, port: u16, frame: &mut Vec<u8>) {
-        self.ingress_with(now, port, frame.len(), |buffer| {
+    pub(crate) fn ingress_of_buffer(
+        &mut self,
+        now: u64,
+        port: u16,
+        frame: &mut Vec<u8>,
+        note: Option<Note>,
+    ) {
+        self.ingress_with(now, port, frame.len(), note, |buffer| {
             std::mem::swap(buffer, frame);
         });
     }
 
     /// `fill` puts the frame into an empty buffer.
     #[inline]
-    fn ingress_with(&mut self, now: u64, port: u16, len: usize, fill: impl FnOnce(&mut Vec<u8>)) {
+    fn ingress_with(
+        &mut self,
+        now: u64,
+        port: u16,
+        len: usize,
+        note: Option<Note>,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) {
         let Some(pipeline) = &mut self.pipeline else {
             self.counters.no_pipeline.count(len);
             self.drops.note(DropPlace::NoPipeline);
@@ -141,7 +157,7 @@ impl Device {
         let mut packet = self.packets.take();
         fill(packet.buffer());
         let outcome = pipeline.ingress_buffered(now, port, &mut packet);
-        self.after_ingress(now, packet, outcome);
+        self.after_ingress(now, packet, outcome, note);
     }
 
     /// Another pass of the packet that has waited longest for it, if any.
@@ -154,11 +170,18 @@ impl Device {
             return false;
         };
         let outcome = pipeline.ingress_again(&mut packet);
-        self.after_ingress(now, packet, outcome);
+        // The frame may be one that egress made.
+        self.after_ingress(now, packet, outcome, None);
         true
     }
 
-    fn after_ingress(&mut self, now: u64, packet: Box<Packet>, outcome: IngressOutcome) {
+    fn after_ingress(
+        &mut self,
+        now: u64,
+        packet: Box<Packet>,
+        outcome: IngressOutcome,
+        note: Option<Note>,
+    ) {
         if outcome.clone.is_some() || outcome.digest.is_some() {
             self.clone_and_digest(now, &packet, outcome);
         }
@@ -169,6 +192,7 @@ impl Device {
                     rid: 0,
                     instance_type: InstanceType::Normal,
                     done: false,
+                    note,
                 };
                 self.enqueue(now, port, queued);
             }
@@ -285,6 +309,7 @@ impl Device {
             rid: replica.instance,
             instance_type,
             done: false,
+            note: None,
         };
         self.enqueue(now, replica.port, queued);
     }

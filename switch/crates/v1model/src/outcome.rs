@@ -90,6 +90,9 @@ pub struct EgressOutcome {
     /// Clone it for this session; see
     /// [`Pipeline::clone_egress`](crate::Pipeline::clone_egress).
     pub clone: Option<u16>,
+    /// The frame in the output buffer is the one that went into this pass of the pipeline,
+    /// byte for byte.
+    pub as_received: bool,
 }
 
 /// What the traffic manager knows about a packet that leaves it.

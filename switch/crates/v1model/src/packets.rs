@@ -213,6 +213,7 @@ impl Pipeline {
         const DROPPED: EgressOutcome = EgressOutcome {
             fate: EgressFate::Drop,
             clone: None,
+            as_received: false,
         };
         out.clear();
         let program = &*self.program;
@@ -274,6 +275,7 @@ impl Pipeline {
             return EgressOutcome {
                 fate: EgressFate::Drop,
                 clone,
+                as_received: false,
             };
         }
         if let Some(deparser) = code.deparser {
@@ -283,7 +285,7 @@ impl Pipeline {
         let slots = &code.paths.slots;
         let recirculated = phv[usize::from(slots.recirculate)] != 0;
         let kept = recirculated || clone.is_some();
-        wire::deparse(code, phv, packet, out, kept);
+        let handed_over = wire::deparse(code, phv, packet, out, kept);
         if kept {
             packet.save(&program.code, phv, true);
         }
@@ -291,13 +293,17 @@ impl Pipeline {
             return EgressOutcome {
                 fate: EgressFate::Recirculate,
                 clone,
+                as_received: false,
             };
         }
         let longest = !phv[usize::from(slots.truncate)];
-        out.truncate(usize::try_from(longest).unwrap_or(usize::MAX));
+        let longest = usize::try_from(longest).unwrap_or(usize::MAX);
+        let as_received = handed_over && out.len() <= longest;
+        out.truncate(longest);
         EgressOutcome {
             fate: EgressFate::Send,
             clone,
+            as_received,
         }
     }
 

@@ -74,14 +74,14 @@ fn sum_of_headers(code: &Code, phv: &[u64], packet: &Packet) -> usize {
 /// Puts the valid headers and the payload into `out`. Bytes that nothing
 /// changed are copied as they came, in as few pieces as possible; a whole frame
 /// that nothing changed is handed over when the packet is not `kept`, and the
-/// packet has `out`'s buffer then and no frame.
+/// packet has `out`'s buffer then and no frame. Whether that is so.
 pub(crate) fn deparse(
     code: &Code,
     phv: &[u64],
     packet: &mut Packet,
     out: &mut Vec<u8>,
     kept: bool,
-) {
+) -> bool {
     out.clear();
     let as_received =
         |(valid, raw): &(Slot, Slot)| phv[usize::from(*valid)] == 0 || phv[usize::from(*raw)] != 0;
@@ -101,10 +101,11 @@ pub(crate) fn deparse(
             out.truncate(packet.len);
             packet.len = 0;
             packet.payload = 0;
-            return;
+            return true;
         }
         out.extend_from_slice(&packet.frame[run.start..packet.len]);
     }
+    false
 }
 
 /// Puts out all but the received bytes that are last, headers in front of the

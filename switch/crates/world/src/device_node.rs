@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use device::handle::{self, EventSender, Requests};
-use device::{Device, DeviceConfig, Event, ModelKind, Output};
+use device::{Device, DeviceConfig, Event, ModelKind, Note, Output};
 use p4runtime::in_process::{self, InProcess};
 use p4runtime::{Limits, ServedDevice};
 use std::time::Duration;
@@ -140,8 +140,10 @@ impl DeviceNode {
     /// A frame reaches a port now.
     pub fn receive(&mut self, net: &mut Net, port: u16, mut frame: Frame) {
         net.note(Happened::DeviceReceived, self.hash, port, frame.hash);
-        self.device.receive_buffer(net.now, port, &mut frame.bytes);
-        net.reuse(frame.bytes);
+        let note = [frame.hash, frame.filled as u64];
+        self.device
+            .receive_buffer(net.now, port, &mut frame.bytes, Some(note));
+        net.give_spare(frame.bytes);
         self.reschedule(net);
     }
 
@@ -198,7 +200,7 @@ fn put(net: &mut Net, links: &[u32], hash: u64, port: u16, frame: Frame) {
         }
         _ => {
             net.totals.unconnected += 1;
-            net.reuse(frame.bytes);
+            net.reuse(frame);
         }
     }
 }
@@ -215,8 +217,7 @@ struct Wires<'a> {
 }
 
 impl Wires<'_> {
-    fn leave(&mut self, port: u16, bytes: Vec<u8>) {
-        let frame = Net::frame(bytes);
+    fn leave(&mut self, port: u16, frame: Frame) {
         if self.gate.is_open() {
             put(self.net, self.links, self.hash, port, frame);
             return;
@@ -230,15 +231,22 @@ impl Wires<'_> {
 
 impl Output for Wires<'_> {
     fn transmit(&mut self, _now_ns: u64, port: u16, frame: &[u8], _paced: bool) {
-        let mut buffer = self.net.buffer();
+        let mut buffer = self.net.spare();
+        buffer.clear();
         buffer.extend_from_slice(frame);
-        self.leave(port, buffer);
+        self.leave(port, Net::frame(buffer));
     }
 
-    fn transmit_buffer(&mut self, _now_ns: u64, port: u16, frame: &mut Vec<u8>, _paced: bool) {
-        let buffer = self.net.buffer();
-        let bytes = std::mem::replace(frame, buffer);
-        self.leave(port, bytes);
+    fn transmit_noted(
+        &mut self,
+        _now_ns: u64,
+        port: u16,
+        frame: &mut Vec<u8>,
+        _paced: bool,
+        note: Option<Note>,
+    ) {
+        let bytes = std::mem::replace(frame, self.net.spare());
+        self.leave(port, Net::noted(bytes, note));
     }
 
     fn packet_in(&mut self, _now_ns: u64, frame: &[u8]) -> bool {

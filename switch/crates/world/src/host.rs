@@ -109,8 +109,7 @@ impl Host {
     }
 
     /// A frame leaves now.
-    pub fn send(&mut self, net: &mut Net, bytes: Vec<u8>) {
-        let frame = Net::frame(bytes);
+    pub fn send(&mut self, net: &mut Net, frame: Frame) {
         self.counters.sent += 1;
         net.totals.sent += 1;
         net.note(Happened::HostSent, self.hash, 0, frame.hash);

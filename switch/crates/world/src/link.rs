@@ -13,7 +13,7 @@ const AROUND: usize = 20;
 pub const MOST_BYTES: usize = 64 << 20;
 
 /// A frame on its way, with what is known of its bytes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Frame {
     /// The bytes, without CRC.
     pub bytes: Vec<u8>,

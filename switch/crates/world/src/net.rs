@@ -2,9 +2,9 @@
 //! What everybody in a world uses: the clock, the order of events, links, the
 //! digest and buffers.
 
-use device::Pool;
+use device::{Note, Pool};
 
-use crate::digest::{Digest, Happened, of_frame};
+use crate::digest::{Digest, Happened, of_content, of_frame};
 use crate::error::{WorldError, limit};
 use crate::link::{Frame, Link};
 use crate::schedule::Schedule;
@@ -15,6 +15,8 @@ pub const MOST_BYTES_ON_LINKS: usize = 512 << 20;
 pub const MOST_VALUES: usize = 1 << 25;
 /// Room in a buffer: the longest frame, and what the pipeline puts behind it.
 const ROOM: usize = 1536;
+/// Frames from this length on are kept apart from shorter ones, to be used again.
+const LONG: usize = 512;
 
 /// Frames of the whole world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,29 +52,78 @@ pub struct Net {
     pub bytes: usize,
     /// Numbers recorded.
     pub values: usize,
-    pool: Pool<Vec<u8>>,
+    /// Frames that hosts have read, the short ones and the long ones.
+    read: [Pool<Frame>; 2],
+    /// Buffers with anything in them.
+    spare: Pool<Vec<u8>>,
     /// Why the world cannot go on.
     pub failure: Option<WorldError>,
 }
 
 impl Net {
-    /// An empty buffer.
-    pub fn buffer(&mut self) -> Vec<u8> {
-        let mut buffer = self.pool.take();
-        buffer.clear();
-        // Once and for all: it carries frames of any length.
-        buffer.reserve_exact(ROOM);
-        buffer
+    /// So many zeros. Most frames are as long as others, and nobody has written behind
+    /// their content: then it need not be cleared again.
+    pub fn blank(&mut self, length: usize) -> Vec<u8> {
+        let Frame {
+            mut bytes, filled, ..
+        } = self.read[usize::from(length >= LONG)].take();
+        if bytes.capacity() == 0 {
+            bytes = self.spare.take();
+        }
+        if bytes.len() == length && filled > 0 {
+            bytes[..filled].fill(0);
+            debug_assert!(bytes.iter().all(|byte| *byte == 0));
+        } else {
+            bytes.clear();
+            // Once and for all: it carries frames of any length.
+            bytes.reserve_exact(ROOM);
+            bytes.resize(length, 0);
+        }
+        bytes
     }
 
-    /// Gives a buffer back.
-    pub fn reuse(&mut self, buffer: Vec<u8>) {
-        self.pool.give(buffer);
+    /// Gives back a frame that nobody needs any more.
+    pub fn reuse(&mut self, frame: Frame) {
+        self.read[usize::from(frame.bytes.len() >= LONG)].give(frame);
+    }
+
+    /// A buffer with anything in it, or none yet.
+    pub fn spare(&mut self) -> Vec<u8> {
+        self.spare.take()
+    }
+
+    /// Gives back a buffer with anything in it.
+    pub fn give_spare(&mut self, buffer: Vec<u8>) {
+        self.spare.give(buffer);
     }
 
     /// A frame, with what is known of its bytes.
     pub fn frame(bytes: Vec<u8>) -> Frame {
         let (hash, filled) = of_frame(&bytes);
+        Frame {
+            bytes,
+            hash,
+            filled,
+        }
+    }
+
+    /// The same of a frame that is zeros from `content` on.
+    pub fn frame_of(bytes: Vec<u8>, content: usize) -> Frame {
+        let (hash, filled) = of_content(&bytes, content);
+        Frame {
+            bytes,
+            hash,
+            filled,
+        }
+    }
+
+    /// The same of a frame that has left a device, which may have brought its note.
+    pub fn noted(bytes: Vec<u8>, note: Option<Note>) -> Frame {
+        let Some([hash, filled]) = note else {
+            return Self::frame(bytes);
+        };
+        let filled = filled as usize;
+        debug_assert_eq!((hash, filled), of_frame(&bytes), "not as it came");
         Frame {
             bytes,
             hash,
@@ -103,7 +154,7 @@ impl Net {
             Err(frame) => {
                 self.totals.link_dropped += 1;
                 self.note(Happened::Dropped, node, port, frame.hash);
-                self.reuse(frame.bytes);
+                self.reuse(frame);
                 false
             }
         }
@@ -173,17 +224,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_buffers_go_round_as_have_been_in_use() {
+    fn as_many_frames_go_round_as_have_been_in_use_and_are_zeros_again() {
         // 250 ms at 200 Mbit/s, and no power of two.
         let frames = 4_130;
         let mut net = Net::default();
-        let mut buffers: Vec<_> = (0..frames).map(|_| net.buffer()).collect();
-        for mut buffer in buffers.drain(..) {
-            buffer.reserve_exact(2 * ROOM);
-            net.reuse(buffer);
+        let blanks: Vec<_> = (0..frames).map(|_| net.blank(1514)).collect();
+        for mut bytes in blanks {
+            bytes.reserve_exact(2 * ROOM);
+            bytes[..66].fill(7);
+            net.reuse(Net::frame_of(bytes, 66));
         }
-        let known = |buffer: &Vec<u8>| buffer.is_empty() && buffer.capacity() >= 2 * ROOM;
-        assert!((0..frames).all(|_| known(&net.buffer())));
+        for length in [1514, 600] {
+            for _ in 0..frames / 2 {
+                let bytes = net.blank(length);
+                assert_eq!(bytes, vec![0; length]);
+                assert!(bytes.capacity() >= 2 * ROOM, "made anew");
+            }
+        }
     }
 
     #[test]

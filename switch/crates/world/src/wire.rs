@@ -2,6 +2,9 @@
 //! Ethernet, ARP, IPv4, ICMP, UDP and TCP as hosts send and read them. Lengths are
 //! those in memory, without CRC, unless a name says otherwise.
 
+use crate::link::Frame;
+use crate::net::Net;
+
 /// Length of an Ethernet header.
 pub const ETHERNET: usize = 14;
 /// Length of an IPv4 header without options.
@@ -77,18 +80,16 @@ impl Addresses {
         }
     }
 
-    /// Writes Ethernet and IPv4 headers of a packet with `length` bytes behind them, and
-    /// room for these, all zeros.
-    pub fn begin(&self, identification: u16, length: usize, frame: &mut Vec<u8>) {
-        frame.clear();
-        frame.resize(ETHERNET + IPV4 + length, 0);
+    /// Writes the Ethernet and IPv4 headers of a frame that is zeros.
+    pub fn begin(&self, identification: u16, frame: &mut [u8]) {
+        let length = frame.len() - ETHERNET;
         frame[0..6].copy_from_slice(&self.destination_mac);
         frame[6..12].copy_from_slice(&self.source_mac);
         frame[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
         let header = &mut frame[ETHERNET..ETHERNET + IPV4];
         header[0] = 0x45;
         header[1] = self.tos;
-        header[2..4].copy_from_slice(&((IPV4 + length) as u16).to_be_bytes());
+        header[2..4].copy_from_slice(&(length as u16).to_be_bytes());
         header[4..6].copy_from_slice(&identification.to_be_bytes());
         header[6] = DO_NOT_FRAGMENT;
         header[8] = TIME_TO_LIVE;
@@ -104,14 +105,21 @@ impl Addresses {
         sum(&self.source) + sum(&self.destination) + u64::from(self.protocol) + length as u64
     }
 
-    /// Writes a datagram with a number in front of its payload of zeros.
+    /// A datagram with a number in front of its payload of zeros.
     ///
     /// # Panics
     /// The payload has no room for the number.
-    pub fn datagram(&self, identification: u16, payload: usize, number: u64, out: &mut Vec<u8>) {
+    pub fn datagram(
+        &self,
+        net: &mut Net,
+        identification: u16,
+        payload: usize,
+        number: u64,
+    ) -> Frame {
         let length = UDP + payload;
-        self.begin(identification, length, out);
-        let udp = &mut out[ETHERNET + IPV4..];
+        let mut frame = net.blank(ETHERNET + IPV4 + length);
+        self.begin(identification, &mut frame);
+        let udp = &mut frame[ETHERNET + IPV4..];
         udp[0..2].copy_from_slice(&self.source_port.to_be_bytes());
         udp[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
         udp[4..6].copy_from_slice(&(length as u16).to_be_bytes());
@@ -121,6 +129,7 @@ impl Addresses {
         // 0 would say that there is none (RFC 768).
         let sum = if sum == 0 { 0xffff } else { sum };
         udp[6..8].copy_from_slice(&sum.to_be_bytes());
+        Net::frame_of(frame, ETHERNET + IPV4 + UDP + 8)
     }
 }
 
@@ -254,9 +263,10 @@ fn parse_arp(frame: &[u8]) -> Packet<'_> {
     }
 }
 
-/// Writes the answer to an ARP request.
-pub fn arp_reply(mac: Mac, ip: [u8; 4], to_mac: Mac, to: [u8; 4], out: &mut Vec<u8>) {
-    out.clear();
+/// The answer to an ARP request.
+#[must_use]
+pub fn arp_reply(mac: Mac, ip: [u8; 4], to_mac: Mac, to: [u8; 4]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(SHORTEST);
     out.extend_from_slice(&to_mac);
     out.extend_from_slice(&mac);
     out.extend_from_slice(&ETHERTYPE_ARP.to_be_bytes());
@@ -266,6 +276,7 @@ pub fn arp_reply(mac: Mac, ip: [u8; 4], to_mac: Mac, to: [u8; 4], out: &mut Vec<
     out.extend_from_slice(&to_mac);
     out.extend_from_slice(&to);
     out.resize(SHORTEST - CRC, 0);
+    out
 }
 
 fn parse_ipv4(frame: &[u8], filled: usize) -> Packet<'_> {
@@ -332,19 +343,20 @@ fn parse_ipv4(frame: &[u8], filled: usize) -> Packet<'_> {
     }
 }
 
-/// Writes the answer to an ICMP echo request; `None` where the message is none.
+/// The answer to an ICMP echo request; `None` where the message is none.
 #[must_use]
-pub fn echo_reply(request: &Addresses, message: &[u8], out: &mut Vec<u8>) -> Option<()> {
+pub fn echo_reply(request: &Addresses, message: &[u8]) -> Option<Vec<u8>> {
     if message.first_chunk() != Some(&[8, 0]) {
         return None;
     }
-    request.reversed().begin(0, message.len(), out);
+    let mut out = vec![0; ETHERNET + IPV4 + message.len()];
+    request.reversed().begin(0, &mut out);
     let reply = &mut out[ETHERNET + IPV4..];
     reply.copy_from_slice(message);
     reply[..4].fill(0);
     let sum = !folded(sum(reply));
     reply[2..4].copy_from_slice(&sum.to_be_bytes());
-    Some(())
+    Some(out)
 }
 
 /// The number in front of a datagram's payload.
@@ -376,8 +388,8 @@ mod tests {
 
     #[test]
     fn a_datagram_is_read_as_it_was_written() {
-        let mut frame = Vec::new();
-        ADDRESSES.datagram(77, 172, 12_345, &mut frame);
+        let frame = ADDRESSES.datagram(&mut Net::default(), 77, 172, 12_345);
+        let frame = frame.bytes;
         assert_eq!(frame_length(frame.len()), 218);
         let Packet::Transport { addresses, content } = read(&frame) else {
             panic!("{:?}", read(&frame));
@@ -393,8 +405,7 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_of_headers_and_payload_is_noticed() {
-        let mut frame = Vec::new();
-        ADDRESSES.datagram(1, 40, 9, &mut frame);
+        let frame = ADDRESSES.datagram(&mut Net::default(), 1, 40, 9).bytes;
         for bit in ETHERNET * 8..frame.len() * 8 {
             let mut broken = frame.clone();
             broken[bit / 8] ^= 1 << (bit % 8);
@@ -444,29 +455,28 @@ mod tests {
                 target
             }
         );
-        let mut reply = Vec::new();
-        arp_reply([2, 0, 0, 0, 2, 1], target, sender_mac, sender, &mut reply);
+        let reply = arp_reply([2, 0, 0, 0, 2, 1], target, sender_mac, sender);
         assert_eq!((reply.len(), read(&reply)), (60, Packet::Other));
 
-        let mut ping = Vec::new();
+        let mut ping = vec![0; ETHERNET + IPV4 + 16];
         let icmp = Addresses {
             protocol: PROTOCOL_ICMP,
             source_port: 0,
             destination_port: 0,
             ..ADDRESSES
         };
-        icmp.begin(3, 16, &mut ping);
+        icmp.begin(3, &mut ping);
         ping[ETHERNET + IPV4] = 8;
         let sum = !folded(sum(&ping[ETHERNET + IPV4..]));
         ping[ETHERNET + IPV4 + 2..ETHERNET + IPV4 + 4].copy_from_slice(&sum.to_be_bytes());
         let Packet::Icmp { addresses, message } = read(&ping) else {
             panic!("{:?}", read(&ping));
         };
-        echo_reply(&addresses, message, &mut reply).unwrap();
+        let reply = echo_reply(&addresses, message).unwrap();
         let Packet::Icmp { addresses, message } = read(&reply) else {
             panic!("{:?}", read(&reply));
         };
         assert_eq!((addresses, message[0]), (icmp.reversed(), 0));
-        assert_eq!(echo_reply(&addresses, message, &mut ping), None);
+        assert_eq!(echo_reply(&addresses, message), None);
     }
 }

@@ -10,7 +10,7 @@ pub mod pie_002;
 pub mod statistics;
 
 use device::handle::Event;
-use device::{Device, DeviceConfig, Output};
+use device::{Device, DeviceConfig, Note, Output};
 use std::sync::{Arc, OnceLock};
 use v1model::{CloneSession, Program, Replica};
 
@@ -18,6 +18,8 @@ use v1model::{CloneSession, Program, Replica};
 #[derive(Default)]
 pub struct Recorder {
     pub sent: Vec<(u16, Vec<u8>)>,
+    /// The notes that frames in `sent` had.
+    pub notes: Vec<Option<Note>>,
     pub packet_ins: Vec<Vec<u8>>,
     pub events: Vec<(u64, Event)>,
     /// The controller takes nothing.
@@ -35,6 +37,18 @@ impl Output for Recorder {
         self.full_after.is_some_and(|(full, after)| {
             full == port && self.sent.iter().filter(|(to, _)| *to == port).count() >= after
         })
+    }
+
+    fn transmit_noted(
+        &mut self,
+        now: u64,
+        port: u16,
+        frame: &mut Vec<u8>,
+        paced: bool,
+        note: Option<Note>,
+    ) {
+        self.notes.push(note);
+        self.transmit(now, port, frame, paced);
     }
 
     fn packet_in(&mut self, _now: u64, frame: &[u8]) -> bool {

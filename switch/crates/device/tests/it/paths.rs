@@ -336,7 +336,7 @@ fn a_frame_in_a_buffer_is_one_like_any_other() {
             copied.receive(0, port, &way.frame(payload));
             buffer.clear();
             buffer.extend_from_slice(&way.frame(payload));
-            taken.receive_buffer(0, port, &mut buffer);
+            taken.receive_buffer(0, port, &mut buffer, None);
         }
         for (device, out) in devices.iter_mut().zip(&mut outs) {
             device.poll(5, out);
@@ -349,6 +349,66 @@ fn a_frame_in_a_buffer_is_one_like_any_other() {
         assert_eq!(copied.counters().no_such_port.frames, 1);
         let states = [copied, taken].map(|device| device.traffic_manager_state(5));
         assert_eq!(states[0], states[1]);
+    }
+}
+
+/// A frame that was noted, through both delay lines; the notes with which it left.
+fn notes_of(way: Way) -> Vec<bool> {
+    let (mut device, mut out) = (device(DeviceConfig::default()), Recorder::default());
+    let delayed = |port| PortConfig {
+        port,
+        receive_delay_ns: 5,
+        transmit_delay_ns: 5,
+        ..PortConfig::default()
+    };
+    let request = Configuration {
+        ports: vec![delayed(1), delayed(2)],
+        ..Configuration::default()
+    };
+    device.configure(0, &request).unwrap();
+    // What came before is not what is noted.
+    let plain = Way {
+        port: 3,
+        ..Way::default()
+    };
+    device.receive(0, 1, &plain.frame(20));
+    let (mut frame, note) = (way.frame(20), Some([7, 9]));
+    device.receive_buffer(0, 1, &mut frame, note);
+    device.poll(1_000, &mut out);
+    assert_eq!((out.sent[0].0, out.notes[0]), (3, None));
+    let mut noted = Vec::new();
+    for ((_, sent), found) in out.sent.iter().zip(&out.notes).skip(1) {
+        assert!(*found == note || found.is_none());
+        assert!(found.is_none() || *sent == way.frame(20), "{way:?}");
+        noted.push(found.is_some());
+    }
+    noted
+}
+
+#[test]
+fn a_note_comes_back_with_a_frame_that_leaves_as_it_came_and_with_no_other() {
+    let way = Way {
+        port: 2,
+        ..Way::default()
+    };
+    assert_eq!(notes_of(way), [true]);
+    for egress in [0, GROW, RECIRCULATE] {
+        // Egress writes into a frame in which something is left to do.
+        let way = Way {
+            egress,
+            left: 1,
+            ..way
+        };
+        assert_eq!(notes_of(way), [false], "{egress}");
+    }
+    for ingress in [MULTICAST, RESUBMIT_ONCE] {
+        let group = 1;
+        let way = Way {
+            ingress,
+            group,
+            ..way
+        };
+        assert!(notes_of(way).iter().all(|noted| !noted), "{ingress}");
     }
 }
 

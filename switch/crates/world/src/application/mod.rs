@@ -7,6 +7,7 @@ mod udp_stream;
 
 use crate::host::{Endpoint, Host, Role};
 use crate::lateness::Lateness;
+use crate::link::Frame;
 use crate::net::Net;
 use crate::random::Random;
 use crate::records::PacketRecords;
@@ -121,21 +122,21 @@ impl Common {
     }
 
     /// An end sends a packet now.
-    pub fn send(&mut self, net: &mut Net, hosts: &mut [Host], role: Role, id: u16, bytes: Vec<u8>) {
+    pub fn send(&mut self, net: &mut Net, hosts: &mut [Host], role: Role, id: u16, frame: Frame) {
         let host = match role {
             Role::Client => self.source,
             Role::Server => self.destination,
         };
         if role == Role::Client {
             self.counts.sent_frames += 1;
-            self.counts.sent_bytes += frame_length(bytes.len()) as u64;
+            self.counts.sent_bytes += frame_length(frame.bytes.len()) as u64;
             if let Some(records) = &mut self.records
-                && bytes.len() >= SHORTEST_RECORDED + crate::wire::ETHERNET
+                && frame.bytes.len() >= SHORTEST_RECORDED + crate::wire::ETHERNET
             {
                 records.sent(net, id);
             }
         }
-        hosts[host as usize].send(net, bytes);
+        hosts[host as usize].send(net, frame);
     }
 
     /// A packet reaches an end's interface now.

@@ -78,9 +78,8 @@ impl Probes {
         number: u64,
     ) {
         let id = common.identification(role);
-        let mut frame = net.buffer();
         let addresses = common.addresses(role);
-        addresses.datagram(id, self.config.payload, number, &mut frame);
+        let frame = addresses.datagram(net, id, self.config.payload, number);
         common.send(net, hosts, role, id, frame);
     }
 

@@ -110,11 +110,8 @@ impl UdpStream {
             };
             for _ in 0..train {
                 let id = common.identification(Role::Client);
-                let mut frame = net.buffer();
                 let payload = self.config.payload;
-                common
-                    .forward
-                    .datagram(id, payload, self.number, &mut frame);
+                let frame = common.forward.datagram(net, id, payload, self.number);
                 common.send(net, hosts, Role::Client, id, frame);
                 self.number += 1;
             }

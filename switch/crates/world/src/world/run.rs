@@ -8,6 +8,7 @@ use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
 use crate::host::Endpoint;
 use crate::link::{End, Frame};
+use crate::net::Net;
 use crate::wire::{self, BROADCAST, Packet};
 
 /// The last time that a world can reach.
@@ -180,9 +181,8 @@ impl World {
                 if addresses.destination_mac == host.mac
                     && addresses.destination == host.address =>
             {
-                let mut reply = net.buffer();
-                if wire::echo_reply(&addresses, message, &mut reply).is_some() {
-                    host.send(net, reply);
+                if let Some(reply) = wire::echo_reply(&addresses, message) {
+                    host.send(net, Net::frame(reply));
                 } else {
                     host.counters.unwanted += 1;
                 }
@@ -194,14 +194,13 @@ impl World {
             } if target == host.address
                 && (frame.bytes[..6] == host.mac || frame.bytes[..6] == BROADCAST) =>
             {
-                let mut reply = net.buffer();
-                wire::arp_reply(host.mac, host.address, sender_mac, sender, &mut reply);
-                host.send(net, reply);
+                let reply = wire::arp_reply(host.mac, host.address, sender_mac, sender);
+                host.send(net, Net::frame(reply));
             }
             Packet::Malformed => host.counters.malformed += 1,
             _ => host.counters.unwanted += 1,
         }
-        self.net.reuse(frame.bytes);
+        self.net.reuse(frame);
     }
 }
 

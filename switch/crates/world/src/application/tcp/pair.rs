@@ -5,6 +5,7 @@ use tcp::{Connection, Segment, State};
 
 use crate::application::Common;
 use crate::host::{Host, Role};
+use crate::link::Frame;
 use crate::net::Net;
 use crate::wire::{Addresses, ETHERNET, FlowKey, IPV4};
 
@@ -55,23 +56,24 @@ impl Pair {
     pub fn flush(&mut self, role: Role, common: &mut Common, net: &mut Net, hosts: &mut [Host]) {
         while let Some(segment) = self.end(role).next_segment(net.now) {
             let id = common.identification(role);
-            let mut frame = net.buffer();
-            write(&segment, &Common::of(&self.addresses, role), id, &mut frame);
+            let frame = write(net, &segment, &Common::of(&self.addresses, role), id);
             common.send(net, hosts, role, id, frame);
         }
     }
 }
 
 /// A segment with its headers; its data are zeros.
-fn write(segment: &Segment, addresses: &Addresses, id: u16, frame: &mut Vec<u8>) {
+fn write(net: &mut Net, segment: &Segment, addresses: &Addresses, id: u16) -> Frame {
     let length = segment.header_length() + segment.payload as usize;
-    addresses.begin(id, length, frame);
+    let mut frame = net.blank(ETHERNET + IPV4 + length);
+    addresses.begin(id, &mut frame);
     let content = &mut frame[ETHERNET + IPV4..];
     let header = segment.encode(content);
     let (from, to) = (addresses.source, addresses.destination);
     let pseudo = tcp::pseudo_header_sum(from, to, length as u16);
     let sum = tcp::checksum(pseudo, &content[..header]);
     content[CHECKSUM].copy_from_slice(&sum.to_be_bytes());
+    Net::frame_of(frame, ETHERNET + IPV4 + header)
 }
 
 #[cfg(test)]
@@ -103,8 +105,7 @@ mod tests {
             protocol: PROTOCOL_TCP,
             tos: 0,
         };
-        let mut frame = Vec::new();
-        write(&segment, &addresses, 3, &mut frame);
+        let frame = write(&mut Net::default(), &segment, &addresses, 3).bytes;
         assert_eq!(frame.len(), 1514);
         let Packet::Transport {
             addresses: found,
