@@ -101,7 +101,12 @@ def judged(
     except TestbedError as error:
         why = str(error)
     document: dict[str, Any] = json.loads((results / job.DOCUMENT).read_text())
-    assert case.name in said.getvalue()
+    told = said.getvalue()
+    assert case.name in told
+    # A terminal of 80 characters has room for every figure and every verdict.
+    assert "…" not in told
+    for comparison in document["comparisons"]:
+        assert f" {comparison['verdict']}" in told
     return document, why
 
 

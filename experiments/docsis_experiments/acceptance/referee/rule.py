@@ -56,6 +56,6 @@ QUANTITIES: Final = (
     Quantity("p50_ms", "latency p50, ms", judged=True),
     Quantity("p90_ms", "latency p90, ms"),
     Quantity("p99_ms", "latency p99, ms"),
-    Quantity("induced_p50_ms", "p50 less the idle p50, ms"),
+    Quantity("induced_p50_ms", "p50 less idle, ms"),
     Quantity("idle_p50_ms", "idle p50, ms"),
 )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rich import box
@@ -35,11 +35,12 @@ def table(document: Mapping[str, Any]) -> Table:
         caption_justify="left",
         box=box.SIMPLE,
         show_edge=False,
+        pad_edge=False,
     )
     result.add_column("", no_wrap=True)
     for heading in (name, "virtual", "ratio"):
         result.add_column(heading, justify="right", no_wrap=True)
-    result.add_column("")
+    result.add_column("", no_wrap=True)
     manager = ""
     for entry in document["comparisons"]:
         if entry["manager"] != manager:
@@ -48,16 +49,26 @@ def table(document: Mapping[str, Any]) -> Table:
             result.add_row(Text(manager, "bold"))
         result.add_row(
             _LABELS[entry["quantity"]],
-            *(_cell(entry[key]) for key in ("referee", "virtual", "ratio")),
+            _cell(entry["referee"], _measured),
+            _cell(entry["virtual"], _measured),
+            _cell(entry["ratio"], _ratio),
             Text(entry["verdict"], _STYLES[entry["verdict"]]),
         )
     return result
 
 
-def _cell(estimate: Mapping[str, Any]) -> str:
+def _cell(estimate: Mapping[str, Any], written: Callable[[float], str]) -> str:
     if estimate["value"] is None:
         return "-"
-    if estimate["interval"] is None:
-        return f"{estimate['value']:.4g}"
-    low, high = estimate["interval"]
-    return f"{estimate['value']:.4g}\n{low:.4g} to {high:.4g}"
+    interval = estimate["interval"]
+    below = "" if interval is None else f"\n[{', '.join(map(written, interval))}]"
+    return f"{written(estimate['value'])}{below}"
+
+
+def _measured(value: float) -> str:
+    """Three digits, so that a terminal of 80 characters has room for an interval."""
+    return f"{value:.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}"
