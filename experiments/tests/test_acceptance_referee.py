@@ -258,6 +258,20 @@ def test_a_real_run_has_all_quantities(tmp_path: Path) -> None:
     assert found["docsis-pie", "p50_ms"] < found["drop-tail-250ms", "p50_ms"]
 
 
+@pytest.mark.parametrize("name", ["docsis-ns3.json", "docsis-ns3-map-1ms.json"])
+def test_what_docsis_ns3_measured_is_whole(name: str) -> None:
+    results = data.load(data.RECORDED.with_name(name))
+    assert set(results.runs) == set(MANAGERS)
+    for manager in MANAGERS:
+        assert len(results.runs[manager]) >= rule.RUNS
+        for run in results.runs[manager]:
+            # Rounded one by one.
+            assert run["p50_ms"] - run["idle_p50_ms"] == pytest.approx(
+                run["induced_p50_ms"], abs=2e-4
+            )
+            assert run["idle_p50_ms"] < run["p50_ms"] <= run["p90_ms"] <= run["p99_ms"]
+
+
 def test_the_schemas_describe_themselves() -> None:
     for name in ("results", "referee"):
         jsonschema.Draft202012Validator.check_schema(data.schema(name))
