@@ -119,6 +119,8 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "figures.schema.json",
         "modem.schema.json",
         "queue-manager.schema.json",
+        "referee-results.schema.json",
+        "referee.schema.json",
         "scenario-summary.schema.json",
         "scenario.schema.json",
         "service-classes.schema.json",

@@ -106,3 +106,44 @@ def replay(
             console=console,
             results=results or replay.FOLDER,
         )
+
+
+@app.command("referee")
+def referee(
+    recorded: Annotated[
+        Path | None,
+        typer.Option(
+            "--referee",
+            metavar="FILE",
+            help="What the referee measured; what docsis-ns3 did unless given.",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=0, max=10_000, help="Runs in virtual time.")
+    ] = 20,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FOLDER",
+            help="Where runs are kept and found again; results/acceptance/referee unless given.",
+        ),
+    ] = None,
+) -> None:
+    """Virtual time beside another simulator: are the medians within 15%? Keeps its runs.
+
+    Exit status 1 where one is not, 3 where there are too few runs to tell.
+    """
+    from docsis_experiments.acceptance import cases
+    from docsis_experiments.acceptance.referee import data, job, rule
+    from docsis_experiments.virtual.stage import VirtualStage
+
+    [case] = cases.chosen([rule.CASE])
+    job.run(
+        case,
+        recorded or data.RECORDED,
+        virtual=VirtualStage,
+        seeds=seeds,
+        console=Console(),
+        results=results or job.FOLDER,
+    )

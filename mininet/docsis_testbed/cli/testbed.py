@@ -201,6 +201,7 @@ def schema(
     from docsis_control.status import model as status
     from docsis_control.topology import schema as config
     from docsis_experiments.acceptance import figures as closed_loop
+    from docsis_experiments.acceptance.referee import data as referee
     from docsis_testbed.results import document
     from docsis_testbed.scenarios import schema as scenarios
 
@@ -214,6 +215,8 @@ def schema(
         "scenario": scenarios.json_schema(),
         "scenario-summary": document.schema("scenario"),
         "closed-loop": closed_loop.schema(),
+        "referee": referee.schema("referee"),
+        "referee-results": referee.schema("results"),
         "status": status.json_schema(),
     }
     if folder is None:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The comparisons for the terminal, from the document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from docsis_experiments.acceptance.referee.rule import QUANTITIES, Verdict
+
+_LABELS: Final = {quantity.name: quantity.label for quantity in QUANTITIES}
+
+_STYLES: Final[Mapping[str, str]] = {
+    Verdict.WITHIN: "green",
+    Verdict.NOT_SHOWN: "yellow",
+    Verdict.OUTSIDE: "bold red",
+    Verdict.TOO_FEW_RUNS: "yellow",
+    Verdict.TOLD: "dim",
+}
+
+
+def table(document: Mapping[str, Any]) -> Table:
+    """A row for each queue manager and quantity."""
+    first = document["comparisons"][0]
+    counts = [len(first[side]["values"]) for side in ("referee", "virtual")]
+    name = document["referee"]["referee"]
+    result = Table(
+        title=f"{document['case']}: {counts[0]} runs of {name}, {counts[1]} seeds",
+        title_justify="left",
+        caption=f"medians; below each its {document['confidence']:.0%} bootstrap interval",
+        caption_justify="left",
+        box=box.SIMPLE,
+        show_edge=False,
+        pad_edge=False,
+    )
+    result.add_column("", no_wrap=True)
+    for heading in (name, "virtual", "ratio"):
+        result.add_column(heading, justify="right", no_wrap=True)
+    result.add_column("", no_wrap=True)
+    manager = ""
+    for entry in document["comparisons"]:
+        if entry["manager"] != manager:
+            manager = entry["manager"]
+            result.add_section()
+            result.add_row(Text(manager, "bold"))
+        result.add_row(
+            _LABELS[entry["quantity"]],
+            _cell(entry["referee"], _measured),
+            _cell(entry["virtual"], _measured),
+            _cell(entry["ratio"], _ratio),
+            Text(entry["verdict"], _STYLES[entry["verdict"]]),
+        )
+    return result
+
+
+def _cell(estimate: Mapping[str, Any], written: Callable[[float], str]) -> str:
+    if estimate["value"] is None:
+        return "-"
+    interval = estimate["interval"]
+    below = "" if interval is None else f"\n[{', '.join(map(written, interval))}]"
+    return f"{written(estimate['value'])}{below}"
+
+
+def _measured(value: float) -> str:
+    """Three digits, so that a terminal of 80 characters has room for an interval."""
+    return f"{value:.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}"
