@@ -40,7 +40,7 @@ def closed_loop(
         ),
     ] = None,
 ) -> None:
-    """Virtual time beside Mininet: is what is measured equivalent? Resumes where it was ended.
+    """Whole experiments beside Mininet. Are their figures equivalent? Resumes where it was ended.
 
     Exit status 1 where something is not, 3 where there are too few runs to tell.
     """
@@ -90,7 +90,7 @@ def replay(
         ),
     ] = None,
 ) -> None:
-    """A run on Mininet, recorded and fed into virtual time: are all outputs the same?
+    """A recorded Mininet run, in virtual time. Are all its outputs the same?
 
     Exit status 1 where something is not, to the nanosecond and the byte.
     """
@@ -130,7 +130,7 @@ def referee(
         ),
     ] = None,
 ) -> None:
-    """Virtual time beside another simulator: are the medians within 15%? Keeps its runs.
+    """Medians beside another simulator's. Are they within 15%? Keeps its runs.
 
     Exit status 1 where one is not, 3 where there are too few runs to tell.
     """
