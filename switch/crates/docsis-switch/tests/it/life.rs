@@ -216,7 +216,10 @@ fn a_port_goes_down_vanishes_and_comes_back() {
         assert!(h1.send(&frame(0, 3)) && h2.send(&frame(0, 4)));
         assert_eq!(h2.receive(5000), Some(frame(0, 3)));
         assert_eq!(h1.receive(5000), Some(frame(0, 4)));
-        assert_eq!(switch.port(2)["link_changes"], 4);
+        // Down and up twice. The kernel may say for a moment that the new link runs, before its
+        // other end is up: whether that is seen is a matter of when one looks.
+        let changes = switch.port(2)["link_changes"].as_u64().unwrap();
+        assert!(changes == 4 || changes == 6, "{changes}");
         let said = switch.stop();
         assert!(!said.contains("has offloads on"), "{said}");
         for words in ["is down", "is up", "has vanished"] {
