@@ -26,7 +26,7 @@ _SAMPLE_COLUMNS: Final = (
 )
 _STATES: Final = {status.value: status.name for status in Status}
 _END: Final = "\r\n"
-"""Of a line: RFC 4180."""
+"""A line of a CSV file ends with CR LF (RFC 4180, section 2)."""
 
 
 def write_ticks(path: Path, pieces: Iterable[Records]) -> None:

@@ -138,12 +138,18 @@ class RegisterCells:
         return register_entity(self._pipeline, name, index, 1 << 8 * (length - 1))
 
     def _answer(self, name: str, index: int, length: int) -> bytes:
-        """What a server says of a cell whose value has so many bytes; the value comes last."""
+        """A server's answer about one cell, as if its value had this many bytes.
+
+        The value stands at the end.
+        """
         entity = self._entity(name, index, length)
         return bytes(p4r.ReadResponse(entities=[entity]).SerializeToString())
 
     def _update(self, name: str, index: int, length: int) -> bytes:
-        """What gives a cell a value of so many bytes, which comes last."""
+        """An update that writes one cell, as if the value had this many bytes.
+
+        The value stands at the end.
+        """
         entity = self._entity(name, index, length)
         update: Any = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
         return bytes(p4r.WriteRequest(updates=[update]).SerializeToString())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in front of a register's value in a P4Runtime message, for many cells at once.
+"""The bytes of a P4Runtime message that precede a register's value, for many cells at once.
 
 A message about a cell ends with its value, and what is in front of it depends on the value's length
 alone: the lengths of the messages around it, each of one byte. So the bytes are asked of the
@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Heads:
-    """What stands in front of the values of some cells, shape (n, WIDTH), at the right of each row.
+    """The bytes that precede the values of n cells: an array (n, WIDTH), each row right-aligned.
 
     Attributes:
         words: The bytes; where a length stands, that in front of a value without any byte. As
@@ -46,7 +46,7 @@ class Heads:
 
     @staticmethod
     def of(messages: Sequence[tuple[bytes, bytes]]) -> "Heads":
-        """Of cells, each given by its message with a value of one byte, and with one of two."""
+        """Finds each cell's head by comparing its messages with a value of one and of two bytes."""
         words, lengths, covered = (np.zeros((len(messages), WIDTH), np.uint8) for _ in range(3))
         sizes = np.zeros(len(messages), np.int64)
         for row, (one, two) in enumerate(messages):
@@ -60,7 +60,7 @@ class Heads:
 
     @staticmethod
     def joined(heads: Iterable["Heads"]) -> "Heads":
-        """Those of all cells."""
+        """Puts several arrays of heads into one."""
         # One without cells tells NumPy the types where there is none.
         all_of_them = [Heads.of([]), *heads]
         return Heads(
@@ -71,7 +71,7 @@ class Heads:
         )
 
     def of_cells(self, cells: npt.NDArray[np.intp]) -> "Heads":
-        """Those of some cells, by their places, in any order."""
+        """The heads of the cells at these places, in the order that is asked for."""
         return Heads(self.words[cells], self.lengths[cells], self.covered[cells], self.sizes[cells])
 
     def __len__(self) -> int:

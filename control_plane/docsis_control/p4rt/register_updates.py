@@ -34,7 +34,7 @@ class Updates:
         return Updates(Heads.joined(each.heads for each in updates))
 
     def of(self, cells: npt.NDArray[np.intp]) -> "Updates":
-        """Some of these, by their places, in any order."""
+        """The updates of the cells at these places, in the order that is asked for."""
         return Updates(self.heads.of_cells(cells))
 
     def encode(self, cells: npt.NDArray[np.intp] | slice, values: Numbers) -> bytes:
