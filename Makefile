@@ -15,7 +15,7 @@ AQM ?= docsis-pie
 SEED ?= 1
 
 OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
-PYTHON_CODE = control_plane experiments mininet ptf_tests
+PYTHON_CODE = cli control_plane experiments mininet ptf_tests
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -166,7 +166,7 @@ ptf: setup ## the PTF suite; TARGET=bmv2 or HOST:PORT for another switch
 # --- For developers ------------------------------------------------------------
 
 .PHONY: fuzz
-FUZZED = $(if $(filter packets json p4runtime stf tcp,$(TARGET)),$(TARGET),packets)
+FUZZED = $(if $(filter packets json p4runtime stf tcp recording,$(TARGET)),$(TARGET),packets)
 MINUTES ?= 10
 # Where the fuzzer begins, from switch/fuzz, and the longest input.
 FUZZ_SEEDS_json = ../crates/v1model/tests/programs

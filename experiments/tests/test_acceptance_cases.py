@@ -18,10 +18,10 @@ from rich.console import Console
 from docsis_control.topology.loader import load_topology
 from docsis_experiments.acceptance import cases, closed_loop, values
 from docsis_experiments.acceptance.collect import Stages, Wanted
-from docsis_experiments.virtual.stage import VirtualStage
+from docsis_experiments.experiment.loader import load
+from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import TOPOLOGIES
-from docsis_testbed.scenarios.loader import load
 
 SHORT = f"""\
 name: short
@@ -172,7 +172,7 @@ ALONE = """
 import sys
 
 sys.modules["mininet"] = None  # there is none
-from docsis_testbed.cli import main
+from docsis_cli import main
 
 main()
 """

@@ -15,7 +15,7 @@ from rich.console import Console
 from docsis_experiments.acceptance import cases, closed_loop, figures, margins, sources
 from docsis_experiments.acceptance import values as of_runs
 from docsis_experiments.acceptance.collect import Stages, Wanted
-from docsis_experiments.virtual.stage import VirtualStage
+from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import NoVerdict, TestbedError
 
 WHOLE = Wanted(margins.MININET_RUNS, margins.SEEDS)

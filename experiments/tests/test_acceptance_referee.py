@@ -20,7 +20,7 @@ from docsis_control.topology.loader import load_topology
 from docsis_experiments.acceptance import cases
 from docsis_experiments.acceptance.referee import bootstrap, data, job, rule
 from docsis_experiments.acceptance.referee.rule import Verdict
-from docsis_experiments.virtual.stage import VirtualStage
+from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -33,7 +33,7 @@ RUN: Mapping[str, float] = {
     "induced_p50_ms": 96.0,
     "idle_p50_ms": 4.0,
 }
-COMMAND = "from docsis_testbed.cli import main; main()"
+COMMAND = "from docsis_cli import main; main()"
 ABOUT = {
     "referee": "another",
     "versions": {"another": "1"},

@@ -9,12 +9,7 @@ from statistics import NormalDist
 import pytest
 
 from docsis_experiments.acceptance import student
-from docsis_experiments.acceptance.equivalence import (
-    Sample,
-    Verdict,
-    compare,
-    difference_interval,
-)
+from docsis_experiments.acceptance.equivalence import Sample, Verdict, compare, difference_interval
 from docsis_experiments.acceptance.margins import BY_NAME, Margin
 
 

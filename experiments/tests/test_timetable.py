@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from docsis_experiments.virtual.machine import EXACT, MEASURED, Draws
-from docsis_experiments.virtual.timetable import Timetable
+from docsis_experiments.stages.virtual.machine import EXACT, MEASURED, Draws
+from docsis_experiments.stages.virtual.timetable import Timetable
 
 
 class Clock:

@@ -12,13 +12,13 @@ import pytest
 from docsis_control.plan import Role
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
-from docsis_experiments.virtual.building import build
-from docsis_experiments.virtual.entrance import Refused, WorldEntrance
-from docsis_experiments.virtual.machine import EXACT, MEASURED, Machine
-from docsis_experiments.virtual.play import playing
+from docsis_experiments.stages.mininet import rf
+from docsis_experiments.stages.virtual.building import build
+from docsis_experiments.stages.virtual.entrance import Refused, WorldEntrance
+from docsis_experiments.stages.virtual.machine import EXACT, MEASURED, Machine
+from docsis_experiments.stages.virtual.play import playing
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
-from docsis_testbed.scenarios import rf
 
 TOPOLOGY = load_topology(TOPOLOGIES / "residential.yaml")
 MODEM = TOPOLOGY.cable_modem

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from docsis_testbed.results import document
+from docsis_experiments.reports import document
 
 ALONE = """
 import os
@@ -32,8 +32,8 @@ from rich.console import Console
 
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
-from docsis_experiments.virtual.stage import VirtualStage
-from docsis_testbed import demo
+from docsis_experiments.stages.virtual.stage import VirtualStage
+from docsis_experiments.demo import job as demo
 from docsis_testbed.paths import TOPOLOGIES
 
 demo.run(

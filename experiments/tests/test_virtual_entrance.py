@@ -19,10 +19,10 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.running import push
 from docsis_control.state.registers import RegisterAccess
 from docsis_control.topology.loader import load_topology
-from docsis_experiments.virtual.building import build
-from docsis_experiments.virtual.control import WorldClock
-from docsis_experiments.virtual.entrance import ELECTION_ID, Refused, WorldEntrance
-from docsis_experiments.virtual.machine import EXACT
+from docsis_experiments.stages.virtual.building import build
+from docsis_experiments.stages.virtual.control import WorldClock
+from docsis_experiments.stages.virtual.entrance import ELECTION_ID, Refused, WorldEntrance
+from docsis_experiments.stages.virtual.machine import EXACT
 from docsis_testbed.paths import TOPOLOGIES
 
 TOPOLOGY = load_topology(TOPOLOGIES / "residential.yaml")

@@ -11,9 +11,9 @@ import pytest
 
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
-from docsis_experiments.virtual import building
-from docsis_experiments.virtual.machine import EXACT
-from docsis_experiments.virtual.versions import commit
+from docsis_experiments.stages.virtual import building
+from docsis_experiments.stages.virtual.machine import EXACT
+from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 

@@ -11,15 +11,15 @@ from typing import Any, Literal
 import pytest
 from rich.console import Console
 
-from docsis_experiments.virtual import scenario, traffic
-from docsis_experiments.virtual.stage import VirtualStage
+from docsis_experiments.experiment.loader import load
+from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.reports import document
+from docsis_experiments.scenario import job
+from docsis_experiments.stages.virtual import scenario, traffic
+from docsis_experiments.stages.virtual.stage import VirtualStage
+from docsis_experiments.traffic import kinds
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
-from docsis_testbed.results import document
-from docsis_testbed.scenarios import job
-from docsis_testbed.scenarios import traffic as kinds
-from docsis_testbed.scenarios.loader import load
-from docsis_testbed.scenarios.models import Scenario
 
 SCENARIOS = TOPOLOGIES / "scenarios"
 NETWORKS = SCENARIOS / "networks"

@@ -11,13 +11,13 @@ from rich.console import Console
 
 from docsis_control.plan import GROUP_MODEM
 from docsis_control.provisioning import deploy
-from docsis_experiments.virtual import speed
-from docsis_experiments.virtual.machine import EXACT
-from docsis_experiments.virtual.play import playing
-from docsis_experiments.virtual.speed_cases import CASES, MANAGER
+from docsis_experiments.shares.load_plan import ROLES
+from docsis_experiments.stages.mininet.counters import CounterQuery
+from docsis_experiments.stages.virtual import speed
+from docsis_experiments.stages.virtual.machine import EXACT
+from docsis_experiments.stages.virtual.play import playing
+from docsis_experiments.stages.virtual.speed_cases import CASES, MANAGER
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.measure.counters import CounterQuery
-from docsis_testbed.sharing import ROLES
 
 READ = "/p4.v1.P4Runtime/Read"
 

@@ -12,11 +12,11 @@ from rich.console import Console
 
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.presets import name_of
+from docsis_control.topology.document import write_topology
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
 from docsis_testbed.command_line import CommandLine, Terminal
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.results.folder import write_topology
 from docsis_testbed.runstate import recorded_run
 from docsis_testbed.session import ControllerProgram
 from docsis_testbed.supervision import supervised

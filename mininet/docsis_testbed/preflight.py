@@ -17,11 +17,11 @@ from docsis_control.queue_managers.presets import name_of, resolve
 from docsis_control.topology.models import Topology
 from docsis_testbed import p4build
 from docsis_testbed.addresses import device_address
+from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.nodes import SWITCHES
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.testbed import root_interfaces
-from docsis_testbed.traffic import CONGESTION_CONTROL
 
 TOOLS = {
     "ip": "iproute2",
@@ -84,24 +84,7 @@ def check_kernel() -> None:
             f"this kernel makes no veth pair ({reason}); load the module veth, "
             "or use a kernel with CONFIG_VETH"
         )
-    check_congestion_control()
-
-
-def check_congestion_control(
-    available: Path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control"),
-) -> None:
-    """Refuse to go on when the kernel does not offer CUBIC, after asking for its module."""
-    if CONGESTION_CONTROL in available.read_text().split():
-        return
-    if shutil.which("modprobe"):
-        subprocess.run(
-            ["modprobe", "--quiet", f"tcp_{CONGESTION_CONTROL}"], check=False, capture_output=True
-        )
-    if CONGESTION_CONTROL not in available.read_text().split():
-        raise TestbedError(
-            "this kernel has no TCP CUBIC; load the module tcp_cubic, "
-            "or use a kernel with CONFIG_TCP_CONG_CUBIC"
-        )
+    check_available([CONGESTION_CONTROL])
 
 
 def check_port_free(address: str, what: str) -> None:

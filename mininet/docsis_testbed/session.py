@@ -20,10 +20,10 @@ from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
 from docsis_testbed.endings import how, last_words, said
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.measurement import Window
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState
 from docsis_testbed.testbed import Testbed, running_testbed
+from docsis_testbed.window import Window
 
 _READY_SECONDS: Final = 30.0
 _END_SECONDS: Final = 15.0

@@ -14,9 +14,9 @@ from typing import NoReturn, TypeVar
 
 import pytest
 
+from docsis_experiments.measurement.timing import MOST_P99_MS
 from docsis_ptf.sleeper import Machine, Sleeper
 from docsis_testbed.errors import NoVerdict
-from docsis_testbed.measure.timing import MOST_P99_MS
 from docsis_testbed.realtime import SWITCH_PRIORITY, real_time
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from typing import Any
 
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import Topology
-from docsis_testbed.results.folder import write_topology
+from docsis_control.topology.document import write_topology
 from docsis_testbed.runstate import recorded_run
 from docsis_testbed.session import start_controller
 from docsis_testbed.testbed import Testbed, running_testbed

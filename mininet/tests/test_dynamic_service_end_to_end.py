@@ -20,8 +20,8 @@ from docsis_control.dynamic.client import ChangeError, apply, service
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.topology import load_topology
+from docsis_experiments.stages.mininet.traffic import iperf3, irtt
 from docsis_testbed.paths import TOPOLOGIES
-from docsis_testbed.traffic import iperf3, irtt
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from docsis_testbed.paths import ROOT
 
-FOLDERS = ("control_plane", "experiments", "mininet", "ptf_tests")
+FOLDERS = ("cli", "control_plane", "experiments", "mininet", "ptf_tests")
 GENERATED = ROOT / "control_plane" / "docsis_control" / "gen"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from docsis_control.topology.loader import load_topology
 from docsis_testbed import preflight
+from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.testbed import root_interfaces
@@ -31,10 +32,10 @@ def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyP
 def test_kernel_without_cubic(tmp_path: Path) -> None:
     available = tmp_path / "tcp_available_congestion_control"
     available.write_text("reno bbr\n")
-    with pytest.raises(TestbedError, match="no TCP CUBIC"):
-        preflight.check_congestion_control(available)
+    with pytest.raises(TestbedError, match="no TCP congestion control cubic; load tcp_cubic"):
+        check_available([CONGESTION_CONTROL], available)
     available.write_text("reno cubic\n")
-    preflight.check_congestion_control(available)
+    check_available([CONGESTION_CONTROL], available)
 
 
 def test_kernel_without_veth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

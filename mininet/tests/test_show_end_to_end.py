@@ -15,10 +15,10 @@ from running_system import Running, running_system
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
 from docsis_control.topology.loader import load_topology
+from docsis_experiments.stages.mininet.counters import CounterReader
+from docsis_experiments.stages.mininet.traffic import iperf3
 from docsis_testbed.addresses import device_address
-from docsis_testbed.measure.counters import CounterReader
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
-from docsis_testbed.traffic import iperf3
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 

@@ -15,11 +15,11 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.acceptance import values
+from docsis_experiments.demo.plan import MEASURED_SECONDS
+from docsis_experiments.experiment.loader import Loaded, load
+from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.measurement import MEASURED_SECONDS
 from docsis_testbed.paths import TOPOLOGIES
-from docsis_testbed.scenarios.loader import Loaded, load
-from docsis_testbed.stage import Stage
 
 
 class Case(Protocol):
@@ -91,7 +91,7 @@ class DemoCase:
 
     def play(self, stage: Stage, console: Console, results: Path) -> None:
         """See `Case`."""
-        from docsis_testbed import demo
+        from docsis_experiments.demo import job as demo
 
         demo.run(
             self.topology,
@@ -135,7 +135,7 @@ class ScenarioCase:
 
     def admit(self, stage: Stage) -> None:
         """See `Case`."""
-        from docsis_testbed.scenarios.job import chosen_runs
+        from docsis_experiments.scenario.job import chosen_runs
 
         runs = chosen_runs(self.loaded.scenario, self.managers)
         managements = [one.managed.management for one in runs]
@@ -143,7 +143,7 @@ class ScenarioCase:
 
     def play(self, stage: Stage, console: Console, results: Path) -> None:
         """See `Case`."""
-        from docsis_testbed.scenarios import job
+        from docsis_experiments.scenario import job
 
         job.run(self.loaded, stage=stage, only=self.managers, console=console, results=results)
 

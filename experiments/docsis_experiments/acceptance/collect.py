@@ -13,8 +13,8 @@ from docsis_experiments.acceptance import sources
 from docsis_experiments.acceptance.cases import Case
 from docsis_experiments.acceptance.kept import Kept, Shelf
 from docsis_experiments.acceptance.values import document
+from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.stage import Stage
 
 Told = Callable[[str], None]
 """Called with what is being made, before each run."""

@@ -14,10 +14,10 @@ from docsis_experiments.acceptance import equivalence, margins
 from docsis_experiments.acceptance.collect import Collected
 from docsis_experiments.acceptance.equivalence import Comparison, Interval, Sample, Verdict
 from docsis_experiments.acceptance.kept import Shelf
-from docsis_experiments.virtual.versions import commit
+from docsis_experiments.reports.document import rounded
+from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
-from docsis_testbed.results.document import rounded
 
 
 def schema() -> dict[str, Any]:

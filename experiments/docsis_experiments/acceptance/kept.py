@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from docsis_experiments.acceptance.values import document
+from docsis_experiments.reports.folder import PARTIAL
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.results.folder import PARTIAL
 
 _RECORD: Final = "run.json"
 

@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.table import Table
 
 from docsis_control.queue_managers.names import Preset
+from docsis_control.topology.document import write_topology
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
+from docsis_experiments.demo.plan import plan_for
 from docsis_testbed import switch_report
 from docsis_testbed.errors import NoVerdict, TestbedError
-from docsis_testbed.measurement import plan_for
 from docsis_testbed.paths import RESULTS, TOPOLOGIES
 from docsis_testbed.progress import progress_bar
-from docsis_testbed.results import folder as run_folder
 
 FOLDER: Final = RESULTS / "acceptance" / "replay"
 DOCUMENT: Final = "replay.json"
@@ -71,7 +71,7 @@ def run(topology: Topology, *, seconds: float, console: Console, results: Path =
         NoVerdict: Nothing was recorded that could differ.
     """
     # Who replays what is recorded needs no Mininet.
-    from docsis_testbed.mininet_stage import MininetStage
+    from docsis_experiments.stages.mininet.stage import MininetStage
     from docsis_testbed.testbed import recording_of
 
     folder = results / datetime.now().strftime("%Y%m%d-%H%M%S-%f")
@@ -83,7 +83,7 @@ def run(topology: Topology, *, seconds: float, console: Console, results: Path =
         for made in (recordings, raw):
             made.mkdir(parents=True)
         topology_file = folder / "topology.yaml"
-        run_folder.write_topology(topology, topology_file)
+        write_topology(topology, topology_file)
         with progress_bar(console) as bar:
             task = bar.add_task("starting", total=plan.seconds + stage.build_seconds)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from docsis_experiments.acceptance.cases import Case
-from docsis_experiments.virtual.versions import commit
+from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import P4_BUILD, ROOT, switch_binary
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from docsis_experiments.measurement.metrics import jain
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.scenarios.metrics import jain
 
 Values = Mapping[str, float | None]
 """By the quantity's name; None where a run has no value."""

@@ -12,10 +12,10 @@ from docsis_experiments.acceptance.equivalence import Interval
 from docsis_experiments.acceptance.kept import Shelf
 from docsis_experiments.acceptance.referee import bootstrap, data, rule
 from docsis_experiments.acceptance.values import document as read
-from docsis_experiments.virtual.versions import commit
+from docsis_experiments.reports.document import rounded
+from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
-from docsis_testbed.results.document import rounded
 
 
 def document(results: data.Results, shelf: Shelf, case: str) -> dict[str, Any]:

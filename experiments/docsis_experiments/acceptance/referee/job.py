@@ -15,10 +15,10 @@ from docsis_experiments.acceptance.cases import Case
 from docsis_experiments.acceptance.collect import Collected, Stages, Wanted, admit, collect
 from docsis_experiments.acceptance.referee import data, figures, table
 from docsis_experiments.acceptance.referee.rule import Verdict
+from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
-from docsis_testbed.stage import Stage
 
 FOLDER: Final = RESULTS / "acceptance" / "referee"
 DOCUMENT: Final = "referee.json"

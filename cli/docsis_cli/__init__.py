@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command-line program `docsis-p4`.
+
+Heavy libraries are imported inside the commands, so that `docsis-p4 --help`
+and the P4 build answer at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from docsis_cli import accept, config, measure, p4, sf, show, snmp, testbed
+from docsis_cli.interruptible import Interruptible
+from docsis_testbed.errors import TestbedError
+
+app = typer.Typer(
+    name="docsis-p4",
+    cls=Interruptible,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="A DOCSIS cable modem and CMTS as P4 switches.",
+)
+for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
+    app.command()(command)
+app.command()(show.show)
+app.command()(snmp.snmp)
+app.command()(testbed.schema)
+app.command()(measure.shares)
+app.command()(measure.figures)
+app.command()(measure.bench)
+app.command()(measure.ptf)
+# The controller has a command line of its own.
+app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(testbed.controller)
+app.add_typer(accept.app, name="accept")
+app.add_typer(p4.app, name="p4")
+app.add_typer(config.app, name="config")
+app.add_typer(sf.app, name="sf")
+
+
+def main() -> None:
+    """Entry point: one sentence for errors that the user can mend, with exit status 1.
+
+    It is 3 where a run was made, but the machine was too slow for a verdict.
+    """
+    try:
+        app()
+    except TestbedError as error:
+        Console(stderr=True).print(
+            f"docsis-p4: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True
+        )
+        sys.exit(error.exit_status)

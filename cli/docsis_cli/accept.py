@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 accept`: tests of virtual time beside Mininet, or beside what was recorded there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from docsis_experiments.stages.stage import Stage
+
+app = typer.Typer(no_args_is_help=True, help="Whether virtual time may be believed: acceptance.")
+
+
+@app.command("closed-loop")
+def closed_loop(
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scenario", metavar="NAME", help="Only this scenario or tier of the demo; repeatable."
+        ),
+    ] = None,
+    mininet_runs: Annotated[
+        int,
+        typer.Option("--mininet-runs", min=0, max=1000, help="Valid runs of each on Mininet."),
+    ] = 10,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=0, max=10_000, help="Runs of each in virtual time.")
+    ] = 30,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FOLDER",
+            help="Where runs are kept and found again; results/acceptance/closed-loop unless "
+            "given.",
+        ),
+    ] = None,
+) -> None:
+    """Whole experiments beside Mininet. Are their figures equivalent? Resumes where it was ended.
+
+    Exit status 1 where something is not, 3 where there are too few runs to tell.
+    """
+    from docsis_experiments.acceptance import cases, closed_loop
+    from docsis_experiments.acceptance.collect import Stages, Wanted
+    from docsis_experiments.stages.virtual.stage import VirtualStage
+
+    def mininet() -> Stage:
+        from docsis_experiments.stages.mininet.stage import MininetStage
+
+        return MininetStage("embedded")
+
+    closed_loop.run(
+        cases.chosen(scenario or []),
+        stages=Stages(mininet, VirtualStage),
+        wanted=Wanted(mininet_runs, seeds),
+        console=Console(),
+        results=results or closed_loop.FOLDER,
+    )
+
+
+@app.command("replay")
+def replay(
+    recording: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--recording",
+            metavar="FILE",
+            help="Replay this recording of `docsis-switch --record` and run nothing, without "
+            "root; repeatable.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option("--seconds", min=1.0, max=600.0, help="How long the run has its uploads."),
+    ] = 10.0,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="A tier of topologies/tiers, as in the demo.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FOLDER",
+            help="Where recordings and their verdict are kept; results/acceptance/replay unless "
+            "given.",
+        ),
+    ] = None,
+) -> None:
+    """A recorded Mininet run, in virtual time. Are all its outputs the same?
+
+    Exit status 1 where something is not, to the nanosecond and the byte.
+    """
+    from docsis_experiments.acceptance import replay
+
+    console = Console()
+    if recording:
+        replay.replay(recording, console=console)
+    else:
+        replay.run(
+            replay.topology(tier),
+            seconds=seconds,
+            console=console,
+            results=results or replay.FOLDER,
+        )
+
+
+@app.command("referee")
+def referee(
+    recorded: Annotated[
+        Path | None,
+        typer.Option(
+            "--referee",
+            metavar="FILE",
+            help="What the referee measured; what docsis-ns3 did unless given.",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=0, max=10_000, help="Runs in virtual time.")
+    ] = 20,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FOLDER",
+            help="Where runs are kept and found again; results/acceptance/referee unless given.",
+        ),
+    ] = None,
+) -> None:
+    """Medians beside another simulator's. Are they within 15%? Keeps its runs.
+
+    Exit status 1 where one is not, 3 where there are too few runs to tell.
+    """
+    from docsis_experiments.acceptance import cases
+    from docsis_experiments.acceptance.referee import data, job, rule
+    from docsis_experiments.stages.virtual.stage import VirtualStage
+
+    [case] = cases.chosen([rule.CASE])
+    job.run(
+        case,
+        recorded or data.RECORDED,
+        virtual=VirtualStage,
+        seeds=seeds,
+        console=Console(),
+        results=results or job.FOLDER,
+    )

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 shares|figures|bench|ptf`."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from docsis_cli.options import Target, TargetOption, TierOption, load
+from docsis_testbed.paths import TOPOLOGIES
+
+
+class Ways(StrEnum):
+    """Directions of the channel, as on the command line."""
+
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+    BOTH = "both"
+
+
+def shares(
+    topology: Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")] = TOPOLOGIES
+    / "two-tiers.yaml",
+    tier: TierOption = None,
+    target: TargetOption = Target.EMBEDDED,
+    direction: Annotated[Ways, typer.Option("--direction", help="What to load.")] = Ways.BOTH,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, help="Measured time of each direction.")
+    ] = 10.0,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", min=0, metavar="PERCENT", help="How far off is too far.")
+    ] = 2.0,
+    frame_bytes: Annotated[
+        int, typer.Option("--frame-bytes", min=100, max=1518, help="Length to the end of the CRC.")
+    ] = 800,
+    tcp: Annotated[
+        bool, typer.Option("--tcp", help="TCP (CUBIC) wherever the classifiers allow it.")
+    ] = False,
+) -> None:
+    """Every service flow loaded at once: configured and measured shares; fails when they differ."""
+    loaded = load(topology, tier)
+    from docsis_control.modem_config.provisioned import Direction
+    from docsis_experiments.shares import job
+
+    both: tuple[Direction, Direction] = ("upstream", "downstream")
+    job.run(
+        loaded,
+        target=target.value,
+        directions=[way for way in both if direction in (Ways.BOTH, way)],
+        seconds=seconds,
+        tolerance_percent=tolerance,
+        tcp=tcp,
+        frame_bytes=frame_bytes,
+        console=Console(),
+    )
+
+
+def figures(
+    frames: Annotated[
+        int, typer.Option("--frames", min=10_000, help="Frames for each drop probability.")
+    ] = 1_000_000,
+    trials: Annotated[
+        int, typer.Option("--trials", min=100, help="Trials for each number of sessions.")
+    ] = 50_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")] = 1,
+) -> None:
+    """Figures of the papers about single decisions, of the pipeline; fails when they differ."""
+    from docsis_experiments.figures import job
+
+    _, passed = job.run(frames=frames, trials=trials, seed=seed, console=Console())
+    raise typer.Exit(0 if passed else 1)
+
+
+def bench(
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, help="Length of each measurement.")
+    ] = 5.0,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", min=1, help="Turns of all switches; medians count.")
+    ] = 3,
+    soak: Annotated[
+        float | None,
+        typer.Option(
+            "--soak",
+            metavar="SECONDS",
+            min=20,
+            help="Instead: traffic and control for so long; fails if memory grows.",
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="File for the JSON, instead of results/.")
+    ] = None,
+    virtual: Annotated[
+        float | None,
+        typer.Option(
+            "--virtual",
+            metavar="SECONDS",
+            min=1,
+            help="Instead: how long so many seconds of virtual time take, and on what.",
+        ),
+    ] = None,
+) -> None:
+    """The switch's speed beside a bare forwarder, and beside BMv2 where it is installed."""
+    if virtual is not None:
+        from docsis_experiments.stages.virtual import speed
+        from docsis_experiments.stages.virtual.speed_cases import CASES
+
+        figures = speed.run(list(CASES), virtual, Console())
+        if json_file is not None:
+            json_file.write_text(json.dumps(figures, indent=2) + "\n")
+        return
+    from docsis_experiments.bench import report
+    from docsis_experiments.bench import soak as soaking
+
+    if soak is not None:
+        soaking.run(soak, Console())
+    else:
+        report.run(seconds, repetitions, json_file, Console())
+
+
+def ptf(
+    tests: Annotated[
+        list[str] | None, typer.Argument(help="Modules, module.Class or groups; ^ leaves out.")
+    ] = None,
+    target: Annotated[
+        str, typer.Option("--target", help="embedded, bmv2, or HOST:PORT of a P4Runtime server.")
+    ] = "embedded",
+    port: Annotated[
+        list[str] | None,
+        typer.Option("--port", metavar="NUMBER=INTERFACE", help="With HOST:PORT; repeatable."),
+    ] = None,
+    device_id: Annotated[int, typer.Option("--device-id", help="P4Runtime device id.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="What tests draw at random.")] = 1,
+) -> None:
+    """The PTF conformance suite."""
+    from docsis_ptf.runner import main
+
+    arguments = ["--target", target, "--device-id", str(device_id), "--seed", str(seed)]
+    for item in port or []:
+        arguments += ["--port", item]
+    raise typer.Exit(main([*arguments, *(tests or [])]))

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 demo|run|stop|clean|report|schema`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from docsis_cli.options import (
+    DEFAULT_TOPOLOGY,
+    DEMONSTRATED,
+    QUEUE_MANAGER,
+    MetricsPortOption,
+    SeedOption,
+    Target,
+    TargetOption,
+    TierOption,
+    TopologyOption,
+    VirtualOption,
+    load,
+    management,
+    stage,
+)
+from docsis_control.queue_managers.names import Preset
+from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_experiments.stages.stage import Stage
+
+_CONSOLE = Console()
+
+
+def demo(
+    topology: TopologyOption = DEFAULT_TOPOLOGY,
+    tier: TierOption = None,
+    target: TargetOption = Target.EMBEDDED,
+    aqm: Annotated[
+        list[Preset] | None, typer.Option("--aqm", help="Only these queue managers; repeatable.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=2, help="Measured time of each run.")
+    ] = None,
+    metrics_port: MetricsPortOption = None,
+    virtual: VirtualOption = False,
+    seed: SeedOption = None,
+) -> None:
+    """The main job: queue managers under load one after the other, and a report."""
+    # What contradicts itself is told before anything heavy is loaded.
+    played = stage(target, virtual=virtual, seed=seed, metrics_port=metrics_port)
+    loaded = load(topology, tier)
+    from docsis_experiments.demo import job
+    from docsis_experiments.demo.plan import MEASURED_SECONDS
+
+    job.run(
+        loaded,
+        stage=played,
+        aqms=aqm or DEMONSTRATED,
+        measured_seconds=seconds or MEASURED_SECONDS,
+        console=_CONSOLE,
+    )
+
+
+def run(
+    context: typer.Context,
+    scenario: Annotated[
+        Path | None, typer.Argument(help="Scenario file (YAML), as topologies/scenarios/ has them.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="RUN", help="With a scenario: only this run; repeatable."),
+    ] = None,
+    topology: TopologyOption = DEFAULT_TOPOLOGY,
+    tier: TierOption = None,
+    target: TargetOption = Target.EMBEDDED,
+    aqm: Annotated[
+        str,
+        typer.Option(
+            "--aqm",
+            metavar=QUEUE_MANAGER,
+            help="Queue manager of the upstream service flows: a file with its parameters, or one "
+            f"of {', '.join(Preset)}.",
+        ),
+    ] = Preset.DOCSIS_PIE.value,
+    downstream_aqm: Annotated[
+        str | None,
+        typer.Option(
+            "--downstream-aqm",
+            metavar=QUEUE_MANAGER,
+            help="The same of the downstream ones; what is configured unless given.",
+        ),
+    ] = None,
+    metrics_port: MetricsPortOption = None,
+    restart: Annotated[
+        bool,
+        typer.Option(
+            "--restart/--no-restart",
+            help="Start controller and switches again when they die, after telling it.",
+        ),
+    ] = True,
+    logs: Annotated[
+        Path | None,
+        typer.Option(
+            "--logs",
+            metavar="FOLDER",
+            help="Keep what controller and switches say there, in a new or empty folder.",
+        ),
+    ] = None,
+    virtual: VirtualOption = False,
+    seed: SeedOption = None,
+) -> None:
+    """A scenario held against published figures; without one the system, with you in it."""
+    if scenario is not None:
+        said = ("topology", "tier", "aqm", "downstream_aqm", "metrics_port")
+        _refuse(context, *said, because="the scenario says it")
+        _refuse(context, "restart", because="a death fails a scenario")
+        _refuse(context, "logs", because="they are in the scenario's results")
+        _run_scenario(scenario, stage(target, virtual=virtual, seed=seed), only or [])
+        return
+    _refuse(context, "only", because="there is no scenario")
+    because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
+    _refuse(context, "virtual", "seed", because=because)
+    loaded = load(topology, tier)
+    from docsis_testbed import interactive
+
+    interactive.run(
+        loaded,
+        target=target.value,
+        upstream=management(aqm, "--aqm"),
+        downstream=management(downstream_aqm, "--downstream-aqm")
+        if downstream_aqm is not None
+        else None,
+        console=_CONSOLE,
+        metrics_port=metrics_port,
+        restart=restart,
+        logs=logs,
+    )
+
+
+def _refuse(context: typer.Context, *names: str, because: str) -> None:
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise TestbedError(f"--{name.replace('_', '-')} has no place here: {because}")
+
+
+def _run_scenario(file: Path, played: Stage, only: list[str]) -> None:
+    from docsis_control.config.errors import ConfigError
+    from docsis_experiments.experiment.loader import load as load_scenario
+
+    try:
+        loaded = load_scenario(file)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    from docsis_experiments.scenario import job
+
+    job.run(loaded, stage=played, only=only, console=_CONSOLE)
+
+
+def stop() -> None:
+    """End what runs, and only what is ours."""
+    from docsis_testbed import runstate
+
+    ended = runstate.stop()
+    for what in ended:
+        _CONSOLE.print(f"ended {what}", markup=False, highlight=False)
+    if not ended:
+        _CONSOLE.print("nothing of ours runs")
+
+
+def clean() -> None:
+    """Stop, and remove the record of runs."""
+    from docsis_testbed import runstate
+    from docsis_testbed.paths import RUN_STATE
+
+    stop()
+    runstate.remove_folder(RUN_STATE)
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run under results/.")],
+) -> None:
+    """Write a run's report.html again from its files."""
+    from docsis_experiments.reports import report as page
+
+    _CONSOLE.print(f"Report: {page.write(folder)}", soft_wrap=True, highlight=False)
+
+
+def schema(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Write the schemas there instead of printing them.")
+    ] = None,
+) -> None:
+    """JSON Schemas of the files that are read, of results and of the status."""
+    import json
+
+    from docsis_control.modem_config import schema as modem_config
+    from docsis_control.queue_managers import document as queue_managers
+    from docsis_control.status import model as status
+    from docsis_control.topology import schema as config
+    from docsis_experiments.acceptance import figures as closed_loop
+    from docsis_experiments.acceptance.referee import data as referee
+    from docsis_experiments.experiment import schema as scenarios
+    from docsis_experiments.reports import document
+
+    schemas = {
+        **config.json_schemas(),
+        **modem_config.json_schemas(),
+        "queue-manager": queue_managers.json_schema(),
+        "summary": document.schema("latency"),
+        "shares": document.schema("shares"),
+        "figures": document.schema("figures"),
+        "scenario": scenarios.json_schema(),
+        "scenario-summary": document.schema("scenario"),
+        "closed-loop": closed_loop.schema(),
+        "referee": referee.schema("referee"),
+        "referee-results": referee.schema("results"),
+        "status": status.json_schema(),
+    }
+    if folder is None:
+        typer.echo(json.dumps(schemas, indent=2))
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in schemas.items():
+        (folder / f"{name}.schema.json").write_text(json.dumps(content, indent=2) + "\n")
+        typer.echo(folder / f"{name}.schema.json")
+
+
+def controller(context: typer.Context) -> None:
+    """The controller alone, for switches that run already; --help tells its options."""
+    from docsis_control.app import main
+
+    raise typer.Exit(main(context.args))

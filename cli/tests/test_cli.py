@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a user meets it: exit status, and one sentence for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from docsis_cli import app as program
+from docsis_cli.interruptible import Interruptible
+from docsis_testbed.paths import TOPOLOGIES
+
+PROGRAM = Path(sys.executable).with_name("docsis-p4")
+
+RESIDENTIAL = """
+name: bad
+tier: cable-20
+cable_modem: {name: cm1, device_id: 1}
+cmts: {name: cmts1, device_id: 2}
+hosts:
+  - {name: cpe1, ip: 10.0.0.11/24, mac: "02:00:00:00:01:01"}
+servers:
+  - {name: server1, ip: 10.0.0.101/24, mac: "02:00:00:00:02:01", round_trip_time: 20 ms}
+"""
+
+
+def docsis_p4(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(PROGRAM), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("hosts:\n", "hostz: []\nhosts:\n"), "hostz: unknown key"),
+        (("20 ms", "20 parsec"), '"parsec" is not a unit'),
+        (("cable-20", "cable-1"), 'no service tier "cable-1"'),
+        ((RESIDENTIAL, "- 1\n"), "must be a mapping"),
+    ],
+)
+def test_bad_topology_names_file_line_and_key(
+    tmp_path: Path, change: tuple[str, str], sentence: str
+) -> None:
+    (tmp_path / "tiers").symlink_to(TOPOLOGIES / "tiers")
+    path = tmp_path / "bad.yaml"
+    path.write_text(RESIDENTIAL.replace(*change))
+    result = docsis_p4("demo", "--topology", str(path))
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert f"{path}:" in result.stderr
+    assert sentence in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_missing_topology() -> None:
+    result = docsis_p4("demo", "--topology", "/nonexistent/x.yaml")
+    assert result.returncode == 1
+    assert result.stderr == "docsis-p4: /nonexistent/x.yaml: there is no such file\n"
+
+
+@pytest.mark.end_to_end
+def test_missing_bmv2() -> None:
+    # It is found by the machine's only run, so not beside another.
+    result = docsis_p4("demo", "--target", "bmv2", PATH="/usr/bin:/bin:/usr/sbin:/sbin")
+    assert result.returncode == 1
+    assert "simple_switch_grpc is not on PATH" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_unknown_option_is_a_usage_error() -> None:
+    assert docsis_p4("demo", "--aqm", "red").returncode == 2
+
+
+def test_an_interrupt_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    app = typer.Typer(cls=Interruptible)
+
+    @app.command()
+    def long() -> None:
+        raise KeyboardInterrupt
+
+    @app.command()
+    def other() -> None:
+        pass
+
+    with pytest.raises(SystemExit) as ended:
+        app(["long"])
+    assert ended.value.code == 130
+    assert capfd.readouterr().err == "docsis-p4: interrupted; nothing of it is left running\n"
+
+
+def test_interrupts_of_the_program_are_said() -> None:
+    assert isinstance(typer.main.get_command(program), Interruptible)
+
+
+def test_help_lists_every_command() -> None:
+    result = docsis_p4("--help")
+    for command in (
+        *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
+        *("accept", "config", "show", "shares", "sf"),
+    ):
+        assert f"  {command} " in result.stdout
+
+
+def test_schemas_are_written(tmp_path: Path) -> None:
+    result = docsis_p4("schema", str(tmp_path))
+    assert result.returncode == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "closed-loop.schema.json",
+        "figures.schema.json",
+        "modem.schema.json",
+        "queue-manager.schema.json",
+        "referee-results.schema.json",
+        "referee.schema.json",
+        "scenario-summary.schema.json",
+        "scenario.schema.json",
+        "service-classes.schema.json",
+        "shares.schema.json",
+        "status.schema.json",
+        "summary.schema.json",
+        "tier.schema.json",
+        "topology.schema.json",
+    ]
+    assert json.loads((tmp_path / "topology.schema.json").read_text())["type"] == "object"
+
+
+def test_controller_has_its_own_help() -> None:
+    result = docsis_p4("controller", "--help")
+    assert result.returncode == 0
+    assert "--election-id" in result.stdout

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 show`: a status of a modem under load beside a CMTS that does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import jsonschema
+import pytest
+from rich.console import Console
+
+from docsis_cli import status_tables as show
+from docsis_cli.conditions import short
+from docsis_control.queue_managers.models import as_written
+from docsis_control.queue_managers.names import Preset, QueueManager
+from docsis_control.queue_managers.presets import PRESETS
+from docsis_control.status.model import Lateness, Status, decode, json_schema
+from docsis_control.status.server import serving
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import ROOT
+
+PROGRAM = Path(sys.executable).with_name("docsis-p4")
+STATUS = decode((ROOT / "control_plane" / "tests" / "data" / "status.json").read_bytes())
+
+
+def text_of(status: Status, width: int = 110, *, in_detail: bool = False) -> list[str]:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(show.render(status, in_detail=in_detail))
+    return [" ".join(line.split()) for line in console.export_text().splitlines()]
+
+
+def test_the_tables_hold_every_figure() -> None:
+    lines = text_of(STATUS)
+    assert lines[0].startswith("residential, cable-20, docsis-pie; controller 4242 up 62 s; ")
+    assert lines[1] == "channel 100 Mbit/s up, 300 Mbit/s down"
+    assert "1 cm1 up 1 primary 0 20 (25) 2 500.0 625.0 10" in lines
+    assert "2 cm1 down 11 home-down 3 100 - 33000.0 250.0 -" in lines
+    assert "3 (cmts1) down - group 0 - - - 256.0 -" in lines
+    assert "1 36.3 14.5 1.2 0.062500 ACTIVE" in lines
+    # 1 malformed frame is among the others.
+    assert "1 1100 1650000 1000 900 70 3 2 1 5" in lines
+    assert "1 3 20 protocol=udp dst_address=10.0.0.101 dst_port=5000-5010 100 21800" in lines
+    assert "1 4 10 tos=0xb8-0xb8&0xfc (inactive) - -" in lines
+    assert "1 - - all else 1000 1628200" in lines
+    assert "cm1 registers 3700 2 0.10/0.50/3.25 0.90/1.50/4.75 0" in lines
+
+
+def test_frames_that_a_switch_lost_inside_are_told() -> None:
+    said = "SFID 1 lost frames inside the switch; its backlog was made right 2 times."
+    assert said in text_of(STATUS)
+
+
+@pytest.mark.parametrize(
+    ("p99_ms", "jumps", "line"),
+    [
+        (0.3, 0, "cm1 7000 0.040 0.300 4.500 never valid"),
+        (1.2, 0, "cm1 7000 0.040 1.200 4.500 never too late for a verdict"),
+        (0.3, 2, "cm1 7000 0.040 0.300 4.500 2 times, 9.0 ms not valid"),
+    ],
+)
+def test_lateness_of_a_switch_is_shown(p99_ms: float, jumps: int, line: str) -> None:
+    late = Lateness(
+        events=7000, p50_ms=0.04, p99_ms=p99_ms, max_ms=4.5, bound_ms=20.0, jumps=jumps,
+        jumped_ms=4.5 * jumps,
+    )  # fmt: skip
+    modem, *others = STATUS.devices
+    devices = (dataclasses.replace(modem, lateness=late), *others)
+    lines = text_of(dataclasses.replace(STATUS, devices=devices), width=80)
+    assert line in lines
+    # One that does not tell is not there.
+    assert not any("Lateness" in line for line in text_of(STATUS))
+
+
+def test_what_does_not_answer_is_told_from_nothing() -> None:
+    lines = text_of(STATUS)
+    assert "2 ? ? ? - -" in lines
+    assert "2 ? ? ? ? ? ? ? ? ?" in lines
+    assert "cmts1 no answer - - - - 1" in lines
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [
+        (Preset.PIE, "pie"),
+        (Preset.SFQ_LRED, "lred, 256 queues"),
+        (Preset.DRR, "16 queues"),
+        (Preset.DROP_TAIL, "-"),
+    ],
+)
+def test_other_queue_managers_are_named(preset: Preset, words: str) -> None:
+    management = PRESETS[preset]
+    (modem,) = STATUS.modems
+    flow, *others = modem.service_flows
+    given = dataclasses.replace(
+        flow.provisioned,
+        queue_manager=management.queue_manager.label,
+        queue_management=as_written(management),
+        aqm_enabled=management.queue_manager is not QueueManager.DROP_TAIL,
+    )
+    flow = dataclasses.replace(flow, provisioned=given, aqm=None)
+    modem = dataclasses.replace(modem, service_flows=(flow, *others))
+    assert f"1 36.3 14.5 1.2 - {words}" in text_of(dataclasses.replace(STATUS, modems=(modem,)))
+
+
+def test_everything_fits_a_hundred_columns() -> None:
+    for status in (STATUS, many(64)):
+        for line, wide in zip(text_of(status, 100), text_of(status, 200), strict=True):
+            assert line == wide
+
+
+def many(modems: int) -> Status:
+    """As many modems as that, each like the one of the example."""
+    (modem,) = STATUS.modems
+    copies = (
+        dataclasses.replace(modem, name=f"home{number}", number=number)
+        for number in range(1, modems + 1)
+    )
+    return dataclasses.replace(STATUS, modems=tuple(copies))
+
+
+def test_many_modems_are_a_line_each() -> None:
+    lines = text_of(many(64))
+    # 70 early, 3 for the buffer, 2 policed, 1 malformed; the CMTS does not answer.
+    assert "home1 2 1100 76 14.5 ? ? ?" in lines
+    assert "home64 2 1100 76 14.5 ? ? ?" in lines
+    assert "(cmts1) 1 - - - ? ? ?" in lines
+    assert "One in detail: docsis-p4 show --modem home1" in lines
+    assert len(lines) < 80
+
+
+def test_modems_are_chosen_by_name() -> None:
+    status = show.chosen(many(64), ["home7", "home3"])
+    assert [modem.name for modem in status.modems] == ["home3", "home7"]
+    assert show.chosen(many(3), []) == many(3)
+    with pytest.raises(TestbedError, match='no modem "attic"; there are home1, home2'):
+        show.chosen(many(2), ["attic"])
+    # All of them, if so many are named.
+    lines = text_of(many(64), in_detail=True)
+    assert "1 home64 up 1 primary 0 20 (25) 2 500.0 625.0 10" in lines
+
+
+def test_chosen_ones_are_shown_in_detail(tmp_path: Path) -> None:
+    with controller(tmp_path):
+        result = docsis_p4("--modem", "cm1", "--status-folder", str(tmp_path))
+        assert result.returncode == 0, result.stderr
+        assert "Classifiers" in result.stdout
+        result = docsis_p4("-m", "cm1", "-m", "cm2", "--status-folder", str(tmp_path))
+    assert result.returncode == 1
+    assert result.stderr == 'docsis-p4: there is no modem "cm2"; there are cm1\n'
+
+
+@pytest.mark.parametrize(
+    ("match", "words"),
+    [
+        ({}, "all frames"),
+        ({"ip.destination_port_start": "53"}, "dst_port=53-65535"),
+        ({"ip.source_port_end": "9", "ip.source_port_start": "8"}, "src_port=8-9"),
+        (
+            {"ip.source_address": "10.0.0.0", "ip.source_mask": "255.0.0.0"},
+            "src_address=10.0.0.0/255.0.0.0",
+        ),
+        (
+            {"ipv6.destination_address": "2001:db8::", "ipv6.destination_prefix_length": "32"},
+            "dst_address=2001:db8::/32",
+        ),
+        (
+            {
+                "ethernet.destination_mac.address": "02:00:00:00:01:01",
+                "ethernet.destination_mac.mask": "ff:ff:ff:00:00:00",
+                "ethernet.ethertype.kind": "dsap",
+                "ethernet.ethertype.value": "0x42",
+            },
+            "dst_mac=02:00:00:00:01:01&ff:ff:ff:00:00:00 dsap=0x42",
+        ),
+        ({"ethernet.ethertype.value": "0x806"}, "ethertype=0x806"),
+        (
+            {
+                "ieee_802_1q.user_priority.low": "4",
+                "ieee_802_1q.user_priority.high": "7",
+                "ieee_802_1q.vlan_id": "100",
+            },
+            "user_priority=4-7 vlan_id=100",
+        ),
+    ],
+)
+def test_conditions_are_short(match: dict[str, str], words: str) -> None:
+    assert short(match) == words
+
+
+def test_watching_ends_with_the_controller_or_the_user() -> None:
+    seen: list[Status] = []
+    answers = iter([STATUS, STATUS])
+
+    def get() -> Status:
+        try:
+            return next(answers)
+        except StopIteration:
+            raise TestbedError("no controller runs") from None
+
+    with pytest.raises(TestbedError):
+        show.watch(get, seen.append, lambda: None)
+    assert seen == [STATUS, STATUS]
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    show.watch(lambda: STATUS, seen.append, interrupted)
+    assert len(seen) == 3
+
+
+@contextmanager
+def controller(folder: Path) -> Iterator[None]:
+    """Serves the status as a controller does."""
+    ready, done = Event(), Event()
+
+    async def make() -> Status:
+        return STATUS
+
+    async def serve() -> None:
+        async with serving(make, folder):
+            ready.set()
+            await asyncio.to_thread(done.wait)
+
+    thread = Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert ready.wait(10)
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def docsis_p4(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(PROGRAM), "show", *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_json_is_the_document(tmp_path: Path) -> None:
+    with controller(tmp_path):
+        result = docsis_p4("--json", "--status-folder", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    (line,) = result.stdout.splitlines()
+    document = json.loads(line)
+    jsonschema.validate(document, json_schema())
+    assert decode(line.encode()) == STATUS
+
+
+def test_tables_come_out_of_the_command(tmp_path: Path) -> None:
+    with controller(tmp_path):
+        result = docsis_p4("--status-folder", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert "ACTIVE" in result.stdout
+
+
+def test_says_how_to_start_something(tmp_path: Path) -> None:
+    result = docsis_p4("--status-folder", str(tmp_path))
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        f"docsis-p4: no controller runs (looked in {tmp_path}); start the system with "
+        "`docsis-p4 run`, or a controller with `docsis-p4 controller`\n"
+    )

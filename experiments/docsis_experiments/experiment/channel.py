@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RF congestion: what the channel carries, step by step."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from docsis_control.config.models import MAX_RATE, KeyedError, Model
+from docsis_control.config.units import DataRate, Duration, format_rate
+from docsis_experiments.experiment.tagged import as_tuple
+
+TRANSITIONS: Final = (2, 1, 2, 3, 1, 3, 2, 4, 1, 4, 3, 4)
+"""Order of four rates, 1 the lowest, which has each of the 12 transitions between them once when
+it is repeated (000, section 2.3, and the order of its authors' script)."""
+
+_LEVELS: Final = 4
+
+
+class Channel(Model):
+    """What the channel carries in the scenario's direction; in the ramp-up, its first rate."""
+
+    levels: Annotated[tuple[DataRate, ...], BeforeValidator(as_tuple)] | None = Field(
+        default=None,
+        description="Four rates, in the order that has all 12 transitions between them.",
+    )
+    sequence: Annotated[tuple[DataRate, ...], BeforeValidator(as_tuple)] | None = Field(
+        default=None,
+        description="Instead of levels: the rates one after the other, again and again.",
+    )
+    step: Duration = Field(description="How long each rate lasts.")
+
+    @field_validator("levels", "sequence")
+    @classmethod
+    def _rates(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        for rate in value or ():
+            if not 0 < rate <= MAX_RATE:
+                raise ValueError(f"{format_rate(rate)} is no rate of a channel")
+        return value
+
+    @field_validator("step")
+    @classmethod
+    def _lasting(cls, value: int) -> int:
+        if value < 100_000_000:
+            raise ValueError("a step must last 100 ms at least")
+        return value
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.levels is None) == (self.sequence is None):
+            raise KeyedError("levels", "give either levels or a sequence")
+        if self.levels is not None and len(set(self.levels)) != _LEVELS:
+            raise KeyedError("levels", f"there must be {_LEVELS} different rates")
+        if self.sequence is not None and not self.sequence:
+            raise KeyedError("sequence", "is empty; give one rate at least")
+        return self
+
+    @property
+    def rates(self) -> tuple[int, ...]:
+        """bit/s of the steps, in their order, to be repeated."""
+        if self.levels is not None:
+            ascending = sorted(self.levels)
+            return tuple(ascending[level - 1] for level in TRANSITIONS)
+        assert self.sequence is not None
+        return self.sequence
+
+    def steps(self, seconds: float) -> list[tuple[float, int]]:
+        """When each rate begins, in seconds of a time that long, and bit/s."""
+        length = self.step / 1e9
+        count = max(1, int(-(-seconds // length)))
+        return [(number * length, self.rates[number % len(self.rates)]) for number in range(count)]

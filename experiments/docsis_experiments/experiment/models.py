@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario: its runs, the traffic of each, and what it is held against."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from docsis_control.config.models import KeyedError, Model
+from docsis_control.config.units import Buffer, BufferLimit, Duration
+from docsis_control.modem_config.provisioned import Direction
+from docsis_control.queue_managers.presets import name_of
+from docsis_experiments.experiment.channel import Channel
+from docsis_experiments.experiment.managers import Managed, Manager
+from docsis_experiments.experiment.tagged import as_tuple
+from docsis_experiments.judging.expectations import Expectation, Quantity, Ratio
+from docsis_experiments.stages.mininet.traffic.flows import MOST_FLOWS
+from docsis_experiments.traffic.kinds import Group
+
+LONGEST: Final = 600_000_000_000
+"""Nanoseconds of a ramp-up or a measured time."""
+
+LARGEST_INITIAL_WINDOW: Final = 64
+"""Segments."""
+
+
+class Source(Model):
+    """Where the published figures stand."""
+
+    paper: str = Field(description="Title, authors, year.")
+    section: str = Field(default="", description="Section of the paper.")
+    figure: str = Field(default="", description="Figure or table of the paper.")
+
+
+class Run(Model):
+    """One queue manager under the scenario's traffic."""
+
+    label: str = Field(min_length=1, max_length=40, description="What it is called.")
+    manager: Manager = Field(description="A preset's name, or a mapping with its algorithm.")
+    buffer: Buffer | None = Field(
+        default=None, description="Instead of the queue manager's own buffer."
+    )
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        Managed.of(self.manager, self.buffer)
+        return self
+
+    @field_validator("label")
+    @classmethod
+    def _names_a_folder(cls, value: str) -> str:
+        if not slug(value):
+            raise ValueError(f'"{value}" has no letter or digit from which its folder has a name')
+        return value
+
+    @property
+    def managed(self) -> Managed:
+        """The queue manager with the run's buffer."""
+        return Managed.of(self.manager, self.buffer)
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder that its files are in."""
+        return slug(self.label)
+
+
+def slug(label: str) -> str:
+    """A label as the name of a folder."""
+    return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+
+
+class Grid(Model):
+    """Each queue manager with each buffer."""
+
+    managers: Annotated[tuple[Manager, ...], BeforeValidator(as_tuple)]
+    buffers: Annotated[tuple[Buffer, ...], BeforeValidator(as_tuple)]
+
+    @field_validator("managers", "buffers")
+    @classmethod
+    def _some(cls, value: tuple[object, ...]) -> tuple[object, ...]:
+        if not value:
+            raise ValueError("is empty; name one at least")
+        if len(set(value)) < len(value):
+            raise ValueError("has an entry twice")
+        return value
+
+    def runs(self) -> list[Run]:
+        """Its runs, labelled "manager buffer"."""
+        return [
+            Run(label=grid_label(name_of(manager), buffer), manager=manager, buffer=buffer)
+            for manager in self.managers
+            for buffer in self.buffers
+        ]
+
+
+def grid_label(manager: str, buffer: BufferLimit) -> str:
+    """Label of a grid's run."""
+    return f"{manager} {buffer}"
+
+
+class Scenario(Model):
+    """Queue managers under traffic, and what is published of them."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="The file's name without .yaml.")
+    title: str = Field(description="One line for people.")
+    source: Source
+    scale: str = Field(description="What is smaller or shorter than in the source, and why.")
+    topology: str = Field(description="Topology file, relative to this file.")
+    tier: str | None = Field(
+        default=None, description="Service tier instead of the topology's, by its name."
+    )
+    direction: Direction = Field(description="Which way the traffic goes.")
+    ramp_up: Duration = Field(description="Traffic before the measured time.")
+    measured: Duration = Field(description="The measured time.")
+    runs: Annotated[tuple[Run, ...], BeforeValidator(as_tuple)] = Field(
+        default=(), description="One after the other, each from an empty machine."
+    )
+    grid: Grid | None = Field(default=None, description="Instead of runs, or beside them.")
+    traffic: Annotated[tuple[Group, ...], BeforeValidator(as_tuple)]
+    initial_window: int | None = Field(
+        default=None,
+        description="TCP's initial window in segments, also after it was idle: what a source "
+        "from before RFC 6928 had. Linux's, 10, unless given.",
+        json_schema_extra={"minimum": 1, "maximum": LARGEST_INITIAL_WINDOW},
+    )
+    channel: Channel | None = Field(
+        default=None, description="RF congestion during the measured time."
+    )
+    expectations: Annotated[tuple[Expectation, ...], BeforeValidator(as_tuple)] = Field(
+        default=(), description="Published values and tolerances."
+    )
+
+    @field_validator("ramp_up", "measured")
+    @classmethod
+    def _bounded(cls, value: int) -> int:
+        if value > LONGEST:
+            raise ValueError("must be 10 minutes at most")
+        return value
+
+    @field_validator("initial_window")
+    @classmethod
+    def _window(cls, value: int | None) -> int | None:
+        if value is not None and not 1 <= value <= LARGEST_INITIAL_WINDOW:
+            raise ValueError(f"must be 1 to {LARGEST_INITIAL_WINDOW} segments, not {value}")
+        return value
+
+    @field_validator("measured")
+    @classmethod
+    def _long_enough(cls, value: int) -> int:
+        if value < 1_000_000_000:
+            raise ValueError("must be 1 s at least")
+        return value
+
+    @field_validator("traffic")
+    @classmethod
+    def _groups(cls, value: tuple[Group, ...]) -> tuple[Group, ...]:
+        if not value:
+            raise ValueError("is empty; name one group at least")
+        seen: set[str] = set()
+        for index, group in enumerate(value):
+            # Groups and flows are told apart by their names alone.
+            names = {group.name, *group.flow_names}
+            if twice := sorted(names & seen):
+                raise KeyedError(f"{index}.name", f"{twice[0]}: another group or flow has it")
+            seen |= names
+        if sum(group.count for group in value) > MOST_FLOWS:
+            raise ValueError(f"has more than {MOST_FLOWS} flows")
+        return value
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if not self.all_runs:
+            raise KeyedError("runs", "is missing, and so is a grid; give one of them")
+        labels = [run.label for run in self.all_runs]
+        if twice := next((label for label in labels if labels.count(label) > 1), None):
+            raise KeyedError("runs", f'two runs are called "{twice}"')
+        folders = [run.folder for run in self.all_runs]
+        if twice := next((name for name in folders if folders.count(name) > 1), None):
+            both = [run.label for run in self.all_runs if run.folder == twice]
+            raise KeyedError("runs", f'"{both[0]}" and "{both[1]}" are the same folder, "{twice}"')
+        for index, group in enumerate(self.traffic):
+            if (group.start or 0) >= self.measured:
+                raise KeyedError(f"traffic.{index}.start", "is after the measured time")
+        for index, expectation in enumerate(self.expectations):
+            self._known(f"expectations.{index}.quantity", expectation.quantity)
+            if isinstance(expectation, Ratio):
+                self._known(f"expectations.{index}.over", expectation.over)
+            for place, name in enumerate(expectation.runs):
+                if not self.labels(name):
+                    raise KeyedError(
+                        f"expectations.{index}.runs.{place}",
+                        f'there is no run "{name}"; there are {", ".join(self.groups_of_runs)}',
+                    )
+        return self
+
+    def _known(self, key: str, quantity: Quantity) -> None:
+        kinds = {group.name: group.kind for group in self.traffic}
+        for place, name in enumerate(quantity.of):
+            if name not in kinds:
+                raise KeyedError(
+                    f"{key}.of.{place}",
+                    f'there is no traffic "{name}"; there are {", ".join(kinds)}',
+                )
+            needed = {"message-latency": "game", "mos": "voip"}.get(quantity.metric, kinds[name])
+            if kinds[name] != needed:
+                raise KeyedError(
+                    f"{key}.metric", f"{quantity.metric} is of the kind {needed}; {name} is none"
+                )
+            if quantity.metric in ("goodput", "fairness") and kinds[name] == "voip":
+                raise KeyedError(f"{key}.metric", f"{quantity.metric} is not told of a call")
+        if quantity.during is not None and quantity.during.end > self.measured:
+            raise KeyedError(f"{key}.during.end", "is after the measured time")
+
+    @property
+    def all_runs(self) -> tuple[Run, ...]:
+        """Those named, and the grid's."""
+        return (*self.runs, *(self.grid.runs() if self.grid else ()))
+
+    @property
+    def groups_of_runs(self) -> Mapping[str, tuple[str, ...]]:
+        """Labels of runs by what an expectation may call them: theirs, or a grid's manager."""
+        groups: dict[str, tuple[str, ...]] = {run.label: (run.label,) for run in self.all_runs}
+        if self.grid is not None:
+            for manager in self.grid.managers:
+                name = name_of(manager)
+                groups[name] = tuple(grid_label(name, buffer) for buffer in self.grid.buffers)
+        return groups
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """Labels of the runs that an expectation names; none where there is no such run."""
+        return self.groups_of_runs.get(name, ())

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a scenario and its topology to flows between hosts, programs and their times. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Final
+
+from docsis_control.config.units import BufferLimit
+from docsis_control.lengths import frame_length
+from docsis_control.modem_config.provisioned import Direction, ServiceFlow
+from docsis_control.topology.models import Topology
+from docsis_control.topology.services import configuration_of, service_of
+from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.stages.mininet.traffic.capture import sampling
+from docsis_experiments.stages.mininet.traffic.flows import (
+    FIRST_PORT,
+    FIRST_SOURCE_PORT,
+    Flow,
+    Kind,
+)
+from docsis_experiments.traffic.kinds import Bursts, Call, Constant, Group, Messages, Transfers
+from docsis_testbed.congestion import CONGESTION_CONTROL
+
+STAGGER_SECONDS: Final = 0.1
+"""Between the starts of a group's transfers, so that their slow starts are not one."""
+
+TAIL_SECONDS: Final = 3.0
+"""Traffic goes on this long after the measured time: what was sent in it can arrive."""
+
+FIRST_CALL_PORT: Final = 19_003
+"""UDP port of the first call's client. With the hash of the flow queues' presets a call from the
+first host to the first server, at the ports of the shipped scenarios, shares its queue with no
+upload of voip-latency.yaml; 19001 and 19002 would."""
+
+_FRAME: Final = frame_length(1514)
+"""Of a full TCP segment, to the end of the CRC."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A flow between hosts.
+
+    Attributes:
+        group: Of the traffic.
+        flow: What is sent; process ids are 0 until the hosts exist.
+        source, destination: Names of the hosts.
+        propagation_ms: What the topology adds on its way.
+    """
+
+    group: str
+    flow: Flow
+    source: str
+    destination: str
+    propagation_ms: float
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A session of irtt between hosts.
+
+    Attributes:
+        group: Of the traffic.
+        name: For files.
+        source, destination: Names of the hosts.
+        port: UDP port of the client.
+        propagation_ms: What the topology adds on its way.
+    """
+
+    group: str
+    name: str
+    source: str
+    destination: str
+    port: int
+    propagation_ms: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every run of a scenario does.
+
+    Attributes:
+        flows: Sent by our own programs.
+        calls: Sent by irtt.
+        ramp_up_seconds: Before the measured time.
+        measured_seconds: What the results are about.
+        one_in: Of that many packets one is looked at.
+    """
+
+    flows: tuple[Planned, ...]
+    calls: tuple[PlannedCall, ...]
+    ramp_up_seconds: float
+    measured_seconds: float
+    one_in: int
+
+    @property
+    def seconds(self) -> float:
+        """The time that a run's traffic takes."""
+        return self.ramp_up_seconds + self.measured_seconds + TAIL_SECONDS
+
+
+def service_flow(topology: Topology, direction: Direction) -> ServiceFlow:
+    """The first modem's primary service flow of a direction, which scenarios load."""
+    modem = topology.modems[0]
+    service = service_of(topology, modem, configuration_of(topology, modem))
+    return next(flow for flow in service.service_flows if flow.direction == direction)
+
+
+def sustained_rate(topology: Topology, direction: Direction) -> int:
+    """bit/s that the service flow has for good: its own rate, or else the channel's."""
+    flow = service_flow(topology, direction)
+    if flow.max_sustained_rate:
+        return flow.max_sustained_rate
+    assert topology.channel is not None, "checked with the topology"
+    return int(getattr(topology.channel, direction))
+
+
+def buffer_bytes(run: Run, topology: Topology, direction: Direction) -> int:
+    """Bytes of a run's buffer."""
+    limit: BufferLimit | None = run.managed.management.buffer
+    if limit is None:
+        return service_flow(topology, direction).buffer_size
+    return limit.bytes_at(sustained_rate(topology, direction))
+
+
+def plan_for(scenario: Scenario, topology: Topology) -> Plan:
+    """The flows of a scenario, hosts and servers in turns, and its times."""
+    round_trips = {server.name: server.round_trip_time / 1e6 for server in topology.servers}
+    flows: list[Planned] = []
+    calls: list[PlannedCall] = []
+    offered = 0.0
+    for group in scenario.traffic:
+        for number, (source, destination) in enumerate(_pairs(group, scenario, topology)):
+            # The propagation delay is on what comes from a server.
+            propagation = round_trips.get(source, 0.0)
+            name = group.flow_names[number]
+            if isinstance(group, Call):
+                port = FIRST_CALL_PORT + len(calls)
+                calls.append(PlannedCall(group.name, name, source, destination, port, propagation))
+                continue
+            flow = _flow(group, name, number, FIRST_PORT + len(flows), scenario, topology)
+            flows.append(Planned(group.name, flow, source, destination, propagation))
+        if isinstance(group, Constant | Bursts):
+            offered += group.count * _packets_a_second(group)
+    rate = _fastest(topology, scenario.direction)
+    return Plan(
+        flows=tuple(flows),
+        calls=tuple(calls),
+        ramp_up_seconds=scenario.ramp_up / 1e9,
+        measured_seconds=scenario.measured / 1e9,
+        one_in=sampling(rate / 8 / _FRAME + offered),
+    )
+
+
+def _pairs(group: Group, scenario: Scenario, topology: Topology) -> list[tuple[str, str]]:
+    """Sending and receiving host of each flow."""
+    hosts: Sequence[str] = group.hosts or [host.name for host in topology.modems[0].hosts]
+    servers: Sequence[str] = group.servers or [topology.servers[0].name]
+    pairs = zip(cycle(hosts), cycle(servers), strict=False)
+    turns = list(islice(pairs, group.count))
+    return turns if scenario.direction == "upstream" else [(s, h) for h, s in turns]
+
+
+def _flow(
+    group: Group, name: str, number: int, port: int, scenario: Scenario, topology: Topology
+) -> Flow:
+    ramp_up = scenario.ramp_up / 1e9
+    source, destination = _pairs(group, scenario, topology)[number]
+    addresses = {node.name: str(node.ip.ip) for node in topology.nodes}
+    start = 0.0 if group.start is None else ramp_up + group.start / 1e9
+    kind: Kind
+    size, interval, train, congestion = 0, 0.0, 1, CONGESTION_CONTROL
+    match group:
+        case Transfers():
+            kind, size, interval = "transfer", group.size or 0, group.pause / 1e9
+            congestion = group.congestion_control
+            start += number * STAGGER_SECONDS
+        case Messages():
+            kind, size, interval = "messages", group.size, group.interval / 1e9
+        case Constant():
+            kind, size, interval = "datagrams", group.frame, group.frame * 8 / group.rate
+        case Bursts():
+            kind, size, interval = "datagrams", group.frame, group.interval / 1e9
+            train = group.frames
+        case Call():
+            raise ValueError("irtt sends calls")
+    return Flow(
+        name=name,
+        kind=kind,
+        port=port,
+        source=addresses[source],
+        destination=addresses[destination],
+        source_pid=0,
+        destination_pid=0,
+        start=start,
+        end=None if group.end is None else ramp_up + group.end / 1e9,
+        size=size,
+        interval=interval,
+        train=train,
+        congestion_control=congestion,
+        source_port=FIRST_SOURCE_PORT + port - FIRST_PORT,
+    )
+
+
+def _packets_a_second(group: Constant | Bursts) -> float:
+    if isinstance(group, Constant):
+        return group.rate / 8 / group.frame
+    return group.frames / (group.interval / 1e9)
+
+
+def _fastest(topology: Topology, direction: Direction) -> int:
+    """bit/s that the service flow ever has."""
+    flow = service_flow(topology, direction)
+    return flow.peak_rate or sustained_rate(topology, direction)

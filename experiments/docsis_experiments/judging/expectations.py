@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario is held against: published values, and tolerances chosen before a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from docsis_control.config.models import KeyedError, Model
+from docsis_control.config.units import Duration
+from docsis_experiments.experiment.tagged import as_tuple, chosen_by
+
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+
+UNITS: Final = {
+    "latency": "ms",
+    "message-latency": "ms",
+    "goodput": "Mbit/s",
+    "loss": "%",
+    "mos": "",
+    "fairness": "",
+    "recovery": "s",
+}
+"""Units of the quantities; mos (1 to 4.5) and fairness (Jain's index, 0 to 1) have none."""
+
+STATISTICS: Final = ("mean", "p50", "p90", "p99", "max")
+
+
+class Span(Model):
+    """A part of the measured time."""
+
+    start: Duration = Field(description="From the start of the measured time.")
+    end: Duration = Field(description="From the start of the measured time.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.end <= self.start:
+            raise KeyedError("end", "is not after the start")
+        return self
+
+
+class Quantity(Model):
+    """What is measured of a run.
+
+    latency: one-way delay of each packet, milliseconds, less the propagation that the topology
+    adds in this direction. message-latency: from the sending of a message to its complete
+    reception, milliseconds. goodput: payload received, Mbit/s, of all flows named together.
+    loss: packets that never arrived, percent. mos: of a call, ITU-T G.107. fairness: Jain's index
+    of the flows' goodput. recovery: the longest time, in seconds, from a step of the channel (or
+    from `start` of `during`) until the latency's median over 0.5 s is at most `bound` and stays
+    there.
+    """
+
+    metric: Literal[
+        "latency", "message-latency", "goodput", "loss", "mos", "fairness", "recovery"
+    ] = Field(description="Which one.")
+    of: Names = Field(description="Groups of the traffic.")
+    statistic: Literal["mean", "p50", "p90", "p99", "max"] = Field(
+        default="mean", description="Of latencies; the mean unless given."
+    )
+    during: Span | None = Field(
+        default=None, description="Part of the measured time; all of it unless given."
+    )
+    bound: Duration | None = Field(
+        default=None, description="Latency at which a flow counts as recovered."
+    )
+
+    @field_validator("of")
+    @classmethod
+    def _some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("is empty; name a group of the traffic")
+        return value
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if (self.metric == "recovery") != (self.bound is not None):
+            raise KeyedError("bound", "belongs to a recovery, and a recovery needs it")
+        return self
+
+    @property
+    def unit(self) -> str:
+        """Of its values."""
+        return UNITS[self.metric]
+
+    @property
+    def words(self) -> str:
+        """For tables."""
+        statistic = f" {self.statistic}" if "latency" in self.metric else ""
+        during = (
+            f", {self.during.start / 1e9:g} to {self.during.end / 1e9:g} s" if self.during else ""
+        )
+        bound = f" to {self.bound / 1e6:g} ms" if self.bound is not None else ""
+        return f"{self.metric}{statistic}{bound} of {' and '.join(self.of)}{during}"
+
+
+class Band(Model):
+    """From one value to another, both included; without one of them open at that end."""
+
+    at_least: float | int | None = Field(default=None, description="The lowest value.")
+    at_most: float | int | None = Field(default=None, description="The highest value.")
+
+    @model_validator(mode="after")
+    def _a_band(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise KeyedError("at_least", "is missing, and so is at_most; give one of them")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise KeyedError("at_most", f"{self.at_most:g} is below {self.at_least:g}")
+        return self
+
+
+class Tolerance(Model):
+    """How far below and above the published value the measured one may be, in its unit."""
+
+    below: float | int = Field(default=0, ge=0, description="0 unless given.")
+    above: float | int = Field(default=0, ge=0, description="0 unless given.")
+
+
+def _as_band(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Band(at_least=value, at_most=value)
+    return value
+
+
+def _as_tolerance(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Tolerance(below=value, above=value)
+    return value
+
+
+Published = Annotated[Band, BeforeValidator(_as_band)]
+Tolerated = Annotated[Tolerance, BeforeValidator(_as_tolerance)]
+
+
+class _Expectation(Model):
+    """What all have."""
+
+    check: str
+    quantity: Quantity
+    runs: Names = Field(description="Labels of runs, or of a grid's managers for all its buffers.")
+    source: str = Field(description="Where the published value stands.")
+    reason: str = Field(description="Why the tolerance is what it is.")
+
+    @field_validator("runs")
+    @classmethod
+    def _some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("is empty; name a run")
+        return value
+
+
+class Value(_Expectation):
+    """A value, in every run named."""
+
+    check: Literal["value"] = "value"
+    published: Published = Field(description="A number, or at_least and at_most.")
+    tolerance: Tolerated = Field(description="A number, or below and above; in the unit.")
+
+
+class Ratio(_Expectation):
+    """The quantity over another one of the same run."""
+
+    check: Literal["ratio"] = "ratio"
+    over: Quantity
+    published: Published = Field(description="A number, or at_least and at_most.")
+    tolerance: Tolerated = Field(description="A number, or below and above.")
+
+
+class Slope(_Expectation):
+    """How the quantity grows with the buffer over the runs: its unit for each ms of buffer."""
+
+    check: Literal["slope"] = "slope"
+    published: Published = Field(description="A number, or at_least and at_most.")
+    tolerance: Tolerated = Field(description="A number, or below and above.")
+
+
+class Order(_Expectation):
+    """The runs in ascending order of the quantity."""
+
+    check: Literal["order"] = "order"
+    slack: float | int = Field(
+        ge=0, description="How far a run may be below the one before it, in the unit."
+    )
+
+    @model_validator(mode="after")
+    def _two(self) -> Self:
+        if len(self.runs) < 2:
+            raise KeyedError("runs", "an order needs two at least")
+        return self
+
+
+Expectation = Annotated[
+    Value | Ratio | Slope | Order,
+    Field(discriminator="check"),
+    BeforeValidator(chosen_by("check", Value, Ratio, Slope, Order)),
+]

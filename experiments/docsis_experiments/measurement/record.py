@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run left, on one time axis: 0 is the start of the measured time, in seconds."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from docsis_control.queue_managers.names import Preset
+from docsis_experiments.measurement.timing import Timing
+
+Floats = npt.NDArray[np.float64]
+
+
+def _none() -> Floats:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Packets:
+    """Packets of a group, in the order of sending.
+
+    Attributes:
+        sent_s: When each was sent.
+        delay_ms: One-way delay less propagation; NaN where it never arrived.
+    """
+
+    sent_s: Floats
+    delay_ms: Floats
+
+    def between(self, start: float, end: float) -> Packets:
+        """Those sent from `start` (included) to `end` (excluded)."""
+        chosen = (self.sent_s >= start) & (self.sent_s < end)
+        return Packets(self.sent_s[chosen], self.delay_ms[chosen])
+
+    @property
+    def delays(self) -> Floats:
+        """Of those that arrived."""
+        return self.delay_ms[~np.isnan(self.delay_ms)]
+
+    @staticmethod
+    def together(parts: Sequence[Packets]) -> Packets:
+        """Of several groups or flows."""
+        if not parts:
+            return Packets(_none(), _none())
+        sent = np.concatenate([part.sent_s for part in parts])
+        delay = np.concatenate([part.delay_ms for part in parts])
+        order = np.argsort(sent, kind="stable")
+        return Packets(sent[order], delay[order])
+
+
+@dataclass(frozen=True)
+class Received:
+    """Payload received by a group's flows.
+
+    Attributes:
+        time_s: When it was looked at.
+        flow_bytes: Bytes received by then, by flow.
+    """
+
+    time_s: Floats
+    flow_bytes: Mapping[str, Floats]
+
+    def mbps(self, start: float, end: float) -> list[float]:
+        """Mean goodput of each flow, Mbit/s; counts are interpolated at the ends."""
+        return [
+            float(np.diff(np.interp([start, end], self.time_s, count))[0] * 8e-6 / (end - start))
+            for count in self.flow_bytes.values()
+        ]
+
+
+@dataclass(frozen=True)
+class Control:
+    """What the controller saw of the service flow; empty where it has no law for it.
+
+    Attributes:
+        time_s: When it looked.
+        qdelay_ms: The queue's delay as it computes it, milliseconds.
+        drop_prob: The probability that it set.
+    """
+
+    time_s: Floats = field(default_factory=_none)
+    qdelay_ms: Floats = field(default_factory=_none)
+    drop_prob: Floats = field(default_factory=_none)
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run.
+
+    Attributes:
+        label: Of the run.
+        manager: What the queue manager is called.
+        preset: The preset that it is, but for its buffer; None where it is none.
+        management: The same as a file's mapping.
+        buffer_ms: Its buffer, as a time at the sustained rate.
+        seconds: Length of the measured time.
+        packets: By group; of some of the packets where there are many.
+        messages: Of games over TCP, by group: a message is a packet that always arrives.
+        received: By group.
+        steps: When the channel's rate changed, and to how many Mbit/s.
+        control: The controller's samples.
+        counters: Of the service flow over the measured time, packets.
+        controller: Figures of its time keeping.
+        timing: How late the switches were over the measured time.
+        faults: What went wrong with the measuring, in words.
+        digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
+    """
+
+    label: str
+    manager: str
+    preset: Preset | None
+    management: Mapping[str, object]
+    buffer_ms: float
+    seconds: float
+    packets: Mapping[str, Packets]
+    messages: Mapping[str, Packets]
+    received: Mapping[str, Received]
+    steps: tuple[tuple[float, float], ...]
+    control: Control
+    counters: Mapping[str, int]
+    controller: Mapping[str, object]
+    timing: Timing
+    faults: tuple[str, ...]
+    digest: str = ""
+
+    @property
+    def withheld(self) -> str:
+        """Why the run gets no verdict, in words; "" where it gets one."""
+        if self.faults and self.timing.valid:
+            return f"no verdict: {'; '.join(self.faults)}"
+        return "" if self.timing.judged else self.timing.words
+
+    def write(self, folder: Path) -> None:
+        """Write packets.csv, messages.csv, goodput.csv, queue.csv and channel.csv."""
+        for name, groups in (("packets", self.packets), ("messages", self.messages)):
+            _write(
+                folder / f"{name}.csv",
+                ("group", "time_s", "one_way_delay_ms"),
+                (
+                    (group, sent, delay)
+                    for group, data in groups.items()
+                    for sent, delay in zip(data.sent_s, data.delay_ms, strict=True)
+                ),
+            )
+        flows = {n: c for data in self.received.values() for n, c in data.flow_bytes.items()}
+        times = next((data.time_s for data in self.received.values()), _none())
+        rows = zip(times, *flows.values(), strict=True)
+        _write(folder / "goodput.csv", ("time_s", *(f"{n}_bytes" for n in flows)), rows)
+        control = self.control
+        _write(
+            folder / "queue.csv",
+            ("time_s", "qdelay_ms", "drop_prob"),
+            zip(control.time_s, control.qdelay_ms, control.drop_prob, strict=True),
+        )
+        _write(folder / "channel.csv", ("time_s", "mbps"), self.steps)
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[tuple[object, ...]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        for row in rows:
+            writer.writerow([_text(value) for value in row])
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        # A lost packet has no delay: an empty field.
+        return "" if np.isnan(value) else f"{value:.9g}"
+    return str(value)

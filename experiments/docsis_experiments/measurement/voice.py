@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Voice quality: the E-model of ITU-T G.107 for G.711.
+
+What it assumes of the telephone: frames of 20 ms, packet-loss concealment
+(G.711 Appendix I), and a fixed jitter buffer that plays a packet 60 ms after
+the time at which the fastest packet would have come. Packets that come later
+count as lost, and the buffer's depth counts as delay.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from docsis_experiments.measurement.statistics import Samples
+
+PACKETISATION_MS: Final = 20.0
+"""A packet leaves when its last sample has been taken."""
+
+JITTER_BUFFER_MS: Final = 60.0
+"""Depth of the jitter buffer, above the delay of the fastest packet."""
+
+BASIC_RATING: Final = 93.2
+"""R without impairment: G.107's defaults."""
+
+PACKET_LOSS_ROBUSTNESS: Final = 25.1
+"""Bpl of G.711 with packet-loss concealment (G.113, Appendix I)."""
+
+BURST_RATIO: Final = 1.0
+"""BurstR: losses as they fall at random."""
+
+
+def delay_impairment(delay_ms: float) -> float:
+    """Id of a mouth-to-ear delay in milliseconds."""
+    return 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
+
+
+def loss_impairment(loss_percent: float) -> float:
+    """Ie_eff of G.711 (Ie = 0) at a packet loss in percent."""
+    if loss_percent <= 0:
+        return 0.0
+    return 95 * loss_percent / (loss_percent / BURST_RATIO + PACKET_LOSS_ROBUSTNESS)
+
+
+def mean_opinion_score(rating: float) -> float:
+    """MOS of a transmission rating R: 1 (bad) to 4.5."""
+    if rating < 0:
+        return 1.0
+    if rating > 100:
+        return 4.5
+    return 1 + 0.035 * rating + 7e-6 * rating * (rating - 60) * (100 - rating)
+
+
+def mos(delays_ms: Samples, loss_ratio: float) -> float:
+    """MOS of a call whose packets had these one-way delays.
+
+    Args:
+        delays_ms: Of the packets that arrived, as far as they are known, milliseconds.
+        loss_ratio: Packets that did not arrive, over those sent; NaN of a call that sent none.
+
+    Returns:
+        NaN of a call that sent nothing, or of whose packets no delay is known.
+    """
+    if loss_ratio == 1.0:
+        return 1.0
+    if math.isnan(loss_ratio) or not delays_ms.size:
+        return math.nan
+    played_at = float(delays_ms.min()) + JITTER_BUFFER_MS
+    in_time = float(np.mean(delays_ms <= played_at))
+    loss_percent = 100 * (1 - in_time * (1 - loss_ratio))
+    rating = (
+        BASIC_RATING
+        - delay_impairment(PACKETISATION_MS + played_at)
+        - loss_impairment(loss_percent)
+    )
+    # Below R = 6.5 the polynomial dips under 1, which is the scale's end.
+    return max(1.0, mean_opinion_score(rating))

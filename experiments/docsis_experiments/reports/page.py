@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an experiment brings to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from docsis_experiments.measurement.timing import MOST_P99_MS
+from docsis_experiments.stages.mininet import timers
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture of the report.
+
+    Attributes:
+        file: Name in plots/.
+        title: Heading.
+        alt: What it shows, for those who do not see it.
+        caption: How to read it.
+        optional: Whether there are reports without it.
+    """
+
+    file: str
+    title: str
+    alt: str
+    caption: str
+    optional: bool = False
+
+
+def time_values(
+    summary: dict[str, Any], what: str, timed: Iterable[tuple[str, dict[str, Any]]]
+) -> dict[str, Any]:
+    """What the page's part about time needs; nothing is shown of a run before it was measured.
+
+    Args:
+        summary: Content of summary.json.
+        what: What the labels are of.
+        timed: Label and entry of what has a measured time of its own.
+    """
+    return {
+        "timed": what,
+        "times": [
+            {"label": label, "timing": entry["timing"]}
+            for label, entry in timed
+            if "timing" in entry
+        ],
+        "machine": timers.words(summary["timers"]) if "timers" in summary else "",
+        "most_p99_ms": MOST_P99_MS,
+        "stage_options": stage_options(summary),
+    }
+
+
+def stage_words(summary: dict[str, Any]) -> str:
+    """Where a run was played, to follow what it was of; "" in real time."""
+    return f", virtual time, seed {summary['seed']}" if "seed" in summary else ""
+
+
+def stage_options(summary: dict[str, Any]) -> str:
+    """Options of the command that repeat a run on its stage."""
+    return f" --virtual --seed {summary['seed']}" if "seed" in summary else ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """The report of an experiment.
+
+    Attributes:
+        template: File of the package, which extends page.html.j2.
+        figures: In their order.
+        values: From summary.json and details.json to what the template needs: title and subtitle
+            at least.
+        has_topology: Whether the run was one of a topology.
+    """
+
+    template: str
+    figures: tuple[Figure, ...]
+    values: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+    has_topology: bool = True

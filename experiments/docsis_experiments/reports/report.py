@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html: everything in one file that opens offline."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from docsis_experiments.reports import (
+    document,
+    figures_page,
+    latency_page,
+    scenario_page,
+    shares_page,
+)
+from docsis_experiments.reports.page import Figure, Page
+from docsis_testbed.errors import TestbedError
+
+PAGES: Final[Mapping[str, Page]] = {
+    "latency": latency_page.PAGE,
+    "shares": shares_page.PAGE,
+    "figures": figures_page.PAGE,
+    "scenario": scenario_page.PAGE,
+}
+"""By experiment."""
+
+
+def write(folder: Path) -> Path:
+    """Write a run's report from its files.
+
+    Args:
+        folder: The run's folder, with summary.json, details.json, inputs and plots.
+
+    Raises:
+        TestbedError: a file is missing or broken.
+    """
+    try:
+        summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+        details: dict[str, Any] = json.loads((folder / "details.json").read_text())
+        page = PAGES[document.experiment_of(summary)]
+        inputs = folder / "inputs" / "topology.yaml"
+        topology = inputs.read_text() if page.has_topology else ""
+        figures = [
+            _embedded(folder, figure)
+            for figure in page.figures
+            if not figure.optional or (folder / "plots" / figure.file).is_file()
+        ]
+    except FileNotFoundError as error:
+        raise TestbedError(
+            f"{error.filename}: is missing; give the folder of a finished run under results/"
+        ) from None
+    except json.JSONDecodeError as error:
+        raise TestbedError(f"{folder}: summary.json or details.json is broken: {error}") from None
+    document.validate(summary)
+    environment = Environment(
+        loader=PackageLoader("docsis_experiments.reports", "."),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    text = environment.get_template(page.template).render(
+        summary=summary,
+        details=details,
+        figures=figures,
+        topology=topology,
+        # What an experiment may leave out.
+        **{"times": (), "faults": (), "machine": ""} | page.values(summary, details),
+    )
+    path = folder / "report.html"
+    path.write_text(text)
+    return path
+
+
+def _embedded(folder: Path, figure: Figure) -> dict[str, str]:
+    data = (folder / "plots" / figure.file).read_bytes()
+    return {
+        "title": figure.title,
+        "alt": figure.alt,
+        "caption": figure.caption,
+        "data": base64.b64encode(data).decode("ascii"),
+    }

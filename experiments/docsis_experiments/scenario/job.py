@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 run SCENARIO.yaml`: the runs one after the other, and what they left."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from ruamel.yaml import YAML
+
+from docsis_control.topology.document import write_topology
+from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.plan import plan_for
+from docsis_experiments.judging import judge
+from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.measurement.timing import MOST_P99_MS
+from docsis_experiments.reports import folder as run_folder
+from docsis_experiments.reports import report, scenario_plots
+from docsis_experiments.reports import scenario_summary as summary
+from docsis_experiments.reports.page import stage_words
+from docsis_experiments.reports.scenario_page import band, measured, number
+from docsis_experiments.stages.mininet import timers
+from docsis_experiments.stages.stage import Stage
+from docsis_testbed.errors import NoVerdict, TestbedError
+from docsis_testbed.paths import RESULTS
+from docsis_testbed.progress import progress_bar
+
+SCENARIO_FILE = "scenario.yaml"
+"""Name of the scenario in a run's inputs, beside topology.yaml."""
+
+
+def run(
+    loaded: Loaded,
+    *,
+    stage: Stage,
+    only: Sequence[str] = (),
+    console: Console,
+    results: Path = RESULTS,
+) -> Path:
+    """Run a scenario, write the results, print the tables.
+
+    Args:
+        loaded: The scenario and its topology.
+        stage: Plays the runs.
+        only: Labels of runs, or of a grid's managers; all unless given.
+        console: Where progress and tables go.
+        results: Folder that gets the run's folder.
+
+    Returns:
+        The run's folder.
+
+    Raises:
+        NoVerdict: a switch was too late for one, or the measuring went wrong; the results are
+            written.
+        TestbedError: a measured value is not within its tolerance (the results are written), or
+            something is missing or did not work; nothing is left behind but the folder.
+    """
+    scenario, topology = loaded.scenario, loaded.topology
+    runs = chosen_runs(scenario, only)
+    stage.admit(topology, [one.managed.management for one in runs], scenario)
+    plan = plan_for(scenario, topology)
+    started = datetime.now()
+    with stage.opened(f"run {scenario.name}", topology):
+        # Before anything of ours runs: the machine's own.
+        late = stage.timers()
+        folder = run_folder.create_named(scenario.name, results)
+        (folder / "inputs").mkdir()
+        topology_file = folder / "inputs" / "topology.yaml"
+        write_topology(topology, topology_file)
+        write_scenario(scenario, folder / "inputs" / SCENARIO_FILE)
+        records: list[RunRecord] = []
+        with run_folder.told_if_unfinished(folder, console), progress_bar(console) as bar:
+            each = plan.seconds + stage.build_seconds
+            task = bar.add_task("starting", total=len(runs) * each)
+            for number, one in enumerate(runs):
+                raw_folder = folder / "runs" / one.folder
+                raw_folder.mkdir(parents=True)
+
+                def show(phase: str, passed: float, number: int = number, one: Run = one) -> None:
+                    bar.update(
+                        task,
+                        completed=number * each + passed,
+                        description=f"{number + 1}/{len(runs)} {one.label}: {phase}",
+                    )
+
+                record = stage.measure_scenario(
+                    scenario, one, plan, topology, topology_file,
+                    folder=raw_folder, progress=show,
+                )  # fmt: skip
+                record.write(raw_folder)
+                records.append(record)
+            bar.update(task, description="report", completed=bar.tasks[0].total)
+            figures = summary.summarise(
+                scenario,
+                records,
+                judge.judge(scenario, records),
+                judge.not_judged(scenario, records),
+                target=stage.target,
+                topology=topology.name,
+                versions=stage.versions(),
+                timers=late,
+                marks=stage.marks,
+            )
+            details = {**run_folder.circumstances(started), "plan": asdict(plan)}
+            write_results(folder, scenario, records, figures, details)
+            folder = run_folder.finish(folder)
+    console.print(runs_table(figures))
+    console.print(verdicts_table(figures))
+    console.print(timing_words(figures), soft_wrap=True, highlight=False)
+    if figures["left_out"]:
+        console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    if figures["passed"] is None:
+        raise NoVerdict("; ".join(figures["no_verdict"]))
+    if not figures["passed"]:
+        wrong = [e for e in figures["expectations"] if e["holds"] is False]
+        why = f" ({wrong[0]['absent']})" if wrong[0]["absent"] else ""
+        raise TestbedError(
+            f"{len(wrong)} of {len(figures['expectations'])} measured values are not within their "
+            f"tolerance, the first: {wrong[0]['what']} of {wrong[0]['run']}{why}"
+        )
+    return folder
+
+
+def chosen_runs(scenario: Scenario, only: Sequence[str]) -> list[Run]:
+    """The runs of these labels, or all.
+
+    Raises:
+        TestbedError: there is no such run.
+    """
+    labels: set[str] = set()
+    for name in only:
+        found = scenario.labels(name)
+        if not found:
+            raise TestbedError(
+                f'{scenario.name} has no run "{name}"; it has {", ".join(scenario.groups_of_runs)}'
+            )
+        labels.update(found)
+    return [one for one in scenario.all_runs if not only or one.label in labels]
+
+
+def write_scenario(scenario: Scenario, path: Path) -> None:
+    """Write a scenario beside its topology, in the form in which it can be read again."""
+    data = scenario.model_dump(mode="json", exclude_none=True)
+    # The tier is in the topology's record.
+    data.pop("tier", None)
+    data["topology"] = "topology.yaml"
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    text = io.StringIO()
+    yaml.dump(data, text)
+    path.write_text(
+        "# SPDX-License-Identifier: Apache-2.0\n"
+        "# As resolved for this run; repeat it with docsis-p4 run and this file.\n"
+        + text.getvalue()
+    )
+
+
+def write_results(
+    folder: Path,
+    scenario: Scenario,
+    records: Sequence[RunRecord],
+    figures: dict[str, Any],
+    details: dict[str, Any],
+) -> None:
+    """Write summary.json, details.json, the figures and the report."""
+    (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
+    (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
+    scenario_plots.write(scenario, records, folder / "plots")
+    report.write(folder)
+
+
+def runs_table(figures: dict[str, Any]) -> Table:
+    """Latency, goodput and loss of every run and group, for the terminal."""
+    result = Table(title=f"{figures['title']}{stage_words(figures)}", title_justify="left")
+    result.add_column("run")
+    result.add_column("traffic", no_wrap=True)
+    for column in ("mean, ms", "p90, ms", "Mbit/s", "loss, %"):
+        result.add_column(column, justify="right", no_wrap=True)
+    for run in figures["runs"]:
+        label = run["label"]
+        for name, group in run["groups"].items():
+            latency = group["latency_ms"]
+            result.add_row(
+                label,
+                name,
+                number(latency["mean"]),
+                number(latency["p90"]),
+                number(group.get("goodput_mbps")),
+                number(group["loss_percent"]),
+            )
+            label = ""
+    return result
+
+
+_OUTCOMES: Final[Mapping[bool | None, tuple[str, str]]] = {
+    True: ("holds", "green"),
+    False: ("fails", "bold red"),
+    None: ("no verdict", "bold yellow"),
+}
+"""Words and style by whether a value holds."""
+
+
+def timing_words(figures: dict[str, Any]) -> Text:
+    """How late the machine and the switches were, and what that means for the verdicts."""
+    said = Text(timers.words(figures["timers"]))
+    for entry in figures["expectations"]:
+        if entry["absent"]:
+            said.append(f"\n{entry['what']} of {entry['run']}: {entry['absent']}.", "bold red")
+    for words in figures["no_verdict"]:
+        said.append(f"\n{words}.", "bold yellow")
+    told = [
+        late["lateness_ms"]["p99"]
+        for run in figures["runs"]
+        for late in run["timing"]["switches"].values()
+        if late is not None
+    ]
+    if not figures["no_verdict"] and told:
+        worst = max(told)
+        said.append(
+            f"\nAll runs are valid: time never jumped, and no switch was later than {worst:.2f} ms "
+            f"at p99 (a verdict needs {MOST_P99_MS:g} ms)."
+        )
+    return said
+
+
+def verdicts_table(figures: dict[str, Any]) -> Table:
+    """Published and measured values beside each other, for the terminal."""
+    result = Table(title="Published and measured", title_justify="left")
+    result.add_column("what")
+    result.add_column("run")
+    for column in ("published", "allowed", "measured"):
+        result.add_column(column, justify="right")
+    result.add_column("")
+    for entry in figures["expectations"]:
+        words, style = _OUTCOMES[entry["holds"]]
+        result.add_row(
+            f"{entry['what']}{', ' + entry['unit'] if entry['unit'] else ''}",
+            entry["run"],
+            band(entry["published"]),
+            band(entry["allowed"]),
+            measured(entry),
+            Text(words, style),
+        )
+    return result

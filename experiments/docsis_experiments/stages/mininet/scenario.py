@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a scenario, from an empty machine to an empty machine."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from docsis_control.plan import PRIMARY_SERVICE_FLOW
+from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import preset_of
+from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.managers import label_of
+from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.plan import (
+    TAIL_SECONDS,
+    Plan,
+    Planned,
+    PlannedCall,
+    buffer_bytes,
+    sustained_rate,
+)
+from docsis_experiments.measurement.record import Control, Packets, Received, RunRecord
+from docsis_experiments.measurement.timing import Timing
+from docsis_experiments.reports import document, raw
+from docsis_experiments.shares.load_plan import ROLES, counted_between, read_samples
+from docsis_experiments.stages.mininet import faults
+from docsis_experiments.stages.mininet.counters import CounterReader, counters
+from docsis_experiments.stages.mininet.lateness import LatenessReader, lateness_of
+from docsis_experiments.stages.mininet.rf import RfPort, rf_port
+from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
+from docsis_experiments.stages.mininet.traffic.capture import End
+from docsis_experiments.stages.mininet.traffic.receiving import LOST
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.progress import Progress
+from docsis_testbed.realtime import PROBE_PRIORITY, real_time
+from docsis_testbed.runstate import RunState
+from docsis_testbed.session import Session, running_session, wait_until_ready
+
+
+def measure(
+    scenario: Scenario,
+    run: Run,
+    plan: Plan,
+    topology: Topology,
+    topology_file: Path,
+    *,
+    target: str,
+    state: RunState,
+    folder: Path,
+    progress: Progress,
+) -> RunRecord:
+    """Build, run the traffic, read what it left, and take everything away.
+
+    Args:
+        scenario: What the run is of.
+        run: Its queue manager.
+        plan: Times and traffic.
+        topology: What to build.
+        topology_file: The same as a file, for the controller.
+        target: Name of the switch target.
+        state: Records what is made.
+        folder: Gets the raw files; exists.
+        progress: Told how far the run is.
+
+    Raises:
+        TestbedError: something did not work; nothing is left behind.
+    """
+    management = run.managed.management
+    upstream = scenario.direction == "upstream"
+    device = topology.cable_modem if upstream else topology.cmts
+    with ExitStack() as stack:
+        session = stack.enter_context(
+            running_session(
+                topology,
+                topology_file,
+                target=target,
+                run=state,
+                folder=folder,
+                progress=progress,
+                static_arp=True,
+                # What only carries acknowledgements has nothing to manage.
+                upstream=management if upstream else Preset.DROP_TAIL,
+                downstream=None if upstream else management,
+            )
+        )
+        if scenario.initial_window is not None:
+            for node in topology.nodes:
+                session.testbed.node(node.name).set_initial_window(scenario.initial_window)
+        reader = stack.enter_context(counters(device, ROLES[scenario.direction]))
+        clocks = stack.enter_context(lateness_of((topology.cable_modem, topology.cmts)))
+        port = stack.enter_context(rf_port(device)) if scenario.channel else None
+        played = _Played(session, plan, scenario, reader, clocks, port)
+        played.play()
+    return played.record(run, topology, device.name)
+
+
+class _Played:
+    """The traffic of a run, and what it left."""
+
+    def __init__(
+        self,
+        session: Session,
+        plan: Plan,
+        scenario: Scenario,
+        reader: CounterReader,
+        clocks: LatenessReader,
+        port: RfPort | None,
+    ) -> None:
+        self._session = session
+        self._folder = session.folder
+        self._plan = plan
+        self._scenario = scenario
+        self._reader = reader
+        self._clocks = clocks
+        self._port = port
+        self._start_ns = 0
+        self._steps: list[tuple[float, float]] = []
+        self._counters: dict[str, int] = {}
+        self._timing = Timing({})
+        self._offset_ns = 0
+
+    def play(self) -> None:
+        """Send and receive on the plan's timetable.
+
+        Raises:
+            TestbedError: a program ended on the way.
+        """
+        steps = (
+            self._scenario.channel.steps(self._plan.measured_seconds)
+            if self._scenario.channel
+            else []
+        )
+        if self._port is not None:
+            self._port.carry(steps[0][1])
+        programs = self._start_receivers()
+        calls = self._start_calls()
+        sender, origin_ns = self._start_sender()
+        self._start_ns = origin_ns + round(self._plan.ramp_up_seconds * 1e9)
+        self._wait_until("ramp-up", 0.0)
+        before, late = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.read()
+        for at, rate in steps:
+            self._wait_until("measuring", at)
+            if self._port is not None:
+                self._port.carry(rate)
+                self._steps.append(((time.time_ns() - self._start_ns) / 1e9, rate / 1e6))
+        self._wait_until("measuring", self._plan.measured_seconds)
+        after, self._timing = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.since(late)
+        self._counters = {name: after[name] - before[name] for name in after}
+        self._offset_ns = time.time_ns() - time.monotonic_ns()
+        self._session.wait("ending", TAIL_SECONDS)
+        everything = [sender, *programs, *calls] if sender else [*programs, *calls]
+        self._session.let_end(*everything)
+        for process in [sender, *reversed(programs)] if sender else []:
+            process.terminate()
+            self._session.wait_for(process, "a program that sends or receives")
+        for process in calls:
+            self._session.wait_for(process, "irtt")
+
+    def _wait_until(self, phase: str, seconds: float) -> None:
+        """Until that long after the start of the measured time."""
+        left = (self._start_ns - time.time_ns()) / 1e9 + seconds
+        self._session.wait(phase, max(0.0, left))
+
+    def _start_receivers(self) -> list[subprocess.Popen[bytes]]:
+        if not self._plan.flows:
+            return []
+        flows.write([self._placed(planned) for planned in self._plan.flows], self._flows_file)
+        capture.write(self._capture(), self._folder / "capture.json")
+        return [
+            self._start(
+                "receiver",
+                flows.receive_command(
+                    self._flows_file,
+                    self._folder / "received.csv",
+                    self._folder / "received-messages.csv",
+                ),
+            ),
+            self._start(
+                "capture",
+                capture.command(self._folder / "capture.json", self._folder / "captured.csv"),
+            ),
+        ]
+
+    def _start(self, what: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        log = self._folder / f"{what}.log"
+        process = self._session.testbed.launch_here(real_time(command, PROBE_PRIORITY), log)
+        self._session.watch(f"the {what}", process, log)
+        wait_until_ready(process, f"the {what}", log)
+        return process
+
+    def _start_calls(self) -> list[subprocess.Popen[bytes]]:
+        session = self._session
+        # It starts before the sender, and goes on as long as that.
+        seconds = self._plan.seconds + 1.0
+        for name in sorted({call.destination for call in self._plan.calls}):
+            command = irtt.server_command(session.address(name))
+            log = f"irtt-server-{name}.log"
+            server = session.launch(name, real_time(command, PROBE_PRIORITY), log)
+            irtt.wait_until_bound(server, self._folder / log)
+        started = []
+        for call in self._plan.calls:
+            command = irtt.client_command(
+                session.address(call.destination),
+                seconds,
+                self._call_file(call),
+                local_port=call.port,
+            )
+            log = f"irtt-{call.name}.log"
+            client = session.launch(call.source, real_time(command, PROBE_PRIORITY), log)
+            session.watch("irtt", client, self._folder / log)
+            started.append(client)
+        return started
+
+    def _start_sender(self) -> tuple[subprocess.Popen[bytes] | None, int]:
+        """The sender, and the wall clock's nanosecond at which its timetable starts."""
+        if not self._plan.flows:
+            return None, time.time_ns()
+        sender = self._start("sender", flows.send_command(self._flows_file))
+        words = (self._folder / "sender.log").read_text().split()
+        return sender, int(words[words.index("ready") + 1])
+
+    @property
+    def _flows_file(self) -> Path:
+        return self._folder / "flows.json"
+
+    def _placed(self, planned: Planned) -> flows.Flow:
+        node = self._session.testbed.node
+        return replace(
+            planned.flow,
+            source_pid=node(planned.source).pid,
+            destination_pid=node(planned.destination).pid,
+        )
+
+    def _capture(self) -> capture.Capture:
+        node = self._session.testbed.node
+
+        def points(end: End, names: set[str]) -> list[capture.Point]:
+            return [
+                capture.Point(node(name).pid, node(name).defaultIntf().name, end)
+                for name in sorted(names)
+            ]
+
+        senders = points("sender", {planned.source for planned in self._plan.flows})
+        receivers = points("receiver", {planned.destination for planned in self._plan.flows})
+        ports = [planned.flow.port for planned in self._plan.flows]
+        return capture.Capture((*senders, *receivers), (min(ports), max(ports)), self._plan.one_in)
+
+    def record(self, run: Run, topology: Topology, device: str) -> RunRecord:
+        """What the run left, once it is over."""
+        direction = self._scenario.direction
+        rate = sustained_rate(topology, direction)
+        samples = self._folder / "controller" / f"samples-{device}.csv"
+        control = raw.control_samples(samples, PRIMARY_SERVICE_FLOW)
+        control_s = (control[:, 0] * 1e9 + self._offset_ns - self._start_ns) / 1e9
+        return RunRecord(
+            label=run.label,
+            manager=label_of(run.manager),
+            preset=preset_of(run.manager),
+            management=run.managed.as_written(),
+            buffer_ms=8e3 * buffer_bytes(run, topology, direction) / rate,
+            seconds=self._plan.measured_seconds,
+            packets={**self._captured(), **self._called()},
+            messages=self._completed(),
+            received=self._received(),
+            steps=tuple(self._steps),
+            control=Control(control_s, control[:, 1], control[:, 2]),
+            counters=self._counters,
+            controller=document.controller_figures(self._folder / "controller"),
+            timing=self._timing,
+            faults=tuple(self._faults()),
+        )
+
+    def _faults(self) -> Iterator[str]:
+        end_ns = self._start_ns + round(self._plan.measured_seconds * 1e9)
+        if self._plan.flows:
+            packets = self._folder / "captured.csv"
+            yield from faults.lost_by_capture(capture.counts(packets))
+            times, counts = read_samples(self._folder / "received.csv")
+            yield from faults.lost_by_receivers(
+                counted_between(times, counts[LOST], self._start_ns, end_ns)
+            )
+            last: dict[int, int] = {}
+            for row in _rows(packets):
+                port, sent = int(row["port"]), int(row["sent_ns"])
+                last[port] = max(sent, last.get(port, sent))
+            yield from faults.sent_too_long(
+                self._plan, {port: (sent - self._start_ns) / 1e9 for port, sent in last.items()}
+            )
+        yield from faults.of_calls(
+            (call.name, irtt.load(self._call_file(call)).between(self._start_ns, end_ns))
+            for call in self._plan.calls
+        )
+
+    def _call_file(self, call: PlannedCall) -> Path:
+        return self._folder / f"irtt-{call.name}.json"
+
+    def _seconds(self, wall_ns: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return (np.array(wall_ns, dtype=np.int64) - self._start_ns) / 1e9
+
+    def _captured(self) -> dict[str, Packets]:
+        by_port = {planned.flow.port: planned for planned in self._plan.flows}
+        found: dict[str, tuple[list[int], list[float]]] = {
+            planned.group: ([], []) for planned in self._plan.flows
+        }
+        for row in _rows(self._folder / "captured.csv") if self._plan.flows else ():
+            planned = by_port[int(row["port"])]
+            sent, delays = found[planned.group]
+            sent.append(int(row["sent_ns"]))
+            delay = row["delay_ns"]
+            delays.append(int(delay) / 1e6 - planned.propagation_ms if delay else np.nan)
+        return {
+            group: Packets(self._seconds(sent), np.array(delays, dtype=np.float64))
+            for group, (sent, delays) in found.items()
+        }
+
+    def _called(self) -> dict[str, Packets]:
+        found: dict[str, list[Packets]] = {call.group: [] for call in self._plan.calls}
+        for call in self._plan.calls:
+            probes = irtt.load(self._call_file(call))
+            # A packet whose reply was lost arrived, but nobody knows when.
+            known = ~(probes.arrived & np.isnan(probes.delay_ms))
+            found[call.group].append(
+                Packets(
+                    (probes.sent_ns[known] - self._start_ns) / 1e9,
+                    probes.delay_ms[known] - call.propagation_ms,
+                )
+            )
+        return {group: Packets.together(parts) for group, parts in found.items()}
+
+    def _completed(self) -> dict[str, Packets]:
+        groups = {p.flow.name: p for p in self._plan.flows if p.flow.kind == "messages"}
+        found: dict[str, tuple[list[int], list[float]]] = {
+            planned.group: ([], []) for planned in groups.values()
+        }
+        for row in _rows(self._folder / "received-messages.csv") if groups else ():
+            planned = groups[row["flow"]]
+            sent, delays = found[planned.group]
+            sent.append(int(row["sent_ns"]))
+            delays.append(float(row["latency_ms"]) - planned.propagation_ms)
+        return {
+            group: Packets(self._seconds(sent), np.array(delays, dtype=np.float64))
+            for group, (sent, delays) in found.items()
+        }
+
+    def _received(self) -> dict[str, Received]:
+        if not self._plan.flows:
+            return {}
+        times, counts = read_samples(self._folder / "received.csv")
+        time_s = (times - self._start_ns) / 1e9
+        groups: dict[str, dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]] = {}
+        for planned in self._plan.flows:
+            name = planned.flow.name
+            groups.setdefault(planned.group, {})[name] = counts[name].astype(np.float64)
+        return {group: Received(time_s, flows) for group, flows in groups.items()}
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    try:
+        with path.open(newline="") as file:
+            # The last line may have been cut when its program was ended.
+            return [row for row in csv.DictReader(file) if None not in row.values()]
+    except FileNotFoundError:
+        raise TestbedError(f"{path}: is missing; the log beside it may say why") from None

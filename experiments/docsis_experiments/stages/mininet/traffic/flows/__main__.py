@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sends or receives the flows of a file, until it is ended."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from docsis_experiments.stages.mininet.traffic.flows import read
+from docsis_experiments.stages.mininet.traffic.flows.receiver import Receiver
+from docsis_experiments.stages.mininet.traffic.flows.sender import Sender, SendingError
+
+_LEAD_SECONDS: Final = 0.3
+"""From "ready" to the start of the timetable."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Send or receive the flows of a file."""
+    flows = read(Path(arguments[1]))
+    with suppress(KeyboardInterrupt):
+        if arguments[0] == "send":
+            sender = Sender(flows, time.monotonic() + _LEAD_SECONDS)
+            print(f"ready {time.time_ns() + round(_LEAD_SECONDS * 1e9)}", flush=True)
+            try:
+                sender.run()
+            except SendingError as error:
+                sys.exit(str(error))
+            # Whoever started it ends it; an early end would be a failure.
+            threading.Event().wait()
+        with Path(arguments[2]).open("w") as goodput, Path(arguments[3]).open("w") as messages:
+            receiver = Receiver(flows, messages)
+            print("ready", flush=True)
+            receiver.run(goodput)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The receiver of flows: payload of each, and how long messages took."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+from typing import IO
+
+from docsis_experiments.stages.mininet.traffic.flows import MESSAGE, Flow
+from docsis_experiments.stages.mininet.traffic.receiving import (
+    LOST,
+    Handler,
+    ReceivingSockets,
+    bound,
+)
+
+
+class Receiver:
+    """Counts the payload of each flow, and times messages."""
+
+    def __init__(self, flows: Sequence[Flow], messages: IO[str]) -> None:
+        """Opens the sockets.
+
+        Raises:
+            OSError: one cannot be had.
+        """
+        self._flows = flows
+        self._sockets = ReceivingSockets(len(flows))
+        self._messages = messages
+        messages.write("flow,sent_ns,latency_ms\n")
+        for index, flow in enumerate(flows):
+            address = flow.destination, flow.port
+            if flow.kind == "datagrams":
+                made = bound(flow.destination_pid, address, socket.SOCK_DGRAM)
+                self._sockets.count_datagrams(made, index)
+            else:
+                listener = bound(flow.destination_pid, address, socket.SOCK_STREAM)
+                listener.listen(16)
+                self._sockets.watch(listener, self._accept(index))
+
+    def run(self, goodput: IO[str]) -> None:
+        """Write samples until the process is ended."""
+        goodput.write(",".join(["time_ns", *(flow.name for flow in self._flows), LOST]) + "\n")
+        for now in self._sockets.ticks():
+            counts = (now, *self._sockets.counted, self._sockets.lost())
+            goodput.write(",".join(map(str, counts)) + "\n")
+            goodput.flush()
+            self._messages.flush()
+
+    def _accept(self, index: int) -> Handler:
+        def accept(listener: socket.socket) -> None:
+            connection, _ = listener.accept()
+            messages = self._flows[index].kind == "messages"
+            self._sockets.watch(
+                connection, self._complete(index) if messages else self._stream(index)
+            )
+
+        return accept
+
+    def _received(self, connection: socket.socket, index: int) -> int:
+        """Bytes now in the scratch buffer; 0 at the end, when the connection is closed."""
+        try:
+            count = connection.recv_into(self._sockets.scratch)
+        except ConnectionResetError:
+            count = 0
+        self._sockets.counted[index] += count
+        if not count:
+            self._sockets.unwatch(connection)
+            connection.close()
+        return count
+
+    def _stream(self, index: int) -> Handler:
+        def stream(connection: socket.socket) -> None:
+            self._received(connection, index)
+
+        return stream
+
+    def _complete(self, index: int) -> Handler:
+        pending = bytearray()
+        name = self._flows[index].name
+
+        def complete(connection: socket.socket) -> None:
+            count = self._received(connection, index)
+            pending.extend(self._sockets.scratch[:count])
+            while len(pending) >= MESSAGE.size:
+                size, sent = MESSAGE.unpack_from(pending)
+                if len(pending) < size:
+                    return
+                self._messages.write(f"{name},{sent},{(time.time_ns() - sent) / 1e6:.3f}\n")
+                del pending[:size]
+
+        return complete

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sender of flows on a timetable."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Final
+
+from docsis_experiments.stages.mininet.traffic import udp_payload
+from docsis_experiments.stages.mininet.traffic.flows import MESSAGE, Flow, Kind
+from docsis_experiments.stages.mininet.traffic.sending import BEHIND_SECONDS, send_or_lose
+
+_CHUNK: Final = 1 << 17
+_RETRY_SECONDS: Final = 1.0
+_SOON_SECONDS: Final = 1e-3
+_AT_ONCE: Final = struct.pack("@ii", 1, 0)
+"""struct linger: closing the socket throws away what it holds, and resets the connection."""
+
+
+class SendingError(Exception):
+    """A flow cannot be sent any more; the message names it."""
+
+
+class Sender:
+    """Sends flows on their timetable, a thread each: they wait nearly all of the time.
+
+    Args:
+        flows: What to send.
+        origin: CLOCK_MONOTONIC of the timetable's start, seconds.
+    """
+
+    def __init__(self, flows: Sequence[Flow], origin: float) -> None:
+        self._origin = origin
+        self._ended: SimpleQueue[SendingError | None] = SimpleQueue()
+        send: dict[Kind, Callable[[Flow], None]] = {
+            "transfer": self._transfers,
+            "messages": self._messages,
+            "datagrams": self._datagrams,
+        }
+        self.threads = [
+            threading.Thread(target=self._sent, args=(send[flow.kind], flow), daemon=True)
+            for flow in flows
+        ]
+
+    def run(self) -> None:
+        """Until the last flow's end.
+
+        Raises:
+            SendingError: A flow cannot be sent any more. Then nobody waits for the others: what
+                the run was to measure is not there.
+        """
+        for thread in self.threads:
+            thread.start()
+        for _ in self.threads:
+            failure = self._ended.get()
+            if failure is not None:
+                raise failure
+
+    def _sent(self, send: Callable[[Flow], None], flow: Flow) -> None:
+        try:
+            send(flow)
+        except Exception as error:
+            # Whatever it is: in a thread nobody else would see it.
+            self._ended.put(SendingError(f"{flow.name}: {error or type(error).__name__}"))
+        else:
+            self._ended.put(None)
+
+    def _until(self, seconds: float) -> None:
+        if (left := self._origin + seconds - time.monotonic()) > 0:
+            time.sleep(left)
+
+    def _left(self, flow: Flow) -> float | None:
+        """Seconds until a flow's end, never quite 0; None where it has none."""
+        if flow.end is None:
+            return None
+        return max(_SOON_SECONDS, self._origin + flow.end - time.monotonic())
+
+    def _over(self, flow: Flow) -> bool:
+        return flow.end is not None and time.monotonic() >= self._origin + flow.end
+
+    def _send(self, connection: socket.socket, data: bytes, flow: Flow) -> None:
+        """All of the data, or as much as there is room for until the flow's end."""
+        left = memoryview(data)
+        while left and not self._over(flow):
+            connection.settimeout(self._left(flow))
+            with suppress(TimeoutError):
+                left = left[connection.send(left) :]
+
+    def _stop(self, connection: socket.socket, flow: Flow) -> None:
+        """At a flow's end what waits in the socket is thrown away, not sent after it."""
+        if self._over(flow):
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+
+    def _transfers(self, flow: Flow) -> None:
+        data = bytes(_CHUNK)
+        self._until(flow.start)
+        number = 0
+        while not self._over(flow):
+            try:
+                number += 1
+                with flow.connection(number - 1) as connection:
+                    left = flow.size
+                    while (left > 0 or not flow.size) and not self._over(flow):
+                        self._send(connection, data[:left] if 0 < left < _CHUNK else data, flow)
+                        left -= _CHUNK
+                    if not self._over(flow):
+                        connection.shutdown(socket.SHUT_WR)
+                        # The receiver closes when it has everything.
+                        connection.settimeout(self._left(flow))
+                        with suppress(TimeoutError):
+                            connection.recv(1)
+                    self._stop(connection, flow)
+            except OSError as error:
+                # A SYN that was lost too often, in a queue that was full: as a user, try again.
+                print(f"{flow.name}: {error}; once more", flush=True)
+                time.sleep(_RETRY_SECONDS)
+                continue
+            time.sleep(flow.interval)
+
+    def _messages(self, flow: Flow) -> None:
+        self._until(flow.start)
+        with flow.connection() as connection:
+            at = flow.start
+            while not self._over(flow):
+                head = MESSAGE.pack(flow.size, time.time_ns())
+                self._send(connection, head + bytes(flow.size - len(head)), flow)
+                at += flow.interval
+                self._until(at if flow.end is None else min(at, flow.end))
+            self._stop(connection, flow)
+
+    def _datagrams(self, flow: Flow) -> None:
+        # Not all of one rate at the same moment.
+        at = flow.start + random.Random(flow.port).random() * min(flow.interval, 0.1)
+        payload = bytes(udp_payload(flow.size))
+        with flow.datagrams() as made:
+            while flow.end is None or at < flow.end:
+                self._until(at)
+                for _ in range(flow.train):
+                    if self._over(flow):
+                        return
+                    send_or_lose(made, payload)
+                at = max(at, time.monotonic() - self._origin - BEHIND_SECONDS) + flow.interval

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where an experiment is played: in Mininet in real time, or in a virtual world in its own.
+
+Topologies, plans, scenarios, summaries and reports know nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.names import Preset
+from docsis_control.topology.models import Topology
+from docsis_experiments.demo import plan as measurement
+from docsis_experiments.experiment import plan as scenario_plan
+from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.measurement.record import RunRecord
+from docsis_testbed.progress import Progress
+
+
+class Stage(Protocol):
+    """Plays the runs of one experiment."""
+
+    @property
+    def target(self) -> str:
+        """Name of the switch target."""
+
+    @property
+    def build_seconds(self) -> float:
+        """What a run takes beside its traffic, about, for the progress bar."""
+
+    @property
+    def marks(self) -> Mapping[str, Any]:
+        """What summary.json says of the stage: `stage`, and `seed` where there is one."""
+
+    def admit(
+        self,
+        topology: Topology,
+        managers: Sequence[Preset | QueueManagement],
+        scenario: Scenario | None = None,
+    ) -> None:
+        """Refuses what it cannot play, before anything is made.
+
+        Args:
+            topology: What is to be built.
+            managers: Of the runs.
+            scenario: The traffic, where it is not the main job's.
+
+        Raises:
+            TestbedError: What cannot be played, why, and what to do.
+        """
+
+    def opened(self, what: str, topology: Topology) -> AbstractContextManager[None]:
+        """Holds what the runs need until the end of the block; nothing is left behind it.
+
+        Args:
+            what: The command, for whoever asks what runs.
+            topology: What is to be built.
+
+        Raises:
+            TestbedError: Something is missing.
+        """
+
+    def timers(self) -> dict[str, Any]:
+        """How late the machine wakes a thread, as summary.json has it, before the first run."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of everything that a result depends on."""
+
+    def measure(
+        self,
+        topology: Topology,
+        topology_file: Path,
+        aqm: Preset,
+        *,
+        plan: measurement.Plan,
+        folder: Path,
+        progress: Progress,
+    ) -> measurement.Measurement:
+        """Runs one queue manager of the main job.
+
+        Args:
+            topology: What to build.
+            topology_file: The same as a file.
+            aqm: The upstream queue manager.
+            plan: Times and traffic.
+            folder: Gets the raw files; exists.
+            progress: Told how far the run is.
+
+        Raises:
+            TestbedError: Something did not work; nothing is left behind.
+        """
+
+    def measure_scenario(
+        self,
+        scenario: Scenario,
+        run: Run,
+        plan: scenario_plan.Plan,
+        topology: Topology,
+        topology_file: Path,
+        *,
+        folder: Path,
+        progress: Progress,
+    ) -> RunRecord:
+        """Runs one queue manager of a scenario.
+
+        Args:
+            scenario: What the run is of.
+            run: Its queue manager.
+            plan: Times and traffic.
+            topology: What to build.
+            topology_file: The same as a file.
+            folder: Gets the raw files; exists.
+            progress: Told how far the run is.
+
+        Raises:
+            TestbedError: Something did not work; nothing is left behind.
+        """

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of a scenario in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from docsis_control.modem_config.provisioned import Direction
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
+from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import preset_of
+from docsis_control.topology.models import Device, Topology
+from docsis_experiments.experiment.managers import label_of
+from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan, buffer_bytes, sustained_rate
+from docsis_experiments.measurement.record import Control, Packets, Received, RunRecord
+from docsis_experiments.reports import document, raw
+from docsis_experiments.stages.virtual.machine import Machine
+from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
+from docsis_experiments.stages.virtual.traffic import Started, start
+from docsis_testbed.progress import Progress
+
+if TYPE_CHECKING:
+    from docsis_world import World
+
+_ROLES: Final[Mapping[Direction, Role]] = {"upstream": Role.CABLE_MODEM, "downstream": Role.CMTS}
+
+
+def measure(
+    scenario: Scenario,
+    run: Run,
+    plan: Plan,
+    topology: Topology,
+    *,
+    seed: int,
+    machine: Machine,
+    folder: Path,
+    progress: Progress,
+) -> RunRecord:
+    """Build a world, run the traffic, and read what it left.
+
+    Args:
+        scenario: What the run is of.
+        run: Its queue manager.
+        plan: Times and traffic.
+        topology: What to build.
+        seed: Of all that is random.
+        machine: How late hosts, switches and controller are.
+        folder: Gets the controller's record; exists.
+        progress: Told how far the run is.
+
+    Raises:
+        TestbedError: The world cannot be built, or cannot go on.
+    """
+    management = run.managed.management
+    upstream = scenario.direction == "upstream"
+    device = topology.cable_modem if upstream else topology.cmts
+    played = _Played(scenario, plan, device)
+    with playing(
+        topology,
+        # What only carries acknowledgements has nothing to manage.
+        management if upstream else Preset.DROP_TAIL,
+        None if upstream else management,
+        seed=seed,
+        machine=machine,
+        folder=folder,
+        progress=progress,
+    ) as play:
+        played.play(play)
+    return played.record(play, run, topology, folder)
+
+
+def faults_of(world: World, topology: Topology) -> Iterator[str]:
+    """What must not happen to frames in a world, in words; then there is no verdict on the run."""
+    dropped = world.totals()["link_dropped"]
+    if dropped:
+        yield f"links had no room for {dropped} frames, which no queue manager dropped"
+    for node in topology.nodes:
+        malformed = world.host_counters(node.name)["malformed"]
+        if malformed:
+            yield f"{malformed} frames reached {node.name} with a wrong checksum, or cut off"
+
+
+class _Played:
+    """The traffic of a run, and what it left."""
+
+    def __init__(self, scenario: Scenario, plan: Plan, device: Device) -> None:
+        self._scenario = scenario
+        self._plan = plan
+        self._device = device
+        self._role = _ROLES[scenario.direction]
+        self._steps: list[tuple[float, float]] = []
+
+    def play(self, play: Play) -> None:
+        """Sends and receives on the plan's timetable."""
+        plan, channel = self._plan, self._scenario.channel
+        begin = plan.ramp_up_seconds
+        self._start_ns = play.at(begin)
+        if channel is not None:
+            steps = channel.steps(plan.measured_seconds)
+            play.carry(self._device, steps[0][1])
+            for at, rate in steps:
+                self._step(play, begin, at, rate)
+        self._traffic = start(play, plan, self._scenario.initial_window)
+        if self._traffic.flows:
+            play.world.sample(self._traffic.flows.values(), SAMPLE_NS)
+        play.run_until("ramp-up", begin)
+        before = play.counters(self._device, self._role)
+        play.run_until("measuring", begin + plan.measured_seconds)
+        after = play.counters(self._device, self._role)
+        self._counters = {name: after[name] - before[name] for name in after}
+        play.run_until("ending", begin + plan.measured_seconds + TAIL_SECONDS)
+
+    def _step(self, play: Play, begin: float, at: float, rate: int) -> None:
+        def change() -> None:
+            play.carry(self._device, rate)
+            self._steps.append((at, rate / 1e6))
+
+        play.when(begin + at, change)
+
+    def record(self, play: Play, run: Run, topology: Topology, folder: Path) -> RunRecord:
+        """What the run left, once it is over."""
+        direction = self._scenario.direction
+        samples = folder / "controller" / f"samples-{self._device.name}.csv"
+        control = raw.control_samples(samples, PRIMARY_SERVICE_FLOW)
+        rate = sustained_rate(topology, direction)
+        return RunRecord(
+            label=run.label,
+            manager=label_of(run.manager),
+            preset=preset_of(run.manager),
+            management=run.managed.as_written(),
+            buffer_ms=8e3 * buffer_bytes(run, topology, direction) / rate,
+            seconds=self._plan.measured_seconds,
+            packets=self._packets(play, self._traffic),
+            messages=self._messages(play, self._traffic),
+            received=self._received(play, self._traffic),
+            steps=tuple(self._steps),
+            control=Control(
+                (control[:, 0] * 1e9 - self._start_ns) / 1e9, control[:, 1], control[:, 2]
+            ),
+            counters=self._counters,
+            controller=document.controller_figures(folder / "controller"),
+            timing=TIMELESS,
+            faults=tuple(faults_of(play.world, topology)),
+            digest=play.world.digest(),
+        )
+
+    def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:
+        sent_ns, came_ns = column(sent), column(came)
+        delay_ms = np.where(came_ns >= 0, (came_ns - sent_ns) / 1e6 - propagation_ms, np.nan)
+        return Packets((sent_ns - self._start_ns) / 1e9, delay_ms)
+
+    def _packets(self, play: Play, traffic: Started) -> dict[str, Packets]:
+        found: dict[str, list[Packets]] = {}
+        for planned, number in traffic.flows.items():
+            sent, came = play.world.packet_records(number)
+            found.setdefault(planned.group, []).append(
+                self._delays(sent, came, planned.propagation_ms)
+            )
+        for call, number in traffic.calls.items():
+            sent, came, _ = play.world.probe_records(number)
+            found.setdefault(call.group, []).append(self._delays(sent, came, call.propagation_ms))
+        return {group: Packets.together(parts) for group, parts in found.items()}
+
+    def _messages(self, play: Play, traffic: Started) -> dict[str, Packets]:
+        found: dict[str, list[Packets]] = {}
+        for planned, number in traffic.flows.items():
+            if planned.flow.kind == "messages":
+                each = self._delays(*play.world.message_records(number), planned.propagation_ms)
+                complete = ~np.isnan(each.delay_ms)
+                found.setdefault(planned.group, []).append(
+                    Packets(each.sent_s[complete], each.delay_ms[complete])
+                )
+        return {group: Packets.together(parts) for group, parts in found.items()}
+
+    def _received(self, play: Play, traffic: Started) -> dict[str, Received]:
+        groups: dict[str, dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]] = {}
+        time_s = np.zeros(0)
+        for planned, number in traffic.flows.items():
+            samples = play.world.samples(number)
+            time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
+            counts = column(samples["received"]).astype(np.float64)
+            groups.setdefault(planned.group, {})[planned.flow.name] = counts
+        return {group: Received(time_s, flows) for group, flows in groups.items()}

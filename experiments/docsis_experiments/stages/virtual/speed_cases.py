@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bench of virtual time measures: whole systems, each under a load of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Protocol
+
+from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
+from docsis_control.topology.loader import load_topology
+from docsis_control.topology.models import Topology
+from docsis_experiments.shares.load_plan import ROLES, Load, plan_load
+from docsis_experiments.stages.mininet.traffic import irtt
+from docsis_experiments.stages.virtual.play import Play
+from docsis_testbed.paths import TOPOLOGIES
+
+MANAGER: Final = Preset.DOCSIS_PIE
+"""The upstream queue manager of every case."""
+
+CITY: Final = """\
+name: city
+description: As many homes as a CMTS of the papers has.
+channel: {upstream: 1 Gbps, downstream: 10 Gbps}
+tier: cable-20
+cable_modem: {name: cm1, device_id: 1}
+cmts: {name: cmts1, device_id: 2}
+modems:
+  - {name: home, count: 500}
+servers:
+  - {name: server1, ip: 10.0.0.101/15, mac: "02:00:00:00:02:01", round_trip_time: 20 ms}
+"""
+
+_THINK_NS: Final = 10_000_000_000
+_RESPONSE_BYTES: Final = 100_000
+"""A page of 100 KB every 10 s: 80 kbit/s a home."""
+
+_FIRST_PORT: Final = 5201
+
+
+class Case(Protocol):
+    """What is measured."""
+
+    def topology(self, folder: Path) -> Topology:
+        """What to build; the folder is for files."""
+
+    def load(self, play: Play, topology: Topology, seconds: float) -> None:
+        """Adds the traffic."""
+
+
+class Uploads:
+    """Four CUBIC uploads and a call through one modem."""
+
+    def __init__(self, tier: str) -> None:
+        """Args: the service tier."""
+        self._tier = tier
+
+    def topology(self, folder: Path) -> Topology:
+        """See `Case`."""
+        del folder
+        return load_topology(TOPOLOGIES / "residential.yaml", self._tier)
+
+    def load(self, play: Play, topology: Topology, seconds: float) -> None:
+        """See `Case`."""
+        hosts = topology.modems[0].hosts
+        pairs = [(host.name, server.name) for host in hosts for server in topology.servers]
+        for number, (source, destination) in enumerate(pairs):
+            play.world.tcp_transfer(source, destination, _FIRST_PORT + number)
+        play.world.probes(*pairs[0], count=round(seconds * 1e3 / irtt.INTERVAL_MS))
+
+
+class Web:
+    """Every home of a city looks at a page now and then."""
+
+    def topology(self, folder: Path) -> Topology:
+        """See `Case`."""
+        file = folder / "city.yaml"
+        file.write_text(CITY)
+        return load_topology(file)
+
+    def load(self, play: Play, topology: Topology, seconds: float) -> None:
+        """See `Case`."""
+        del seconds
+        server = topology.servers[0].name
+        for host in topology.hosts:
+            play.world.requests(host.name, server, 80, think_ns=_THINK_NS, response=_RESPONSE_BYTES)
+
+
+class Busy:
+    """Every service flow of a neighbourhood has packets all the time.
+
+    Those without a priority have a CUBIC transfer each, which fill the channel together. Those with
+    one would leave the others nothing if they filled it, so they carry what they are for: a call or
+    a game.
+    """
+
+    def topology(self, folder: Path) -> Topology:
+        """See `Case`."""
+        del folder
+        return load_topology(TOPOLOGIES / "neighbourhood.yaml")
+
+    def load(self, play: Play, topology: Topology, seconds: float) -> None:
+        """See `Case`."""
+        del seconds
+        deployment = deploy(topology, MANAGER)
+        for direction in ROLES:
+            for tcp in (True, False):
+                for load in plan_load(deployment, direction, tcp=tcp).loads:
+                    if tcp is (load.flow.traffic_priority == 0):
+                        self._start(play, load)
+
+    @staticmethod
+    def _start(play: Play, load: Load) -> None:
+        header = load.header
+        ends = load.source, load.destination, header.destination_port
+        if load.transport == "tcp":
+            play.world.tcp_transfer(*ends, source_port=header.source_port, tos=header.tos)
+        else:
+            play.world.udp_stream(
+                *ends,
+                frame_length=irtt.FRAME_BYTES,
+                interval_ns=irtt.INTERVAL_MS * 1_000_000,
+                source_port=header.source_port,
+                tos=header.tos,
+            )
+
+
+CASES: Final[dict[str, Case]] = {
+    "cable-20": Uploads("cable-20"),
+    "cable-2018": Uploads("cable-2018"),
+    "64-modems": Busy(),
+    "500-modems": Web(),
+}
+
+WORDS: Final = {
+    "cable-20": "a modem at 20/25 Mbit/s, four CUBIC uploads",
+    "cable-2018": "a modem at 200/250 Mbit/s, four CUBIC uploads",
+    "64-modems": "64 modems, all of their 256 service flows busy in each direction",
+    "500-modems": "500 modems, a page of 100 KB every 10 s each",
+}

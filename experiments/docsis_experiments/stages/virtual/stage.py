@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A virtual world as the stage of experiments: simulated hosts, the real pipeline, its own time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.names import Preset
+from docsis_control.topology.models import Topology
+from docsis_experiments.demo import plan as measurement
+from docsis_experiments.experiment import plan as scenario_plan
+from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.stages.virtual import latency, traffic, versions
+from docsis_experiments.stages.virtual import scenario as scenario_measure
+from docsis_experiments.stages.virtual.machine import MEASURED, Machine
+from docsis_experiments.stages.virtual.module import check_built, check_seed
+from docsis_testbed import p4build
+from docsis_testbed.progress import Progress
+
+DEFAULT_SEED: Final = 1
+
+
+class VirtualStage:
+    """See `docsis_experiments.stages.stage.Stage`.
+
+    Every run has a world of its own, from the same seed: its hosts are late at the same moments.
+    """
+
+    target = "embedded"
+    build_seconds = 0.0
+
+    def __init__(self, seed: int = DEFAULT_SEED, machine: Machine = MEASURED) -> None:
+        """Args: the seed, and how late hosts, switches and controller are.
+
+        Raises:
+            TestbedError: The seed is out of range.
+        """
+        self._seed = check_seed(seed)
+        self._machine = machine
+
+    @property
+    def marks(self) -> Mapping[str, Any]:
+        """See `Stage`."""
+        return {"stage": "virtual", "seed": self._seed}
+
+    def admit(
+        self,
+        topology: Topology,
+        managers: Sequence[Preset | QueueManagement],
+        scenario: Scenario | None = None,
+    ) -> None:
+        """See `Stage`."""
+        del topology, managers  # the world says itself what it cannot have
+        if scenario is not None:
+            traffic.check(scenario)
+        check_built()
+        p4build.require_current()
+
+    @contextmanager
+    def opened(self, what: str, topology: Topology) -> Iterator[None]:
+        """See `Stage`; there is nothing to be held."""
+        del what, topology
+        yield
+
+    def timers(self) -> dict[str, Any]:
+        """See `Stage`."""
+        return {"absent": f"time is virtual; {self._machine.words}"}
+
+    def versions(self) -> dict[str, str]:
+        """See `Stage`."""
+        return versions.collect()
+
+    def measure(
+        self,
+        topology: Topology,
+        topology_file: Path,
+        aqm: Preset,
+        *,
+        plan: measurement.Plan,
+        folder: Path,
+        progress: Progress,
+    ) -> measurement.Measurement:
+        """See `Stage`."""
+        del topology_file
+        return latency.measure(
+            topology,
+            aqm,
+            plan=plan,
+            seed=self._seed,
+            machine=self._machine,
+            folder=folder,
+            progress=progress,
+        )
+
+    def measure_scenario(
+        self,
+        scenario: Scenario,
+        run: Run,
+        plan: scenario_plan.Plan,
+        topology: Topology,
+        topology_file: Path,
+        *,
+        folder: Path,
+        progress: Progress,
+    ) -> RunRecord:
+        """See `Stage`."""
+        del topology_file
+        return scenario_measure.measure(
+            scenario,
+            run,
+            plan,
+            topology,
+            seed=self._seed,
+            machine=self._machine,
+            folder=folder,
+            progress=progress,
+        )

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario's flows as applications of a world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
+from docsis_experiments.stages.mininet.traffic import irtt
+from docsis_experiments.stages.virtual.play import Play
+from docsis_experiments.traffic.kinds import Bursts, Call, Constant, Messages, Transfers
+from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_world import World
+
+PLAYED: Final = (Transfers, Call, Messages, Constant, Bursts)
+"""Kinds of traffic that a world has; others need a program, which only Mininet's hosts run."""
+
+_LINUX_WINDOW: Final = 10
+"""Segments of TCP's initial window (RFC 6928)."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """The applications of a plan, by their numbers in the world."""
+
+    flows: dict[Planned, int]
+    calls: dict[PlannedCall, int]
+
+
+def check(scenario: Scenario) -> None:
+    """Refuse what needs a real program.
+
+    Raises:
+        TestbedError: With the group, and what it needs.
+    """
+    for index, group in enumerate(scenario.traffic):
+        if not isinstance(group, PLAYED):
+            raise TestbedError(
+                f"{scenario.name}: traffic.{index}: {group.name} is of the kind {group.kind}, "
+                "which needs a real program; run the scenario without --virtual"
+            )
+
+
+def start(play: Play, plan: Plan, initial_window: int | None) -> Started:
+    """Have all flows and calls of a plan sent.
+
+    Args:
+        play: Provisioned; its time is that of the plan.
+        plan: Flows and their times.
+        initial_window: TCP's, in segments; Linux's unless given.
+    """
+    window = _LINUX_WINDOW if initial_window is None else initial_window
+    return Started(
+        {planned: _flow(play, planned, plan.one_in, window) for planned in plan.flows},
+        {call: _call(play.world, call, plan) for call in plan.calls},
+    )
+
+
+def _call(world: World, call: PlannedCall, plan: Plan) -> int:
+    return world.probes(
+        call.source,
+        call.destination,
+        irtt.PORT,
+        count=round(plan.seconds * 1e3 / irtt.INTERVAL_MS),
+        interval_ns=irtt.INTERVAL_MS * 1_000_000,
+        frame_length=irtt.FRAME_BYTES,
+        source_port=call.port,
+    )
+
+
+def _flow(play: Play, planned: Planned, one_in: int, initial_window: int) -> int:
+    world, flow = play.world, planned.flow
+    interval_ns = round(flow.interval * 1e9)
+    shared: dict[str, Any] = {
+        "start_ns": play.at(flow.start),
+        "stop_ns": None if flow.end is None else play.at(flow.end),
+        "source_port": flow.source_port,
+        "one_in": one_in,
+    }
+    tcp: dict[str, Any] = {
+        "congestion": flow.congestion_control,
+        "initial_window": initial_window,
+    }
+    source, destination = planned.source, planned.destination
+    match flow.kind:
+        case "transfer":
+            # One without an end has none after it.
+            files: dict[str, Any] = (
+                {"size": flow.size, "pause_ns": interval_ns} if flow.size else {}
+            )
+            return world.tcp_transfer(source, destination, flow.port, **shared, **tcp, **files)
+        case "messages":
+            return world.messages(
+                source,
+                destination,
+                flow.port,
+                size=flow.size,
+                interval_ns=interval_ns,
+                **shared,
+                **tcp,
+            )
+        case "datagrams":
+            return world.udp_stream(
+                source,
+                destination,
+                flow.port,
+                frame_length=flow.size,
+                interval_ns=interval_ns,
+                train=flow.train,
+                **shared,
+            )

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures about single decisions: the laws, and the pipeline held to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from docsis_experiments.figures import checks, job, laws, samples
+from docsis_experiments.figures.samples import Drops, Sessions
+from docsis_testbed.errors import TestbedError
+
+SEED = 7
+
+
+def met(places: int, sessions: int, room: int) -> float:
+    """By going through every way to choose."""
+    ways = list(product(range(places), repeat=sessions))
+    too_many = [w for w in ways if any(w.count(place) > room for place in range(places))]
+    return len(too_many) / len(ways)
+
+
+@pytest.mark.parametrize(
+    ("places", "sessions", "room"), [(2, 2, 1), (5, 3, 1), (3, 7, 4), (4, 5, 4), (3, 4, 2)]
+)
+def test_collisions_are_counted_as_by_going_through_all(
+    places: int, sessions: int, room: int
+) -> None:
+    assert laws.collision(sessions, places, room) == pytest.approx(met(places, sessions, room))
+
+
+def test_the_published_collisions_are_the_laws() -> None:
+    for sessions, published in checks.PUBLISHED_PLAIN.items():
+        assert laws.collision(sessions, 256) == pytest.approx(published, rel=0.03)
+    # The paper's were themselves drawn, and are read off a figure.
+    assert laws.collision(20, 64, laws.GROUP) == pytest.approx(0.00076, rel=0.01)
+    assert laws.collision(35, 64, laws.GROUP) == pytest.approx(0.0130, rel=0.01)
+
+
+def test_bounds_hold_a_share_and_not_another() -> None:
+    low, high = laws.share_bounds(0.1, 1000)
+    assert low < 0.1 < high
+    assert low > 0.06
+    assert high < 0.14
+    assert laws.share_bounds(0.0, 1000)[0] == 0.0
+
+
+@pytest.fixture(scope="module")
+def plain() -> Drops:
+    (sample,) = samples.drops("pie", [checks.P], 300_000, SEED)
+    return sample
+
+
+@pytest.fixture(scope="module")
+def derandomised() -> Drops:
+    (sample,) = samples.drops("docsis-pie", [checks.P], 300_000, SEED)
+    return sample
+
+
+def failing(found: list[checks.Check]) -> list[str]:
+    return [f"{c.figure}: {c.what}: {c.measured}" for c in found if not c.passed]
+
+
+def test_pie_drops_without_memory(plain: Drops) -> None:
+    assert sum(times for _, times in plain.runs) == plain.dropped - 1
+    assert sum(times for _, times in plain.windows) == 300
+    assert not failing(checks.bernoulli(plain))
+
+
+def test_docsis_pie_keeps_drops_apart(derandomised: Drops) -> None:
+    assert not failing(checks.derandomised(derandomised))
+
+
+def test_another_law_does_not_pass(plain: Drops, derandomised: Drops) -> None:
+    assert len(failing(checks.bernoulli(derandomised))) >= 3
+    assert len(failing(checks.derandomised(plain))) >= 4
+    # The next larger probability is told apart, too.
+    assert failing(checks.bernoulli(replace(plain, drop_prob=0.011)))
+
+
+def test_effective_probability() -> None:
+    curve = samples.drops("docsis-pie", [0.02, 0.3, 0.8, 0.9, 3.0], 100_000, SEED)
+    found = checks.effective(curve)
+    assert {c.what for c in found} >= {"p_eff at p = 0.3", "p_eff at p = 3"}
+    assert not failing(found)
+    unreachable = replace(curve[-2], dropped=60_000)
+    assert failing(checks.effective([*curve[:3], unreachable, curve[-1]]))
+
+
+def test_sessions_meet_as_often_as_they_must() -> None:
+    plain = samples.sessions([3, 20], queues=256, search=False, trials=4000, seed=SEED)
+    search = samples.sessions([35], queues=256, search=True, trials=4000, seed=SEED)
+    found = checks.collisions([*plain, *search])
+    assert len(found) == 3
+    assert not failing(found)
+    (wrong,) = checks.collisions([Sessions(20, 256, True, 4000, 100)])
+    assert not wrong.passed
+
+
+def test_equal_seeds_give_equal_samples() -> None:
+    first, again, other = (
+        samples.drops("pie", [0.05], 20_000, seed)[0] for seed in (SEED, SEED, SEED + 1)
+    )
+    assert first == again != other
+
+
+def test_what_the_switch_refuses_is_said() -> None:
+    with pytest.raises(TestbedError, match="must be docsis-pie or pie"):
+        samples.drops("codel", [0.1], 10, SEED)
+    with pytest.raises(TestbedError, match="multiple of 4"):
+        samples.sessions([2], queues=30, search=True, trials=1, seed=SEED)
+
+
+def test_a_run_leaves_a_report(tmp_path: Path) -> None:
+    folder, _ = job.run(
+        frames=20_000, trials=500, seed=SEED, console=Console(quiet=True), results=tmp_path
+    )
+    assert {path.name for path in (folder / "plots").iterdir()} == {
+        "collisions.png", "drops-in-1000.png", "effective-probability.png", "run-lengths.png",
+    }  # fmt: skip
+    assert "Repeat with" in (folder / "report.html").read_text()

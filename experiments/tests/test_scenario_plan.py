@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario makes its hosts do, and when."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from ipaddress import IPv4Address
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import scenario_files
+
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
+from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.flow_queues import FlowQueues
+from docsis_control.queue_managers.names import Preset
+from docsis_experiments.experiment.channel import Channel
+from docsis_experiments.experiment.loader import Loaded, load
+from docsis_experiments.experiment.plan import buffer_bytes, plan_for, service_flow, sustained_rate
+from docsis_experiments.shares.load_plan import ROLES
+from docsis_experiments.stages.mininet.traffic import irtt
+from docsis_experiments.stages.mininet.traffic.capture import MOST_A_SECOND, sampling
+from docsis_experiments.stages.mininet.traffic.flows import PORTS_BETWEEN, Flow
+from docsis_experiments.stages.mininet.traffic.headers import TCP, UDP
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.nodes import QuietHost
+from docsis_testbed.paths import TOPOLOGIES
+
+
+def test_flows_take_hosts_and_servers_in_turns(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(tmp_path)
+    plan = plan_for(loaded.scenario, loaded.topology)
+    ftp = [planned for planned in plan.flows if planned.group == "ftp"]
+    assert [(p.source, p.destination) for p in ftp] == [
+        ("cpe1", "server1"),
+        ("cpe2", "server2"),
+        ("cpe1", "server1"),
+    ]
+    assert [p.flow.port for p in plan.flows] == list(range(5201, 5206))
+    assert {p.propagation_ms for p in plan.flows} == {0.0}
+    assert [(call.source, call.destination) for call in plan.calls] == [("cpe1", "server1")]
+
+
+def test_downstream_goes_the_other_way_and_has_the_propagation(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(tmp_path, ("direction: upstream", "direction: downstream"))
+    plan = plan_for(loaded.scenario, loaded.topology)
+    ftp = [planned for planned in plan.flows if planned.group == "ftp"]
+    assert [(p.source, p.destination) for p in ftp[:2]] == [
+        ("server1", "cpe1"),
+        ("server2", "cpe2"),
+    ]
+    assert [p.propagation_ms for p in ftp[:2]] == [20.0, 100.0]
+
+
+def test_times_are_of_the_measured_time(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(tmp_path)
+    plan = plan_for(loaded.scenario, loaded.topology)
+    steady = next(p.flow for p in plan.flows if p.group == "steady")
+    assert (steady.start, steady.end) == (4.0, 6.0)
+    assert (steady.kind, steady.interval) == ("datagrams", 0.004)
+    starts = [p.flow.start for p in plan.flows if p.group == "ftp"]
+    assert starts == pytest.approx([0.0, 0.1, 0.2])
+    assert plan.seconds == 2 + 10 + 3
+
+
+def test_packets_are_looked_at_at_a_bounded_rate() -> None:
+    for rate in (1, 999, 1000, 1001, 5000, 100_000):
+        one_in = sampling(rate)
+        assert one_in & (one_in - 1) == 0
+        assert rate / one_in <= MOST_A_SECOND
+        assert one_in == 1 or 2 * rate / one_in > MOST_A_SECOND
+
+
+def test_buffer_is_the_runs_or_the_service_flows(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(tmp_path)
+    tail, codel = loaded.scenario.all_runs
+    assert sustained_rate(loaded.topology, "upstream") == 20_000_000
+    assert buffer_bytes(tail, loaded.topology, "upstream") == 250_000
+    assert buffer_bytes(codel, loaded.topology, "upstream") == 625_000
+
+
+def test_index_in_the_pipeline_is_the_primary_service_flows(tmp_path: Path) -> None:
+    topology = scenario_files.loaded(tmp_path).topology
+    deployment = deploy(topology, Preset.DROP_TAIL)
+    for direction, role in ROLES.items():
+        flows = deployment.device(role).service_flows
+        flow = next(flow for flow in flows if flow.index == PRIMARY_SERVICE_FLOW)
+        assert flow.primary
+        assert flow.modem == 1
+        assert flow.max_sustained_rate == service_flow(topology, direction).max_sustained_rate
+    assert ROLES["upstream"] is Role.CABLE_MODEM
+
+
+def test_channel_has_the_papers_order_and_covers_the_time() -> None:
+    channel = Channel.model_validate(
+        {"levels": ["4 Mbps", "1 Mbps", "3 Mbps", "2 Mbps"], "step": "3 s"}
+    )
+    steps = channel.steps(36.0)
+    assert [rate // 10**6 for _, rate in steps] == [2, 1, 2, 3, 1, 3, 2, 4, 1, 4, 3, 4]
+    assert [at for at, _ in steps] == [3.0 * n for n in range(12)]
+    assert len(channel.steps(37.0)) == 13
+    assert channel.steps(37.0)[12][1] == channel.steps(37.0)[0][1]
+
+
+def sub_queue(
+    source: str, destination: str, protocol: int, ports: tuple[int, int], queues: FlowQueues
+) -> int:
+    """Where p4src/include/flow_queue.p4 puts a session over IPv4."""
+    fields = struct.pack("!H", 0x0800)
+    fields += IPv4Address(source).packed + IPv4Address(destination).packed + bytes(32)
+    fields += struct.pack("!BHH", protocol, *ports)
+    return ((zlib.crc32(fields) * queues.multiplier & 0xFFFFFFFF) * queues.queues) >> 32
+
+
+def sub_queue_of(flow: Flow, queues: FlowQueues, connection: int = 0) -> int:
+    """That of one of a flow's connections, or of its datagrams."""
+    protocol = UDP if flow.kind == "datagrams" else TCP
+    ports = (flow.source_port + connection * PORTS_BETWEEN, flow.port)
+    return sub_queue(flow.source, flow.destination, protocol, ports, queues)
+
+
+def queues_of(loaded: Loaded, label: str) -> FlowQueues:
+    run = next(run for run in loaded.scenario.all_runs if run.label == label)
+    queues = run.managed.management.flow_queues
+    assert queues is not None
+    return queues
+
+
+def test_every_session_of_udp_isolation_has_a_queue_of_its_own() -> None:
+    loaded = load(TOPOLOGIES / "scenarios" / "udp-isolation.yaml")
+    flows = [planned.flow for planned in plan_for(loaded.scenario, loaded.topology).flows]
+    queues = queues_of(loaded, "drr")
+    assert len({sub_queue_of(flow, queues) for flow in flows}) == len(flows) == 6
+
+
+@pytest.mark.parametrize("label", ["sfq-codel", "sfq-pie"])
+def test_call_of_voip_latency_has_a_queue_of_its_own(label: str) -> None:
+    loaded = load(TOPOLOGIES / "scenarios" / "voip-latency.yaml")
+    plan = plan_for(loaded.scenario, loaded.topology)
+    addresses = {node.name: str(node.ip.ip) for node in loaded.topology.nodes}
+    (call,) = plan.calls
+    queues = queues_of(loaded, label)
+    own = sub_queue(
+        addresses[call.source], addresses[call.destination], UDP, (call.port, irtt.PORT), queues
+    )
+    # A run has time for three or four files of each upload.
+    others = {
+        sub_queue_of(planned.flow, queues, connection)
+        for planned in plan.flows
+        for connection in range(8)
+    }
+    assert own not in others
+
+
+def test_initial_window_is_the_routes() -> None:
+    asked: list[Sequence[str]] = []
+
+    class Host:
+        name = "cpe1"
+
+        def defaultIntf(self) -> SimpleNamespace:
+            return SimpleNamespace(ip="10.0.0.11", prefixLen="24", name="cpe1-eth0")
+
+        def pexec(self, command: Sequence[str]) -> tuple[str, str, int]:
+            asked.append(command)
+            return "", "no such route", len(asked) - 1
+
+    host: Any = Host()
+    QuietHost.set_initial_window(host, 3)
+    assert asked == [
+        [
+            "ip",
+            "route",
+            "replace",
+            "10.0.0.0/24",
+            "dev",
+            "cpe1-eth0",
+            "scope",
+            "link",
+            "src",
+            "10.0.0.11",
+            "initcwnd",
+            "3",
+        ]
+    ]
+    with pytest.raises(TestbedError, match="cpe1 gets no initial window: no such route"):
+        QuietHost.set_initial_window(host, 3)

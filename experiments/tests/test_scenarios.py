@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenario files: the good ones, and ways to get one wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import scenario_files
+from ruamel.yaml import YAML
+
+from docsis_cli.options import DEFAULT_TOPOLOGY
+from docsis_control.config.errors import ConfigError
+from docsis_experiments.experiment.channel import TRANSITIONS
+from docsis_experiments.experiment.loader import load
+from docsis_experiments.experiment.plan import plan_for
+from docsis_experiments.experiment.schema import json_schema
+from docsis_experiments.scenario import job
+from docsis_experiments.stages.mininet.stage import MininetStage
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import ROOT, TOPOLOGIES
+
+SHIPPED = sorted((TOPOLOGIES / "scenarios").glob("*.yaml"))
+PROGRAM = Path(sys.executable).with_name("docsis-p4")
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_shipped_scenario_is_valid_and_short_enough(file: Path) -> None:
+    loaded = load(file)
+    jsonschema.validate(YAML(typ="safe", pure=True).load(file.read_text()), json_schema())
+    plan = plan_for(loaded.scenario, loaded.topology)
+    assert 20 <= plan.seconds <= 60
+    assert len(loaded.scenario.all_runs) * (plan.seconds + MininetStage.build_seconds) <= 6.5 * 60
+    assert loaded.scenario.expectations
+
+
+def test_all_twelve_transitions_are_in_the_order() -> None:
+    pairs = list(zip(TRANSITIONS, (*TRANSITIONS[1:], TRANSITIONS[0]), strict=True))
+    assert sorted(pairs) == sorted({(a, b) for a in range(1, 5) for b in range(1, 5) if a != b})
+
+
+def test_manager_is_a_name_or_a_mapping(tmp_path: Path) -> None:
+    tail, codel = scenario_files.loaded(tmp_path).scenario.all_runs
+    assert str(tail.managed.management.buffer) == "100 ms"
+    assert codel.managed.as_written()["target"] == "5 ms"
+    assert tail.managed.name == "drop-tail"
+
+
+def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
+    new, old = scenario_files.GRID
+    scenario = scenario_files.loaded(
+        tmp_path,
+        (old, new),
+        ("runs: [tail]", "runs: [codel]"),
+        ("[codel, tail]", "[codel 50 ms, drop-tail]"),
+    ).scenario
+    assert [run.label for run in scenario.all_runs][2:4] == ["drop-tail 200 ms", "codel 50 ms"]
+    assert scenario.labels("codel") == ("codel 50 ms", "codel 100 ms", "codel 200 ms")
+    assert scenario.labels("codel 50 ms") == ("codel 50 ms",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "words"),
+    [
+        ("title: A small one\n", "", 1, "title", "is missing"),
+        ("ramp_up: 2 s", "rampup: 2 s", 7, "rampup", 'did you mean "ramp_up"'),
+        ("measured: 10 s", "measured: 10", 8, "measured", "has no unit"),
+        ("manager: drop-tail", "manager: drop-tale", 10, "runs.0.manager", "drop-tail-250ms"),
+        ("target: 5 ms", "target: 5 s", 11, "runs.1.manager.target", "above the interval"),
+        ("measured: 10 s", "measured: 10 s\ninitial_window: 0", 9, "initial_window", "1 to 64"),
+        ("label: codel", "label: tail", 9, "runs", 'two runs are called "tail"'),
+        ("label: codel", "label: Tail!", 9, "runs", '"tail" and "Tail!" are the same folder'),
+        ("label: codel", "label: '?!'", 11, "runs.1.label", "no letter or digit"),
+        ("kind: voip", "kind: voice", 13, "traffic.0.kind", "one of transfer, voip, game"),
+        ("count: 3", "count: 0", 14, "traffic.1.count", "not possible"),
+        ("count: 3", "sizes: 3 MB", 14, "traffic.1.sizes", 'did you mean "size"'),
+        ("count: 3", "pause: 3 s", 14, "traffic.1.pause", "endless"),
+        ("name: game", "name: ftp", 15, "traffic.2.name", "ftp: another group"),
+        ("name: game", "name: ftp-2", 15, "traffic.2.name", "ftp-2: another group or flow"),
+        ("end: 4 s", "end: 1 s", 16, "traffic.3.end", "not after the start"),
+        ("start: 2 s, end: 4 s", "start: 11 s", 16, "traffic.3.start", "after the measured"),
+        ("frame: 500 B", "frame: 117 B", 16, "traffic.3.frame", "118 B to 1518 B"),
+        ("frame: 500 B", "frame: 1519 B", 16, "traffic.3.frame", "118 B to 1518 B"),
+        ("server2", "server9", 14, "traffic.1.servers.1", "server1, server2"),
+        ("check: value", "check: worth", 18, "expectations.0.check", "value, ratio, slope, order"),
+        ("statistic: p90", "statistic: p95", 19, "expectations.0.quantity.statistic", "p95"),
+        ("[call], statistic", "[cal], statistic", 19, "expectations.0.quantity.of.0", "ftp"),
+        ("runs: [tail]", "runs: [tails]", 20, "expectations.0.runs.0", "there are tail, codel"),
+        ("at_least: 40", "at_least: 90", 21, "expectations.0.published.at_most", "below 90"),
+        ("    tolerance: 5\n", "", 18, "expectations.0.tolerance", "is missing"),
+        ("    reason: a guess\n", "", 18, "expectations.0.reason", "is missing"),
+        ("[codel, tail]", "[codel]", 27, "expectations.1.runs", "two at least"),
+        ("name: small", "name: large", 1, "name", "must be the file's name"),
+    ],
+)  # fmt: skip
+def test_error_names_file_line_and_key(
+    old: str, new: str, line: int, key: str, words: str, tmp_path: Path
+) -> None:
+    file = scenario_files.write(tmp_path, (old, new))
+    with pytest.raises(ConfigError) as raised:
+        load(file)
+    problem = raised.value.problems[0]
+    assert (problem.file, problem.line, problem.key) == (file, line, key)
+    assert words in problem.message
+
+
+def test_quantities_fit_their_traffic(tmp_path: Path) -> None:
+    for old, new, words in (
+        ("metric: latency, of: [call], s", "metric: mos, of: [ftp], s", "kind voip"),
+        ("metric: latency, of: [call], s", "metric: goodput, of: [call], s", "not told of a call"),
+        ("metric: latency, of: [call], s", "metric: recovery, of: [call], s", "needs it"),
+        (
+            "of: [call], statistic: p90",
+            "of: [call], during: {start: 2 s, end: 11 s}",
+            "after the measured time",
+        ),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            scenario_files.loaded(tmp_path, (old, new))
+
+
+def test_channel_needs_four_levels_or_a_sequence(tmp_path: Path) -> None:
+    for channel, words in (
+        ("{levels: [1 Mbps, 2 Mbps, 3 Mbps], step: 1 s}", "4 different rates"),
+        ("{step: 1 s}", "either levels or a sequence"),
+        ("{sequence: [1 Mbps], step: 1 ms}", "100 ms at least"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            scenario_files.loaded(
+                tmp_path, ("measured: 10 s", f"measured: 10 s\nchannel: {channel}")
+            )
+
+
+def test_topology_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="topology: .*no such file"):
+        scenario_files.loaded(tmp_path, (str(scenario_files.NETWORK), "nowhere.yaml"))
+
+
+def test_record_of_a_run_can_be_read_again(tmp_path: Path) -> None:
+    before = scenario_files.loaded(tmp_path).scenario
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    (inputs / "topology.yaml").write_text(scenario_files.NETWORK.read_text())
+    (inputs / "tiers").symlink_to(scenario_files.NETWORK.parent / "tiers")
+    job.write_scenario(before, inputs / job.SCENARIO_FILE)
+    again = load(inputs / job.SCENARIO_FILE).scenario
+    assert again.model_copy(update={"topology": before.topology}) == before
+
+
+def test_only_chooses_runs_by_label(tmp_path: Path) -> None:
+    scenario = scenario_files.loaded(tmp_path).scenario
+    assert [run.label for run in job.chosen_runs(scenario, ["codel"])] == ["codel"]
+    assert len(job.chosen_runs(scenario, [])) == 2
+    with pytest.raises(TestbedError, match='has no run "pie"; it has tail, codel'):
+        job.chosen_runs(scenario, ["pie"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["missing.yaml"], "there is no such file"),
+        ([str(SHIPPED[0]), "--aqm", "pie"], "--aqm has no place here"),
+        (["--only", "pie", "--topology", str(DEFAULT_TOPOLOGY)], "--only has no place here"),
+    ],
+)
+def test_command_line_says_what_is_wrong(words: list[str], message: str) -> None:
+    result = subprocess.run(
+        [str(PROGRAM), "run", *words], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert result.returncode == 1
+    assert message in result.stderr
+
+
+def test_example_of_the_documentation_is_a_scenario(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text()
+    example = text.split("```yaml\n")[1].split("```")[0]
+    example = example.replace("networks/home.yaml", str(scenario_files.NETWORK))
+    (tmp_path / "mine.yaml").write_text(example)
+    scenario = load(tmp_path / "mine.yaml").scenario
+    assert len(scenario.all_runs) == 2 + 2 * 3
+    assert {group.kind for group in scenario.traffic} == {
+        "voip", "transfer", "game", "cbr", "burst",
+    }  # fmt: skip
+
+
+def test_documentation_lists_what_is_shipped() -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text()
+    table = text.split("## What is shipped")[1].split("\n## ")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    listed = {row[1].strip(" `"): int(row[4]) for row in rows}
+    assert listed == {file.stem: len(load(file).scenario.all_runs) for file in SHIPPED}
