@@ -15,6 +15,7 @@ from rich.console import Console
 from docsis_experiments.acceptance import cases, closed_loop, figures, margins, sources
 from docsis_experiments.acceptance import values as of_runs
 from docsis_experiments.acceptance.collect import Stages, Wanted
+from docsis_experiments.runs import sources as code
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import NoVerdict, TestbedError
 
@@ -175,21 +176,19 @@ def test_runs_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("changed", ["inputs", "commit", "build"])
+@pytest.mark.parametrize("changed", ["inputs", "commit", "code"])
 def test_runs_of_something_else_are_kept_and_not_compared(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = ToldCase()
     accepted(case, Wanted(1, 2), tmp_path)
-    built = tmp_path / "switch"
-    built.write_text("another one")
     match changed:
         case "inputs":
             case.inputs["traffic"] = "more"
         case "commit":
             monkeypatch.setattr(sources, "commit", lambda root: "0123456789")
-        case "build":
-            monkeypatch.setattr(sources, "_built", lambda stage: [built])
+        case "code":
+            monkeypatch.setattr(code, "_of_code", lambda stage: "another")
     document, why = accepted(case, Wanted(1, 2), tmp_path)
     assert len(case.played) == 6
     runs = document["cases"][0]["runs"]

@@ -18,8 +18,9 @@ from rich.console import Console
 
 from docsis_control.topology.loader import load_topology
 from docsis_experiments.acceptance import cases
-from docsis_experiments.acceptance.referee import bootstrap, data, job, rule
+from docsis_experiments.acceptance.referee import comparison, data, job, rule
 from docsis_experiments.acceptance.referee.rule import Verdict
+from docsis_experiments.measurement.intervals import CONFIDENCE
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import TOPOLOGIES
@@ -105,16 +106,16 @@ def judged(
     assert case.name in told
     # A terminal of 80 characters has room for every figure and every verdict.
     assert "…" not in told
-    for comparison in document["comparisons"]:
-        assert f" {comparison['verdict']}" in told
+    for entry in document["comparisons"]:
+        assert f" {entry['verdict']}" in told
     return document, why
 
 
 def verdict_of(document: dict[str, Any], manager: str, quantity: str) -> str:
     [found] = [
-        comparison["verdict"]
-        for comparison in document["comparisons"]
-        if (comparison["manager"], comparison["quantity"]) == (manager, quantity)
+        entry["verdict"]
+        for entry in document["comparisons"]
+        if (entry["manager"], entry["quantity"]) == (manager, quantity)
     ]
     return str(found)
 
@@ -125,23 +126,42 @@ def test_the_interval_of_a_median_holds_it_as_often_as_it_says() -> None:
     held, trials = 0, 300
     for _ in range(trials):
         values = list(generator.lognormal(mean=np.log(20), sigma=0.3, size=20))
-        interval = bootstrap.compare([1.0] * 10, values, judged=False).interval
+        interval = comparison.compare([1.0] * 10, values, judged=False).interval
         assert interval is not None
         held += interval.low <= 20 <= interval.high
     # 95% of 300 are 285; four standard deviations are 15.
     assert 0.9 * trials <= held
 
 
+def test_the_numbers_are_those_of_the_registered_method() -> None:
+    """10,000 draws of whole runs of either side, each from a stream of its own; percentiles."""
+    generator = np.random.default_rng(6)
+    samples = [generator.lognormal(3, 0.2, size) for size in (20, 13)]
+    drawn = [
+        np.median(values[stream.integers(values.size, size=(10_000, values.size))], axis=1)
+        for values, stream in zip(samples, np.random.default_rng(1).spawn(2), strict=True)
+    ]
+    found = comparison.compare(list(samples[0]), list(samples[1]), judged=True)
+    for interval, draws in (
+        (found.referee_interval, drawn[0]),
+        (found.ours_interval, drawn[1]),
+        (found.interval, drawn[1] / drawn[0]),
+    ):
+        assert interval is not None
+        assert [interval.low, interval.high] == list(np.percentile(draws, (2.5, 97.5)))
+    assert rule.CONFIDENCE == CONFIDENCE
+
+
 def test_medians_are_compared_and_not_means() -> None:
-    ratio = bootstrap.compare([10.0] * 9 + [1000.0] * 2, [11.0] * 11, judged=True)
+    ratio = comparison.compare([10.0] * 9 + [1000.0] * 2, [11.0] * 11, judged=True)
     assert (ratio.referee, ratio.ours) == (10.0, 11.0)
     assert ratio.value == pytest.approx(1.1)
 
 
 def test_the_same_runs_have_the_same_interval() -> None:
     theirs, ours = list(np.linspace(9, 12, 11)), list(np.linspace(8, 13, 17))
-    first = bootstrap.compare(theirs, ours, judged=True)
-    assert bootstrap.compare(theirs, ours, judged=True) == first
+    first = comparison.compare(theirs, ours, judged=True)
+    assert comparison.compare(theirs, ours, judged=True) == first
     assert first.interval is not None
     assert first.interval.low < 1 < first.interval.high
 
@@ -159,12 +179,12 @@ def test_the_same_runs_have_the_same_interval() -> None:
     ],
 )
 def test_the_margin_is_that_of_the_ratio(ours: list[float], verdict: Verdict) -> None:
-    assert bootstrap.compare([100.0] * 10, ours, judged=True).verdict == verdict
-    assert bootstrap.compare([100.0] * 10, ours, judged=False).verdict == Verdict.TOLD
+    assert comparison.compare([100.0] * 10, ours, judged=True).verdict == verdict
+    assert comparison.compare([100.0] * 10, ours, judged=False).verdict == Verdict.TOLD
 
 
 def test_a_referee_whose_median_is_0_has_no_ratio() -> None:
-    ratio = bootstrap.compare([0.0] * 10, [1.0] * 10, judged=True)
+    ratio = comparison.compare([0.0] * 10, [1.0] * 10, judged=True)
     assert ratio.value is None
     assert ratio.verdict == Verdict.TOO_FEW_RUNS
 
@@ -246,8 +266,8 @@ def test_a_real_run_has_all_quantities(tmp_path: Path) -> None:
     document, why = judged(case, recorded(tmp_path), tmp_path, seeds=1)
     assert why.startswith("no verdict")
     found = {
-        (comparison["manager"], comparison["quantity"]): comparison["virtual"]["value"]
-        for comparison in document["comparisons"]
+        (entry["manager"], entry["quantity"]): entry["virtual"]["value"]
+        for entry in document["comparisons"]
     }
     for manager in MANAGERS:
         assert 0 < found[manager, "idle_p50_ms"] < 1

@@ -14,7 +14,10 @@ from enum import StrEnum
 from statistics import fmean, variance
 from typing import Final
 
-from docsis_experiments.acceptance import student
+import numpy as np
+from scipy import stats
+
+from docsis_experiments.measurement.intervals import Interval, mean_interval
 
 LEVEL: Final = 0.05
 """Of each of the two tests."""
@@ -39,14 +42,6 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Interval:
-    """From `low` to `high`, both included."""
-
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Sample:
     """One value of each run.
 
@@ -64,14 +59,9 @@ class Sample:
     @property
     def interval(self) -> Interval | None:
         """Of the mean; None of fewer than two runs."""
-        count = len(self.values)
-        if count < 2:
+        if len(self.values) < 2:
             return None
-        half = student.quantile((1 + MEAN_CONFIDENCE) / 2, count - 1) * math.sqrt(
-            variance(self.values) / count
-        )
-        mean = fmean(self.values)
-        return Interval(mean - half, mean + half)
+        return mean_interval(np.asarray(self.values), MEAN_CONFIDENCE)
 
 
 @dataclass(frozen=True)
@@ -113,7 +103,7 @@ def difference_interval(reference: Sequence[float], tested: Sequence[float]) -> 
         share**2 / (len(sample) - 1)
         for share, sample in zip(shares, (reference, tested), strict=True)
     )
-    half = student.quantile(1 - LEVEL, degrees) * math.sqrt(both)
+    half = float(stats.t.ppf(1 - LEVEL, degrees)) * math.sqrt(both)
     return Interval(difference - half, difference + half)
 
 

@@ -12,8 +12,9 @@ import jsonschema
 
 from docsis_experiments.acceptance import equivalence, margins
 from docsis_experiments.acceptance.collect import Collected
-from docsis_experiments.acceptance.equivalence import Comparison, Interval, Sample, Verdict
+from docsis_experiments.acceptance.equivalence import Comparison, Sample, Verdict
 from docsis_experiments.acceptance.kept import Shelf
+from docsis_experiments.measurement.intervals import Interval
 from docsis_experiments.reports.document import rounded
 from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from docsis_control.config.models import KeyedError, Model
 from docsis_control.config.units import Duration
+from docsis_experiments.experiment.canonical import canonical
 from docsis_experiments.experiment.tagged import as_tuple, chosen_by
 
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
@@ -78,6 +79,11 @@ class Quantity(Model):
         if (self.metric == "recovery") != (self.bound is not None):
             raise KeyedError("bound", "belongs to a recovery, and a recovery needs it")
         return self
+
+    @property
+    def key(self) -> str:
+        """The same for what is the same quantity: canonical JSON."""
+        return canonical(self.model_dump(mode="json", exclude_none=True))
 
     @property
     def unit(self) -> str:

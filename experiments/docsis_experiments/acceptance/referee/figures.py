@@ -8,10 +8,10 @@ from typing import Any
 
 import jsonschema
 
-from docsis_experiments.acceptance.equivalence import Interval
 from docsis_experiments.acceptance.kept import Shelf
-from docsis_experiments.acceptance.referee import bootstrap, data, rule
+from docsis_experiments.acceptance.referee import comparison, data, rule
 from docsis_experiments.acceptance.values import document as read
+from docsis_experiments.measurement.intervals import Interval
 from docsis_experiments.reports.document import rounded
 from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError
@@ -84,7 +84,7 @@ def _comparison(
 ) -> dict[str, Any]:
     theirs = results.values(manager, quantity.name)
     values = [run[manager][quantity.name] for run in ours]
-    ratio = bootstrap.compare(theirs, values, judged=quantity.judged)
+    ratio = comparison.compare(theirs, values, judged=quantity.judged)
     return {
         "manager": manager,
         "quantity": quantity.name,

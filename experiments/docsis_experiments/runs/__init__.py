@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The unit of work of whatever plays an experiment more than once: seeds, repetitions, sweeps.
+
+unit.py      what is played: one run of one experiment from one seed, and the key of its result
+sources.py   what a result depends on beside that: code, pipeline, switch or world
+play.py      plays a unit in virtual time
+outcome.py   what is kept of a run, made from the record of either stage
+files.py     outcomes as Parquet, validated when they are read
+store.py     outcomes in a folder, by key
+pool.py      plays units in several processes
+"""

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outcomes as Parquet: a row each, validated when they are read.
+
+A file says which version it has and what the SHA-256 of its content is. One that is damaged, too
+large, of another version or otherwise not as it should be is told in one sentence, and nothing of
+it is used. Columns are documented in docs/scenarios.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from docsis_experiments.runs.outcome import (
+    MOST_FAULTS,
+    MOST_WORDS,
+    PROBABILITIES,
+    Group,
+    Measured,
+    Outcome,
+)
+from docsis_testbed.errors import TestbedError
+
+VERSION: Final = 1
+"""Of the file's shape and of the meaning of its columns."""
+
+MOST_BYTES: Final = 1 << 30
+"""Of a file, and of its content."""
+
+MOST_OUTCOMES: Final = 1_000_000
+
+_MOST_ENTRIES: Final = 2000
+"""Of groups, values, quantities and counters of an outcome."""
+
+_VERSION_KEY: Final = b"docsis-p4 outcomes"
+_DIGEST_KEY: Final = b"sha256"
+
+_VALUE = pa.struct([pa.field("name", pa.string(), False), pa.field("value", pa.float64(), False)])
+_GROUP = pa.struct(
+    [
+        pa.field("name", pa.string(), False),
+        pa.field("values", pa.list_(_VALUE), False),
+        pa.field("latency_ms", pa.list_(pa.float64()), False),
+    ]
+)
+_QUANTITY = pa.struct(
+    [
+        pa.field("quantity", pa.string(), False),
+        pa.field("value", pa.float64(), False),
+        pa.field("absent", pa.string(), False),
+    ]
+)
+_COUNTER = pa.struct([pa.field("name", pa.string(), False), pa.field("count", pa.int64(), False)])
+
+_COLUMNS: Final[Sequence[tuple[str, pa.DataType]]] = (
+    ("key", pa.string()),
+    ("run", pa.string()),
+    ("number", pa.uint64()),
+    ("manager", pa.string()),
+    ("management", pa.string()),
+    ("buffer_ms", pa.float64()),
+    ("seconds", pa.float64()),
+    ("groups", pa.list_(_GROUP)),
+    ("quantities", pa.list_(_QUANTITY)),
+    ("counters", pa.list_(_COUNTER)),
+    ("updates", pa.int64()),
+    ("missed", pa.int64()),
+    ("lateness_ms", pa.float64()),
+    ("valid", pa.bool_()),
+    ("withheld", pa.string()),
+    ("faults", pa.list_(pa.string())),
+    ("digest", pa.string()),
+)
+SCHEMA: Final = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _COLUMNS])
+
+
+class Damaged(TestbedError):
+    """A file of outcomes is not as it should be, so nothing of it is used."""
+
+
+def encode(outcomes: Sequence[Outcome]) -> bytes:
+    """Outcomes as the content of a file, in their order."""
+    rows = [_row(outcome) for outcome in outcomes]
+    marks = {_VERSION_KEY: str(VERSION).encode(), _DIGEST_KEY: _digest(rows)}
+    table = pa.Table.from_pylist(rows, schema=SCHEMA.with_metadata(marks))
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+    return sink.getvalue()
+
+
+def decode(content: bytes, name: str) -> list[Outcome]:
+    """The outcomes of a file's content.
+
+    Args:
+        content: Of the file.
+        name: What it is called, for errors.
+
+    Raises:
+        Damaged: It is not as it should be, or of another version.
+    """
+    try:
+        return _decode(content)
+    except _Refused as error:
+        raise Damaged(f"{name}: {error}") from None
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+        words = " ".join(str(error).split())[:200] or type(error).__name__
+        raise Damaged(f"{name}: is damaged or no file of outcomes ({words})") from None
+
+
+def write(path: Path, outcomes: Sequence[Outcome]) -> None:
+    """Writes a file at once or not at all.
+
+    Raises:
+        TestbedError: It cannot be written.
+    """
+    write_atomically(path, encode(outcomes))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes a file at once or not at all, whoever is killed meanwhile.
+
+    Raises:
+        TestbedError: It cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, begun = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(begun).replace(path)
+        except BaseException:
+            Path(begun).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise TestbedError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def read(path: Path) -> list[Outcome]:
+    """The outcomes of a file.
+
+    Raises:
+        Damaged: It is not as it should be, or of another version.
+        TestbedError: It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
+    return decode(content, str(path))
+
+
+class _Refused(Exception):
+    """What is wrong with a file, as the end of a sentence."""
+
+
+def _decode(content: bytes) -> list[Outcome]:
+    if len(content) > MOST_BYTES:
+        raise _Refused(f"is larger than {MOST_BYTES} bytes")
+    source = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True)
+    marks = source.schema_arrow.metadata or {}
+    if _VERSION_KEY not in marks:
+        raise _Refused("is no file of outcomes")
+    version = marks[_VERSION_KEY].decode("ascii", "replace")[:20]
+    if version != str(VERSION):
+        raise _Refused(
+            f"is of version {version}, and this program reads version {VERSION}; make it again"
+        )
+    if not source.schema_arrow.equals(SCHEMA):
+        raise _Refused("does not have the columns of its version")
+    size = sum(
+        source.metadata.row_group(number).total_byte_size
+        for number in range(source.metadata.num_row_groups)
+    )
+    if source.metadata.num_rows > MOST_OUTCOMES or size > MOST_BYTES:
+        raise _Refused("has more content than outcomes can have")
+    rows = source.read().to_pylist()
+    if marks.get(_DIGEST_KEY) != _digest(rows):
+        raise _Refused("is damaged: its content is not what was written")
+    return [_outcome(row) for row in rows]
+
+
+def _digest(rows: Sequence[dict[str, Any]]) -> bytes:
+    # NaN and infinity are values here, and Python's JSON has words for them.
+    text = json.dumps(rows, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest().encode()
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "key": outcome.key,
+        "run": outcome.run,
+        "number": outcome.number,
+        "manager": outcome.manager,
+        "management": outcome.management,
+        "buffer_ms": float(outcome.buffer_ms),
+        "seconds": float(outcome.seconds),
+        "groups": [
+            {
+                "name": name,
+                "values": _named(group.values),
+                "latency_ms": [float(value) for value in group.latency],
+            }
+            for name, group in outcome.groups.items()
+        ],
+        "quantities": [
+            {"quantity": key, "value": float(one.value), "absent": one.absent}
+            for key, one in outcome.quantities.items()
+        ],
+        "counters": [{"name": name, "count": n} for name, n in outcome.counters.items()],
+        "updates": outcome.updates,
+        "missed": outcome.missed,
+        "lateness_ms": float(outcome.lateness_ms),
+        "valid": outcome.valid,
+        "withheld": outcome.withheld,
+        "faults": list(outcome.faults),
+        "digest": outcome.digest,
+    }
+
+
+def _named(values: Any) -> list[dict[str, Any]]:
+    return [{"name": name, "value": float(value)} for name, value in values.items()]
+
+
+def _outcome(row: dict[str, Any]) -> Outcome:
+    for name in ("groups", "quantities", "counters"):
+        if len(row[name]) > _MOST_ENTRIES:
+            raise _Refused(f"has an outcome with more than {_MOST_ENTRIES} {name}")
+    words = (row["withheld"], *row["faults"], *(one["absent"] for one in row["quantities"]))
+    if len(row["faults"]) > MOST_FAULTS or any(len(word) > MOST_WORDS for word in words):
+        raise _Refused("has an outcome with longer words than it may have")
+    if not re.fullmatch("[0-9a-f]{64}", row["key"]):
+        raise _Refused("has an outcome whose key is none")
+    if not re.fullmatch("[0-9a-f]*", row["digest"]) or len(row["digest"]) > 64:
+        raise _Refused("has an outcome whose digest is none")
+    json.loads(row["management"])
+    for name in ("buffer_ms", "seconds"):
+        if not (math.isfinite(row[name]) and row[name] >= 0):
+            raise _Refused(f"has an outcome whose {name} is {row[name]}")
+    return Outcome(
+        **{
+            **row,
+            "groups": _by_name(row["groups"], "name", _group),
+            "quantities": _by_name(
+                row["quantities"], "quantity", lambda one: Measured(one["value"], one["absent"])
+            ),
+            "counters": _by_name(row["counters"], "name", lambda one: int(one["count"])),
+            "faults": tuple(row["faults"]),
+        }
+    )
+
+
+def _group(entry: dict[str, Any]) -> Group:
+    if len(entry["values"]) > _MOST_ENTRIES:
+        raise _Refused(f"has a group with more than {_MOST_ENTRIES} values")
+    table = tuple(entry["latency_ms"])
+    if table and (
+        len(table) != len(PROBABILITIES)
+        or not all(math.isfinite(value) for value in table)
+        or any(after < before for before, after in itertools.pairwise(table))
+    ):
+        raise _Refused("has a group whose quantiles of latency are none")
+    return Group(_by_name(entry["values"], "name", lambda one: float(one["value"])), table)
+
+
+def _by_name(entries: Sequence[dict[str, Any]], name: str, made: Any) -> dict[str, Any]:
+    found = {entry[name]: made(entry) for entry in entries}
+    if len(found) < len(entries):
+        raise _Refused(f"has an entry twice in an outcome, the first of {len(entries)} {name}s")
+    return found

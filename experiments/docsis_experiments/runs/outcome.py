@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of a run: plain, bounded data, made from the record of either stage. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from docsis_experiments.experiment.canonical import canonical
+from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.judging.expectations import STATISTICS, Quantity
+from docsis_experiments.measurement import metrics
+from docsis_experiments.measurement.record import RunRecord
+
+PROBABILITIES: Final[tuple[float, ...]] = (
+    0.0,
+    0.001,
+    0.005,
+    *(percent / 100 for percent in range(1, 100)),
+    0.995,
+    0.999,
+    1.0,
+)
+"""Of the quantiles that stand for a group's distribution of latency."""
+
+MOST_WORDS: Final = 500
+"""Characters of a sentence that is kept."""
+
+MOST_FAULTS: Final = 20
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of the traffic.
+
+    Attributes:
+        values: By name: "packets"; "latency mean", "latency p50" ... (ms); "loss" (%); and as far
+            as its kind has them "goodput" (Mbit/s), "fairness", "mos", "message-latency mean" ...
+            NaN where nothing was there to be measured.
+        latency: Milliseconds at PROBABILITIES; empty where no packet arrived.
+    """
+
+    values: Mapping[str, float]
+    latency: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The value of a quantity.
+
+    Attributes:
+        value: NaN where nothing was there to be measured, infinite for never.
+        absent: Why there was nothing, in words; "" where there was.
+    """
+
+    value: float
+    absent: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run.
+
+    Attributes:
+        key: Of its inputs and of what made it.
+        run: Label of the run.
+        number: The seed in virtual time, in Mininet which of the repetitions it is.
+        manager: What the queue manager is called.
+        management: The same as canonical JSON.
+        buffer_ms: Its buffer, as a time at the sustained rate.
+        seconds: Length of the measured time.
+        groups: By the traffic's group.
+        quantities: What was asked for beside, by `Quantity.key`.
+        counters: Of the service flow over the measured time, packets.
+        updates, missed: Of the control loop.
+        lateness_ms: Of the control loop's updates at p99.
+        valid: Whether time never jumped.
+        withheld: Why the run gets no verdict, in words; "" where it gets one.
+        faults: What went wrong with the measuring, in words.
+        digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
+    """
+
+    key: str
+    run: str
+    number: int
+    manager: str
+    management: str
+    buffer_ms: float
+    seconds: float
+    groups: Mapping[str, Group]
+    quantities: Mapping[str, Measured]
+    counters: Mapping[str, int]
+    updates: int
+    missed: int
+    lateness_ms: float
+    valid: bool
+    withheld: str
+    faults: tuple[str, ...]
+    digest: str
+
+    def at(self, number: int) -> Outcome:
+        """The same as another repetition."""
+        return replace(self, number=number)
+
+
+def of_record(
+    record: RunRecord,
+    scenario: Scenario,
+    quantities: Iterable[Quantity],
+    *,
+    key: str,
+    number: int,
+) -> Outcome:
+    """What is kept of a run.
+
+    Args:
+        record: What it left.
+        scenario: What it is of.
+        quantities: What is measured beside the usual statistics.
+        key: Of its inputs and of what made it.
+        number: The seed, or which of the repetitions.
+    """
+    return Outcome(
+        key=key,
+        run=record.label,
+        number=number,
+        manager=record.manager,
+        management=canonical(dict(record.management)),
+        buffer_ms=record.buffer_ms,
+        seconds=record.seconds,
+        groups={group.name: _group(record, group.name, group.kind) for group in scenario.traffic},
+        quantities={quantity.key: _measured(quantity, record) for quantity in quantities},
+        counters=dict(record.counters),
+        updates=_count(record, "updates"),
+        missed=_count(record, "missed"),
+        lateness_ms=_lateness(record),
+        valid=record.timing.valid,
+        withheld=_words(record.withheld),
+        faults=tuple(_words(fault) for fault in record.faults[:MOST_FAULTS]),
+        digest=record.digest,
+    )
+
+
+def _group(record: RunRecord, name: str, kind: str) -> Group:
+    packets = record.packets[name].between(0.0, record.seconds)
+    values = {"packets": float(packets.sent_s.size)}
+    asked = [Quantity(metric="latency", of=(name,), statistic=which) for which in STATISTICS]
+    asked.append(Quantity(metric="loss", of=(name,)))
+    if name in record.received:
+        asked += [Quantity(metric="goodput", of=(name,)), Quantity(metric="fairness", of=(name,))]
+    if kind == "voip":
+        asked.append(Quantity(metric="mos", of=(name,)))
+    if name in record.messages:
+        asked += [
+            Quantity(metric="message-latency", of=(name,), statistic=which) for which in STATISTICS
+        ]
+    for quantity in asked:
+        values[_name(quantity)] = metrics.measure(quantity, record)
+    delays = packets.delays
+    table = np.quantile(delays, PROBABILITIES) if delays.size else np.zeros(0)
+    return Group(values, tuple(float(value) for value in table))
+
+
+def _name(quantity: Quantity) -> str:
+    statistic = f" {quantity.statistic}" if "latency" in quantity.metric else ""
+    return f"{quantity.metric}{statistic}"
+
+
+def _measured(quantity: Quantity, record: RunRecord) -> Measured:
+    return Measured(metrics.measure(quantity, record), _words(metrics.absence(quantity, record)))
+
+
+def _count(record: RunRecord, name: str) -> int:
+    count = record.controller[name]
+    assert isinstance(count, int), "made by reports.document"
+    return count
+
+
+def _lateness(record: RunRecord) -> float:
+    lateness = record.controller["lateness_ms"]
+    assert isinstance(lateness, Mapping), "made by reports.document"
+    return float(lateness["p99"])
+
+
+def _words(sentence: str) -> str:
+    return sentence if len(sentence) <= MOST_WORDS else sentence[: MOST_WORDS - 1] + "…"

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outcomes that are kept in a folder, each by its key, so that nothing is made twice.
+
+    <folder>/<first two digits of the key>/<key>.parquet
+
+One that is damaged is put aside under another name, told, and made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from docsis_experiments.runs import files
+from docsis_experiments.runs.outcome import Outcome
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import RESULTS
+
+KEPT: Final = RESULTS / "kept"
+"""Where outcomes are kept unless told otherwise."""
+
+ASIDE: Final = ".damaged"
+"""Ends the name of a file that is not used."""
+
+
+class Store:
+    """Outcomes by key. Several processes may keep theirs in one folder at the same time."""
+
+    def __init__(self, folder: Path = KEPT) -> None:
+        """Args: the folder; made when the first is kept."""
+        self.folder = folder
+
+    def path(self, key: str) -> Path:
+        """Where the outcome with that key is, or would be."""
+        return self.folder / key[:2] / f"{key}.parquet"
+
+    def get(self, key: str) -> Outcome | None:
+        """The outcome with that key; None where there is none.
+
+        Raises:
+            files.Damaged: There is one that cannot be used.
+            TestbedError: It cannot be read.
+        """
+        path = self.path(key)
+        if not path.exists():
+            return None
+        found = files.read(path)
+        if len(found) != 1 or found[0].key != key:
+            raise files.Damaged(f"{path}: is of another key than its name says")
+        return found[0]
+
+    def there(self, keys: Iterable[str]) -> tuple[dict[str, Outcome], list[str]]:
+        """Those of these keys that are there, and what was put aside, in words.
+
+        Raises:
+            TestbedError: One can neither be read nor put aside.
+        """
+        found: dict[str, Outcome] = {}
+        told: list[str] = []
+        for key in keys:
+            try:
+                outcome = self.get(key)
+            except files.Damaged as error:
+                self._put_aside(self.path(key))
+                told.append(f"{error}; it is put aside as *{ASIDE}, and the run is made again")
+            else:
+                if outcome is not None:
+                    found[key] = outcome
+        return found, told
+
+    def keep(self, outcome: Outcome) -> None:
+        """Keeps an outcome, at once or not at all.
+
+        Raises:
+            TestbedError: It cannot be written.
+        """
+        files.write(self.path(outcome.key), [outcome])
+
+    @staticmethod
+    def _put_aside(path: Path) -> None:
+        try:
+            path.replace(path.with_name(path.name + ASIDE))
+        except OSError as error:
+            raise TestbedError(f"{path}: cannot be put aside ({error.strerror})") from None

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outcomes as files: the same when read again, and told where they are damaged."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from outcome_files import outcome
+from scenario_files import loaded, packets
+
+from docsis_experiments.measurement.record import Packets
+from docsis_experiments.runs import files, store
+from docsis_experiments.runs.outcome import PROBABILITIES, Group, Measured, Outcome
+from docsis_testbed.errors import TestbedError
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """One whose call lost packets, and whose game sent none."""
+    silent = Packets(np.zeros(0), np.zeros(0))
+    found = loaded(tmp_path_factory.mktemp("scenario"))
+    lossy = packets(48.0, lost_every=10)
+    return outcome(
+        found,
+        "tail",
+        50.0,
+        packets={"call": lossy, "ftp": lossy, "game": silent, "steady": lossy},
+        faults=("a sender was late",),
+    )
+
+
+def test_statistics_are_those_of_the_record(made: Outcome) -> None:
+    call = made.groups["call"]
+    assert call.values["latency p90"] == 48.0
+    assert call.values["loss"] == pytest.approx(10, abs=0.5)
+    assert 1 < call.values["mos"] < 4.5
+    assert made.groups["ftp"].values["goodput"] == pytest.approx(6.0)
+    assert made.groups["ftp"].values["fairness"] == pytest.approx(36 / (3 * 14))
+    assert made.groups["game"].values["message-latency max"] == 70.0
+    assert set(call.latency) == {48.0}
+    assert len(call.latency) == len(PROBABILITIES)
+    assert made.groups["game"].latency == ()
+    assert math.isnan(made.groups["game"].values["latency mean"])
+    assert sorted(one.value for one in made.quantities.values()) == [48.0, 48.0]
+    assert made.withheld == "no verdict: a sender was late"
+
+
+def test_quantiles_are_those_of_the_packets(tmp_path: Path) -> None:
+    delays = np.arange(0.0, 500.0)
+    sent = np.arange(0.0, 10.0, 0.02)
+    groups = {name: Packets(sent, delays) for name in ("call", "ftp", "game", "steady")}
+    table = outcome(loaded(tmp_path), "tail", 1.0, packets=groups).groups["call"].latency
+    assert table == tuple(pytest.approx(499 * probability) for probability in PROBABILITIES)
+
+
+def test_what_is_written_is_read(made: Outcome, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "some.parquet"
+    files.write(path, [made, made.at(2**64 - 1)])
+    first, second = files.read(path)
+    # NaN is equal to nothing: the files are.
+    assert files.encode([first]) == files.encode([made])
+    assert second.number == 2**64 - 1
+    assert [one.name for one in path.parent.iterdir()] == ["some.parquet"]
+
+
+@settings(deadline=None)
+@given(
+    values=st.dictionaries(st.text(max_size=20), st.floats(), max_size=5),
+    words=st.text(max_size=50),
+    count=st.integers(-(2**63), 2**63 - 1),
+)
+def test_any_values_come_back(
+    made: Outcome, values: dict[str, float], words: str, count: int
+) -> None:
+    other = dataclasses.replace(
+        made,
+        groups={"g": Group(values, ())},
+        quantities={words: Measured(math.inf, words)},
+        counters={words: count},
+        faults=(words,),
+    )
+    try:
+        content = files.encode([other])
+    except UnicodeEncodeError:
+        return  # half a surrogate pair is no text
+    [again] = files.decode(content, "it")
+    assert files.encode([again]) == content
+    assert again.counters == {words: count}
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_a_changed_byte_never_changes_an_outcome(made: Outcome, data: st.DataObject) -> None:
+    content = bytearray(files.encode([made]))
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    try:
+        found = files.decode(bytes(content), "it")
+    except files.Damaged as error:
+        told = str(error)
+    else:
+        # What says by which program a file was written may change.
+        told = "it: the same"
+        assert files.encode(found) == files.encode([made])
+    assert told.startswith("it: ")
+    assert "\n" not in told
+
+
+@settings(deadline=None)
+@given(content=st.binary(max_size=200))
+def test_what_is_no_file_of_outcomes_is_told(content: bytes) -> None:
+    with pytest.raises(files.Damaged, match="it: "):
+        files.decode(content, "it")
+
+
+def test_half_a_file_is_told(made: Outcome) -> None:
+    content = files.encode([made])
+    with pytest.raises(files.Damaged, match="is damaged or no file of outcomes"):
+        files.decode(content[: len(content) // 2], "it")
+
+
+def _rewritten(made: Outcome, name: bytes, value: bytes) -> bytes:
+    table = pq.read_table(io.BytesIO(files.encode([made])))
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), name: value})
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()
+
+
+def test_another_version_is_told(made: Outcome) -> None:
+    content = _rewritten(made, files._VERSION_KEY, b"2")
+    with pytest.raises(
+        files.Damaged, match="it: is of version 2, and this program reads version 1"
+    ):
+        files.decode(content, "it")
+
+
+def test_content_that_was_not_written_is_told(made: Outcome) -> None:
+    content = _rewritten(made, files._DIGEST_KEY, b"0" * 64)
+    with pytest.raises(files.Damaged, match="its content is not what was written"):
+        files.decode(content, "it")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"key": "short"}, "key is none"),
+        ({"digest": "no"}, "digest is none"),
+        ({"seconds": math.nan}, "seconds is nan"),
+        ({"buffer_ms": -1.0}, "buffer_ms is -1.0"),
+        ({"faults": ("x",) * 21}, "longer words"),
+        ({"withheld": "x" * 501}, "longer words"),
+        ({"groups": {"g": Group({}, (1.0,))}}, "quantiles"),
+        ({"groups": {"g": Group({}, tuple(range(len(PROBABILITIES), 0, -1)))}}, "quantiles"),
+        ({"management": "{"}, "damaged"),
+    ],
+)
+def test_what_no_outcome_can_have_is_told(
+    made: Outcome, changes: dict[str, object], words: str
+) -> None:
+    content = files.encode([dataclasses.replace(made, **changes)])  # type: ignore[arg-type]
+    with pytest.raises(files.Damaged, match=words):
+        files.decode(content, "it")
+
+
+def test_long_words_are_cut(tmp_path: Path) -> None:
+    long = outcome(loaded(tmp_path), "tail", 50.0, faults=("x" * 1000,) * 30)
+    assert [len(fault) for fault in long.faults] == [500] * 20
+    assert len(long.withheld) == 500
+    files.decode(files.encode([long]), "it")
+
+
+def test_a_store_keeps_by_key(made: Outcome, tmp_path: Path) -> None:
+    kept = store.Store(tmp_path / "kept")
+    assert kept.get(made.key) is None
+    kept.keep(made)
+    found = kept.get(made.key)
+    assert found is not None
+    assert files.encode([found]) == files.encode([made])
+    there, told = kept.there([made.key, "f" * 64])
+    assert (list(there), told) == ([made.key], [])
+
+
+def test_a_damaged_one_is_put_aside_and_told(made: Outcome, tmp_path: Path) -> None:
+    kept = store.Store(tmp_path)
+    kept.keep(made)
+    path = kept.path(made.key)
+    path.write_bytes(path.read_bytes()[:-100])
+    there, told = kept.there([made.key])
+    assert there == {}
+    [words] = told
+    assert words.startswith(f"{path}: is damaged")
+    assert words.endswith("it is put aside as *.damaged, and the run is made again")
+    assert [one.name for one in path.parent.iterdir()] == [f"{made.key}.parquet.damaged"]
+    kept.keep(made)
+    assert kept.there([made.key])[1] == []
+
+
+def test_one_under_another_name_is_not_used(made: Outcome, tmp_path: Path) -> None:
+    kept = store.Store(tmp_path)
+    kept.keep(made)
+    other = kept.path("0" * 62 + "ff")
+    other.parent.mkdir(exist_ok=True)
+    kept.path(made.key).rename(other)
+    with pytest.raises(files.Damaged, match="is of another key than its name says"):
+        kept.get("0" * 62 + "ff")
+
+
+def test_a_place_that_cannot_be_written_is_told(made: Outcome, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TestbedError, match="cannot be written"):
+        store.Store(tmp_path / "file").keep(made)
