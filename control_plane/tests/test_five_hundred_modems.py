@@ -20,17 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SIZES = REPOSITORY / "p4src" / "include" / "sizes.p4"
 TYPES = REPOSITORY / "p4src" / "include" / "types.p4"
 
-CITY = """\
-name: city
-channel: {upstream: 1 Gbps, downstream: 10 Gbps}
-tier: cable-20
-cable_modem: {name: cm1, device_id: 1}
-cmts: {name: cmts1, device_id: 2}
-modems:
-  - {name: home, count: 500}
-servers:
-  - {name: server1, ip: 10.0.0.101/15, mac: "02:00:00:00:02:01"}
-"""
+CITY = (REPOSITORY / "topologies" / "city.yaml").read_text()
 
 
 def city(folder: Path, old: str = "", new: str = "") -> Topology:
@@ -87,12 +77,12 @@ def test_plans_five_hundred(tmp_path: Path) -> None:
 
 def test_the_most_that_there_may_be(tmp_path: Path) -> None:
     assert len(city(tmp_path, "count: 500", "count: 508").hosts) == 508
-    with pytest.raises(ConfigError, match=r"city\.yaml:7: modems\.0\.count: must be 1 to 508"):
+    with pytest.raises(ConfigError, match=r"city\.yaml:12: modems\.0\.count: must be 1 to 508"):
         city(tmp_path, "count: 500", "count: 509")
     one_more = "count: 508}\n  - {name: shop"
     with pytest.raises(
         ConfigError,
-        match=r"city\.yaml:6: modems: has 509 entries with 509 hosts; a device has ports for 508",
+        match=r"city\.yaml:11: modems: has 509 entries with 509 hosts; a device has ports for 508",
     ):
         city(tmp_path, "count: 500", one_more)
     with pytest.raises(ConfigError, match=r"254 entries with 762 hosts; a device has ports for"):

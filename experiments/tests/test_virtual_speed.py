@@ -45,7 +45,7 @@ def test_a_case_that_fails_says_why() -> None:
 
 def test_all_512_service_flows_of_the_neighbourhood_are_busy_all_the_time(tmp_path: Path) -> None:
     case = CASES["64-modems"]
-    topology = case.topology(tmp_path)
+    topology = case.topology()
     deployment = deploy(topology, MANAGER)
     with playing(
         topology, MANAGER, seed=1, machine=EXACT, folder=tmp_path, progress=lambda *_: None

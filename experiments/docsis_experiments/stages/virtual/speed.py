@@ -93,7 +93,7 @@ def measure(name: str, seconds: float) -> dict[str, Any]:
     case = CASES[name]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        topology = case.topology(folder)
+        topology = case.topology()
         with (
             playing(
                 topology,

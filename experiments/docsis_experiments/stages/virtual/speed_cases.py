@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final, Protocol
 
 from docsis_control.provisioning import deploy
@@ -18,19 +17,6 @@ from docsis_testbed.paths import TOPOLOGIES
 MANAGER: Final = Preset.DOCSIS_PIE
 """The upstream queue manager of every case."""
 
-CITY: Final = """\
-name: city
-description: As many homes as a CMTS of the papers has.
-channel: {upstream: 1 Gbps, downstream: 10 Gbps}
-tier: cable-20
-cable_modem: {name: cm1, device_id: 1}
-cmts: {name: cmts1, device_id: 2}
-modems:
-  - {name: home, count: 500}
-servers:
-  - {name: server1, ip: 10.0.0.101/15, mac: "02:00:00:00:02:01", round_trip_time: 20 ms}
-"""
-
 _THINK_NS: Final = 10_000_000_000
 _RESPONSE_BYTES: Final = 100_000
 """A page of 100 KB every 10 s: 80 kbit/s a home."""
@@ -41,8 +27,8 @@ _FIRST_PORT: Final = 5201
 class Case(Protocol):
     """What is measured."""
 
-    def topology(self, folder: Path) -> Topology:
-        """What to build; the folder is for files."""
+    def topology(self) -> Topology:
+        """What to build."""
 
     def load(self, play: Play, topology: Topology, seconds: float) -> None:
         """Adds the traffic."""
@@ -55,9 +41,8 @@ class Uploads:
         """Args: the service tier."""
         self._tier = tier
 
-    def topology(self, folder: Path) -> Topology:
+    def topology(self) -> Topology:
         """See `Case`."""
-        del folder
         return load_topology(TOPOLOGIES / "residential.yaml", self._tier)
 
     def load(self, play: Play, topology: Topology, seconds: float) -> None:
@@ -72,11 +57,9 @@ class Uploads:
 class Web:
     """Every home of a city looks at a page now and then."""
 
-    def topology(self, folder: Path) -> Topology:
+    def topology(self) -> Topology:
         """See `Case`."""
-        file = folder / "city.yaml"
-        file.write_text(CITY)
-        return load_topology(file)
+        return load_topology(TOPOLOGIES / "city.yaml")
 
     def load(self, play: Play, topology: Topology, seconds: float) -> None:
         """See `Case`."""
@@ -94,9 +77,8 @@ class Busy:
     a game.
     """
 
-    def topology(self, folder: Path) -> Topology:
+    def topology(self) -> Topology:
         """See `Case`."""
-        del folder
         return load_topology(TOPOLOGIES / "neighbourhood.yaml")
 
     def load(self, play: Play, topology: Topology, seconds: float) -> None:
