@@ -108,7 +108,7 @@ def test_help_lists_every_command() -> None:
     result = docsis_p4("--help")
     for command in (
         *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
-        *("accept", "config", "show", "shares", "sf"),
+        *("accept", "config", "list", "show", "shares", "sf"),
     ):
         assert f"  {command} " in result.stdout
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 list` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from test_cli import docsis_p4
+
+from docsis_testbed.paths import TOPOLOGIES
+
+
+def test_a_line_each() -> None:
+    result = docsis_p4("list")
+    assert result.returncode == 0
+    for line in (
+        "Queue managers",
+        "  docsis-pie               DOCSIS-PIE",
+        "  cable-20                 20 Mbps upstream, 100 Mbps downstream.",
+        "  neighbourhood            "
+        "64 homes on one channel, four service flows each in both directions.",
+    ):
+        assert line in result.stdout.splitlines()
+
+
+def test_one_kind_as_json() -> None:
+    result = docsis_p4("list", "tiers", "--json")
+    listed = json.loads(result.stdout)
+    assert list(listed) == ["tiers"]
+    assert [tier["name"] for tier in listed["tiers"]] == ["cable-20", "cable-2018"]
+    assert set(listed["tiers"][0]) == {"name", "line", "file"}
+
+
+def test_a_broken_file_is_told_after_all_others(tmp_path: Path) -> None:
+    folder = tmp_path / "topologies"
+    shutil.copytree(TOPOLOGIES, folder)
+    (folder / "mine.yaml").write_text("name: mine\n")
+    result = docsis_p4("list", "topologies", "--folder", str(folder))
+    assert result.returncode == 1
+    assert "residential" in result.stdout
+    assert f"{folder}/mine.yaml" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_what_cannot_be_listed() -> None:
+    for arguments, sentence in (
+        (("managers",), 'there is no kind "managers" to list; there are queue-managers'),
+        (("--folder", "/nonexistent"), "/nonexistent: there is no such folder"),
+    ):
+        result = docsis_p4("list", *arguments)
+        assert result.returncode == 1
+        assert sentence in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1

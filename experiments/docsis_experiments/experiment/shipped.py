@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be named: queue managers, service tiers, topologies, experiments.
+
+Each has one line from its own file or from the code. A file that cannot be read is told, and hides
+no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from docsis_control.config.errors import ConfigError
+from docsis_control.config.models import ServiceTier
+from docsis_control.config.units import format_duration, format_rate
+from docsis_control.queue_managers.names import Preset
+from docsis_control.topology.loader import TIERS, load_tier, load_topology
+from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.loader import load
+from docsis_experiments.experiment.models import Scenario
+
+SCENARIOS: Final = "scenarios"
+"""Folder of the experiments, beside the topologies."""
+
+
+class Sort(StrEnum):
+    """What there is to be named."""
+
+    QUEUE_MANAGERS = "queue-managers"
+    TIERS = "tiers"
+    TOPOLOGIES = "topologies"
+    EXPERIMENTS = "experiments"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that can be named.
+
+    Attributes:
+        sort: What it is.
+        name: How it is named.
+        line: What it is, in one line; "" where its file is broken.
+        file: Where it is described; None where it is in the code.
+        problem: Why its file cannot be used, with file, line and key; "" where it can.
+    """
+
+    sort: Sort
+    name: str
+    line: str
+    file: Path | None = None
+    problem: str = ""
+
+
+def entries(folder: Path, sorts: Sequence[Sort] = tuple(Sort)) -> list[Entry]:
+    """Everything of these sorts, sort by sort.
+
+    Args:
+        folder: Has topologies, and service tiers and experiments in folders of their own.
+        sorts: What is asked for.
+    """
+    return [entry for sort in sorts for entry in _ENTRIES[sort](folder)]
+
+
+def _queue_managers(folder: Path) -> Iterator[Entry]:
+    del folder  # they are in the code
+    for preset in Preset:
+        yield Entry(Sort.QUEUE_MANAGERS, preset.value, preset.label)
+
+
+def _files(sort: Sort, folder: Path, line_of: Callable[[Path], str]) -> Iterator[Entry]:
+    for file in sorted(folder.glob("*.yaml"), key=lambda file: file.stem):
+        try:
+            yield Entry(sort, file.stem, line_of(file), file)
+        except ConfigError as error:
+            yield Entry(sort, file.stem, "", file, str(error))
+
+
+def _tiers(folder: Path) -> Iterator[Entry]:
+    return _files(Sort.TIERS, folder / TIERS, lambda file: tier_line(load_tier(file)))
+
+
+def _topologies(folder: Path) -> Iterator[Entry]:
+    return _files(Sort.TOPOLOGIES, folder, lambda file: topology_line(load_topology(file)))
+
+
+def _experiments(folder: Path) -> Iterator[Entry]:
+    return _files(
+        Sort.EXPERIMENTS, folder / SCENARIOS, lambda file: experiment_line(load(file).scenario)
+    )
+
+
+def tier_line(tier: ServiceTier) -> str:
+    """What its file says, or else its rates."""
+    if tier.description:
+        return tier.description
+    up, down = (
+        format_rate(flow.maximum_sustained_traffic_rate)
+        for flow in (tier.upstream, tier.downstream)
+    )
+    return f"{up} upstream, {down} downstream."
+
+
+def topology_line(topology: Topology) -> str:
+    """What its file says, or else what is in it."""
+    if topology.description:
+        return topology.description
+    times = sorted({server.round_trip_time for server in topology.servers})
+    return (
+        f"{_counted(len(topology.modems), 'modem')}, {_counted(len(topology.hosts), 'host')}, "
+        f"{_counted(len(topology.servers), 'server')}, {' and '.join(map(format_duration, times))}."
+    )
+
+
+def experiment_line(scenario: Scenario) -> str:
+    """Its title, its runs and how long each of them is."""
+    seconds = (scenario.ramp_up + scenario.measured) / 1e9
+    return f"{scenario.title}; {_counted(len(scenario.all_runs), 'run')} of {seconds:g} s."
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+_ENTRIES: Final = {
+    Sort.QUEUE_MANAGERS: _queue_managers,
+    Sort.TIERS: _tiers,
+    Sort.TOPOLOGIES: _topologies,
+    Sort.EXPERIMENTS: _experiments,
+}
