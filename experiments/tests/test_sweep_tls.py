@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ def test_files_that_are_no_certificates(tmp_path: Path, ours: Certificates) -> N
         ((ours.ca, ours.certificate, broken), "they are no certificate with its key"),
         ((ours.ca, ours.ca, ours.key), "they are no certificate with its key"),
     ):
-        assert words in told(lambda files=files: Access.of("tls://host:1", *files))
+        assert words in told(partial(Access.of, "tls://host:1", *files))
 
 
 def test_nobody_there(ours: Certificates) -> None:
@@ -117,7 +118,12 @@ def test_nobody_there(ours: Certificates) -> None:
 
 def test_somebody_who_says_nothing(ours: Certificates) -> None:
     ended = threading.Event()
-    with listening(lambda connection: ended.wait(30) and None) as port:
+
+    def silent(connection: socket.socket) -> None:
+        del connection
+        ended.wait(30)
+
+    with listening(silent) as port:
         words = told(lambda: access(port, ours).check(seconds=0.2))
         ended.set()
     assert "does not answer as a scheduler with TLS does" in words
