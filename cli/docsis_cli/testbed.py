@@ -204,6 +204,7 @@ def schema(
     from docsis_experiments.acceptance.referee import data as referee
     from docsis_experiments.experiment import schema as scenarios
     from docsis_experiments.reports import document
+    from docsis_experiments.sweeps import schema as sweeps
 
     schemas = {
         **config.json_schemas(),
@@ -213,6 +214,7 @@ def schema(
         "shares": document.schema("shares"),
         "figures": document.schema("figures"),
         "scenario": scenarios.json_schema(),
+        "sweep": sweeps.json_schema(),
         "scenario-summary": document.schema("scenario"),
         "closed-loop": closed_loop.schema(),
         "referee": referee.schema("referee"),

@@ -129,6 +129,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "shares.schema.json",
         "status.schema.json",
         "summary.schema.json",
+        "sweep.schema.json",
         "tier.schema.json",
         "topology.schema.json",
     ]

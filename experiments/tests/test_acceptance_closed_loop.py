@@ -188,7 +188,7 @@ def test_runs_of_something_else_are_kept_and_not_compared(
         case "commit":
             monkeypatch.setattr(sources, "commit", lambda root: "0123456789")
         case "code":
-            monkeypatch.setattr(code, "_of_code", lambda stage: "another")
+            monkeypatch.setattr(code, "parts", lambda stage: {"code": "another"})
     document, why = accepted(case, Wanted(1, 2), tmp_path)
     assert len(case.played) == 6
     runs = document["cases"][0]["runs"]

@@ -80,7 +80,7 @@ def test_what_changes_a_run_changes_its_key(tmp_path: Path, change: tuple[str, s
 
 def test_seed_run_and_code_change_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {key(unit(tmp_path)), key(unit(tmp_path, seed=2)), key(unit(tmp_path, run=1))}
-    monkeypatch.setattr(sources, "_of_code", lambda stage: "other code")
+    monkeypatch.setattr(sources, "parts", lambda stage: {"code": "other"})
     keys.add(key(unit(tmp_path)))
     assert len(keys) == 4
 

@@ -154,7 +154,7 @@ class _Worker:
             return None
         self.task = None
         if answer is not None:
-            return task, _played(task.unit, answer)
+            return task, understood(task.unit, answer)
         self.end()
         if task.tries < MOST_TRIES:
             return task, None
@@ -201,7 +201,8 @@ class _Worker:
         return alive and time.monotonic() < self._until
 
 
-def _played(unit: Unit, answer: bytes) -> Played:
+def understood(unit: Unit, answer: bytes) -> Played:
+    """What a worker's answer says of a unit; it is validated."""
     name = f"{unit.label}, seed {unit.seed}"
     if not answer.startswith(_DONE):
         return Played(unit, None, f"{name}: {answer[1:].decode(errors='replace')}")
@@ -225,12 +226,13 @@ def _work(connection: Connection, scratch: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         while True:
-            connection.send_bytes(_answered(connection.recv_bytes(MOST_BYTES), Path(scratch)))
+            connection.send_bytes(answered(connection.recv_bytes(MOST_BYTES), Path(scratch)))
     except (EOFError, OSError):
         return
 
 
-def _answered(text: bytes, scratch: Path) -> bytes:
+def answered(text: bytes, scratch: Path | None = None) -> bytes:
+    """Plays a unit that is given as text: what a worker sends back, whatever came of it."""
     try:
         return _DONE + files.encode([play(Unit.from_json(text), scratch)])
     except TestbedError as error:

@@ -38,19 +38,34 @@ def digest(inputs: Mapping[str, Any], stage: StageName) -> str:
     Raises:
         TestbedError: A file cannot be read.
     """
-    return hashlib.sha256(f"{canonical(inputs)}\n{_of_code(stage)}".encode()).hexdigest()
+    return hashlib.sha256(f"{canonical(inputs)}\n{canonical(parts(stage))}".encode()).hexdigest()
 
 
 @functools.cache
-def _of_code(stage: StageName) -> str:
-    """The same for all of a process, which runs the code that it has once loaded."""
-    found = hashlib.sha256(f"numpy {package('numpy')}\n".encode())
-    files = [path for folder in _CODE for path in folder.rglob("*.py")]
-    files += [path for path in P4_BUILD.rglob("*") if path.is_file()]
-    for path in sorted(files):
-        _add(found, path.relative_to(ROOT).as_posix(), path)
-    for path in _built(stage):
-        _add(found, path.name, path)
+def parts(stage: StageName) -> Mapping[str, str]:
+    """What makes a result, by what it is called: a hash of each, or its version.
+
+    The same for all of a process, which runs the code that it has once loaded.
+
+    Raises:
+        TestbedError: A file cannot be read.
+    """
+    code = [path for folder in _CODE for path in folder.rglob("*.py")]
+    pipeline = [path for path in P4_BUILD.rglob("*") if path.is_file()]
+    return {
+        "code": _hash((path.relative_to(ROOT).as_posix(), path) for path in sorted(code)),
+        "pipeline": _hash((path.relative_to(ROOT).as_posix(), path) for path in sorted(pipeline)),
+        "switch" if stage == "mininet" else "world": _hash(
+            (path.name, path) for path in _built(stage)
+        ),
+        "numpy": package("numpy"),
+    }
+
+
+def _hash(files: Iterable[tuple[str, Path]]) -> str:
+    found = hashlib.sha256()
+    for name, path in files:
+        _add(found, name, path)
     return found.hexdigest()
 
 

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units on a Dask cluster over TLS: the same bits as in a pool of processes, whoever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tls_files
+from outcome_files import quick
+from tls_files import Certificates
+
+from docsis_experiments.runs import files, pool, sources
+from docsis_experiments.runs.pool import Played
+from docsis_experiments.runs.unit import Unit, units
+from docsis_experiments.sweeps import cluster
+from docsis_experiments.sweeps.tls import Access
+from docsis_testbed.errors import TestbedError
+
+DASK = [sys.executable, "-m", "dask"]
+
+MOST_SECONDS = 120.0
+"""Until something has happened that takes a few, on a machine that has much to do."""
+
+
+def until(what: str, happened: Callable[[], Any]) -> Any:
+    """What `happened` gives once it gives something."""
+    end = time.monotonic() + MOST_SECONDS
+    while time.monotonic() < end:
+        if found := happened():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what} did not happen in {MOST_SECONDS:g} s")
+
+
+class Cluster:
+    """A scheduler and workers, each a process of ours."""
+
+    def __init__(self, folder: Path, certificates: Certificates) -> None:
+        self._folder = folder
+        self._certificates = certificates
+        self._processes: list[subprocess.Popen[bytes]] = []
+        place = folder / "scheduler.json"
+        self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--protocol", "tls",
+            "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(place),
+        )  # fmt: skip
+        self.address = until("a scheduler", lambda: _address(place))
+
+    @property
+    def access(self) -> Access:
+        files = self._certificates
+        return Access.of(self.address, files.ca, files.certificate, files.key)
+
+    def worker(self, name: str, *options: str) -> subprocess.Popen[bytes]:
+        return self._start(
+            "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
+            "--name", name, "--local-directory", str(self._folder), *options,
+        )  # fmt: skip
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        number = len(self._processes)
+        with (self._folder / f"{number}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [*DASK, *arguments, *self._certificates.dask_options],
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+            )
+        self._processes.append(process)
+        return process
+
+    def end(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+
+def _address(place: Path) -> str | None:
+    try:
+        return str(json.loads(place.read_text())["address"])
+    except (OSError, ValueError):
+        return None
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return tls_files.make(tmp_path_factory.mktemp("tls") / "ours")
+
+
+@pytest.fixture
+def dask(tmp_path: Path, certificates: Certificates) -> Iterator[Cluster]:
+    started = Cluster(tmp_path, certificates)
+    yield started
+    started.end()
+
+
+@pytest.fixture(scope="module")
+def some(tmp_path_factory: pytest.TempPathFactory) -> list[Unit]:
+    found = quick(tmp_path_factory.mktemp("scenario"))
+    return units(found, found.scenario.all_runs, [1, 2])
+
+
+def bits(played: Iterator[Played]) -> dict[Unit, bytes]:
+    """What came of each unit, as it is kept."""
+    found = {}
+    for one in played:
+        assert one.outcome is not None, one.failure
+        assert one.unit not in found
+        found[one.unit] = files.encode([one.outcome])
+    return found
+
+
+def kill_while_it_plays(started: Cluster, worker: subprocess.Popen[bytes], name: str) -> None:
+    """Kills a worker that has a unit and cannot have ended it."""
+    from distributed import Client, Security
+
+    access = started.access
+    security = Security(
+        require_encryption=True,
+        tls_ca_file=str(access.ca),
+        tls_client_cert=str(access.certificate),
+        tls_client_key=str(access.key),
+    )
+    with Client(access.address, security=security, set_as_default=False) as client:
+
+        def address() -> str | None:
+            found = client.scheduler_info(n_workers=-1)["workers"]
+            return next((a for a, entry in found.items() if entry["name"] == name), None)
+
+        place = until("its worker", address)
+
+        def stopped_at_work() -> bool:
+            if not client.processing()[place]:
+                return False
+            os.kill(worker.pid, signal.SIGSTOP)
+            if client.processing()[place]:
+                return True
+            os.kill(worker.pid, signal.SIGCONT)
+            return False
+
+        until("a unit for the worker", stopped_at_work)
+        worker.kill()
+        worker.wait()
+
+
+def test_the_same_bits_wherever_they_are_made_and_whoever_is_killed(
+    dask: Cluster, some: list[Unit]
+) -> None:
+    first = dask.worker("first")
+    dask.worker("second")
+    told: list[str] = []
+    killer = threading.Thread(target=kill_while_it_plays, args=(dask, first, "first"))
+    killer.start()
+    with closing(cluster.play_all(some, dask.access, told.append)) as each:
+        there = bits(each)
+    killer.join(timeout=MOST_SECONDS)
+    assert first.returncode == -signal.SIGKILL
+    with closing(pool.play_all(some, 2)) as each:
+        here = bits(each)
+    assert there == here
+    assert set(there) == set(some)
+    assert told == []
+
+
+def test_a_worker_of_another_version_gets_nothing(
+    dask: Cluster, some: list[Unit], tmp_path: Path
+) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(
+        "from docsis_experiments.runs import sources\n"
+        "ours = dict(sources.parts('virtual'))\n"
+        "sources.parts = lambda stage: {**ours, 'pipeline': 'another'}\n"
+    )
+    dask.worker("other", "--preload", str(other))
+    told: list[str] = []
+    with pytest.raises(TestbedError) as error:
+        next(
+            cluster.play_all(some, dask.access, told.append, lambda: 0.0 if told else MOST_SECONDS)
+        )
+    assert "none of its workers may play; start one with `dask worker tls://" in str(error.value)
+    [words] = told
+    assert words.startswith("worker tls://127.0.0.1:")
+    assert words.endswith(
+        "is refused: its pipeline is not the same as here; start it from a clone of this version"
+    )
+
+
+def test_a_cluster_without_workers(dask: Cluster, some: list[Unit]) -> None:
+    with pytest.raises(TestbedError, match="there is no worker; start one with"):
+        next(cluster.play_all(some, dask.access, lambda words: None, lambda: 0.0))
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({**sources.parts("virtual")}, ""),
+        ({**sources.parts("virtual"), "code": "", "world": ""}, "its code and world are not"),
+        ({}, "its code and pipeline and world and numpy are not the same as here"),
+        (ModuleNotFoundError("No module named 'x'"), "it has not this version of docsis-p4 (No mo"),
+        ("text", "it has not this version of docsis-p4"),
+    ],
+)
+def test_what_a_worker_says_of_itself(answer: object, words: str) -> None:
+    assert cluster.refusal(answer).startswith(words)
+    assert bool(cluster.refusal(answer)) is bool(words)
