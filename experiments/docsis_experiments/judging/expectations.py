@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from docsis_control.config.models import KeyedError, Model
 from docsis_control.config.units import Duration
-from docsis_experiments.experiment.canonical import canonical
+from docsis_experiments.experiment.canonical import canonical, digest
 from docsis_experiments.experiment.tagged import as_tuple, chosen_by
 
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
@@ -24,6 +24,9 @@ UNITS: Final = {
     "recovery": "s",
 }
 """Units of the quantities; mos (1 to 4.5) and fairness (Jain's index, 0 to 1) have none."""
+
+_HASH_DIGITS: Final = 12
+"""Of an expectation's hash."""
 
 STATISTICS: Final = ("mean", "p50", "p90", "p99", "max")
 
@@ -147,6 +150,17 @@ class _Expectation(Model):
     runs: Names = Field(description="Labels of runs, or of a grid's managers for all its buffers.")
     source: str = Field(description="Where the published value stands.")
     reason: str = Field(description="Why the tolerance is what it is.")
+    no_test: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Why the band is no test, because it cannot fail, hides a contradiction or was "
+        "moved after a run; then it is shown and not judged.",
+    )
+
+    @property
+    def hash(self) -> str:
+        """Of the expectation as written: another band is another hash."""
+        return digest(self.model_dump(mode="json", exclude_none=True))[:_HASH_DIGITS]
 
     @field_validator("runs")
     @classmethod
