@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -25,9 +24,6 @@ class Target(StrEnum):
     EMBEDDED = "embedded"
     BMV2 = "bmv2"
 
-
-DEMONSTRATED = (Preset.DROP_TAIL_250MS, Preset.BUFFER_CONTROL_50MS, Preset.DOCSIS_PIE)
-"""What the demo compares unless told otherwise."""
 
 DEFAULT_TOPOLOGY = TOPOLOGIES / "residential.yaml"
 

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from docsis_cli.options import (
     DEFAULT_TOPOLOGY,
-    DEMONSTRATED,
     QUEUE_MANAGER,
     MetricsPortOption,
     SeedOption,
@@ -41,26 +40,25 @@ def demo(
         list[Preset] | None, typer.Option("--aqm", help="Only these queue managers; repeatable.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=2, help="Measured time of each run.")
+        float | None, typer.Option("--seconds", min=2, max=600, help="Measured time of each run.")
     ] = None,
     metrics_port: MetricsPortOption = None,
     virtual: VirtualOption = False,
     seed: SeedOption = None,
 ) -> None:
-    """The main job: queue managers under load one after the other, and a report."""
+    """Queue managers under load one after the other, and a report: a scenario that is shipped."""
     # What contradicts itself is told before anything heavy is loaded.
     played = stage(target, virtual=virtual, seed=seed, metrics_port=metrics_port)
-    loaded = load(topology, tier)
-    from docsis_experiments.demo import job
-    from docsis_experiments.demo.plan import MEASURED_SECONDS
+    chosen = load(topology, tier)
+    from docsis_control.config.errors import ConfigError
+    from docsis_experiments.experiment.demo import demo as experiment
+    from docsis_experiments.scenario import job
 
-    job.run(
-        loaded,
-        stage=played,
-        aqms=aqm or DEMONSTRATED,
-        measured_seconds=seconds or MEASURED_SECONDS,
-        console=_CONSOLE,
-    )
+    try:
+        loaded = experiment(chosen, aqm or (), seconds)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    job.run(loaded, stage=played, console=_CONSOLE)
 
 
 def run(
@@ -210,7 +208,6 @@ def schema(
         **config.json_schemas(),
         **modem_config.json_schemas(),
         "queue-manager": queue_managers.json_schema(),
-        "summary": document.schema("latency"),
         "shares": document.schema("shares"),
         "figures": document.schema("figures"),
         "scenario": scenarios.json_schema(),

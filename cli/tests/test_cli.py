@@ -128,7 +128,6 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "service-classes.schema.json",
         "shares.schema.json",
         "status.schema.json",
-        "summary.schema.json",
         "sweep.schema.json",
         "tier.schema.json",
         "topology.schema.json",

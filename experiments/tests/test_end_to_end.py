@@ -24,7 +24,8 @@ from rich.console import Console
 
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
-from docsis_experiments.demo import job as demo
+from docsis_experiments.experiment.demo import demo
+from docsis_experiments.scenario import job
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_testbed.errors import NoVerdict
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
@@ -61,11 +62,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = tmp_path_factory.mktemp("results")
     # One in which time jumped is there all the same, and most of what is tested is true of it.
     with suppress(NoVerdict):
-        demo.run(
-            TOPOLOGY,
+        job.run(
+            demo(TOPOLOGY, [Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE], MEASURED_SECONDS),
             stage=MininetStage("embedded"),
-            aqms=[Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
-            measured_seconds=MEASURED_SECONDS,
             console=Console(),
             results=results,
         )
@@ -81,7 +80,7 @@ def figures(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def runs(figures: dict[str, Any]) -> dict[str, Any]:
-    return {run["aqm"]: run for run in figures["runs"]}
+    return {run["label"]: run for run in figures["runs"]}
 
 
 def test_nothing_is_left_of_the_demo(folder: Path) -> None:
@@ -101,15 +100,15 @@ def test_lateness_of_machine_and_switches_is_kept(figures: dict[str, Any]) -> No
 
 def test_drop_tail_fills_its_buffer(runs: dict[str, Any]) -> None:
     run = runs["drop-tail-250ms"]
-    assert run["upstream"]["induced_latency_ms"]["p50"] > 100
+    assert run["groups"]["game"]["induced_latency_ms"]["p50"] > 100
     assert run["aqm_drops"] == 0
 
 
 def test_docsis_pie_holds_the_latency_down(runs: dict[str, Any]) -> None:
-    run, drop_tail = runs["docsis-pie"]["upstream"], runs["drop-tail-250ms"]["upstream"]
-    assert run["induced_latency_ms"]["p50"] < 30
-    assert run["induced_latency_ms"]["p90"] < drop_tail["induced_latency_ms"]["p50"] / 2
-    assert run["mos"] > drop_tail["mos"]
+    game, drop_tail = (runs[label]["groups"]["game"] for label in ("docsis-pie", "drop-tail-250ms"))
+    assert game["induced_latency_ms"]["p50"] < 30
+    assert game["induced_latency_ms"]["p90"] < drop_tail["induced_latency_ms"]["p50"] / 2
+    assert game["mos"] > drop_tail["mos"]
     assert runs["docsis-pie"]["aqm_drops"] > 0
     assert runs["docsis-pie"]["tail_drops"] == 0
 
@@ -120,7 +119,22 @@ def test_the_shaper_bounds_the_goodput(runs: dict[str, Any]) -> None:
         jumped_ms = run["timing"]["switches"]["cm1"]["jumped_ms"]
         there = 1 - jumped_ms / (1000 * MEASURED_SECONDS)
         # 20 Mbit/s of frames carry at most 1448 bytes of payload in 1518, the CRC included.
-        assert 14 * there < run["upstream"]["goodput_mbps"] < 20 * 1448 / 1518 * 1.03
+        goodput = run["groups"]["uploads"]["goodput_mbps"]
+        assert 14 * there < goodput < 20 * 1448 / 1518 * 1.03
+
+
+def test_what_was_dropped_was_sent_again(runs: dict[str, Any]) -> None:
+    for run in runs.values():
+        uploads = run["groups"]["uploads"]
+        assert len(uploads["flow_retransmissions"]) == len(uploads["flow_goodput_mbps"]) == 4
+        # Over the whole run, slow start included; some of the drops are the game's.
+        drops = run["aqm_drops"] + run["tail_drops"]
+        assert uploads["retransmissions"] > drops / 2 > 0
+
+
+def test_the_idle_path_is_fast(runs: dict[str, Any]) -> None:
+    for run in runs.values():
+        assert 0 < run["groups"]["game"]["idle_latency_ms"] < 20
 
 
 def test_the_controller_counts_every_interval(runs: dict[str, Any]) -> None:
@@ -139,7 +153,8 @@ def test_everything_is_in_the_folder(folder: Path) -> None:
         "inputs/topology.yaml",
         "plots/latency-cdf.png",
         "plots/over-time.png",
-        *(f"runs/docsis-pie/{raw}.csv" for raw in ("latency", "goodput", "queue")),
+        "inputs/scenario.yaml",
+        *(f"runs/docsis-pie/{raw}.csv" for raw in ("packets", "goodput", "queue")),
         "runs/docsis-pie/controller/stats.json",
     ):
         assert name in names

@@ -1,34 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics, voice quality, and goodput from the kernel's counts."""
+"""Statistics, what load induced, voice quality and goodput."""
 
 from __future__ import annotations
 
 import math
-import os
-import socket
-import threading
 
 import numpy as np
 import pytest
+import scenario_files
 
-from docsis_experiments.measurement import statistics, voice
-from docsis_experiments.stages.mininet import goodput
-from docsis_testbed.errors import TestbedError
+from docsis_experiments.judging.expectations import Quantity
+from docsis_experiments.measurement import metrics, voice
+from docsis_experiments.measurement.record import Packets, Received, RunRecord
 
 
 def test_quantiles_of_a_known_sample() -> None:
-    latency = statistics.latency(np.arange(101, dtype=np.float64))
-    assert latency == statistics.Latency(50.0, 90.0, 99.0, 100.0)
+    samples = np.arange(101, dtype=np.float64)
+    found = [metrics.statistic(name, samples) for name in ("mean", "p50", "p90", "p99", "max")]
+    assert found == [50.0, 50.0, 90.0, 99.0, 100.0]
+
+
+def idle_and_loaded(idle: list[float], loaded: list[float], delay_s: float = -9.0) -> RunRecord:
+    """A call whose idle time was from 10 to 5 s before the measured time."""
+    sent = np.array([delay_s] * len(idle) + [1.0] * len(loaded))
+    packets = Packets(sent, np.array([*idle, *loaded]))
+    return scenario_files.record("a", 0, packets={"call": packets}, idle=(-10.0, -5.0))
+
+
+INDUCED = Quantity.model_validate(
+    {"metric": "induced-latency", "of": ("call",), "statistic": "p90"}
+)
 
 
 def test_induced_latency_is_less_the_idle_median() -> None:
-    induced = statistics.induced(np.arange(101, dtype=np.float64), np.array([1.0, 2.0, 30.0]))
-    assert induced == statistics.InducedLatency(48.0, 88.0, 97.0)
+    record = idle_and_loaded([1.0, 2.0, 30.0], [float(n) for n in range(101)])
+    assert metrics.idle_median(record.packets["call"], record) == 2.0
+    assert metrics.measure(INDUCED, record) == 88.0
+    assert metrics.absence(INDUCED, record) == ""
 
 
-def test_no_probe_is_an_error_and_not_a_zero() -> None:
-    with pytest.raises(TestbedError, match="no probe arrived"):
-        statistics.latency(np.zeros(0))
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (idle_and_loaded([], [1.0]), "no packet of call arrived in an idle time"),
+        (idle_and_loaded([math.nan], [1.0]), "no packet of call arrived in an idle time"),
+        # What was sent in the ramp-up was not sent in the idle time.
+        (idle_and_loaded([1.0], [1.0], -3.0), "no packet of call arrived in an idle time"),
+        (idle_and_loaded([1.0], []), "no packet of call was sent in that time"),
+        (scenario_files.record("b", 5.0), "no packet of call arrived in an idle time"),
+    ],
+)
+def test_what_was_not_there_is_absent_and_not_a_zero(record: RunRecord, words: str) -> None:
+    assert math.isnan(metrics.measure(INDUCED, record))
+    assert metrics.absence(INDUCED, record) == words
+
+
+def test_retransmissions_are_those_of_all_flows_of_the_groups() -> None:
+    both = Quantity(metric="retransmissions", of=("ftp", "game"))
+    counted = {"ftp": {"ftp-1": 2, "ftp-2": 0}, "game": {"game": 5}}
+    assert metrics.measure(both, scenario_files.record("a", 0, retransmitted=counted)) == 7
+    some = scenario_files.record("a", 0, retransmitted={"ftp": {"ftp-1": 2}})
+    assert math.isnan(metrics.measure(both, some))
+    assert metrics.absence(both, some) == "retransmissions of ftp and game were not counted"
+
+
+def test_what_arrived_at_an_unknown_time_has_no_delay_and_is_no_loss() -> None:
+    packets = Packets(np.arange(4.0), np.array([1.0, math.inf, math.nan, 3.0]))
+    np.testing.assert_array_equal(packets.delays, [1.0, 3.0])
+    assert metrics.loss_percent(packets) == 25.0
+    # Nobody knows whether it would have been low: it says nothing of a recovery.
+    unknown = Packets(np.arange(3.0), np.array([1.0, math.inf, 3.0]))
+    assert metrics.recovery(unknown, [0.0], 3.0, 3.0) == 0.0
+    assert metrics.recovery(unknown, [0.0], 3.0, 1.0) == math.inf
 
 
 def test_rating_without_impairment_is_4_41() -> None:
@@ -73,60 +116,7 @@ def test_call_that_sent_nothing_has_no_quality() -> None:
 
 
 def test_goodput_of_a_window_is_interpolated() -> None:
-    second = 10**9
-    series = goodput.GoodputSeries(
-        np.array([0, 1, 2, 3], dtype=np.int64) * second,
-        np.array([0, 125_000, 375_000, 375_000], dtype=np.int64),
-    )
-    assert series.mbps(0, 2 * second) == pytest.approx(1.5)
-    assert series.mbps(second // 2, 3 * second // 2) == pytest.approx(1.5)
-    middles, mbps = series.binned(1.0)
-    np.testing.assert_array_equal(middles, np.array([0.5, 1.5]) * second)
-    np.testing.assert_allclose(mbps, [1.0, 2.0])
-
-
-def test_kernel_counts_payload_once_and_in_order() -> None:
-    """The count read over sock_diag is what was written to the connection."""
-    payload = 1_234_567
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        client = socket.create_connection(("127.0.0.1", port))
-        connection, _ = server.accept()
-        received = 0
-
-        def drain() -> None:
-            nonlocal received
-            while received < payload:
-                received += len(connection.recv(65536))
-
-        reader = threading.Thread(target=drain)
-        reader.start()
-        client.sendall(bytes(payload))
-        reader.join(timeout=60)
-        with client, connection, goodput.netlink_socket_in(os.getpid()) as diag:
-            counts = goodput.received_bytes(diag, [port])
-            assert counts == {(port, client.getsockname()[1]): payload}
-            assert goodput.received_bytes(diag, [1]) == {}
-
-
-@pytest.mark.root
-def test_sampler_collects_until_stopped() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        client = socket.create_connection(("127.0.0.1", port))
-        connection, _ = server.accept()
-        sampler = goodput.GoodputSampler([goodput.Watched(os.getpid(), (port,))])
-        sampler.start()
-        client.sendall(bytes(1000))
-        assert len(connection.recv(1000, socket.MSG_WAITALL)) == 1000
-        deadline = threading.Event()
-        for _ in range(100):
-            if sampler.latest() >= 1000:
-                break
-            deadline.wait(0.05)
-        client.close()
-        connection.close()
-        series = sampler.stop()
-    # The connection is gone, what it received is not.
-    assert series.total_bytes[-1] == 1000
-    assert (np.diff(series.total_bytes) >= 0).all()
+    counts = np.array([0, 125_000, 375_000, 375_000], dtype=np.float64)
+    received = Received(np.arange(4.0), {"one": counts})
+    assert received.mbps(0, 2) == pytest.approx([1.5])
+    assert received.mbps(0.5, 1.5) == pytest.approx([1.5])

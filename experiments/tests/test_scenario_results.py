@@ -24,6 +24,7 @@ from docsis_experiments.measurement.record import Control, Packets, RunRecord
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.reports import document, report, scenario_plots
 from docsis_experiments.reports import scenario_summary as summary
+from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.scenario import job
 from docsis_testbed.errors import TestbedError
 
@@ -37,7 +38,7 @@ def summarised(loaded: Loaded, records: list[RunRecord]) -> dict[str, Any]:
         judge.judge(loaded.scenario, records),
         judge.not_judged(loaded.scenario, records),
         target="embedded",
-        topology=loaded.topology.name,
+        topology=loaded.topology,
         versions={"python": "3"},
         timers=TIMERS,
     )
@@ -236,7 +237,7 @@ def test_raw_samples_are_kept(tmp_path: Path, records: list[RunRecord]) -> None:
 def told(figures: dict[str, Any]) -> str:
     """All that the terminal shows."""
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(job.runs_table(figures))
+    console.print(run_table(figures))
     console.print(job.verdicts_table(figures))
     console.print(job.timing_words(figures), soft_wrap=True)
     return console.export_text()

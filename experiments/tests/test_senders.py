@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import struct
@@ -11,17 +12,21 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from docsis_experiments.stages.mininet.traffic import flows, load
 from docsis_experiments.stages.mininet.traffic.flows import Flow, Kind
+from docsis_experiments.stages.mininet.traffic.flows.retransmitted import Retransmitted
 from docsis_experiments.stages.mininet.traffic.flows.sender import Sender, SendingError
+from docsis_testbed.errors import TestbedError
 
 pytestmark = pytest.mark.root
 
 HOST = "127.0.0.1"
+SO_ATTACH_FILTER = 26
 PATIENCE = 20.0
 """Seconds until a test gives up; none waits for as long unless it fails."""
 
@@ -153,15 +158,85 @@ def program(command: list[str], folder: Path) -> Iterator[tuple[subprocess.Popen
 
 
 def test_program_of_flows_ends_with_words(tmp_path: Path) -> None:
-    file = tmp_path / "flows.json"
+    file, counts = tmp_path / "flows.json", tmp_path / "retransmitted.csv"
     with socket.create_server((HOST, 0)) as server:
         server.settimeout(PATIENCE)
         flows.write([flow("messages", port_of(server), interval=0.01)], file)
-        with program(flows.send_command(file), tmp_path) as (process, log):
+        with program(flows.send_command(file, counts), tmp_path) as (process, log):
             server.settimeout(PATIENCE)
             abort(server.accept()[0])
             assert process.wait(PATIENCE) == 1
             assert log.read_text().splitlines()[-1].startswith("mine: ")
+    # It had nothing to send again, and says so however it ended.
+    assert flows.read_retransmitted(counts) == {"mine": 0}
+
+
+def test_program_of_flows_tells_what_it_sent_again(tmp_path: Path) -> None:
+    """Open connections and closed ones count, at the moment at which the program is ended."""
+    file, counts = tmp_path / "flows.json", tmp_path / "retransmitted.csv"
+    with socket.create_server((HOST, 0)) as server, socket.create_server((HOST, 0)) as other:
+        for each in (server, other):
+            each.settimeout(PATIENCE)
+        sending = [
+            replace(flow("transfer", port_of(server), size=0), name="endless"),
+            replace(flow("transfer", port_of(other), size=1000, interval=0.01), name="files"),
+            replace(flow("datagrams", 9, interval=1.0), name="datagrams"),
+        ]
+        flows.write(sending, file)
+        with program(flows.send_command(file, counts), tmp_path) as (process, log):
+            endless, _ = server.accept()
+            for _ in range(3):
+                one, _ = other.accept()
+                with one:
+                    drain(one)
+            process.terminate()
+            assert process.wait(PATIENCE) == 0, log.read_text()
+            endless.close()
+    told = flows.read_retransmitted(counts)
+    # Who sends no TCP is not told of.
+    assert set(told) == {"endless", "files"}
+    assert told["files"] == 0
+
+
+def deaf(connection: socket.socket) -> None:
+    """From now on a TCP socket drops every segment that comes, as if it were lost on the way."""
+    drop_all = ctypes.create_string_buffer(struct.pack("=HBBI", 0x06, 0, 0, 0))
+    attached = struct.pack("@HP", 1, ctypes.addressof(drop_all))
+    connection.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, attached)
+
+
+def test_segments_that_are_sent_again_are_counted() -> None:
+    """Over all connections of a flow, open or closed."""
+    counted = Retransmitted(["lossy", "silent"])
+    with socket.create_server((HOST, 0)) as server:
+        before = 0
+        for _ in range(2):
+            made = socket.create_connection(server.getsockname())
+            peer, _ = server.accept()
+            with made, peer, counted.counting("lossy", made):
+                assert counted.counts() == {"lossy": before, "silent": 0}
+                deaf(peer)
+                made.send(b"again")
+                deadline = time.monotonic() + PATIENCE
+                while counted.counts()["lossy"] == before:
+                    assert time.monotonic() < deadline, "the kernel sent nothing again"
+                    time.sleep(0.01)
+            before = counted.counts()["lossy"]
+        assert before >= 2
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "flow,segments\nmine,1\n", "flow,retransmitted_segments\nmine,x\n"]
+)
+def test_counts_that_are_not_whole_are_refused(content: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "retransmitted.csv"
+    if content is not None:
+        file.write_text(content)
+    if content == "":
+        assert flows.read_retransmitted(file) == {}
+        return
+    with pytest.raises(TestbedError, match=r"retransmitted\.csv: no counts of the sender"):
+        flows.read_retransmitted(file)
 
 
 @pytest.mark.parametrize("with_udp", [False, True])

@@ -116,7 +116,7 @@ def test_other_formats_are_refused(tmp_path: Path, trips: dict[str, Any]) -> Non
 
 def test_upload_result() -> None:
     result = iperf3.load(DATA / "iperf3-client.json")
-    assert result == iperf3.UploadResult(5111808, 2.016061, 0, "cubic")
+    assert result == iperf3.UploadResult(5111808, 2.016061, "cubic")
 
 
 def test_uploads_name_cubic() -> None:

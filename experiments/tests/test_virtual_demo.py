@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job in virtual time: without Mininet, root or programs, and the same again."""
+"""The demo in virtual time: without Mininet, root or programs, and the same again."""
 
 from __future__ import annotations
 
@@ -32,15 +32,18 @@ from rich.console import Console
 
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
+from docsis_experiments.experiment.demo import demo
+from docsis_experiments.scenario import job
 from docsis_experiments.stages.virtual.stage import VirtualStage
-from docsis_experiments.demo import job as demo
 from docsis_testbed.paths import TOPOLOGIES
 
-demo.run(
-    load_topology(TOPOLOGIES / "residential.yaml"),
+job.run(
+    demo(
+        load_topology(TOPOLOGIES / "residential.yaml"),
+        [Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
+        float(sys.argv[3]),
+    ),
     stage=VirtualStage(int(sys.argv[1])),
-    aqms=[Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
-    measured_seconds=float(sys.argv[3]),
     console=Console(width=80),
     results=Path(sys.argv[2]),
 )
@@ -77,7 +80,8 @@ def test_it_leaves_what_mininet_leaves(first: tuple[Path, str]) -> None:
     assert not folder.name.endswith(".partial")
     for name in (
         "summary.json", "details.json", "report.html", "inputs/topology.yaml",
-        "plots/latency-cdf.png", "plots/over-time.png", "runs/docsis-pie/latency.csv",
+        "inputs/scenario.yaml", "plots/latency-cdf.png", "plots/over-time.png", "plots/flows.png",
+        "runs/docsis-pie/packets.csv",
         "runs/docsis-pie/goodput.csv", "runs/docsis-pie/queue.csv",
         "runs/docsis-pie/controller/stats.json", "runs/docsis-pie/controller/samples-cm1.csv",
     ):  # fmt: skip
@@ -93,7 +97,7 @@ def test_summary_has_the_schema_and_says_how_to_repeat_it(first: tuple[Path, str
     figures = summary_of(first[0])
     document.validate(figures)
     assert (figures["stage"], figures["seed"]) == ("virtual", 7)
-    assert figures["valid"] is True
+    assert figures["passed"] is True
     assert figures["no_verdict"] == []
     # What cannot be is absent, with the reason, and everything else is there.
     assert figures["timers"]["absent"].startswith("time is virtual")
@@ -108,22 +112,33 @@ def test_summary_has_the_schema_and_says_how_to_repeat_it(first: tuple[Path, str
 
 
 def test_queue_managers_differ_as_they_must(first: tuple[Path, str]) -> None:
-    runs = {run["aqm"]: run for run in summary_of(first[0])["runs"]}
+    runs = {run["label"]: run for run in summary_of(first[0])["runs"]}
     tail, pie = runs["drop-tail-250ms"], runs["docsis-pie"]
-    assert 150 < tail["upstream"]["latency_ms"]["p50"] < 250
+    games = {label: run["groups"]["game"] for label, run in runs.items()}
+    assert 150 < games["drop-tail-250ms"]["latency_ms"]["p50"] < 250
     assert tail["tail_drops"] > 0
     assert tail["aqm_drops"] == 0
-    assert pie["upstream"]["latency_ms"]["p50"] < 30
+    assert games["docsis-pie"]["latency_ms"]["p50"] < 30
+    assert games["docsis-pie"]["mos"] > games["drop-tail-250ms"]["mos"]
     assert pie["aqm_drops"] > 0
-    for run in (tail, pie):
-        assert 18 < run["upstream"]["goodput_mbps"] < 20
+    for label, run in runs.items():
+        uploads = run["groups"]["uploads"]
+        assert 18 < uploads["goodput_mbps"] < 20
+        # What was dropped has been sent again, over a longer time than drops are counted in.
+        assert uploads["retransmissions"] >= run["aqm_drops"] + run["tail_drops"] - 50
+        assert len(uploads["flow_retransmissions"]) == 4
+        # In an idle world a frame of the game takes its time on the links, and no more.
+        assert 0 < games[label]["idle_latency_ms"] < 1
+        assert games[label]["induced_latency_ms"]["p50"] == pytest.approx(
+            games[label]["latency_ms"]["p50"] - games[label]["idle_latency_ms"], abs=1e-5
+        )
 
 
 def test_the_same_seed_gives_the_same_bits(first: tuple[Path, str], tmp_path: Path) -> None:
     again, _ = played(7, tmp_path)
     for name in (
         "summary.json",
-        "runs/docsis-pie/latency.csv",
+        "runs/docsis-pie/packets.csv",
         "runs/docsis-pie/queue.csv",
         "runs/docsis-pie/controller/ticks-cm1.csv",
     ):
@@ -135,4 +150,5 @@ def test_another_seed_gives_another_run(first: tuple[Path, str], tmp_path: Path)
     here = summary_of(first[0])
     for one, two in zip(here["runs"], other["runs"], strict=True):
         assert one["digest"] != two["digest"]
-        assert one["upstream"]["latency_ms"] != two["upstream"]["latency_ms"]
+        latencies = [run["groups"]["game"]["latency_ms"] for run in (one, two)]
+        assert latencies[0] != latencies[1]

@@ -145,11 +145,11 @@ def test_others_lose_nothing(system: Running, tmp_path: Path) -> None:
 
 def test_a_loaded_flow_changes_its_queue_manager(system: Running, tmp_path: Path) -> None:
     """An upload goes on, no frame goes astray, and the counters go on from where they were."""
-    job = iperf3.Upload("cpe1", "server1", iperf3.FIRST_PORT)
-    command = iperf3.server_command(job.port)
+    port = iperf3.FIRST_PORT
+    command = iperf3.server_command(port)
     system.testbed.launch("server1", command, tmp_path / "server.json")
-    system.wait_for_port("server1", job.port)
-    command = iperf3.client_command(system.address("server1"), job.port, 4.0)
+    system.wait_for_port("server1", port)
+    command = iperf3.client_command(system.address("server1"), port, 4.0)
     client = system.testbed.launch("cpe1", command, tmp_path / "client.json")
     received = changes = 0
     while client.poll() is None:

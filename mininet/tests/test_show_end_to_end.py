@@ -55,11 +55,11 @@ def system(tmp_path: Path, metrics_port: int) -> Iterator[Running]:
 
 def upload(system: Running) -> Any:
     """Starts an upload that drops frames: TCP without a limit into the modem's queue."""
-    job = iperf3.Upload("cpe1", "server1", iperf3.FIRST_PORT)
-    command = iperf3.server_command(job.port)
+    port = iperf3.FIRST_PORT
+    command = iperf3.server_command(port)
     system.testbed.launch("server1", command, system.folder / "server.json")
-    system.wait_for_port("server1", job.port)
-    command = iperf3.client_command(system.address("server1"), job.port, UPLOAD_SECONDS)
+    system.wait_for_port("server1", port)
+    command = iperf3.client_command(system.address("server1"), port, UPLOAD_SECONDS)
     return system.testbed.launch("cpe1", command, system.folder / "client.json")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is played on both stages: the demo of both tiers, and scenarios."""
+"""What is played on both stages: scenarios, the demo's on both tiers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import Any, Final, Protocol
 from rich.console import Console
 
 from docsis_control.config.errors import ConfigError
-from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
-from docsis_control.topology.models import Topology
 from docsis_experiments.acceptance import values
-from docsis_experiments.demo.plan import MEASURED_SECONDS
+from docsis_experiments.experiment.demo import demo
 from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import TestbedError
@@ -56,73 +54,23 @@ class Case(Protocol):
 
 
 @dataclass(frozen=True)
-class DemoCase:
-    """The main job: `docsis-p4 demo`.
-
-    Attributes:
-        name: What it is called.
-        topology: With its tier in place.
-        measured_seconds: Length of each measured time.
-    """
-
-    name: str
-    topology: Topology
-    measured_seconds: float = MEASURED_SECONDS
-
-    presets = (Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE)
-
-    @property
-    def managers(self) -> tuple[str, ...]:
-        """See `Case`."""
-        return tuple(preset.value for preset in self.presets)
-
-    @property
-    def inputs(self) -> Mapping[str, Any]:
-        """See `Case`."""
-        return {
-            "topology": self.topology.model_dump(mode="json"),
-            "queue_managers": list(self.managers),
-            "measured_seconds": self.measured_seconds,
-        }
-
-    def admit(self, stage: Stage) -> None:
-        """See `Case`."""
-        stage.admit(self.topology, self.presets)
-
-    def play(self, stage: Stage, console: Console, results: Path) -> None:
-        """See `Case`."""
-        from docsis_experiments.demo import job as demo
-
-        demo.run(
-            self.topology,
-            stage=stage,
-            aqms=self.presets,
-            measured_seconds=self.measured_seconds,
-            console=console,
-            results=results,
-        )
-
-    def values(self, folder: Path, manager: str) -> values.Values:
-        """See `Case`."""
-        return values.of_demo(folder, manager)
-
-
-@dataclass(frozen=True)
 class ScenarioCase:
     """Two runs of a scenario: `docsis-p4 run SCENARIO.yaml --only ... --only ...`.
 
     Attributes:
         loaded: The scenario and its topology.
         managers: Labels of the runs.
+        variant: What the case is called, where its scenario is played on several tiers.
     """
 
     loaded: Loaded
     managers: tuple[str, ...]
+    variant: str = ""
 
     @property
     def name(self) -> str:
         """See `Case`."""
-        return self.loaded.scenario.name
+        return self.variant or self.loaded.scenario.name
 
     @property
     def inputs(self) -> Mapping[str, Any]:
@@ -165,6 +113,8 @@ _TIERS: Final[Mapping[str, str]] = {
 }
 """Tier of the demo by the case's name."""
 
+_DEMO_MANAGERS: Final = ("drop-tail-250ms", "docsis-pie")
+
 _SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     "voip-latency": ("drop-tail-250ms", "docsis-pie"),
     "voip-latency-files": ("drop-tail-250ms", "docsis-pie"),
@@ -196,5 +146,6 @@ def chosen(names: Sequence[str]) -> list[Case]:
 
 def _case(name: str) -> Case:
     if name in _TIERS:
-        return DemoCase(name, load_topology(TOPOLOGIES / "residential.yaml", _TIERS[name]))
+        topology = load_topology(TOPOLOGIES / "residential.yaml", _TIERS[name])
+        return ScenarioCase(demo(topology), _DEMO_MANAGERS, variant=name)
     return ScenarioCase(load(TOPOLOGIES / "scenarios" / f"{name}.yaml"), _SCENARIOS[name])

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,8 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.document import write_topology
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
-from docsis_experiments.demo.plan import plan_for
+from docsis_experiments.experiment.demo import demo
+from docsis_experiments.experiment.plan import plan_for
 from docsis_testbed import switch_report
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RESULTS, TOPOLOGIES
@@ -77,8 +77,11 @@ def run(topology: Topology, *, seconds: float, console: Console, results: Path =
     folder = results / datetime.now().strftime("%Y%m%d-%H%M%S-%f")
     recordings, raw = folder / "recordings", folder / "run"
     stage = MininetStage("embedded", recordings=recordings)
-    stage.admit(topology, [Preset.DOCSIS_PIE])
-    plan = replace(plan_for(topology, seconds), idle_seconds=_IDLE_SECONDS, ramp_up_seconds=0.0)
+    loaded = demo(topology, [Preset.DOCSIS_PIE], seconds)
+    scenario = loaded.scenario.model_copy(update={"idle": round(_IDLE_SECONDS * 1e9), "ramp_up": 0})
+    [run] = scenario.all_runs
+    stage.admit(topology, [run.managed.management], scenario)
+    plan = plan_for(scenario, topology)
     with stage.opened("accept replay", topology):
         for made in (recordings, raw):
             made.mkdir(parents=True)
@@ -90,9 +93,7 @@ def run(topology: Topology, *, seconds: float, console: Console, results: Path =
             def told(phase: str, passed: float) -> None:
                 bar.update(task, completed=passed, description=phase)
 
-            stage.measure(
-                topology, topology_file, Preset.DOCSIS_PIE, plan=plan, folder=raw, progress=told
-            )
+            stage.measure(scenario, run, plan, topology, topology_file, folder=raw, progress=told)
     switches = (topology.cable_modem, topology.cmts)
     files = [recording_of(device, recordings) for device in switches]
     replay(files, console=console, document=folder / DOCUMENT)

@@ -31,25 +31,6 @@ def document(folder: Path, name: str) -> dict[str, Any]:
     return content
 
 
-def of_demo(folder: Path, manager: str) -> Values:
-    """Those of a queue manager of the demo: the game's latency and loss, and the uploads.
-
-    Args:
-        folder: Of the run.
-        manager: The queue manager's name.
-    """
-    runs = {run["aqm"]: run["upstream"] for run in document(folder, "summary.json")["runs"]}
-    upstream = runs[manager]
-    uploads = document(folder, "details.json")["runs"][manager]["uploads"].values()
-    return {
-        "goodput_mbps": upstream["goodput_mbps"],
-        **_quantiles(upstream["latency_ms"]),
-        "jain": jain([upload["mbps"] for upload in uploads]),
-        "loss_percent": 100 * upstream["loss_ratio"],
-        "retransmissions": float(sum(upload["retransmits"] for upload in uploads)),
-    }
-
-
 def of_scenario(folder: Path, label: str, *, probe: str, transfers: tuple[str, ...]) -> Values:
     """Those of a run of a scenario.
 
@@ -61,14 +42,17 @@ def of_scenario(folder: Path, label: str, *, probe: str, transfers: tuple[str, .
     """
     runs = {run["label"]: run["groups"] for run in document(folder, "summary.json")["runs"]}
     groups = runs[label]
+    call = groups[probe]
     rates = [rate for name in transfers for rate in groups[name]["flow_goodput_mbps"]]
     return {
         "goodput_mbps": sum(rates),
-        **_quantiles(groups[probe]["latency_ms"]),
+        **_quantiles(call["latency_ms"]),
         "jain": jain(rates),
-        "loss_percent": groups[probe]["loss_percent"],
-        # Mininet's programs that send a scenario's traffic do not count them.
-        "retransmissions": None,
+        "loss_percent": call["loss_percent"],
+        "retransmissions": float(sum(groups[name]["retransmissions"] for name in transfers)),
+        # Where there was no idle time nothing is told of it.
+        "idle_p50_ms": call.get("idle_latency_ms"),
+        "induced_p50_ms": call.get("induced_latency_ms", {}).get("p50"),
     }
 
 

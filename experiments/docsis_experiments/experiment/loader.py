@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from docsis_control.config.errors import ConfigError
+from docsis_control.config.models import KeyedError
 from docsis_control.config.yaml_file import plain, read, validate
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.experiment.resolve import resolved
 
 RECORDED: Final = "scenario"
 """Stem of the file in a run's record, which has any scenario."""
@@ -22,7 +24,7 @@ class Loaded:
     """A scenario with its topology.
 
     Attributes:
-        scenario: As the file says.
+        scenario: As the file says, with nothing left to the topology.
         topology: With its tier in place.
     """
 
@@ -30,8 +32,12 @@ class Loaded:
     topology: Topology
 
 
-def load(file: Path) -> Loaded:
+def load(file: Path, topology: Topology | None = None) -> Loaded:
     """Read a scenario.
+
+    Args:
+        file: The scenario's.
+        topology: In the place of the one that the file names.
 
     Raises:
         ConfigError: With the file, the line and the key.
@@ -46,24 +52,15 @@ def load(file: Path) -> Loaded:
                 )
             ]
         )
-    topology_file = file.parent / scenario.topology
-    if not topology_file.is_file():
-        raise ConfigError(
-            [document.problem(("topology",), f"{topology_file}: there is no such file")]
-        )
-    topology = load_topology(topology_file, scenario.tier)
-    hosts = [host.name for host in topology.hosts]
-    servers = [server.name for server in topology.servers]
-    for index, group in enumerate(scenario.traffic):
-        for key, known in (("hosts", hosts), ("servers", servers)):
-            for place, name in enumerate(getattr(group, key)):
-                if name not in known:
-                    raise ConfigError(
-                        [
-                            document.problem(
-                                ("traffic", index, key, place),
-                                f'{scenario.topology} has no "{name}"; it has {", ".join(known)}',
-                            )
-                        ]
-                    )
-    return Loaded(scenario, topology)
+    if topology is None:
+        topology_file = file.parent / scenario.topology
+        if not topology_file.is_file():
+            raise ConfigError(
+                [document.problem(("topology",), f"{topology_file}: there is no such file")]
+            )
+        topology = load_topology(topology_file, scenario.tier)
+    try:
+        return Loaded(resolved(scenario, topology), topology)
+    except KeyedError as error:
+        location = tuple(int(part) if part.isdigit() else part for part in error.key.split("."))
+        raise ConfigError([document.problem(location, str(error))]) from None

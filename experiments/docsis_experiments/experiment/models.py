@@ -4,13 +4,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Final, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from docsis_control.config.models import KeyedError, Model
-from docsis_control.config.units import Buffer, BufferLimit, Duration
+from docsis_control.config.units import (
+    Buffer,
+    BufferLimit,
+    Duration,
+    format_duration,
+    parse_duration,
+)
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.queue_managers.presets import name_of
 from docsis_experiments.experiment.channel import Channel
@@ -18,10 +32,40 @@ from docsis_experiments.experiment.managers import Managed, Manager
 from docsis_experiments.experiment.tagged import as_tuple
 from docsis_experiments.judging.expectations import Expectation, Quantity, Ratio
 from docsis_experiments.stages.mininet.traffic.flows import MOST_FLOWS
-from docsis_experiments.traffic.kinds import Group
+from docsis_experiments.traffic.kinds import Call, Group
 
 LONGEST: Final = 600_000_000_000
-"""Nanoseconds of a ramp-up or a measured time."""
+"""Nanoseconds of an idle time, a ramp-up or a measured time."""
+
+AUTO: Final = "auto"
+"""A ramp-up that follows from the topology and the transfers: see `experiment.ramp_up`."""
+
+
+def _parse_ramp_up(value: object) -> object:
+    return value if value == AUTO else parse_duration(value)
+
+
+def _format_ramp_up(value: int | str) -> str:
+    return value if isinstance(value, str) else format_duration(value)
+
+
+_DURATION_SCHEMA: Final[dict[str, Any]] = TypeAdapter(Duration).json_schema()
+
+RampUp = Annotated[
+    int | Literal["auto"],
+    BeforeValidator(_parse_ramp_up),
+    PlainSerializer(_format_ramp_up, return_type=str),
+    WithJsonSchema({"anyOf": [{"const": AUTO}, _DURATION_SCHEMA]}),
+]
+"""Nanoseconds or "auto" in Python, "8 s" or "auto" in YAML."""
+
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "message-latency": ("game",),
+    "induced-latency": ("voip",),
+    "mos": ("voip",),
+    "retransmissions": ("transfer", "game"),
+}
+"""Kinds of traffic of which a quantity is told; all others are of any."""
 
 LARGEST_INITIAL_WINDOW: Final = 64
 """Segments."""
@@ -101,19 +145,58 @@ def grid_label(manager: str, buffer: BufferLimit) -> str:
     return f"{manager} {buffer}"
 
 
+def check_groups(groups: Sequence[Group], key: str = "") -> None:
+    """Whether groups and flows can be told apart, and are not too many.
+
+    Args:
+        groups: Of the traffic.
+        key: Where they stand, for errors.
+
+    Raises:
+        KeyedError: Not so.
+    """
+    seen: set[str] = set()
+    flows = 0
+    for index, group in enumerate(groups):
+        place = f"{key}.{index}" if key else str(index)
+        # Groups and flows are told apart by their names alone.
+        names = {group.name, *group.flow_names}
+        if twice := sorted(names & seen):
+            raise KeyedError(f"{place}.name", f"{twice[0]}: another group or flow has it")
+        seen |= names
+        flows += group.count
+        if flows > MOST_FLOWS:
+            raise KeyedError(
+                f"{place}.count",
+                f"makes {flows} flows with the groups before it; there may be {MOST_FLOWS}",
+            )
+
+
 class Scenario(Model):
     """Queue managers under traffic, and what is published of them."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="The file's name without .yaml.")
     title: str = Field(description="One line for people.")
-    source: Source
-    scale: str = Field(description="What is smaller or shorter than in the source, and why.")
+    source: Source | None = Field(
+        default=None, description="Where what is published of it stands, if anything is."
+    )
+    scale: str = Field(
+        default="", description="What is smaller or shorter than in the source, and why."
+    )
     topology: str = Field(description="Topology file, relative to this file.")
     tier: str | None = Field(
         default=None, description="Service tier instead of the topology's, by its name."
     )
     direction: Direction = Field(description="Which way the traffic goes.")
-    ramp_up: Duration = Field(description="Traffic before the measured time.")
+    idle: Duration = Field(
+        default=0,
+        description="Calls alone before the ramp-up, so that the latency that other traffic "
+        "induces can be told; none unless given.",
+    )
+    ramp_up: RampUp = Field(
+        description="Traffic before the measured time; auto is as long as the bucket's burst and "
+        "CUBIC need."
+    )
     measured: Duration = Field(description="The measured time.")
     runs: Annotated[tuple[Run, ...], BeforeValidator(as_tuple)] = Field(
         default=(), description="One after the other, each from an empty machine."
@@ -133,10 +216,10 @@ class Scenario(Model):
         default=(), description="Published values and tolerances."
     )
 
-    @field_validator("ramp_up", "measured")
+    @field_validator("idle", "ramp_up", "measured")
     @classmethod
-    def _bounded(cls, value: int) -> int:
-        if value > LONGEST:
+    def _bounded(cls, value: int | str) -> int | str:
+        if isinstance(value, int) and value > LONGEST:
             raise ValueError("must be 10 minutes at most")
         return value
 
@@ -159,15 +242,7 @@ class Scenario(Model):
     def _groups(cls, value: tuple[Group, ...]) -> tuple[Group, ...]:
         if not value:
             raise ValueError("is empty; name one group at least")
-        seen: set[str] = set()
-        for index, group in enumerate(value):
-            # Groups and flows are told apart by their names alone.
-            names = {group.name, *group.flow_names}
-            if twice := sorted(names & seen):
-                raise KeyedError(f"{index}.name", f"{twice[0]}: another group or flow has it")
-            seen |= names
-        if sum(group.count for group in value) > MOST_FLOWS:
-            raise ValueError(f"has more than {MOST_FLOWS} flows")
+        check_groups(value)
         return value
 
     @model_validator(mode="after")
@@ -181,6 +256,8 @@ class Scenario(Model):
         if twice := next((name for name in folders if folders.count(name) > 1), None):
             both = [run.label for run in self.all_runs if run.folder == twice]
             raise KeyedError("runs", f'"{both[0]}" and "{both[1]}" are the same folder, "{twice}"')
+        if self.idle and not any(isinstance(group, Call) for group in self.traffic):
+            raise KeyedError("idle", "needs a group of the kind voip: all else begins after it")
         for index, group in enumerate(self.traffic):
             if (group.start or 0) >= self.measured:
                 raise KeyedError(f"traffic.{index}.start", "is after the measured time")
@@ -204,15 +281,31 @@ class Scenario(Model):
                     f"{key}.of.{place}",
                     f'there is no traffic "{name}"; there are {", ".join(kinds)}',
                 )
-            needed = {"message-latency": "game", "mos": "voip"}.get(quantity.metric, kinds[name])
-            if kinds[name] != needed:
+            needed = _KINDS.get(quantity.metric, (kinds[name],))
+            if kinds[name] not in needed:
                 raise KeyedError(
-                    f"{key}.metric", f"{quantity.metric} is of the kind {needed}; {name} is none"
+                    f"{key}.metric",
+                    f"{quantity.metric} is of the kind {' or '.join(needed)}; {name} is none",
                 )
             if quantity.metric in ("goodput", "fairness") and kinds[name] == "voip":
                 raise KeyedError(f"{key}.metric", f"{quantity.metric} is not told of a call")
+        if quantity.metric == "induced-latency" and not self.idle:
+            raise KeyedError(f"{key}.metric", "induced-latency needs an idle time")
+        if quantity.metric == "retransmissions" and quantity.during is not None:
+            raise KeyedError(f"{key}.during", "retransmissions are those of the whole run")
         if quantity.during is not None and quantity.during.end > self.measured:
             raise KeyedError(f"{key}.during.end", "is after the measured time")
+
+    @property
+    def ramp_up_seconds(self) -> float:
+        """The ramp-up, once it is resolved."""
+        assert isinstance(self.ramp_up, int), "resolved with the topology"
+        return self.ramp_up / 1e9
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """Names of the groups that are calls."""
+        return tuple(group.name for group in self.traffic if isinstance(group, Call))
 
     @property
     def all_runs(self) -> tuple[Run, ...]:

@@ -24,9 +24,6 @@ from docsis_experiments.stages.mininet.traffic.flows import (
 from docsis_experiments.traffic.kinds import Bursts, Call, Constant, Group, Messages, Transfers
 from docsis_testbed.congestion import CONGESTION_CONTROL
 
-STAGGER_SECONDS: Final = 0.1
-"""Between the starts of a group's transfers, so that their slow starts are not one."""
-
 TAIL_SECONDS: Final = 3.0
 """Traffic goes on this long after the measured time: what was sent in it can arrive."""
 
@@ -84,9 +81,10 @@ class Plan:
     Attributes:
         flows: Sent by our own programs.
         calls: Sent by irtt.
-        ramp_up_seconds: Before the measured time.
+        ramp_up_seconds: Before the measured time, with all traffic.
         measured_seconds: What the results are about.
         one_in: Of that many packets one is looked at.
+        idle_seconds: Before the ramp-up, with calls alone.
     """
 
     flows: tuple[Planned, ...]
@@ -94,11 +92,17 @@ class Plan:
     ramp_up_seconds: float
     measured_seconds: float
     one_in: int
+    idle_seconds: float = 0.0
+
+    @property
+    def measured_from(self) -> float:
+        """When the measured time begins, in seconds of the run."""
+        return self.idle_seconds + self.ramp_up_seconds
 
     @property
     def seconds(self) -> float:
         """The time that a run's traffic takes."""
-        return self.ramp_up_seconds + self.measured_seconds + TAIL_SECONDS
+        return self.measured_from + self.measured_seconds + TAIL_SECONDS
 
 
 def service_flow(topology: Topology, direction: Direction) -> ServiceFlow:
@@ -148,9 +152,10 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     return Plan(
         flows=tuple(flows),
         calls=tuple(calls),
-        ramp_up_seconds=scenario.ramp_up / 1e9,
+        ramp_up_seconds=scenario.ramp_up_seconds,
         measured_seconds=scenario.measured / 1e9,
         one_in=sampling(rate / 8 / _FRAME + offered),
+        idle_seconds=scenario.idle / 1e9,
     )
 
 
@@ -166,17 +171,18 @@ def _pairs(group: Group, scenario: Scenario, topology: Topology) -> list[tuple[s
 def _flow(
     group: Group, name: str, number: int, port: int, scenario: Scenario, topology: Topology
 ) -> Flow:
-    ramp_up = scenario.ramp_up / 1e9
+    idle = scenario.idle / 1e9
+    measured_from = idle + scenario.ramp_up_seconds
     source, destination = _pairs(group, scenario, topology)[number]
     addresses = {node.name: str(node.ip.ip) for node in topology.nodes}
-    start = 0.0 if group.start is None else ramp_up + group.start / 1e9
+    start = idle if group.start is None else measured_from + group.start / 1e9
     kind: Kind
     size, interval, train, congestion = 0, 0.0, 1, CONGESTION_CONTROL
     match group:
         case Transfers():
             kind, size, interval = "transfer", group.size or 0, group.pause / 1e9
             congestion = group.congestion_control
-            start += number * STAGGER_SECONDS
+            start += number * group.stagger / 1e9
         case Messages():
             kind, size, interval = "messages", group.size, group.interval / 1e9
         case Constant():
@@ -195,7 +201,7 @@ def _flow(
         source_pid=0,
         destination_pid=0,
         start=start,
-        end=None if group.end is None else ramp_up + group.end / 1e9,
+        end=None if group.end is None else measured_from + group.end / 1e9,
         size=size,
         interval=interval,
         train=train,

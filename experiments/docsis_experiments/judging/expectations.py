@@ -16,14 +16,17 @@ Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
 UNITS: Final = {
     "latency": "ms",
+    "induced-latency": "ms",
     "message-latency": "ms",
     "goodput": "Mbit/s",
     "loss": "%",
     "mos": "",
     "fairness": "",
     "recovery": "s",
+    "retransmissions": "",
 }
-"""Units of the quantities; mos (1 to 4.5) and fairness (Jain's index, 0 to 1) have none."""
+"""Units of the quantities; mos (1 to 4.5), fairness (Jain's index, 0 to 1) and retransmissions (a
+count) have none."""
 
 _HASH_DIGITS: Final = 12
 """Of an expectation's hash."""
@@ -48,16 +51,25 @@ class Quantity(Model):
     """What is measured of a run.
 
     latency: one-way delay of each packet, milliseconds, less the propagation that the topology
-    adds in this direction. message-latency: from the sending of a message to its complete
+    adds in this direction. induced-latency: the same of a call, less its median in the idle time.
+    message-latency: from the sending of a message to its complete
     reception, milliseconds. goodput: payload received, Mbit/s, of all flows named together.
     loss: packets that never arrived, percent. mos: of a call, ITU-T G.107. fairness: Jain's index
     of the flows' goodput. recovery: the longest time, in seconds, from a step of the channel (or
     from `start` of `during`) until the latency's median over 0.5 s is at most `bound` and stays
-    there.
+    there. retransmissions: segments that TCP sent again over the whole run.
     """
 
     metric: Literal[
-        "latency", "message-latency", "goodput", "loss", "mos", "fairness", "recovery"
+        "latency",
+        "induced-latency",
+        "message-latency",
+        "goodput",
+        "loss",
+        "mos",
+        "fairness",
+        "recovery",
+        "retransmissions",
     ] = Field(description="Which one.")
     of: Names = Field(description="Groups of the traffic.")
     statistic: Literal["mean", "p50", "p90", "p99", "max"] = Field(

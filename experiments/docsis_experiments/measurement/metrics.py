@@ -36,6 +36,17 @@ def statistic(name: str, samples: Floats) -> float:
     return float(np.percentile(samples, _QUANTILES[name]))
 
 
+def idle_median(packets: Packets, run: RunRecord) -> float:
+    """Median latency of packets that were sent in the idle time, milliseconds.
+
+    What is above it in the measured time was induced by other traffic. NaN where there was no
+    idle time, or none of the packets arrived in it.
+    """
+    if run.idle is None:
+        return math.nan
+    return statistic("p50", packets.between(*run.idle).delays)
+
+
 def loss_percent(packets: Packets) -> float:
     """Packets that never arrived; NaN where none was sent."""
     if packets.delay_ms.size == 0:
@@ -81,7 +92,7 @@ def _one_recovery(packets: Packets, event: float, until: float, bound_ms: float)
     # In whole nanoseconds: times like 0.1 s are no binary fractions, and a packet at the edge of
     # a bin, or a bin at the end, would be on one side of it or the other by chance.
     sent, start, end = (_nanoseconds(time) for time in (packets.sent_s, event, until))
-    inside = (sent >= start) & (sent < end)
+    inside = (sent >= start) & (sent < end) & ~np.isinf(packets.delay_ms)
     if not inside.any():
         return math.nan
     # The last bin has what is left over, too: of a short one, one packet would decide.
@@ -136,6 +147,10 @@ def absence(quantity: Quantity, run: RunRecord) -> str:
             return f"no message of {' and '.join(silent) or names} arrived in that time"
         case "goodput" | "fairness":
             return f"nothing of {names} arrived in that time"
+        case "retransmissions":
+            return f"retransmissions of {names} were not counted"
+        case "induced-latency" if not math.isnan(_latency(quantity, run)):
+            return f"no packet of {names} arrived in an idle time"
     if silent := _silent(quantity, run, run.packets):
         return f"no packet of {' and '.join(silent)} was sent in that time"
     if quantity.metric == "recovery":
@@ -145,6 +160,19 @@ def absence(quantity: Quantity, run: RunRecord) -> str:
 
 def _latency(quantity: Quantity, run: RunRecord) -> float:
     return statistic(quantity.statistic, packets_of(quantity, run, run.packets).delays)
+
+
+def _induced_latency(quantity: Quantity, run: RunRecord) -> float:
+    loaded = _latency(quantity, run)
+    if math.isnan(loaded):
+        return math.nan
+    return loaded - idle_median(Packets.together([run.packets[name] for name in quantity.of]), run)
+
+
+def _retransmissions(quantity: Quantity, run: RunRecord) -> float:
+    if any(name not in run.retransmitted for name in quantity.of):
+        return math.nan
+    return float(sum(sum(run.retransmitted[name].values()) for name in quantity.of))
 
 
 def _message_latency(quantity: Quantity, run: RunRecord) -> float:
@@ -186,10 +214,12 @@ def _recovery(quantity: Quantity, run: RunRecord) -> float:
 
 _METRICS: Final[Mapping[str, Callable[[Quantity, RunRecord], float]]] = {
     "latency": _latency,
+    "induced-latency": _induced_latency,
     "message-latency": _message_latency,
     "goodput": _goodput,
     "loss": _loss,
     "mos": _mos,
     "fairness": _fairness,
     "recovery": _recovery,
+    "retransmissions": _retransmissions,
 }

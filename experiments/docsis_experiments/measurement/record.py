@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,8 @@ class Packets:
 
     Attributes:
         sent_s: When each was sent.
-        delay_ms: One-way delay less propagation; NaN where it never arrived.
+        delay_ms: One-way delay less propagation; NaN where it never arrived, infinite where it
+            did and nobody knows when, because the reply to it was lost.
     """
 
     sent_s: Floats
@@ -40,8 +42,8 @@ class Packets:
 
     @property
     def delays(self) -> Floats:
-        """Of those that arrived."""
-        return self.delay_ms[~np.isnan(self.delay_ms)]
+        """Of those that arrived, as far as they are known."""
+        return self.delay_ms[np.isfinite(self.delay_ms)]
 
     @staticmethod
     def together(parts: Sequence[Packets]) -> Packets:
@@ -110,6 +112,10 @@ class RunRecord:
         timing: How late the switches were over the measured time.
         faults: What went wrong with the measuring, in words.
         digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
+        idle: First and last second of the time with calls alone; None where there was none.
+        retransmitted: Segments that TCP sent again over the whole run, by group and flow.
+        sustained_mbps: Rate that the service flow has for good.
+        latency_target_ms: Of DOCSIS-PIE; None where another queue manager ran.
     """
 
     label: str
@@ -128,6 +134,15 @@ class RunRecord:
     timing: Timing
     faults: tuple[str, ...]
     digest: str = ""
+    idle: tuple[float, float] | None = None
+    retransmitted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    sustained_mbps: float = math.nan
+    latency_target_ms: float | None = None
+
+    @property
+    def name(self) -> str:
+        """For people: the queue manager's, where the label is no more than a preset's name."""
+        return self.manager if self.preset and self.label == self.preset.value else self.label
 
     @property
     def withheld(self) -> str:

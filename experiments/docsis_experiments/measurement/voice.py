@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from docsis_experiments.measurement.statistics import Samples
+from docsis_experiments.measurement.record import Floats
 
 PACKETISATION_MS: Final = 20.0
 """A packet leaves when its last sample has been taken."""
@@ -53,7 +53,7 @@ def mean_opinion_score(rating: float) -> float:
     return 1 + 0.035 * rating + 7e-6 * rating * (rating - 60) * (100 - rating)
 
 
-def mos(delays_ms: Samples, loss_ratio: float) -> float:
+def mos(delays_ms: Floats, loss_ratio: float) -> float:
     """MOS of a call whose packets had these one-way delays.
 
     Args:

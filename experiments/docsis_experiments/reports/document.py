@@ -6,26 +6,29 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any, Final
 
 import jsonschema
 
-from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
+
+VERSION: Final = 2
+"""Of the shape of a scenario's summary. Those of its first shape have no number."""
+
+_OLD_DEMO: Final = "latency"
+"""What the summary of `docsis-p4 demo` called itself, if it did, before the demo was a scenario."""
 
 _DIGITS: Final = 6
 
 SCHEMAS: Final[Mapping[str, str]] = {
-    "latency": "summary.schema.json",
     "shares": "shares.schema.json",
     "figures": "figures.schema.json",
     "scenario": "scenario.schema.json",
 }
-"""Schema by experiment, which is a key of the summary; one without it is of the first. Keys that
-came later are not required, so that the report of an older run can be written again."""
+"""Schema by experiment, which is a key of the summary. Keys that came later are not required, so
+that the report of an older run can be written again."""
 
-_TIMED: Final = ("latency", "shares", "scenario")
+_TIMED: Final = ("shares", "scenario")
 """Experiments in real time."""
 
 
@@ -35,7 +38,12 @@ def experiment_of(summary: dict[str, Any]) -> str:
     Raises:
         TestbedError: it is of none that we know.
     """
-    name = summary.get("experiment", "latency")
+    name = summary.get("experiment", _OLD_DEMO)
+    if name == _OLD_DEMO:
+        raise TestbedError(
+            "summary.json: is of a demo from before it was a scenario, and its shape is no longer "
+            "read; its folder has the report that was written then"
+        )
     if name not in SCHEMAS:
         raise TestbedError(
             f'summary.json: experiment: there is no "{name}"; there are {", ".join(SCHEMAS)}'
@@ -51,9 +59,6 @@ def schema(experiment: str) -> dict[str, Any]:
         # What they share stands once; so it does in the schema that is written for users.
         shared = resources.files("docsis_experiments.reports").joinpath("timing.schema.json")
         parsed["$defs"] |= json.loads(shared.read_text())["$defs"]
-    if experiment == "latency":
-        # The file does not repeat the names.
-        parsed["$defs"]["run"]["properties"]["aqm"]["enum"] = [preset.value for preset in Preset]
     return parsed
 
 
@@ -68,27 +73,6 @@ def validate(summary: dict[str, Any]) -> None:
     except jsonschema.ValidationError as error:
         place = ".".join(str(part) for part in error.absolute_path) or "the top"
         raise TestbedError(f"summary.json: {place}: {error.message}") from None
-
-
-def controller_figures(folder: Path) -> dict[str, Any]:
-    """The controller's own record of its time keeping.
-
-    Args:
-        folder: Where it left stats.json.
-
-    Raises:
-        TestbedError: it left none.
-    """
-    path = folder / "stats.json"
-    try:
-        stats = json.loads(path.read_text())
-        return {
-            "updates": stats["updates"],
-            "missed": stats["missed"],
-            "lateness_ms": {key: stats["lateness_ms"][key] for key in ("p50", "p99", "max")},
-        }
-    except (OSError, json.JSONDecodeError, KeyError) as error:
-        raise TestbedError(f"{path}: no statistics of the controller ({error!r})") from None
 
 
 def rounded(value: Any) -> Any:

@@ -14,7 +14,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from docsis_experiments.reports import (
     document,
     figures_page,
-    latency_page,
     scenario_page,
     shares_page,
 )
@@ -22,7 +21,6 @@ from docsis_experiments.reports.page import Figure, Page
 from docsis_testbed.errors import TestbedError
 
 PAGES: Final[Mapping[str, Page]] = {
-    "latency": latency_page.PAGE,
     "shares": shares_page.PAGE,
     "figures": figures_page.PAGE,
     "scenario": scenario_page.PAGE,

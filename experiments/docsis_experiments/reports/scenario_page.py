@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from docsis_control.queue_managers.names import Preset
+from docsis_experiments.measurement import voice
 from docsis_experiments.reports import scenario_plots as plots
 from docsis_experiments.reports.page import Figure, Page, stage_words, time_values
+from docsis_experiments.reports.plots import STYLES, Style
 
 FIGURES: Final = (
     Figure(
@@ -22,14 +25,17 @@ FIGURES: Final = (
         "Latency",
         "Cumulative distributions of one-way latency, one line for each run.",
         "Propagation that the topology adds in this direction is taken off, so this is what the "
-        "queue adds. Of a grid with several queue managers only the largest buffer is shown.",
+        "queue adds. A call's packets are frames of 218 bytes with their CRC, every 20 ms. Of a "
+        "grid with several queue managers only the largest buffer is shown.",
         optional=True,
     ),
     Figure(
         plots.OVER_TIME,
         "Over time",
-        "Latency over time, one line for each run; drop probability and capacity where there are.",
-        "Zero is the start of the measured time. Steps of the channel are shaded in turns.",
+        "Goodput, latency, queue delay and drop probability over time, one line for each run, and "
+        "the channel's capacity where it changes.",
+        "All runs laid over each other; zero is the start of the measured time, and what is before "
+        "it is ramp-up. Steps of the channel are shaded in turns.",
         optional=True,
     ),
     Figure(
@@ -69,23 +75,71 @@ def outcome(entry: dict[str, Any]) -> str:
     return "holds" if entry["holds"] else "fails"
 
 
-def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
+def _colours(summary: dict[str, Any]) -> list[str]:
+    """Of each run, as in the figures; "" where they do not go by the queue manager."""
+    looks = [_look(run) for run in summary["runs"]]
+    if None in looks or len(set(looks)) < len(looks):
+        return [""] * len(looks)
+    return [look.colour for look in looks if look is not None]
+
+
+def _look(run: dict[str, Any]) -> Style | None:
+    return next((STYLES[preset] for preset in Preset if preset.label == run["manager"]), None)
+
+
+def _source(summary: dict[str, Any]) -> str:
     source = summary["source"]
+    if source is None:
+        return ""
     places = [f"{name} {source[name]}" for name in ("section", "figure") if source[name]]
+    return f"{', '.join([source['paper'], *places])}."
+
+
+def _flows(run: dict[str, Any], details: dict[str, Any]) -> list[dict[str, Any]]:
+    """Flows whose goodput was measured, with what is known of each."""
+    planned = details["plan"].get("flows", ())
+    found = []
+    for name, group in run["groups"].items():
+        paths = [flow for flow in planned if flow["group"] == name]
+        counts = group.get("flow_retransmissions")
+        for number, mbps in enumerate(group.get("flow_goodput_mbps", ())):
+            flow = paths[number] if number < len(paths) else None
+            found.append(
+                {
+                    "name": flow["flow"]["name"] if flow else f"{name}-{number + 1}",
+                    "path": f"{flow['source']} to {flow['destination']}" if flow else "",
+                    "mbps": mbps,
+                    "retransmissions": "-" if counts is None else counts[number],
+                }
+            )
+    return found
+
+
+def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
+    groups = [group for run in summary["runs"] for group in run["groups"].values()]
     return {
-        "title": summary["title"],
+        "title": f"{summary['title']}: {summary['topology']}, {tier}"
+        if (tier := summary.get("tier"))
+        else summary["title"],
         "subtitle": f"{details['started']}, {summary['target']} switch, {summary['topology']}, "
         f"{summary['direction']}{stage_words(summary)}",
-        "source": ", ".join([source["paper"], *places]),
+        "source": _source(summary),
         "number": number,
         "band": band,
         "measured": measured,
         "outcome": outcome,
+        "colours": _colours(summary),
+        "calls": any("mos" in group for group in groups),
+        "induced": any("induced_latency_ms" in group for group in groups),
+        "flows": [(run, _flows(run, details)) for run in summary["runs"]],
+        "jitter_buffer_ms": voice.JITTER_BUFFER_MS,
         "held": sum(entry["holds"] is True for entry in summary["expectations"]),
         "faults": [
             f"{run['label']}: {fault}" for run in summary["runs"] for fault in run.get("faults", ())
         ],
-        **time_values(summary, "Run", [(run["label"], run) for run in summary["runs"]]),
+        **time_values(
+            summary, "Run", [(run.get("name", run["label"]), run) for run in summary["runs"]]
+        ),
     }
 
 

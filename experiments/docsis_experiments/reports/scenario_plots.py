@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,11 +12,12 @@ import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.measurement import metrics
 from docsis_experiments.measurement.record import Packets, RunRecord
-from docsis_experiments.reports.plots import RC, STYLES
+from docsis_experiments.reports.plots import PLATE, RC, STYLES, reference
 
 mpl.use("Agg")
 
@@ -35,6 +36,12 @@ _CYCLE: Final = len(COLOURS)
 MEDIAN_SECONDS: Final = 0.25
 """Latency over time is the median of this long: each packet would be a cloud."""
 GOODPUT_SECONDS: Final = 1.0
+TOTAL_SECONDS: Final = 0.5
+"""Goodput of all flows together is averaged over this long: shorter shows packets, longer hides
+sawteeth."""
+RAMP_UP_SHOWN_SECONDS: Final = 5.0
+"""How much of the time before the measured time is shown at the most: slow start would make the
+rest small."""
 
 _GREY: Final = "#555555"
 _SHADED: Final = "#EDEDED"
@@ -107,13 +114,20 @@ def latency_cdf(scenario: Scenario, records: Sequence[RunRecord], path: Path) ->
             least = min(least, max(0.1, 0.8 * float(np.percentile(delays, 1))))
             most = max(most, float(delays[-1]))
             share = 100 * np.arange(1, delays.size + 1) / delays.size
-            label = f"{record.label} (median {_short(np.median(delays))} ms)"
+            label = f"{record.name} (median {_short(np.median(delays))} ms)"
             axes.step(delays, share, where="post", lw=1.8, label=label, **look)
         axes.set_ylim(0, 100)
         axes.set_yticks([0, 25, 50, 75, 90, 100])
         axes.set_ylabel("Packets at or below (%)")
         axes.set_title(f"Latency of {group}")
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9)
+        if (target := _target(records)) is not None:
+            axes.axvline(target, color=_GREY, lw=1, linestyle=":")
+            axes.annotate(
+                f"target {target:g} ms", (target, 98), xytext=(-4, 0),
+                textcoords="offset points", rotation=90, ha="right", va="top", color=_GREY,
+                fontsize=9, bbox=PLATE,
+            )  # fmt: skip
     figure.set_size_inches(10.4, 3.4 * len(groups) + 0.3)
     axes = panels[-1]
     axes.set_xscale("log")
@@ -186,51 +200,116 @@ def _mean(record: RunRecord, group: str) -> float:
 
 
 def over_time(scenario: Scenario, records: Sequence[RunRecord], path: Path) -> None:
-    """Latency and drop probability over time, with the channel's capacity where it changes."""
-    controlled = any(np.any(record.control.drop_prob > 0) for record in records)
+    """Goodput, latency, the queue as the controller sees it, and the channel where it changes."""
+    span = (
+        -min(scenario.ramp_up_seconds, RAMP_UP_SHOWN_SECONDS),
+        max(record.seconds for record in records),
+    )
     steps = next((record.steps for record in records if record.steps), ())
-    heights = [1.7, *([0.9] if controlled else []), *([0.7] if steps else [])]
+    drawn: list[tuple[float, Callable[[Any], None]]] = []
+    if any(record.received for record in records):
+        drawn.append((1.0, lambda axes: _totals(axes, records, span, bool(steps))))
+    drawn.append((1.6, lambda axes: _delays(axes, scenario, records, span)))
+    if any(record.control.time_s.size for record in records):
+        drawn.append((1.2, lambda axes: _queues(axes, records, span)))
+    if any(np.any(record.control.drop_prob > 0) for record in records):
+        drawn.append((0.9, lambda axes: _probabilities(axes, records, span)))
+    if steps:
+        drawn.append((0.7, lambda axes: _capacity(axes, steps, span[1])))
+    heights = [height for height, _ in drawn]
     figure = Figure(figsize=(10, 2.6 * sum(heights) + 0.6), layout="constrained")
     panels = list(
         np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
     )
-    start = -min(scenario.ramp_up / 1e9, 5.0)
-    end = max(record.seconds for record in records)
-    _delays(panels[0], scenario, records, (start, end))
-    if controlled:
-        highest = 0.0
-        for record, look in zip(records, run_styles(records), strict=True):
-            control = record.control
-            # What is before the shown time, slow start, would make the rest small.
-            shown = (control.time_s >= start) & (control.time_s <= end)
-            if np.any(control.drop_prob > 0):
-                percent = 100 * control.drop_prob[shown]
-                highest = max(highest, float(percent.max(initial=0.0)))
-                panels[1].plot(control.time_s[shown], percent, lw=1.2, **look)
-        panels[1].set_ylabel("drop_prob (%)")
-        panels[1].set_ylim(0, highest * 1.08 or 1)
-        panels[1].set_title("Drop probability that the controller sets")
-    if steps:
-        times, rates = [at for at, _ in steps], [rate for _, rate in steps]
-        panels[-1].step([*times, end], [*rates, rates[-1]], where="post", color=_GREY, lw=1.6)
-        panels[-1].set_ylabel("Mbit/s")
-        panels[-1].set_ylim(0, max(rates) * 1.15)
-        panels[-1].set_title("Capacity of the channel")
-    for axes in panels:
-        axes.set_xlim(start, end)
-        if start < 0:
-            # What is before zero is ramp-up and not in the figures of the tables.
-            axes.axvspan(start, 0, color="#F6F0E4", lw=0, zorder=0)
-        for one, two in zip(steps[::2], [*steps, (end, 0.0)][1::2], strict=False):
-            axes.axvspan(max(0.0, one[0]), two[0], color=_SHADED, lw=0, zorder=0)
-    if start < 0:
+    for axes, (_, draw) in zip(panels, drawn, strict=True):
+        draw(axes)
+        _shaded(axes, steps, span)
+    if span[0] < 0:
         panels[0].annotate(
             "ramp-up", (0, 0.03), xycoords=("data", "axes fraction"), xytext=(-6, 0),
             textcoords="offset points", ha="right", color="#777777", fontsize=9,
         )  # fmt: skip
     panels[-1].set_xlabel("Time since the measured time began (s)")
-    figure.legend(loc="outside upper center", ncols=min(4, len(records)), fontsize=9)
+    handles = [
+        Line2D([], [], lw=1.6, label=record.name, **look)
+        for record, look in zip(records, run_styles(records), strict=True)
+    ]
+    figure.legend(
+        handles=handles, loc="outside upper center", ncols=min(4, len(records)), fontsize=9
+    )
     figure.savefig(path)
+
+
+Span = tuple[float, float]
+"""First and last second that is shown."""
+
+
+def _shaded(axes: Any, steps: Sequence[tuple[float, float]], span: Span) -> None:
+    """The ramp-up, which is not in the figures of the tables, and steps of the channel in turns."""
+    axes.set_xlim(*span)
+    if span[0] < 0:
+        axes.axvspan(span[0], 0, color="#F6F0E4", lw=0, zorder=0)
+    for one, two in zip(steps[::2], [*steps, (span[1], 0.0)][1::2], strict=False):
+        axes.axvspan(max(0.0, one[0]), two[0], color=_SHADED, lw=0, zorder=0)
+
+
+def _target(records: Sequence[RunRecord]) -> float | None:
+    """The latency target in milliseconds, where all runs that have one have the same."""
+    found = {r.latency_target_ms for r in records if r.latency_target_ms is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _totals(axes: Any, records: Sequence[RunRecord], span: Span, stepped: bool) -> None:
+    edges = np.arange(*span, TOTAL_SECONDS)
+    for record, look in zip(records, run_styles(records), strict=True):
+        total = np.zeros(edges.size)
+        for received in record.received.values():
+            for count in received.flow_bytes.values():
+                total += np.interp(edges, received.time_s, count)
+        mbps = np.diff(total) * 8e-6 / TOTAL_SECONDS
+        axes.plot((edges[:-1] + edges[1:]) / 2, mbps, lw=1.4, **look)
+    rates = {record.sustained_mbps for record in records}
+    if len(rates) == 1 and not stepped and not math.isnan(rate := rates.pop()):
+        reference(axes, rate, f"sustained rate {rate:g} Mbit/s")
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("Goodput (Mbit/s)")
+    axes.set_title(f"Goodput of all flows together, mean of {TOTAL_SECONDS:g} s")
+
+
+def _queues(axes: Any, records: Sequence[RunRecord], span: Span) -> None:
+    highest = 20.0
+    for record, look in zip(records, run_styles(records), strict=True):
+        control = record.control
+        shown = (control.time_s >= span[0]) & (control.time_s <= span[1])
+        highest = max(highest, float(control.qdelay_ms[shown].max(initial=0.0)))
+        axes.plot(control.time_s[shown], control.qdelay_ms[shown], lw=1.0, **look)
+    _milliseconds(axes, highest)
+    if (target := _target(records)) is not None:
+        reference(axes, target, f"target {target:g} ms")
+    axes.set_ylabel("Queue delay (ms)")
+    axes.set_title("Queue delay as the controller computes it, every 16 ms")
+
+
+def _probabilities(axes: Any, records: Sequence[RunRecord], span: Span) -> None:
+    highest = 0.0
+    for record, look in zip(records, run_styles(records), strict=True):
+        control = record.control
+        shown = (control.time_s >= span[0]) & (control.time_s <= span[1])
+        if np.any(control.drop_prob > 0):
+            percent = 100 * control.drop_prob[shown]
+            highest = max(highest, float(percent.max(initial=0.0)))
+            axes.plot(control.time_s[shown], percent, lw=1.2, **look)
+    axes.set_ylabel("drop_prob (%)")
+    axes.set_ylim(0, highest * 1.08 or 1)
+    axes.set_title("Drop probability that the controller sets")
+
+
+def _capacity(axes: Any, steps: Sequence[tuple[float, float]], end: float) -> None:
+    times, rates = [at for at, _ in steps], [rate for _, rate in steps]
+    axes.step([*times, end], [*rates, rates[-1]], where="post", color=_GREY, lw=1.6)
+    axes.set_ylabel("Mbit/s")
+    axes.set_ylim(0, max(rates) * 1.15)
+    axes.set_title("Capacity of the channel")
 
 
 def _delays(
@@ -243,15 +322,20 @@ def _delays(
         middles, medians = _medians(packets, span)
         if np.any(~np.isnan(medians)):
             highest = max(highest, float(np.nanmax(medians)))
-        axes.plot(middles, medians, lw=1.3, label=record.label, **look)
+        axes.plot(middles, medians, lw=1.3, **look)
+    _milliseconds(axes, highest)
+    axes.set_ylabel("Latency (ms)")
+    axes.set_title(f"Latency of {' and '.join(groups)}, median of {MEDIAN_SECONDS:g} s")
+
+
+def _milliseconds(axes: Any, highest: float) -> None:
+    """A scale that shows targets and full buffers beside each other."""
     axes.set_yscale("symlog", linthresh=10, linscale=0.6)
     top = highest * 1.3
     shown = [0, *(tick for tick in (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if tick <= top)]
     axes.set_yticks(shown, [str(tick) for tick in shown])
     axes.minorticks_off()
     axes.set_ylim(0, top)
-    axes.set_ylabel("Latency (ms)")
-    axes.set_title(f"Latency of {' and '.join(groups)}, median of {MEDIAN_SECONDS:g} s")
 
 
 Floats = npt.NDArray[np.float64]
@@ -264,7 +348,7 @@ def _medians(packets: Packets, span: tuple[float, float]) -> tuple[Floats, Float
     medians = np.full(edges.size, np.nan)
     for place in range(1, edges.size + 1):
         delays = packets.delay_ms[places == place]
-        delays = delays[~np.isnan(delays)]
+        delays = delays[np.isfinite(delays)]
         if delays.size:
             medians[place - 1] = np.median(delays)
     return edges + MEDIAN_SECONDS / 2, medians
@@ -290,7 +374,7 @@ def flows(scenario: Scenario, records: Sequence[RunRecord], path: Path) -> None:
                     color=COLOURS[index % _CYCLE], linestyle=LINES[index % len(LINES)],
                 )  # fmt: skip
             handles[f"{group} ({many})" if many > 1 else group] = line
-        axes.set_title(record.label)
+        axes.set_title(record.name)
         axes.set_xlim(0, record.seconds)
     # The panels share their axes: only when all is drawn is it known what is the highest.
     panels.flat[0].set_ylim(0, 1.08 * max(axes.dataLim.y1 for axes in panels.flat[: len(records)]))

@@ -7,10 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.judging.expectations import STATISTICS
 from docsis_experiments.judging.judge import Verdict
-from docsis_experiments.measurement import metrics
+from docsis_experiments.measurement import metrics, voice
 from docsis_experiments.measurement.record import Floats, Packets, RunRecord
 from docsis_experiments.reports import document
 
@@ -25,31 +26,52 @@ def latency(samples: Floats) -> dict[str, float | None]:
     return {name: finite(metrics.statistic(name, samples)) for name in STATISTICS}
 
 
-def run_figures(run: RunRecord) -> dict[str, Any]:
-    """One entry of `runs`."""
+def group_figures(scenario: Scenario, name: str, run: RunRecord) -> dict[str, Any]:
+    """One entry of a run's `groups`."""
 
     def measured(packets: Packets) -> Packets:
         return packets.between(0.0, run.seconds)
 
-    groups: dict[str, dict[str, Any]] = {}
-    for name, packets in run.packets.items():
-        chosen = measured(packets)
-        groups[name] = {
-            "packets": int(chosen.delay_ms.size),
-            "latency_ms": latency(chosen.delays),
-            "loss_percent": finite(metrics.loss_percent(chosen)),
-        }
-    for name, received in run.received.items():
+    packets = run.packets[name]
+    chosen = measured(packets)
+    loss = metrics.loss_percent(chosen)
+    figures: dict[str, Any] = {
+        "packets": int(chosen.delay_ms.size),
+        "latency_ms": latency(chosen.delays),
+        "loss_percent": finite(loss),
+    }
+    if name in scenario.calls:
+        figures["mos"] = finite(voice.mos(chosen.delays, loss / 100))
+        if run.idle is not None:
+            idle = metrics.idle_median(packets, run)
+            figures["idle_latency_ms"] = finite(idle)
+            figures["induced_latency_ms"] = latency(chosen.delays - idle)
+    if received := run.received.get(name):
         rates = received.mbps(0.0, run.seconds)
-        groups[name] |= {"goodput_mbps": sum(rates), "flow_goodput_mbps": rates}
-    for name, messages in run.messages.items():
-        groups[name]["message_latency_ms"] = latency(measured(messages).delays)
+        figures |= {
+            "goodput_mbps": sum(rates),
+            "flow_goodput_mbps": rates,
+            "fairness": finite(metrics.jain(rates)),
+        }
+    if retransmitted := run.retransmitted.get(name):
+        counts = list(retransmitted.values())
+        figures |= {"retransmissions": sum(counts), "flow_retransmissions": counts}
+    if messages := run.messages.get(name):
+        figures["message_latency_ms"] = latency(measured(messages).delays)
+    return figures
+
+
+def run_figures(scenario: Scenario, run: RunRecord) -> dict[str, Any]:
+    """One entry of `runs`."""
     return {
         "label": run.label,
+        "name": run.name,
         "manager": run.manager,
         "management": dict(run.management),
         "buffer_ms": run.buffer_ms,
-        "groups": groups,
+        "groups": {
+            group.name: group_figures(scenario, group.name, run) for group in scenario.traffic
+        },
         "aqm_drops": run.counters["sf_drop_aqm"],
         "tail_drops": run.counters["sf_drop_buffer_full"],
         "controller": dict(run.controller),
@@ -83,7 +105,7 @@ def passed(records: Sequence[RunRecord], verdicts: Sequence[Verdict]) -> bool | 
         return False
     if any(verdict.holds is None for verdict in verdicts):
         return None
-    return True if all(record.timing.valid for record in records) else None
+    return True if all(record.timing.valid and not record.faults for record in records) else None
 
 
 def summarise(
@@ -93,7 +115,7 @@ def summarise(
     left_out: Sequence[str],
     *,
     target: str,
-    topology: str,
+    topology: Topology,
     versions: Mapping[str, str],
     timers: Mapping[str, Any],
     marks: Mapping[str, Any] | None = None,
@@ -106,7 +128,7 @@ def summarise(
         verdicts: Of the scenario's expectations.
         left_out: Expectations whose runs were not made, in words.
         target: Name of the switch target.
-        topology: Name of the topology.
+        topology: What was built.
         versions: Version by program.
         timers: The machine's own lateness.
         marks: Of the stage: `stage`, and `seed` where there is one.
@@ -114,14 +136,17 @@ def summarise(
     figures: dict[str, Any] = document.rounded(
         {
             "experiment": "scenario",
+            "version": document.VERSION,
             "name": scenario.name,
             "title": scenario.title,
-            "source": scenario.source.model_dump(),
+            "source": None if scenario.source is None else scenario.source.model_dump(),
             "scale": scenario.scale,
             "target": target,
-            "topology": topology,
+            "topology": topology.name,
+            "tier": topology.services,
             "direction": scenario.direction,
-            "ramp_up_seconds": scenario.ramp_up / 1e9,
+            "idle_seconds": scenario.idle / 1e9,
+            "ramp_up_seconds": scenario.ramp_up_seconds,
             "measured_seconds": scenario.measured / 1e9,
             "passed": passed(records, verdicts),
             "no_verdict": [f"{run.label}: {run.withheld}" for run in records if run.withheld],
@@ -129,7 +154,7 @@ def summarise(
             "versions": dict(versions),
             "timers": dict(timers),
             **(marks or {}),
-            "runs": [run_figures(record) for record in records],
+            "runs": [run_figures(scenario, record) for record in records],
             "expectations": [verdict_figures(verdict) for verdict in verdicts],
         }
     )

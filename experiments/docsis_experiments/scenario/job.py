@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 run SCENARIO.yaml`: the runs one after the other, and what they left."""
+"""`docsis-p4 demo` and `run SCENARIO.yaml`: the runs one after the other, and what they left."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from docsis_experiments.measurement.timing import MOST_P99_MS
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report, scenario_plots
 from docsis_experiments.reports import scenario_summary as summary
-from docsis_experiments.reports.page import stage_words
-from docsis_experiments.reports.scenario_page import band, measured, number
+from docsis_experiments.reports.run_table import run_table
+from docsis_experiments.reports.scenario_page import band, measured
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import NoVerdict, TestbedError
@@ -59,8 +59,8 @@ def run(
         The run's folder.
 
     Raises:
-        NoVerdict: a switch was too late for one, or the measuring went wrong; the results are
-            written.
+        NoVerdict: a switch was too late for one, time jumped, or the measuring went wrong; the
+            results are written.
         TestbedError: a measured value is not within its tolerance (the results are written), or
             something is missing or did not work; nothing is left behind but the folder.
     """
@@ -92,7 +92,7 @@ def run(
                         description=f"{number + 1}/{len(runs)} {one.label}: {phase}",
                     )
 
-                record = stage.measure_scenario(
+                record = stage.measure(
                     scenario, one, plan, topology, topology_file,
                     folder=raw_folder, progress=show,
                 )  # fmt: skip
@@ -105,7 +105,7 @@ def run(
                 judge.judge(scenario, records),
                 judge.not_judged(scenario, records),
                 target=stage.target,
-                topology=topology.name,
+                topology=topology,
                 versions=stage.versions(),
                 timers=late,
                 marks=stage.marks,
@@ -113,8 +113,9 @@ def run(
             details = {**run_folder.circumstances(started), "plan": asdict(plan)}
             write_results(folder, scenario, records, figures, details)
             folder = run_folder.finish(folder)
-    console.print(runs_table(figures))
-    console.print(verdicts_table(figures))
+    console.print(run_table(figures))
+    if figures["expectations"]:
+        console.print(verdicts_table(figures))
     console.print(timing_words(figures), soft_wrap=True, highlight=False)
     if figures["left_out"]:
         console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)
@@ -178,29 +179,6 @@ def write_results(
     (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
     scenario_plots.write(scenario, records, folder / "plots")
     report.write(folder)
-
-
-def runs_table(figures: dict[str, Any]) -> Table:
-    """Latency, goodput and loss of every run and group, for the terminal."""
-    result = Table(title=f"{figures['title']}{stage_words(figures)}", title_justify="left")
-    result.add_column("run")
-    result.add_column("traffic", no_wrap=True)
-    for column in ("mean, ms", "p90, ms", "Mbit/s", "loss, %"):
-        result.add_column(column, justify="right", no_wrap=True)
-    for run in figures["runs"]:
-        label = run["label"]
-        for name, group in run["groups"].items():
-            latency = group["latency_ms"]
-            result.add_row(
-                label,
-                name,
-                number(latency["mean"]),
-                number(latency["p90"]),
-                number(group.get("goodput_mbps")),
-                number(group["loss_percent"]),
-            )
-            label = ""
-    return result
 
 
 _OUTCOMES: Final[Mapping[bool | None, tuple[str, str]]] = {

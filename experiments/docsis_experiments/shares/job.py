@@ -20,6 +20,7 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.document import write_topology
 from docsis_control.topology.models import Topology
+from docsis_experiments.measurement.controller import controller_figures
 from docsis_experiments.measurement.timing import Timing, unjudged
 from docsis_experiments.reports import document, report, share_plot
 from docsis_experiments.reports import folder as run_folder
@@ -117,7 +118,7 @@ def run(
                 tcp=tcp,
                 seconds=seconds,
                 tolerance_percent=tolerance_percent,
-                controller=document.controller_figures(folder / "runs" / "controller"),
+                controller=controller_figures(folder / "runs" / "controller"),
                 versions=versions.collect(target),
                 timers=late,
             )

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from docsis_control.queue_managers.models import QueueManagement
-from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
-from docsis_experiments.demo import plan as measurement
-from docsis_experiments.experiment import plan as scenario_plan
 from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.plan import Plan
 from docsis_experiments.measurement.record import RunRecord
 from docsis_testbed.progress import Progress
 
@@ -39,15 +37,15 @@ class Stage(Protocol):
     def admit(
         self,
         topology: Topology,
-        managers: Sequence[Preset | QueueManagement],
-        scenario: Scenario | None = None,
+        managers: Sequence[QueueManagement],
+        scenario: Scenario,
     ) -> None:
         """Refuses what it cannot play, before anything is made.
 
         Args:
             topology: What is to be built.
             managers: Of the runs.
-            scenario: The traffic, where it is not the main job's.
+            scenario: The traffic.
 
         Raises:
             TestbedError: What cannot be played, why, and what to do.
@@ -72,40 +70,16 @@ class Stage(Protocol):
 
     def measure(
         self,
-        topology: Topology,
-        topology_file: Path,
-        aqm: Preset,
-        *,
-        plan: measurement.Plan,
-        folder: Path,
-        progress: Progress,
-    ) -> measurement.Measurement:
-        """Runs one queue manager of the main job.
-
-        Args:
-            topology: What to build.
-            topology_file: The same as a file.
-            aqm: The upstream queue manager.
-            plan: Times and traffic.
-            folder: Gets the raw files; exists.
-            progress: Told how far the run is.
-
-        Raises:
-            TestbedError: Something did not work; nothing is left behind.
-        """
-
-    def measure_scenario(
-        self,
         scenario: Scenario,
         run: Run,
-        plan: scenario_plan.Plan,
+        plan: Plan,
         topology: Topology,
         topology_file: Path,
         *,
         folder: Path,
         progress: Progress,
     ) -> RunRecord:
-        """Runs one queue manager of a scenario.
+        """Plays one run of a scenario, and measures it.
 
         Args:
             scenario: What the run is of.

@@ -33,6 +33,11 @@ class _Group(Model):
     name: NodeName = Field(description="Name of the group, for expectations, tables and figures.")
     kind: str
     count: int = Field(default=1, ge=1, le=MOST_FLOWS, description="Flows; one unless given.")
+    mesh: bool = Field(
+        default=False,
+        description="Instead of a count: a flow from each of the hosts to each of the servers, "
+        "which are all of the topology's unless given.",
+    )
     hosts: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = Field(
         default=(),
         description="Hosts behind the modem, in turns; the first modem's unless given.",
@@ -55,6 +60,12 @@ class _Group(Model):
             )
         return self
 
+    @model_validator(mode="after")
+    def _one_number(self) -> Self:
+        if self.mesh and "count" in self.model_fields_set:
+            raise KeyedError("count", "stands beside mesh, which says how many; leave one out")
+        return self
+
     @property
     def flow_names(self) -> tuple[str, ...]:
         """Of its flows: the group's, numbered where there are several."""
@@ -69,6 +80,11 @@ class Transfers(_Group):
     kind: Literal["transfer"] = "transfer"
     size: ByteSize | None = Field(default=None, description="Size of a file; endless unless given.")
     pause: Duration = Field(default=0, description="Between two files; none unless given.")
+    stagger: Duration = Field(
+        default=100_000_000,
+        description="Between the starts of two flows, so that their slow starts are not one; "
+        "100 ms unless given.",
+    )
     congestion_control: Literal["cubic", "reno"] = Field(
         default="cubic", description="TCP's congestion control; cubic unless given."
     )

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 
+from docsis_experiments.acceptance.cases import Case
 from docsis_experiments.acceptance.kept import Shelf
 from docsis_experiments.acceptance.referee import comparison, data, rule
-from docsis_experiments.acceptance.values import document as read
+from docsis_experiments.acceptance.values import Values
 from docsis_experiments.measurement.intervals import Interval
 from docsis_experiments.reports.document import rounded
 from docsis_experiments.stages.virtual.versions import commit
@@ -18,7 +18,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
 
 
-def document(results: data.Results, shelf: Shelf, case: str) -> dict[str, Any]:
+def document(results: data.Results, shelf: Shelf, case: Case) -> dict[str, Any]:
     """All comparisons, validated.
 
     Args:
@@ -30,7 +30,9 @@ def document(results: data.Results, shelf: Shelf, case: str) -> dict[str, Any]:
         TestbedError: A run's files cannot be read.
     """
     kept = [run for run in shelf.runs() if run.counts]
-    ours = [_values(shelf.path(run)) for run in kept]
+    ours = [
+        {manager: case.values(shelf.path(run), manager) for manager in results.runs} for run in kept
+    ]
     comparisons = [
         _comparison(results, ours, manager, quantity)
         for manager in results.runs
@@ -40,7 +42,7 @@ def document(results: data.Results, shelf: Shelf, case: str) -> dict[str, Any]:
         {
             "test": "referee",
             "commit": commit(ROOT),
-            "case": case,
+            "case": case.name,
             "referee": results.about,
             "margin": rule.MARGIN,
             "confidence": rule.CONFIDENCE,
@@ -61,29 +63,15 @@ def document(results: data.Results, shelf: Shelf, case: str) -> dict[str, Any]:
     return figures
 
 
-def _values(folder: Path) -> dict[str, dict[str, float]]:
-    """By queue manager, the quantities of a run of the demo."""
-    found = {}
-    for run in read(folder, "summary.json")["runs"]:
-        upstream = run["upstream"]
-        latency, induced = upstream["latency_ms"], upstream["induced_latency_ms"]
-        found[run["aqm"]] = {
-            "goodput_mbps": upstream["goodput_mbps"],
-            **{f"{name}_ms": latency[name] for name in ("p50", "p90", "p99")},
-            "induced_p50_ms": induced["p50"],
-            "idle_p50_ms": latency["p50"] - induced["p50"],
-        }
-    return found
-
-
 def _comparison(
     results: data.Results,
-    ours: list[dict[str, dict[str, float]]],
+    ours: list[dict[str, Values]],
     manager: str,
     quantity: rule.Quantity,
 ) -> dict[str, Any]:
     theirs = results.values(manager, quantity.name)
-    values = [run[manager][quantity.name] for run in ours]
+    found = (run[manager][quantity.name] for run in ours)
+    values = [value for value in found if value is not None]
     ratio = comparison.compare(theirs, values, judged=quantity.judged)
     return {
         "manager": manager,

@@ -65,7 +65,7 @@ def run(
 
             collect(collected, stages, wanted, told)
             bar.update(task, completed=missing, description="comparing")
-    document = figures.document(referee, collected.virtual, case.name)
+    document = figures.document(referee, collected.virtual, case)
     path = results / DOCUMENT
     results.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=2) + "\n")

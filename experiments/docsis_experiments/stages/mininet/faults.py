@@ -47,7 +47,7 @@ def sent_too_long(plan: Plan, last_sent_s: Mapping[int, float]) -> Iterator[str]
         flow, last = planned.flow, last_sent_s.get(planned.flow.port)
         if flow.end is None or last is None:
             continue
-        late = last - (flow.end - plan.ramp_up_seconds)
+        late = last - (flow.end - plan.measured_from)
         if late > END_SLACK_SECONDS:
             yield f"{flow.name} went on sending for {late:.1f} s after its end"
 

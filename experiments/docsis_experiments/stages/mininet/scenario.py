@@ -15,21 +15,18 @@ import numpy as np
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW
 from docsis_control.queue_managers.names import Preset
-from docsis_control.queue_managers.presets import preset_of
 from docsis_control.topology.models import Topology
-from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import (
     TAIL_SECONDS,
     Plan,
     Planned,
     PlannedCall,
-    buffer_bytes,
-    sustained_rate,
 )
-from docsis_experiments.measurement.record import Control, Packets, Received, RunRecord
+from docsis_experiments.measurement.begun import begun
+from docsis_experiments.measurement.controller import control_samples, controller_figures
+from docsis_experiments.measurement.record import Packets, Received, RunRecord
 from docsis_experiments.measurement.timing import Timing
-from docsis_experiments.reports import document, raw
 from docsis_experiments.shares.load_plan import ROLES, counted_between, read_samples
 from docsis_experiments.stages.mininet import faults
 from docsis_experiments.stages.mininet.counters import CounterReader, counters
@@ -56,6 +53,8 @@ def measure(
     state: RunState,
     folder: Path,
     progress: Progress,
+    metrics_port: int | None = None,
+    recordings: Path | None = None,
 ) -> RunRecord:
     """Build, run the traffic, read what it left, and take everything away.
 
@@ -69,6 +68,8 @@ def measure(
         state: Records what is made.
         folder: Gets the raw files; exists.
         progress: Told how far the run is.
+        metrics_port: TCP port on the loopback interface for Prometheus, or None.
+        recordings: Folder in which the embedded switches record what they are given, or None.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -89,6 +90,8 @@ def measure(
                 # What only carries acknowledgements has nothing to manage.
                 upstream=management if upstream else Preset.DROP_TAIL,
                 downstream=None if upstream else management,
+                metrics_port=metrics_port,
+                recordings=recordings,
             )
         )
         if scenario.initial_window is not None:
@@ -100,6 +103,19 @@ def measure(
         played = _Played(session, plan, scenario, reader, clocks, port)
         played.play()
     return played.record(run, topology, device.name)
+
+
+def packets_of_call(probes: irtt.Probes, start_ns: int, propagation_ms: float) -> Packets:
+    """A call's packets on the record's time axis.
+
+    Args:
+        probes: As irtt tells them.
+        start_ns: Start of the measured time, wall clock in nanoseconds.
+        propagation_ms: What the topology adds on their way.
+    """
+    # A packet whose reply was lost arrived, but nobody knows when.
+    delay_ms = np.where(probes.arrived & np.isnan(probes.delay_ms), np.inf, probes.delay_ms)
+    return Packets((probes.sent_ns - start_ns) / 1e9, delay_ms - propagation_ms)
 
 
 class _Played:
@@ -143,7 +159,9 @@ class _Played:
         programs = self._start_receivers()
         calls = self._start_calls()
         sender, origin_ns = self._start_sender()
-        self._start_ns = origin_ns + round(self._plan.ramp_up_seconds * 1e9)
+        self._start_ns = origin_ns + round(self._plan.measured_from * 1e9)
+        if self._plan.idle_seconds:
+            self._wait_until("idle", -self._plan.ramp_up_seconds)
         self._wait_until("ramp-up", 0.0)
         before, late = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.read()
         for at, rate in steps:
@@ -223,13 +241,18 @@ class _Played:
         """The sender, and the wall clock's nanosecond at which its timetable starts."""
         if not self._plan.flows:
             return None, time.time_ns()
-        sender = self._start("sender", flows.send_command(self._flows_file))
+        command = flows.send_command(self._flows_file, self._retransmitted_file)
+        sender = self._start("sender", command)
         words = (self._folder / "sender.log").read_text().split()
         return sender, int(words[words.index("ready") + 1])
 
     @property
     def _flows_file(self) -> Path:
         return self._folder / "flows.json"
+
+    @property
+    def _retransmitted_file(self) -> Path:
+        return self._folder / "retransmitted.csv"
 
     def _placed(self, planned: Planned) -> flows.Flow:
         node = self._session.testbed.node
@@ -255,27 +278,22 @@ class _Played:
 
     def record(self, run: Run, topology: Topology, device: str) -> RunRecord:
         """What the run left, once it is over."""
-        direction = self._scenario.direction
-        rate = sustained_rate(topology, direction)
         samples = self._folder / "controller" / f"samples-{device}.csv"
-        control = raw.control_samples(samples, PRIMARY_SERVICE_FLOW)
-        control_s = (control[:, 0] * 1e9 + self._offset_ns - self._start_ns) / 1e9
-        return RunRecord(
-            label=run.label,
-            manager=label_of(run.manager),
-            preset=preset_of(run.manager),
-            management=run.managed.as_written(),
-            buffer_ms=8e3 * buffer_bytes(run, topology, direction) / rate,
-            seconds=self._plan.measured_seconds,
+        return replace(
+            begun(run, self._plan, topology, self._scenario.direction),
             packets={**self._captured(), **self._called()},
             messages=self._completed(),
             received=self._received(),
             steps=tuple(self._steps),
-            control=Control(control_s, control[:, 1], control[:, 2]),
+            # The controller's samples have CLOCK_MONOTONIC.
+            control=control_samples(
+                samples, PRIMARY_SERVICE_FLOW, self._start_ns - self._offset_ns
+            ),
             counters=self._counters,
-            controller=document.controller_figures(self._folder / "controller"),
+            controller=controller_figures(self._folder / "controller"),
             timing=self._timing,
             faults=tuple(self._faults()),
+            retransmitted=self._retransmitted(),
         )
 
     def _faults(self) -> Iterator[str]:
@@ -325,14 +343,7 @@ class _Played:
         found: dict[str, list[Packets]] = {call.group: [] for call in self._plan.calls}
         for call in self._plan.calls:
             probes = irtt.load(self._call_file(call))
-            # A packet whose reply was lost arrived, but nobody knows when.
-            known = ~(probes.arrived & np.isnan(probes.delay_ms))
-            found[call.group].append(
-                Packets(
-                    (probes.sent_ns[known] - self._start_ns) / 1e9,
-                    probes.delay_ms[known] - call.propagation_ms,
-                )
-            )
+            found[call.group].append(packets_of_call(probes, self._start_ns, call.propagation_ms))
         return {group: Packets.together(parts) for group, parts in found.items()}
 
     def _completed(self) -> dict[str, Packets]:
@@ -349,6 +360,22 @@ class _Played:
             group: Packets(self._seconds(sent), np.array(delays, dtype=np.float64))
             for group, (sent, delays) in found.items()
         }
+
+    def _retransmitted(self) -> dict[str, dict[str, int]]:
+        if not self._plan.flows:
+            return {}
+        counts = flows.read_retransmitted(self._retransmitted_file)
+        groups: dict[str, dict[str, int]] = {}
+        for planned in self._plan.flows:
+            if planned.flow.kind in flows.TCP_KINDS:
+                name = planned.flow.name
+                if name not in counts:
+                    raise TestbedError(
+                        f"{self._retransmitted_file}: does not tell of {name}; sender.log beside "
+                        "it may say why"
+                    )
+                groups.setdefault(planned.group, {})[name] = counts[name]
+        return groups
 
     def _received(self) -> dict[str, Received]:
         if not self._plan.flows:

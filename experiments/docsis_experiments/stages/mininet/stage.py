@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from docsis_control.queue_managers.models import QueueManagement
-from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
-from docsis_experiments.demo import plan as measurement
-from docsis_experiments.experiment import plan as scenario_plan
 from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.plan import Plan, plan_for
 from docsis_experiments.measurement.record import RunRecord
-from docsis_experiments.stages.mininet import latency as experiment
-from docsis_experiments.stages.mininet import scenario as scenario_measure
+from docsis_experiments.stages.mininet import scenario as run_scenario
 from docsis_experiments.stages.mininet import timers
 from docsis_testbed import preflight, versions
 from docsis_testbed.congestion import check_available
@@ -40,7 +37,7 @@ class MininetStage:
         self, target: str, metrics_port: int | None = None, recordings: Path | None = None
     ) -> None:
         """Args: the switch target, the controller's TCP port for Prometheus, or None, and the
-        folder in which the embedded switches record the main job, or None.
+        folder in which the embedded switches record what they are given, or None.
         """
         self.target = target
         self._metrics_port = metrics_port
@@ -55,15 +52,14 @@ class MininetStage:
     def admit(
         self,
         topology: Topology,
-        managers: Sequence[Preset | QueueManagement],
-        scenario: Scenario | None = None,
+        managers: Sequence[QueueManagement],
+        scenario: Scenario,
     ) -> None:
         """See `Stage`."""
         preflight.check_queue_managers(self.target, *managers)
         preflight.check_root()
-        if scenario is not None:
-            flows = scenario_plan.plan_for(scenario, topology).flows
-            check_available({planned.flow.congestion_control for planned in flows})
+        flows = plan_for(scenario, topology).flows
+        check_available({planned.flow.congestion_control for planned in flows})
 
     @contextmanager
     def opened(self, what: str, topology: Topology) -> Iterator[None]:
@@ -86,33 +82,9 @@ class MininetStage:
 
     def measure(
         self,
-        topology: Topology,
-        topology_file: Path,
-        aqm: Preset,
-        *,
-        plan: measurement.Plan,
-        folder: Path,
-        progress: Progress,
-    ) -> measurement.Measurement:
-        """See `Stage`."""
-        return experiment.measure(
-            topology,
-            topology_file,
-            aqm,
-            plan=plan,
-            target=self.target,
-            run=self._recorded,
-            folder=folder,
-            progress=progress,
-            metrics_port=self._metrics_port,
-            recordings=self._recordings,
-        )
-
-    def measure_scenario(
-        self,
         scenario: Scenario,
         run: Run,
-        plan: scenario_plan.Plan,
+        plan: Plan,
         topology: Topology,
         topology_file: Path,
         *,
@@ -120,7 +92,7 @@ class MininetStage:
         progress: Progress,
     ) -> RunRecord:
         """See `Stage`."""
-        return scenario_measure.measure(
+        return run_scenario.measure(
             scenario,
             run,
             plan,
@@ -130,6 +102,8 @@ class MininetStage:
             state=self._recorded,
             folder=folder,
             progress=progress,
+            metrics_port=self._metrics_port,
+            recordings=self._recordings,
         )
 
     @property

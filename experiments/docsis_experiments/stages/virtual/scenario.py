@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +13,13 @@ import numpy as np
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
 from docsis_control.queue_managers.names import Preset
-from docsis_control.queue_managers.presets import preset_of
 from docsis_control.topology.models import Device, Topology
-from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.models import Run, Scenario
-from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan, buffer_bytes, sustained_rate
-from docsis_experiments.measurement.record import Control, Packets, Received, RunRecord
-from docsis_experiments.reports import document, raw
+from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
+from docsis_experiments.measurement.begun import begun
+from docsis_experiments.measurement.controller import control_samples, controller_figures
+from docsis_experiments.measurement.record import Packets, Received, RunRecord
+from docsis_experiments.stages.mininet.traffic.flows import TCP_KINDS
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
 from docsis_experiments.stages.virtual.traffic import Started, start
@@ -98,7 +99,7 @@ class _Played:
     def play(self, play: Play) -> None:
         """Sends and receives on the plan's timetable."""
         plan, channel = self._plan, self._scenario.channel
-        begin = plan.ramp_up_seconds
+        begin = plan.measured_from
         self._start_ns = play.at(begin)
         if channel is not None:
             steps = channel.steps(plan.measured_seconds)
@@ -108,6 +109,7 @@ class _Played:
         self._traffic = start(play, plan, self._scenario.initial_window)
         if self._traffic.flows:
             play.world.sample(self._traffic.flows.values(), SAMPLE_NS)
+        play.run_until("idle", plan.idle_seconds)
         play.run_until("ramp-up", begin)
         before = play.counters(self._device, self._role)
         play.run_until("measuring", begin + plan.measured_seconds)
@@ -124,29 +126,23 @@ class _Played:
 
     def record(self, play: Play, run: Run, topology: Topology, folder: Path) -> RunRecord:
         """What the run left, once it is over."""
-        direction = self._scenario.direction
-        samples = folder / "controller" / f"samples-{self._device.name}.csv"
-        control = raw.control_samples(samples, PRIMARY_SERVICE_FLOW)
-        rate = sustained_rate(topology, direction)
-        return RunRecord(
-            label=run.label,
-            manager=label_of(run.manager),
-            preset=preset_of(run.manager),
-            management=run.managed.as_written(),
-            buffer_ms=8e3 * buffer_bytes(run, topology, direction) / rate,
-            seconds=self._plan.measured_seconds,
+        return replace(
+            begun(run, self._plan, topology, self._scenario.direction),
             packets=self._packets(play, self._traffic),
             messages=self._messages(play, self._traffic),
             received=self._received(play, self._traffic),
             steps=tuple(self._steps),
-            control=Control(
-                (control[:, 0] * 1e9 - self._start_ns) / 1e9, control[:, 1], control[:, 2]
+            control=control_samples(
+                folder / "controller" / f"samples-{self._device.name}.csv",
+                PRIMARY_SERVICE_FLOW,
+                self._start_ns,
             ),
             counters=self._counters,
-            controller=document.controller_figures(folder / "controller"),
+            controller=controller_figures(folder / "controller"),
             timing=TIMELESS,
             faults=tuple(faults_of(play.world, topology)),
             digest=play.world.digest(),
+            retransmitted=self._retransmitted(play, self._traffic),
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:
@@ -186,3 +182,11 @@ class _Played:
             counts = column(samples["received"]).astype(np.float64)
             groups.setdefault(planned.group, {})[planned.flow.name] = counts
         return {group: Received(time_s, flows) for group, flows in groups.items()}
+
+    def _retransmitted(self, play: Play, traffic: Started) -> dict[str, dict[str, int]]:
+        groups: dict[str, dict[str, int]] = {}
+        for planned, number in traffic.flows.items():
+            if planned.flow.kind in TCP_KINDS:
+                found = play.world.transfer_info(number)["retransmissions"]
+                groups.setdefault(planned.group, {})[planned.flow.name] = found
+        return groups

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from docsis_control.queue_managers.models import QueueManagement
-from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
-from docsis_experiments.demo import plan as measurement
-from docsis_experiments.experiment import plan as scenario_plan
 from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.plan import Plan
 from docsis_experiments.measurement.record import RunRecord
-from docsis_experiments.stages.virtual import latency, traffic, versions
-from docsis_experiments.stages.virtual import scenario as scenario_measure
+from docsis_experiments.stages.virtual import scenario as run_scenario
+from docsis_experiments.stages.virtual import traffic, versions
 from docsis_experiments.stages.virtual.machine import MEASURED, Machine
 from docsis_experiments.stages.virtual.module import check_built, check_seed
 from docsis_testbed import p4build
@@ -51,13 +49,12 @@ class VirtualStage:
     def admit(
         self,
         topology: Topology,
-        managers: Sequence[Preset | QueueManagement],
-        scenario: Scenario | None = None,
+        managers: Sequence[QueueManagement],
+        scenario: Scenario,
     ) -> None:
         """See `Stage`."""
         del topology, managers  # the world says itself what it cannot have
-        if scenario is not None:
-            traffic.check(scenario)
+        traffic.check(scenario)
         check_built()
         p4build.require_current()
 
@@ -77,31 +74,9 @@ class VirtualStage:
 
     def measure(
         self,
-        topology: Topology,
-        topology_file: Path,
-        aqm: Preset,
-        *,
-        plan: measurement.Plan,
-        folder: Path,
-        progress: Progress,
-    ) -> measurement.Measurement:
-        """See `Stage`."""
-        del topology_file
-        return latency.measure(
-            topology,
-            aqm,
-            plan=plan,
-            seed=self._seed,
-            machine=self._machine,
-            folder=folder,
-            progress=progress,
-        )
-
-    def measure_scenario(
-        self,
         scenario: Scenario,
         run: Run,
-        plan: scenario_plan.Plan,
+        plan: Plan,
         topology: Topology,
         topology_file: Path,
         *,
@@ -110,7 +85,7 @@ class VirtualStage:
     ) -> RunRecord:
         """See `Stage`."""
         del topology_file
-        return scenario_measure.measure(
+        return run_scenario.measure(
             scenario,
             run,
             plan,

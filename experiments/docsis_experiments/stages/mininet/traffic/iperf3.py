@@ -12,27 +12,7 @@ from docsis_testbed.congestion import CONGESTION_CONTROL
 from docsis_testbed.errors import TestbedError
 
 FIRST_PORT: Final = 5201
-"""iperf3's default port; each upload has a server of its own on the next one."""
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A TCP upload from a host behind the modem to a server.
-
-    Attributes:
-        source: Name of the sending host.
-        destination: Name of the receiving server.
-        port: TCP port of the server.
-    """
-
-    source: str
-    destination: str
-    port: int
-
-    @property
-    def name(self) -> str:
-        """A name for files and tables."""
-        return f"{self.source}-{self.destination}-{self.port}"
+"""iperf3's default port."""
 
 
 def server_command(port: int) -> list[str]:
@@ -61,13 +41,11 @@ class UploadResult:
     Attributes:
         received_bytes: Payload that the server got.
         seconds: How long it took by the server's clock.
-        retransmits: Retransmitted segments.
         congestion_control: What the sender used.
     """
 
     received_bytes: int
     seconds: float
-    retransmits: int
     congestion_control: str
 
 
@@ -101,6 +79,5 @@ def parse(result: dict[str, Any]) -> UploadResult:
     return UploadResult(
         received_bytes=end["sum_received"]["bytes"],
         seconds=end["sum_received"]["seconds"],
-        retransmits=end["sum_sent"]["retransmits"],
         congestion_control=used,
     )

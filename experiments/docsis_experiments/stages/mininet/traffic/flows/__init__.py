@@ -2,26 +2,29 @@
 """TCP transfers, a game's messages, steady UDP and bursts on a timetable: a sender, a receiver.
 
     python -m ...traffic.flows receive FLOWS.json GOODPUT.csv MESSAGES.csv
-    python -m ...traffic.flows send FLOWS.json
+    python -m ...traffic.flows send FLOWS.json RETRANSMITTED.csv
 
 Each is one process with sockets in the namespaces of the hosts. The receiver says "ready" when it
 listens; the sender says "ready" and the wall clock's nanosecond at which its timetable starts.
 Both go on until they are ended. The receiver writes ten times a second the payload that each flow
 has brought, in bytes, and of each message when it was sent and how long it took to be complete.
+The sender writes at its end (SIGTERM) how many segments each flow's TCP has sent again.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import socket
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from docsis_testbed.congestion import CONGESTION_CONTROL
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
 
 FIRST_PORT: Final = 5201
@@ -42,6 +45,9 @@ MESSAGE: Final = struct.Struct("!QQ")
 """In front of a message: its length, and when it was sent, wall clock in nanoseconds."""
 
 Kind = Literal["transfer", "messages", "datagrams"]
+
+TCP_KINDS: Final[tuple[Kind, ...]] = ("transfer", "messages")
+"""Those whose segments are sent again when they are lost."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +118,9 @@ class Flow:
         return made
 
 
-def send_command(flows: Path) -> list[str]:
-    """The sender of the flows in a file."""
-    return [sys.executable, "-m", __name__, "send", str(flows)]
+def send_command(flows: Path, retransmitted: Path) -> list[str]:
+    """The sender of the flows in a file, and where it writes at its end."""
+    return [sys.executable, "-m", __name__, "send", str(flows), str(retransmitted)]
 
 
 def receive_command(flows: Path, goodput: Path, messages: Path) -> list[str]:
@@ -130,3 +136,24 @@ def write(flows: Sequence[Flow], path: Path) -> None:
 def read(path: Path) -> list[Flow]:
     """What `write` wrote."""
     return [Flow(**item) for item in json.loads(path.read_text())]
+
+
+def write_retransmitted(counts: Mapping[str, int], path: Path) -> None:
+    """Write how many segments each flow sent again."""
+    rows = (f"{name},{count}\n" for name, count in counts.items())
+    path.write_text("".join(("flow,retransmitted_segments\n", *rows)))
+
+
+def read_retransmitted(path: Path) -> dict[str, int]:
+    """What `write_retransmitted` wrote.
+
+    Raises:
+        TestbedError: It is not there, or not whole.
+    """
+    try:
+        with path.open(newline="") as file:
+            return {row["flow"]: int(row["retransmitted_segments"]) for row in csv.DictReader(file)}
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise TestbedError(
+            f"{path}: no counts of the sender ({error!r}); its log beside it may say why"
+        ) from None

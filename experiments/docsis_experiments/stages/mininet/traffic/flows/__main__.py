@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
@@ -11,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from docsis_experiments.stages.mininet.traffic.flows import read
+from docsis_experiments.stages.mininet.traffic.flows import Flow, read, write_retransmitted
 from docsis_experiments.stages.mininet.traffic.flows.receiver import Receiver
 from docsis_experiments.stages.mininet.traffic.flows.sender import Sender, SendingError
 
@@ -24,18 +25,31 @@ def main(arguments: Sequence[str]) -> None:
     flows = read(Path(arguments[1]))
     with suppress(KeyboardInterrupt):
         if arguments[0] == "send":
-            sender = Sender(flows, time.monotonic() + _LEAD_SECONDS)
-            print(f"ready {time.time_ns() + round(_LEAD_SECONDS * 1e9)}", flush=True)
-            try:
-                sender.run()
-            except SendingError as error:
-                sys.exit(str(error))
-            # Whoever started it ends it; an early end would be a failure.
-            threading.Event().wait()
+            send(flows, Path(arguments[2]))
+            return
         with Path(arguments[2]).open("w") as goodput, Path(arguments[3]).open("w") as messages:
             receiver = Receiver(flows, messages)
             print("ready", flush=True)
             receiver.run(goodput)
+
+
+def send(flows: Sequence[Flow], retransmitted: Path) -> None:
+    """Send until the process is ended, and write then what had to be sent again."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, end)
+    sender = Sender(flows, time.monotonic() + _LEAD_SECONDS)
+    print(f"ready {time.time_ns() + round(_LEAD_SECONDS * 1e9)}", flush=True)
+    try:
+        sender.run()
+        # Whoever started it ends it; an early end would be a failure.
+        threading.Event().wait()
+    except SendingError as error:
+        sys.exit(str(error))
+    finally:
+        write_retransmitted(sender.retransmitted(), retransmitted)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from queue import SimpleQueue
 from typing import Final
 
 from docsis_experiments.stages.mininet.traffic import udp_payload
-from docsis_experiments.stages.mininet.traffic.flows import MESSAGE, Flow, Kind
+from docsis_experiments.stages.mininet.traffic.flows import MESSAGE, TCP_KINDS, Flow, Kind
+from docsis_experiments.stages.mininet.traffic.flows.retransmitted import Retransmitted
 from docsis_experiments.stages.mininet.traffic.sending import BEHIND_SECONDS, send_or_lose
 
 _CHUNK: Final = 1 << 17
@@ -38,6 +39,7 @@ class Sender:
 
     def __init__(self, flows: Sequence[Flow], origin: float) -> None:
         self._origin = origin
+        self._retransmitted = Retransmitted(f.name for f in flows if f.kind in TCP_KINDS)
         self._ended: SimpleQueue[SendingError | None] = SimpleQueue()
         send: dict[Kind, Callable[[Flow], None]] = {
             "transfer": self._transfers,
@@ -62,6 +64,10 @@ class Sender:
             failure = self._ended.get()
             if failure is not None:
                 raise failure
+
+    def retransmitted(self) -> dict[str, int]:
+        """Segments that each flow over TCP has sent again so far, by its name."""
+        return self._retransmitted.counts()
 
     def _sent(self, send: Callable[[Flow], None], flow: Flow) -> None:
         try:
@@ -105,7 +111,10 @@ class Sender:
         while not self._over(flow):
             try:
                 number += 1
-                with flow.connection(number - 1) as connection:
+                with (
+                    flow.connection(number - 1) as connection,
+                    self._retransmitted.counting(flow.name, connection),
+                ):
                     left = flow.size
                     while (left > 0 or not flow.size) and not self._over(flow):
                         self._send(connection, data[:left] if 0 < left < _CHUNK else data, flow)
@@ -126,7 +135,10 @@ class Sender:
 
     def _messages(self, flow: Flow) -> None:
         self._until(flow.start)
-        with flow.connection() as connection:
+        with (
+            flow.connection() as connection,
+            self._retransmitted.counting(flow.name, connection),
+        ):
             at = flow.start
             while not self._over(flow):
                 head = MESSAGE.pack(flow.size, time.time_ns())

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario leaves to its topology: the flows of a mesh, and an automatic ramp-up. Pure."""
+
+from __future__ import annotations
+
+from docsis_control.config.models import MAX_RATE, KeyedError
+from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.models import AUTO, LONGEST, Scenario, check_groups
+from docsis_experiments.experiment.plan import service_flow
+from docsis_experiments.experiment.ramp_up import ramp_up_seconds
+from docsis_experiments.traffic.kinds import MOST_CALLS, Call, Group, Transfers
+
+
+def resolved(scenario: Scenario, topology: Topology) -> Scenario:
+    """The same scenario with nothing left to the topology.
+
+    Raises:
+        KeyedError: The topology has no host or server of a name, or makes too many flows or too
+            long a ramp-up; the key is the scenario's.
+    """
+    _check_names(scenario, topology)
+    traffic = tuple(
+        _spread(group, topology, f"traffic.{index}") for index, group in enumerate(scenario.traffic)
+    )
+    check_groups(traffic, "traffic")
+    changes: dict[str, object] = {"traffic": traffic}
+    if scenario.ramp_up == AUTO:
+        changes["ramp_up"] = _ramp_up(scenario, traffic, topology)
+    return scenario.model_copy(update=changes)
+
+
+def _check_names(scenario: Scenario, topology: Topology) -> None:
+    hosts = [host.name for host in topology.hosts]
+    servers = [server.name for server in topology.servers]
+    for index, group in enumerate(scenario.traffic):
+        for key, known in (("hosts", hosts), ("servers", servers)):
+            for place, name in enumerate(getattr(group, key)):
+                if name not in known:
+                    raise KeyedError(
+                        f"traffic.{index}.{key}.{place}",
+                        f'{topology.name} has no "{name}"; it has {", ".join(known)}',
+                    )
+
+
+def _spread(group: Group, topology: Topology, key: str) -> Group:
+    """A mesh as flows in turns; any other group as it is."""
+    if not group.mesh:
+        return group
+    hosts = group.hosts or tuple(host.name for host in topology.modems[0].hosts)
+    servers = group.servers or tuple(server.name for server in topology.servers)
+    count = len(hosts) * len(servers)
+    if isinstance(group, Call) and count > MOST_CALLS:
+        raise KeyedError(
+            f"{key}.mesh",
+            f"{topology.name} makes {count} calls of {group.name}; there may be {MOST_CALLS}",
+        )
+    # Each host once for each server, so that taking turns gives every pair.
+    each = tuple(host for host in hosts for _ in servers)
+    return group.model_copy(
+        update={"mesh": False, "hosts": each, "servers": servers, "count": count}
+    )
+
+
+def _ramp_up(scenario: Scenario, traffic: tuple[Group, ...], topology: Topology) -> int:
+    """Nanoseconds."""
+    channel = topology.channel
+    seconds = ramp_up_seconds(
+        service_flow(topology, scenario.direction),
+        getattr(channel, scenario.direction) if channel else MAX_RATE,
+        max(1, sum(group.count for group in traffic if isinstance(group, Transfers))),
+        max(server.round_trip_time for server in topology.servers) / 1e9,
+    )
+    if seconds * 1e9 > LONGEST:
+        raise KeyedError(
+            "ramp_up",
+            f"would be {seconds:g} s with {topology.name}, and may be 10 minutes at most; give it",
+        )
+    return round(seconds * 1e9)

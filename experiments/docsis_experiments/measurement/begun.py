@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of a run before anything is measured: what its plan and its topology say. Pure."""
+
+from __future__ import annotations
+
+from docsis_control.modem_config.provisioned import Direction
+from docsis_control.queue_managers.models import DocsisPie
+from docsis_control.queue_managers.presets import preset_of
+from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.managers import label_of
+from docsis_experiments.experiment.models import Run
+from docsis_experiments.experiment.plan import Plan, buffer_bytes, service_flow, sustained_rate
+from docsis_experiments.measurement.record import Control, RunRecord
+from docsis_experiments.measurement.timing import Timing
+
+
+def begun(run: Run, plan: Plan, topology: Topology, direction: Direction) -> RunRecord:
+    """A record in which nothing was sent; a stage replaces what it measured.
+
+    Args:
+        run: Its queue manager.
+        plan: Times and traffic.
+        topology: What is built.
+        direction: Which way the traffic goes.
+    """
+    rate = sustained_rate(topology, direction)
+    return RunRecord(
+        label=run.label,
+        manager=label_of(run.manager),
+        preset=preset_of(run.manager),
+        management=run.managed.as_written(),
+        buffer_ms=8e3 * buffer_bytes(run, topology, direction) / rate,
+        seconds=plan.measured_seconds,
+        packets={},
+        messages={},
+        received={},
+        steps=(),
+        control=Control(),
+        counters={},
+        controller={},
+        timing=Timing({}),
+        faults=(),
+        idle=(-plan.measured_from, -plan.ramp_up_seconds) if plan.idle_seconds else None,
+        sustained_mbps=rate / 1e6,
+        latency_target_ms=_latency_target_ms(run, topology, direction),
+    )
+
+
+def _latency_target_ms(run: Run, topology: Topology, direction: Direction) -> float | None:
+    management = run.managed.management
+    if not isinstance(management, DocsisPie):
+        return None
+    target = management.latency_target
+    return (service_flow(topology, direction).latency_target if target is None else target) / 1e6

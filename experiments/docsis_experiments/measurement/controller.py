@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller leaves at its end: its own time keeping, and its samples of a queue."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from docsis_experiments.measurement.record import Control
+from docsis_testbed.errors import TestbedError
+
+
+def controller_figures(folder: Path) -> dict[str, Any]:
+    """The controller's own record of its time keeping.
+
+    Args:
+        folder: Where it left stats.json.
+
+    Raises:
+        TestbedError: it left none.
+    """
+    path = folder / "stats.json"
+    try:
+        stats = json.loads(path.read_text())
+        return {
+            "updates": stats["updates"],
+            "missed": stats["missed"],
+            "lateness_ms": {key: stats["lateness_ms"][key] for key in ("p50", "p99", "max")},
+        }
+    except (OSError, json.JSONDecodeError, KeyError) as error:
+        raise TestbedError(f"{path}: no statistics of the controller ({error!r})") from None
+
+
+def control_samples(path: Path, service_flow: int, origin_ns: int) -> Control:
+    """The controller's samples of a service flow; none when there was no control loop.
+
+    Args:
+        path: samples-DEVICE.csv.
+        service_flow: Its index in the pipeline.
+        origin_ns: Time 0 of the record on the clock of the samples, nanoseconds.
+    """
+    if not path.is_file():
+        return Control()
+    with path.open(newline="") as file:
+        rows = [
+            [float(row[key]) for key in ("monotonic_s", "qdelay_ms", "drop_prob")]
+            for row in csv.DictReader(file)
+            if int(row["service_flow"]) == service_flow
+        ]
+    columns = np.array(rows).reshape(-1, 3)
+    return Control((columns[:, 0] * 1e9 - origin_ns) / 1e9, columns[:, 1], columns[:, 2])
