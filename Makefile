@@ -74,13 +74,13 @@ switch: packages rust
 world: $(STAMPS)/python rust
 	@mininet/setup/world-module.sh "$(VENV)"
 
-# --- The main job ------------------------------------------------------------
+# --- The demo ----------------------------------------------------------------
 
 .PHONY: demo demo-virtual run stop clean bench figures
-demo-virtual: setup-virtual ## the main job in virtual time: no root, no Mininet, seconds; SEED=1
+demo-virtual: setup-virtual ## the demo in virtual time: no root, no Mininet, seconds; SEED=1
 	@$(CLI) demo $(OPTIONS) --virtual --seed "$(SEED)"
 
-demo: setup ## the main job: three queue managers under load, and a report
+demo: setup ## the demo: three queue managers under load, and a report
 	@$(CLI) demo $(OPTIONS)
 
 run: setup ## the system running, with you in the Mininet command line

@@ -23,7 +23,6 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState
 from docsis_testbed.testbed import Testbed, running_testbed
-from docsis_testbed.window import Window
 
 _READY_SECONDS: Final = 30.0
 _END_SECONDS: Final = 15.0
@@ -216,16 +215,14 @@ class Session:
                 time.sleep(_POLL_SECONDS / 10)
             raise
 
-    def wait(self, phase: str, seconds: float) -> Window:
-        """Let time pass while watching what must go on; its first and last nanosecond."""
+    def wait(self, phase: str, seconds: float) -> None:
+        """Let time pass while watching what must go on."""
         self.phase = phase
-        start_ns = time.time_ns()
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.progress(phase, time.monotonic() - self.started)
             self.check(phase)
             time.sleep(min(left, _POLL_SECONDS))
-        return Window(start_ns, time.time_ns())
 
     def wait_for(self, process: subprocess.Popen[bytes], what: str) -> None:
         """Until a process has ended.

@@ -15,7 +15,7 @@ from docsis_control.config.units import format_bytes, format_duration, format_ra
 from docsis_control.modem_config.aggregate import tlv_path
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provision import provision
-from docsis_control.modem_config.provisioned import Direction, Modem, ServiceFlow
+from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.modem_config.rules import Channel
 from docsis_control.topology.models import CableModem, Topology
 
@@ -109,12 +109,6 @@ def service_of(topology: Topology, modem: CableModem, configuration: ModemConfig
                 f"{flow.aqm_algorithm} is not implemented; use docsis-pie, or disable the AQM",
             )
     return service
-
-
-def primary_service_flow(topology: Topology) -> ServiceFlow:
-    """The first modem's primary upstream service flow, which experiments with one flow load."""
-    modem = topology.modems[0]
-    return service_of(topology, modem, configuration_of(topology, modem)).service_flows[0]
 
 
 def check_services(topology: Topology) -> None:

@@ -9,7 +9,6 @@ without synchronisation.
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import time
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from docsis_experiments.measurement import voice
 from docsis_experiments.stages.mininet.traffic import udp_payload
 from docsis_testbed.errors import TestbedError
 
@@ -146,22 +144,9 @@ class Probes:
         return self.delay_ms[~np.isnan(self.delay_ms)]
 
     @property
-    def loss_ratio(self) -> float:
-        """Packets that never reached the server, over those sent; 0 when none was sent."""
-        return float(1 - self.arrived.mean()) if self.arrived.size else 0.0
-
-    @property
     def undetermined(self) -> int:
         """Packets after the last reply: those that count as lost, but need not have been."""
         return self.arrived.size - 1 - self.last_reply
-
-    @property
-    def mos(self) -> float:
-        """Quality of a call whose packets these are, as it is heard at the server; NaN of none.
-
-        What was lost on the way back arrived: it is no loss, but nobody knows its delay.
-        """
-        return voice.mos(self.delays, self.loss_ratio if self.arrived.size else math.nan)
 
 
 def load(path: Path) -> Probes:
