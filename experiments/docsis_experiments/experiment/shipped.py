@@ -116,7 +116,7 @@ def topology_line(topology: Topology) -> str:
 
 def experiment_line(scenario: Scenario) -> str:
     """Its title, its runs and how long each of them is."""
-    seconds = (scenario.ramp_up + scenario.measured) / 1e9
+    seconds = (scenario.idle + scenario.measured) / 1e9 + scenario.ramp_up_seconds
     return f"{scenario.title}; {_counted(len(scenario.all_runs), 'run')} of {seconds:g} s."
 
 

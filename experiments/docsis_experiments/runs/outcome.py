@@ -153,6 +153,12 @@ def _group(record: RunRecord, name: str, kind: str) -> Group:
         asked += [Quantity(metric="goodput", of=(name,)), Quantity(metric="fairness", of=(name,))]
     if kind == "voip":
         asked.append(Quantity(metric="mos", of=(name,)))
+    if kind == "voip" and record.idle is not None:
+        asked += [
+            Quantity(metric="induced-latency", of=(name,), statistic=which) for which in STATISTICS
+        ]
+    if name in record.retransmitted:
+        asked.append(Quantity(metric="retransmissions", of=(name,)))
     if name in record.messages:
         asked += [
             Quantity(metric="message-latency", of=(name,), statistic=which) for which in STATISTICS
