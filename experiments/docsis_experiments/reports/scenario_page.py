@@ -35,7 +35,8 @@ FIGURES: Final = (
         "Goodput, latency, queue delay and drop probability over time, one line for each run, and "
         "the channel's capacity where it changes.",
         "All runs laid over each other; zero is the start of the measured time, and what is before "
-        "it is ramp-up. Steps of the channel are shaded in turns.",
+        "it is ramp-up. Steps of the channel are shaded in turns. Where goodput is above the rate, "
+        "a segment that was lost has come at last, and what waited behind it counts at once.",
         optional=True,
     ),
     Figure(

@@ -260,7 +260,7 @@ def _target(records: Sequence[RunRecord]) -> float | None:
 
 
 def _totals(axes: Any, records: Sequence[RunRecord], span: Span, stepped: bool) -> None:
-    edges = np.arange(*span, TOTAL_SECONDS)
+    edges = np.arange(span[0], span[1] + TOTAL_SECONDS / 2, TOTAL_SECONDS)
     for record, look in zip(records, run_styles(records), strict=True):
         total = np.zeros(edges.size)
         for received in record.received.values():
