@@ -3,23 +3,30 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import jsonschema
 import pytest
 import scenario_files
+from hypothesis import given
+from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from docsis_cli.options import DEFAULT_TOPOLOGY
 from docsis_control.config.errors import ConfigError
+from docsis_experiments.experiment import plan, resolve
 from docsis_experiments.experiment.channel import TRANSITIONS
-from docsis_experiments.experiment.loader import load
+from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.experiment.plan import plan_for
+from docsis_experiments.experiment.resolve import resolved
 from docsis_experiments.experiment.schema import json_schema
 from docsis_experiments.scenario import job
 from docsis_experiments.stages.mininet.stage import MininetStage
+from docsis_experiments.traffic.kinds import Transfers
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT, TOPOLOGIES
 
@@ -31,9 +38,9 @@ PROGRAM = Path(sys.executable).with_name("docsis-p4")
 def test_shipped_scenario_is_valid_and_short_enough(file: Path) -> None:
     loaded = load(file)
     jsonschema.validate(YAML(typ="safe", pure=True).load(file.read_text()), json_schema())
-    plan = plan_for(loaded.scenario, loaded.topology)
-    assert 20 <= plan.seconds <= 60
-    assert len(loaded.scenario.all_runs) * (plan.seconds + MininetStage.build_seconds) <= 6.5 * 60
+    seconds = plan_for(loaded.scenario, loaded.topology).seconds
+    assert 20 <= seconds <= 60
+    assert len(loaded.scenario.all_runs) * (seconds + MininetStage.build_seconds) <= 6.5 * 60
     # What is published is held against it.
     assert bool(loaded.scenario.expectations) == (loaded.scenario.source is not None)
 
@@ -68,6 +75,11 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
     [
         ("title: A small one\n", "", 1, "title", "is missing"),
         ("ramp_up: 2 s", "rampup: 2 s", 7, "rampup", 'did you mean "ramp_up"'),
+        ("ramp_up: 2 s", "ramp_up: soon", 7, "ramp_up", '"soon" is not a duration'),
+        ("ramp_up: 2 s", "ramp_up: 601 s", 7, "ramp_up", "10 minutes at most"),
+        ("ramp_up: 2 s", "ramp_up: 2 s\nidle: 601 s", 8, "idle", "10 minutes at most"),
+        ("count: 3", "count: 3, mesh: true", 14, "traffic.1.count", "stands beside mesh"),
+        ("count: 3", "stagger: 5", 14, "traffic.1.stagger", "has no unit"),
         ("measured: 10 s", "measured: 10", 8, "measured", "has no unit"),
         ("manager: drop-tail", "manager: drop-tale", 10, "runs.0.manager", "drop-tail-250ms"),
         ("target: 5 ms", "target: 5 s", 11, "runs.1.manager.target", "above the interval"),
@@ -113,6 +125,18 @@ def test_quantities_fit_their_traffic(tmp_path: Path) -> None:
         ("metric: latency, of: [call], s", "metric: mos, of: [ftp], s", "kind voip"),
         ("metric: latency, of: [call], s", "metric: goodput, of: [call], s", "not told of a call"),
         ("metric: latency, of: [call], s", "metric: recovery, of: [call], s", "needs it"),
+        ("metric: latency, of: [call], s", "metric: induced-latency, of: [call], s", "idle time"),
+        ("metric: latency, of: [call], s", "metric: induced-latency, of: [ftp], s", "kind voip"),
+        (
+            "metric: latency, of: [call], statistic: p90",
+            "metric: retransmissions, of: [call]",
+            "of the kind transfer or game; call is none",
+        ),
+        (
+            "metric: latency, of: [call], statistic: p90",
+            "metric: retransmissions, of: [ftp], during: {start: 1 s, end: 2 s}",
+            "those of the whole run",
+        ),
         (
             "of: [call], statistic: p90",
             "of: [call], during: {start: 2 s, end: 11 s}",
@@ -121,6 +145,61 @@ def test_quantities_fit_their_traffic(tmp_path: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=words):
             scenario_files.loaded(tmp_path, (old, new))
+
+
+def test_idle_time_needs_a_call(tmp_path: Path) -> None:
+    idle = ("ramp_up: 2 s", "ramp_up: 2 s\nidle: 3 s")
+    assert scenario_files.loaded(tmp_path, idle).scenario.idle == 3_000_000_000
+    other = ("name: call, kind: voip", "name: call, kind: cbr, rate: 1 Mbps")
+    with pytest.raises(ConfigError, match="idle: needs a group of the kind voip"):
+        scenario_files.loaded(tmp_path, idle, other)
+
+
+def test_what_is_left_to_the_topology_is_resolved(tmp_path: Path) -> None:
+    loaded = scenario_files.loaded(
+        tmp_path,
+        ("ramp_up: 2 s", "ramp_up: auto"),
+        ("count: 3, servers: [server1, server2]", "mesh: true, servers: [server2]"),
+    )
+    [ftp] = (group for group in loaded.scenario.traffic if group.name == "ftp")
+    assert (ftp.count, ftp.hosts, ftp.servers) == (2, ("cpe1", "cpe2"), ("server2",))
+    # 3 MB of burst at 25 less 20 Mbit/s, and then two transfers at 100 ms.
+    assert 4.8 + 2 < loaded.scenario.ramp_up_seconds < 4.8 + 2 + 2 * 5
+    # Once it is resolved nothing changes any more.
+    assert resolved(loaded.scenario, loaded.topology) == loaded.scenario
+
+
+@functools.cache
+def any_loaded() -> Loaded:
+    return load(SHIPPED[0])
+
+
+@given(hosts=st.integers(1, 7), servers=st.integers(1, 7), down=st.booleans())
+def test_mesh_is_every_pair_once(hosts: int, servers: int, down: bool) -> None:
+    scenario, topology = any_loaded().scenario, any_loaded().topology
+    scenario = scenario.model_copy(update={"direction": "downstream" if down else "upstream"})
+    near = tuple(f"h{n}" for n in range(hosts))
+    far = tuple(f"s{n}" for n in range(servers))
+    mesh = Transfers(name="mesh", mesh=True, hosts=near, servers=far)
+    group = resolve._spread(mesh, topology, "traffic.0")
+    pairs = plan._pairs(group, scenario, topology)
+    assert len(pairs) == hosts * servers
+    assert set(pairs) == set(product(far, near) if down else product(near, far))
+
+
+def test_mesh_may_not_have_too_many_calls_or_flows(tmp_path: Path) -> None:
+    names = ", ".join(["cpe1"] * 9)
+    with pytest.raises(ConfigError, match=r"traffic\.0\.mesh: home makes 9 calls of call"):
+        scenario_files.loaded(
+            tmp_path,
+            ("kind: voip", f"kind: voip, mesh: true, servers: [server1], hosts: [{names}]"),
+        )
+    names = ", ".join(["cpe1"] * 201)
+    with pytest.raises(ConfigError, match=r"traffic\.1\.count: makes 403 flows"):
+        scenario_files.loaded(
+            tmp_path,
+            ("count: 3, servers: [server1, server2]", f"mesh: true, hosts: [{names}]"),
+        )
 
 
 def test_channel_needs_four_levels_or_a_sequence(tmp_path: Path) -> None:

@@ -42,7 +42,12 @@ AUTO: Final = "auto"
 
 
 def _parse_ramp_up(value: object) -> object:
-    return value if value == AUTO else parse_duration(value)
+    if value == AUTO:
+        return value
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; or {AUTO}") from None
 
 
 def _format_ramp_up(value: int | str) -> str:

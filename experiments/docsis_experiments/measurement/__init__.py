@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurement: statistics, voice quality, counters, goodput."""
+"""Measurement: what a run left, the quantities of it, voice quality, time keeping."""

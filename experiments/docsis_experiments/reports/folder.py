@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a run: results/<time>-<topology>/, with .partial behind it until it is whole.
 
-summary.json           the figures, in the shape of summary.schema.json
+summary.json           the figures; each experiment's has a schema
 report.html            the same for people; opens offline
 details.json           times, traffic, and what the summary leaves out
 inputs/topology.yaml   topology and tier as resolved: the run can be repeated from it
