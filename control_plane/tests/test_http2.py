@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls in the calling thread, against grpcio's server and against one that obeys no rule."""
 
+import asyncio
 import contextlib
 import socket
 import struct
@@ -18,7 +19,9 @@ from hypothesis import strategies as st
 
 from docsis_control.http2 import Broken, Calls, Failed, hpack
 from docsis_control.http2 import calls as http2_calls
-from docsis_control.p4rt.errors import explain
+from docsis_control.p4rt.device import LocalDevice, completed
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError, explain
+from docsis_control.p4rt.visits import Visits
 
 ECHO, PARTS, REFUSE, HOLD = (
     f"/test.Service/{name}" for name in ("Echo", "Parts", "Refuse", "Hold")
@@ -312,3 +315,25 @@ def test_a_server_that_trickles_has_no_more_time() -> None:
         with pytest.raises(Broken, match="no answer within 0.3 s"):
             calls.call(ECHO, b"")
         calls.close()
+
+
+def test_visits_of_several_threads(server: Any) -> None:
+    device = LocalDevice(Visits(server.address), "cm1", 1)
+    with ThreadPoolExecutor(4) as several:
+        requests = [bytes([number]) * 1000 for number in range(20)]
+        answers = several.map(lambda each: completed(device.call("echoing", ECHO, each)), requests)
+        assert [*answers] == [[each] for each in requests]
+    # Details that are none of gRPC's are left out.
+    with pytest.raises(P4RuntimeError, match="asking on device 1, cm1 failed: .*: no rÖom: 100%"):
+        completed(device.call("asking", REFUSE, b""))
+
+
+def test_visit_of_nobody_is_a_lost_connection() -> None:
+    device = LocalDevice(Visits("127.0.0.1:1"), "cm1", 1)
+    with pytest.raises(ConnectionLost, match="no way to device 1, cm1: .*refused"):
+        completed(device.call("asking", ECHO, b""))
+
+
+def test_what_waits_is_not_completed() -> None:
+    with pytest.raises(AssertionError, match="somebody wait"):
+        completed(asyncio.sleep(0))

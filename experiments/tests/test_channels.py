@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,8 +16,9 @@ from finsy.proto import p4r
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.plan import Role
 from docsis_control.topology import load_topology
-from docsis_experiments.stages.mininet.counters import CounterReader
+from docsis_experiments.stages.mininet.counters import CounterReader, counters
 from docsis_experiments.stages.mininet.rf import RfPort
+from docsis_testbed.errors import TestbedError
 
 TOPOLOGY = Path(__file__).resolve().parents[2] / "topologies" / "residential.yaml"
 PACKETS, BYTES = 7, 700
@@ -69,19 +71,24 @@ def port(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 def test_counters_are_not_asked_through_a_proxy(port: int) -> None:
     reader = CounterReader(f"127.0.0.1:{port}", 1, Role.CABLE_MODEM)
-    try:
-        assert reader.packets(3, ["sf_forwarded"]) == {"sf_forwarded": PACKETS}
-        # With the FCS, which the pipeline leaves out.
-        assert reader.counts([3], ["sf_forwarded"])[3]["sf_forwarded"].octets == BYTES + 4 * PACKETS
-    finally:
-        reader.close()
+    assert reader.packets(3, ["sf_forwarded"]) == {"sf_forwarded": PACKETS}
+    # With the FCS, which the pipeline leaves out.
+    assert reader.counts([3], ["sf_forwarded"])[3]["sf_forwarded"].octets == BYTES + 4 * PACKETS
 
 
 def test_the_rf_port_is_not_told_through_a_proxy(port: int, asked: list[Any]) -> None:
     device = load_topology(TOPOLOGY).cable_modem.model_copy(update={"grpc_port": port})
-    rf = RfPort(device)
-    try:
-        rf.carry(8_000_000)
-    finally:
-        rf.close()
+    RfPort(device).carry(8_000_000)
     assert [request.ports[0].rate for request in asked] == [8_000_000]
+
+
+def test_switch_that_is_not_there() -> None:
+    """Each failure says what did not work, and why."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        free = listening.getsockname()[1]
+    modem = load_topology(TOPOLOGY).cable_modem
+    gone = modem.model_copy(update={"grpc_port": free})
+    with pytest.raises(TestbedError, match="counters are not told: no way to .*refused.*log"):
+        counters(gone, Role.CABLE_MODEM).packets(3)
+    with pytest.raises(TestbedError, match="cm1 cannot be made slower .*refused.*docsis.tm.v1"):
+        RfPort(gone).carry(1)

@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import scenario_files
@@ -26,8 +23,6 @@ from docsis_experiments.stages.mininet.traffic import irtt
 from docsis_experiments.stages.mininet.traffic.capture import MOST_A_SECOND, sampling
 from docsis_experiments.stages.mininet.traffic.flows import PORTS_BETWEEN, Flow
 from docsis_experiments.stages.mininet.traffic.headers import TCP, UDP
-from docsis_testbed.errors import TestbedError
-from docsis_testbed.nodes import QuietHost
 from docsis_testbed.paths import TOPOLOGIES
 
 
@@ -154,38 +149,3 @@ def test_call_of_voip_latency_has_a_queue_of_its_own(label: str) -> None:
         for connection in range(8)
     }
     assert own not in others
-
-
-def test_initial_window_is_the_routes() -> None:
-    asked: list[Sequence[str]] = []
-
-    class Host:
-        name = "cpe1"
-
-        def defaultIntf(self) -> SimpleNamespace:
-            return SimpleNamespace(ip="10.0.0.11", prefixLen="24", name="cpe1-eth0")
-
-        def pexec(self, command: Sequence[str]) -> tuple[str, str, int]:
-            asked.append(command)
-            return "", "no such route", len(asked) - 1
-
-    host: Any = Host()
-    QuietHost.set_initial_window(host, 3)
-    assert asked == [
-        [
-            "ip",
-            "route",
-            "replace",
-            "10.0.0.0/24",
-            "dev",
-            "cpe1-eth0",
-            "scope",
-            "link",
-            "src",
-            "10.0.0.11",
-            "initcwnd",
-            "3",
-        ]
-    ]
-    with pytest.raises(TestbedError, match="cpe1 gets no initial window: no such route"):
-        QuietHost.set_initial_window(host, 3)

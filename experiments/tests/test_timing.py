@@ -88,12 +88,9 @@ def test_switches_are_asked_past_any_proxy(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.delenv(name, raising=False)
     with switch(iter([answer(3), answer(8, jumps=1)])) as one, switch(None) as other:
         reader = LatenessReader({"cm1": (one, 1), "cmts1": (other, 2)})
-        try:
-            before = reader.read()
-            assert before == {"cm1": lateness_from(answer(3)), "cmts1": None}
-            timing = reader.since(before)
-        finally:
-            reader.close()
+        before = reader.read()
+        assert before == {"cm1": lateness_from(answer(3)), "cmts1": None}
+        timing = reader.since(before)
     told = timing.switches["cm1"]
     assert told is not None
     assert (told.events, told.jumps, timing.switches["cmts1"]) == (5, 1, None)
@@ -102,11 +99,15 @@ def test_switches_are_asked_past_any_proxy(monkeypatch: pytest.MonkeyPatch) -> N
 def test_switch_that_was_started_again_is_an_error() -> None:
     with switch(iter([answer(3), answer(2)])) as address:
         reader = LatenessReader({"cm1": (address, 1)})
-        try:
-            with pytest.raises(TestbedError, match="cm1: the switch was started again"):
-                reader.since(reader.read())
-        finally:
-            reader.close()
+        with pytest.raises(TestbedError, match="cm1: the switch was started again"):
+            reader.since(reader.read())
+
+
+def test_switch_that_is_gone_is_an_error() -> None:
+    with switch(iter([])) as address:
+        reader = LatenessReader({"cm1": (address, 1)})
+    with pytest.raises(TestbedError, match="cm1 does not tell how late it is .*refused"):
+        reader.read()
 
 
 def test_machines_lateness_is_the_switches_report(monkeypatch: pytest.MonkeyPatch) -> None:

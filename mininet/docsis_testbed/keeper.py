@@ -90,7 +90,7 @@ class _Keeper:
             finally:
                 os._exit(0)
         theirs.close()
-        # Later children, such as ip, are not of a namespace that may have ended.
+        # Who has children in another PID namespace can start no thread.
         enter(own, CLONE_NEWPID)
         os.close(own)
         return pid, ours

@@ -7,18 +7,29 @@ rate is the service flow's.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from mininet.link import Intf, Link
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.namespaces import made_in
+from docsis_testbed.netlink import add_veth, reason, set_link, switch_features_off
 
 MTU = 1500
 """Bytes of an IP packet; frames are up to 1514 bytes without the FCS."""
 
-OFFLOADS = ("rx", "tx", "tso", "gso", "gro", "lro", "txvlan", "rxvlan", "tx-udp-segmentation")
+OFFLOADS = (
+    "rx-checksum",
+    "tx-checksum-*",
+    "tx-tcp*-segmentation",
+    "tx-udp-segmentation",
+    "tx-generic-segmentation",
+    "rx-gro",
+    "rx-lro",
+    "tx-vlan-hw-insert",
+    "rx-vlan-hw-parse",
+)
 """A switch must see frames as a wire would carry them: whole, and with checksums."""
 
 
@@ -27,18 +38,18 @@ class PlainInterface(Intf):  # type: ignore[misc]  # Mininet has no types
 
     def config(self, **params: Any) -> dict[str, Any]:
         """Offloads go off before the interface comes up."""
-        up = "up" if params.get("up", True) else "down"
-        options = [word for option in OFFLOADS for word in (option, "off")]
-        # Both in one shell: of programs that are started, each takes milliseconds.
-        script = 'name=$1 mtu=$2 up=$3; shift 3; ethtool -K "$name" "$@" && '
-        script += 'ip link set dev "$name" mtu "$mtu" "$up"'
-        _, errors, status = self.node.pexec(
-            ["sh", "-c", script, "sh", self.name, str(MTU), up, *options]
-        )
-        if status != 0:
+        up = params.get("up", True)
+
+        def configure() -> None:
+            switch_features_off(self.name, OFFLOADS)
+            set_link(self.name, mtu=MTU, up=up)
+
+        try:
+            made_in(self.node.pid, configure)
+        except OSError as error:
             raise TestbedError(
-                f"interface {self.name} keeps its offloads, or cannot be set up: {errors.strip()}"
-            )
+                f"interface {self.name} keeps its offloads, or cannot be set up: {reason(error)}"
+            ) from None
         return {}
 
 
@@ -63,19 +74,15 @@ class PlainLink(Link):  # type: ignore[misc]  # Mininet has no types
     ) -> None:
         """Make the pair; refuse, and do not delete, interfaces that are there."""
         del deleteIntfs
-        command = ["ip", "link", "add", "name", intfname1]
-        command += ["address", addr1] if addr1 else []
-        command += ["type", "veth", "peer", "name", intfname2]
-        command += ["address", addr2] if addr2 else []
         # node1 is always a switch, in the root namespace.
-        if node2 is not None and node2.inNamespace:
-            command += ["netns", str(node2.pid)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
+        peer_pid = node2.pid if node2 is not None and node2.inNamespace else None
+        try:
+            add_veth((intfname1, intfname2), (addr1, addr2), peer_pid)
+        except OSError as error:
             raise TestbedError(
                 f"the link {intfname1} - {intfname2} cannot be made "
-                f"({result.stderr.strip()}); an interface of that name may exist already"
-            )
+                f"({reason(error)}); an interface of that name may exist already"
+            ) from None
         for node, name in ((node1, intfname1), (node2, intfname2)):
             if node is None or not node.inNamespace:
                 _silence_ipv6(name)

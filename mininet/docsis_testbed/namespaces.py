@@ -47,13 +47,31 @@ def made_with(namespace: int, kind: int, make: Callable[[], T]) -> T:
     Raises:
         OSError: the namespace cannot be entered, or `make` raised it.
     """
+    return _made_behind(lambda: enter(namespace, kind), make)
+
+
+def made_apart(kind: int, make: Callable[[], T]) -> T:
+    """What `make` returns, called with a new namespace, which is gone when nothing is left in it.
+
+    Args:
+        kind: CLONE_NEWNET or CLONE_NEWPID.
+        make: What is called.
+
+    Raises:
+        OSError: there is no new namespace to be had, or `make` raised it.
+    """
+    return _made_behind(lambda: unshare(kind), make)
+
+
+def _made_behind(door: Callable[[], None], make: Callable[[], T]) -> T:
+    """What `make` returns, called in a thread that has gone through a door before."""
     made: list[T] = []
     failed: list[Exception] = []
 
     def run() -> None:
         # A namespace is a property of the thread; this one ends at once.
         try:
-            enter(namespace, kind)
+            door()
             made.append(make())
         except Exception as error:
             failed.append(error)
@@ -67,7 +85,7 @@ def made_with(namespace: int, kind: int, make: Callable[[], T]) -> T:
 
 
 def unshare(kind: int) -> None:
-    """Give this process, or with CLONE_NEWPID its next children, a namespace of its own.
+    """Give this thread, or with CLONE_NEWPID its next children, a namespace of its own.
 
     Raises:
         OSError: it is not permitted, or the kernel has no such namespaces.

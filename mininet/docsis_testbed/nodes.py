@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -22,6 +22,7 @@ from typing import Any, Final, Protocol
 from mininet.node import Host, Node, Switch
 
 from docsis_control.ports import CPU_PORT
+from docsis_testbed import netlink
 from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
@@ -74,6 +75,10 @@ class RunNode(Node):  # type: ignore[misc]  # Mininet has no types
         super().__init__(name, **params)
         run.mount_proc(self.pid)
 
+    @classmethod
+    def setup(cls) -> None:  # Mininet's name
+        """Look for no programs: preflight has, and ifconfig, which Mininet wants, is not used."""
+
     def startShell(self, mnopts: str | None = None) -> None:  # Mininet's name
         """Start the shell that holds the node's namespaces."""
         self._starts_shell = True
@@ -111,44 +116,32 @@ class QuietHost(RunNode, Host):  # type: ignore[misc]
         """Its address; the MAC address is there since the link was made."""
         del params
         interface = self.defaultIntf()
-        _, errors, status = self.pexec(
-            # In a shell of dash's size: of programs that are started, each takes milliseconds.
-            [
-                *("sh", "-c", 'ip address add "$1" dev "$2" && ip link set dev lo up'),
-                *("sh", str(ip), interface.name),
-            ]
+        address = IPv4Interface(ip)
+        self._in_namespace(
+            f"gets no address {ip}", lambda: netlink.add_address(interface.name, address)
         )
-        if status != 0:
-            raise TestbedError(f"host {self.name} gets no address {ip}: {errors.strip()}")
         interface.ip, interface.prefixLen = ip.split("/")
         return {}
 
     def set_neighbours(self, addresses: Mapping[str, str]) -> None:
-        """Fill the ARP table: MAC addresses by IPv4 address, all in one program."""
+        """Fill the ARP table: MAC addresses by IPv4 address."""
         device = self.defaultIntf().name
-        lines = [
-            f"neighbour replace {ip} lladdr {mac} dev {device} nud permanent\n"
-            for ip, mac in addresses.items()
-        ]
-        process = self.popen(["ip", "-batch", "-"], stdin=subprocess.PIPE)
-        _, errors = process.communicate("".join(lines).encode())
-        if process.returncode != 0:
-            raise TestbedError(
-                f"host {self.name} gets no ARP table: {errors.decode(errors='replace').strip()}"
-            )
+        self._in_namespace("gets no ARP table", lambda: netlink.set_neighbours(device, addresses))
 
     def set_initial_window(self, segments: int) -> None:
         """TCP begins with so many segments, also after it was idle, instead of Linux's 10."""
         interface = self.defaultIntf()
-        network = IPv4Interface(f"{interface.ip}/{interface.prefixLen}").network
-        _, errors, status = self.pexec(
-            [
-                *("ip", "route", "replace", str(network), "dev", interface.name),
-                *("scope", "link", "src", interface.ip, "initcwnd", str(segments)),
-            ]
+        address = IPv4Interface(f"{interface.ip}/{interface.prefixLen}")
+        self._in_namespace(
+            "gets no initial window",
+            lambda: netlink.set_initial_window(interface.name, address, segments),
         )
-        if status != 0:
-            raise TestbedError(f"host {self.name} gets no initial window: {errors.strip()}")
+
+    def _in_namespace(self, otherwise: str, act: Callable[[], None]) -> None:
+        try:
+            made_in(self.pid, act)
+        except OSError as error:
+            raise TestbedError(f"host {self.name} {otherwise}: {netlink.reason(error)}") from None
 
 
 class P4Switch(RunNode, Switch):  # type: ignore[misc]

@@ -19,15 +19,13 @@ from docsis_testbed import p4build
 from docsis_testbed.addresses import device_address
 from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.namespaces import CLONE_NEWNET, made_apart
+from docsis_testbed.netlink import add_veth, reason
 from docsis_testbed.nodes import SWITCHES
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.testbed import root_interfaces
 
 TOOLS = {
-    "ip": "iproute2",
-    "ethtool": "ethtool",
-    "sysctl": "procps",
-    "ifconfig": "net-tools",
     "mnexec": "mininet",
     "unshare": "util-linux",
     "iperf3": "iperf3",
@@ -35,8 +33,8 @@ TOOLS = {
 }
 """Programs that are run, and the Debian package of each."""
 
-_PROBE = "d4probe"
-"""Name of the interface made in a namespace of its own to try the kernel."""
+_PROBE = ("d4probe1", "d4probe2")
+"""Names of the interfaces made in a namespace of their own to try the kernel."""
 
 
 def check_root() -> None:
@@ -65,26 +63,39 @@ def check_kernel() -> None:
             "this kernel has no network namespaces (CONFIG_NET_NS); use one that has them"
         )
     trial = subprocess.run(
-        [
-            *("unshare", "--net", "--pid", "--fork", "--mount-proc"),
-            *("ip", "link", "add", "name", _PROBE, "type", "veth"),
-        ],
+        ["unshare", "--pid", "--fork", "--mount-proc", "true"],
         capture_output=True,
         text=True,
         check=False,
     )
     if trial.returncode != 0:
-        reason = trial.stderr.strip() or f"exit status {trial.returncode}"
-        if "unshare" in reason:
-            raise TestbedError(
-                f"this kernel makes no network or PID namespace ({reason}); run as root on a "
-                "kernel with CONFIG_NET_NS and CONFIG_PID_NS, outside of a restricted container"
-            )
+        raise _no_namespace("PID", trial.stderr.strip() or f"exit status {trial.returncode}")
+    try:
+        refused = made_apart(CLONE_NEWNET, _refusal_of_veth)
+    except OSError as error:
+        raise _no_namespace("network", reason(error)) from None
+    if refused is not None:
         raise TestbedError(
-            f"this kernel makes no veth pair ({reason}); load the module veth, "
+            f"this kernel makes no veth pair ({refused}); load the module veth, "
             "or use a kernel with CONFIG_VETH"
         )
     check_available([CONGESTION_CONTROL])
+
+
+def _no_namespace(kind: str, why: str) -> TestbedError:
+    return TestbedError(
+        f"this kernel makes no {kind} namespace ({why}); run as root on a "
+        "kernel with CONFIG_NET_NS and CONFIG_PID_NS, outside of a restricted container"
+    )
+
+
+def _refusal_of_veth() -> str | None:
+    """Why the kernel makes no veth pair; None where it does."""
+    try:
+        add_veth(_PROBE)
+    except OSError as error:
+        return reason(error)
+    return None
 
 
 def check_port_free(address: str, what: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -104,19 +103,20 @@ def remove_interfaces(state: State) -> list[str]:
     for interface in state.interfaces:
         if interface_index(interface.name) != interface.index:
             continue  # gone with its peer's namespace, or not ours
-        result = subprocess.run(
-            ["ip", "link", "delete", "dev", interface.name],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if result.returncode == 0:
+        # Here, as it takes a while to import: most processes have nothing to remove.
+        from docsis_testbed.netlink import delete_link, reason
+
+        try:
+            # By index: the name may be another's by now.
+            delete_link(interface.index)
+        except OSError as error:
+            if interface_index(interface.name) == interface.index:
+                raise TestbedError(
+                    f"interface {interface.name} cannot be deleted ({reason(error)}); "
+                    f"run `ip link delete dev {interface.name}` yourself"
+                ) from None
+        else:
             removed.append(f"interface {interface.name}")
-        elif interface_index(interface.name) == interface.index:
-            raise TestbedError(
-                f"interface {interface.name} cannot be deleted ({result.stderr.strip()}); "
-                f"run `ip link delete dev {interface.name}` yourself"
-            )
     return removed
 
 

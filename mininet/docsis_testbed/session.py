@@ -287,7 +287,8 @@ def running_session(
             are no presets as YAML; exists.
         progress: Told how far the run is.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
-        static_arp: Fill the hosts' ARP tables instead of letting them ask.
+        static_arp: Fill the ARP tables of hosts and servers with each other's addresses
+            instead of letting them ask.
         recordings: Folder in which the embedded switches record what they are given, or None.
 
     Raises:

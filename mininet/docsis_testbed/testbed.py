@@ -74,7 +74,8 @@ class Testbed:
         """Make nodes and links, start the switches, wait until they serve.
 
         Args:
-            static_arp: Fill the hosts' ARP tables instead of letting them ask.
+            static_arp: Fill the ARP tables of hosts and servers with each other's addresses
+                instead of letting them ask.
 
         Raises:
             TestbedError: something could not be made.
@@ -87,11 +88,12 @@ class Testbed:
                 self._attach_host(switch, host, port)
         self.net.configHosts()
         if static_arp:
-            # Not Mininet's staticArp, which starts a program for each pair of hosts.
-            nodes = self.topology.nodes
-            for host in nodes:
-                others = {str(n.ip.ip): n.mac for n in nodes if n is not host}
-                self.node(host.name).set_neighbours(others)
+            # Not Mininet's staticArp, which starts a program for each pair of nodes.
+            sides = (self.topology.hosts, self.topology.servers)
+            for near, far in (sides, sides[::-1]):
+                addresses = {str(node.ip.ip): node.mac for node in far}
+                for node in near:
+                    self.node(node.name).set_neighbours(addresses)
         for switch in (modem, cmts):
             switch.start()
         for switch in (modem, cmts):

@@ -23,13 +23,14 @@ if [ "$only" != build ]; then
     need mininet mnexec
     need iperf3 iperf3
     need irtt irtt
-    need ethtool ethtool
     need tcpdump tcpdump
     need snmp snmpwalk
-    need iproute2 ip
     need kmod modprobe
-    need procps sysctl
     need iputils-ping ping
+    # Only tests call these: they look at what was set with a program that is not ours.
+    need iproute2 ip
+    need ethtool ethtool
+    need procps ps
     # A file, not a command: Mininet's Python package.
     [ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
 fi

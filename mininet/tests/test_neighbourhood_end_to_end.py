@@ -77,9 +77,9 @@ def test_everything_is_provisioned(system: Running) -> None:
     for device in status["devices"]:
         assert device["connected"]
         assert device["loop"]["cycles"] > 0
-    with counters(TOPOLOGY.cable_modem, Role.CABLE_MODEM) as reader:
-        indexes = [f.index for f in DEPLOYMENT.device(Role.CABLE_MODEM).service_flows]
-        assert len(reader.counts(indexes, ["sf_received"])) == 4 * HOMES
+    reader = counters(TOPOLOGY.cable_modem, Role.CABLE_MODEM)
+    indexes = [f.index for f in DEPLOYMENT.device(Role.CABLE_MODEM).service_flows]
+    assert len(reader.counts(indexes, ["sf_received"])) == 4 * HOMES
 
 
 def test_every_home_reaches_the_server(system: Running) -> None:
@@ -111,46 +111,46 @@ def test_frames_are_counted_in_their_service_flow(system: Running, direction: st
     loads = [item for item in plan.loads if item.flow.modem in homes]
     assert len(loads) == 4 * len(SOME_HOMES)
     indexes = [item.flow.index for item in loads]
-    with counters(device, role) as reader:
-        before = reader.counts(indexes, ["sf_forwarded"])
-        expected = {}
-        for number, item in enumerate(loads, FRAMES):
-            head = item.header
-            sent = number
+    reader = counters(device, role)
+    before = reader.counts(indexes, ["sf_forwarded"])
+    expected = {}
+    for number, item in enumerate(loads, FRAMES):
+        head = item.header
+        sent = number
+        if item.transport == "udp":
+            kind, protocol = socket.SOCK_DGRAM, 0
+        else:
+            # A TCP header of our own, so that no connection adds segments.
+            kind, protocol = socket.SOCK_RAW, socket.IPPROTO_TCP
+        sender = made_in(
+            system.testbed.node(item.source).pid,
+            lambda kind=kind, protocol=protocol: socket.socket(  # type: ignore[misc]
+                socket.AF_INET, kind, protocol
+            ),
+        )
+        with sender:
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, head.tos)
             if item.transport == "udp":
-                kind, protocol = socket.SOCK_DGRAM, 0
+                sender.bind((str(head.source), head.source_port))
+                payload, port = bytes(100), head.destination_port
             else:
-                # A TCP header of our own, so that no connection adds segments.
-                kind, protocol = socket.SOCK_RAW, socket.IPPROTO_TCP
-            sender = made_in(
-                system.testbed.node(item.source).pid,
-                lambda kind=kind, protocol=protocol: socket.socket(  # type: ignore[misc]
-                    socket.AF_INET, kind, protocol
-                ),
-            )
-            with sender:
-                sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, head.tos)
-                if item.transport == "udp":
-                    sender.bind((str(head.source), head.source_port))
-                    payload, port = bytes(100), head.destination_port
-                else:
-                    ports = head.source_port.to_bytes(2) + head.destination_port.to_bytes(2)
-                    # Data offset 5 and no flag: nobody answers what has neither SYN nor ACK.
-                    payload, port = ports + bytes(8) + b"\x50\x00" + bytes(6), 0
-                for _ in range(sent):
-                    sender.sendto(payload, (str(head.destination), port))
-            expected[item.flow.index] = sent
-        deadline = time.monotonic() + 5
-        while True:
-            after = reader.counts(indexes, ["sf_forwarded"])
-            counted = {
-                index: after[index]["sf_forwarded"].packets - before[index]["sf_forwarded"].packets
-                for index in indexes
-            }
-            if all(counted[index] >= expected[index] for index in indexes):
-                break
-            assert time.monotonic() < deadline, (expected, counted)
-            time.sleep(0.05)
+                ports = head.source_port.to_bytes(2) + head.destination_port.to_bytes(2)
+                # Data offset 5 and no flag: nobody answers what has neither SYN nor ACK.
+                payload, port = ports + bytes(8) + b"\x50\x00" + bytes(6), 0
+            for _ in range(sent):
+                sender.sendto(payload, (str(head.destination), port))
+        expected[item.flow.index] = sent
+    deadline = time.monotonic() + 5
+    while True:
+        after = reader.counts(indexes, ["sf_forwarded"])
+        counted = {
+            index: after[index]["sf_forwarded"].packets - before[index]["sf_forwarded"].packets
+            for index in indexes
+        }
+        if all(counted[index] >= expected[index] for index in indexes):
+            break
+        assert time.monotonic() < deadline, (expected, counted)
+        time.sleep(0.05)
     # The server's kernel may answer (port unreachable), which is the other direction.
     assert counted == expected
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -25,7 +26,7 @@ def test_not_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(TestbedError, match="ip, ethtool.*make setup.*iproute2"):
+    with pytest.raises(TestbedError, match="mnexec, unshare.*make setup.*irtt"):
         preflight.check_tools()
 
 
@@ -38,22 +39,40 @@ def test_kernel_without_cubic(tmp_path: Path) -> None:
     check_available([CONGESTION_CONTROL], available)
 
 
-def test_kernel_without_veth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = tmp_path / "unshare"
-    fake.write_text("#!/bin/sh\necho 'Error: Unknown device type.' >&2; exit 2\n")
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TestbedError, match="no veth pair .*Unknown device type"):
+@pytest.mark.root
+def test_kernel_without_veth(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(names: tuple[str, str]) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Unknown device type")
+
+    monkeypatch.setattr(preflight, "add_veth", refuse)
+    with pytest.raises(TestbedError, match="no veth pair .Unknown device type.; load the module"):
         preflight.check_kernel()
 
 
-def test_kernel_without_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_without_pid_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = tmp_path / "unshare"
     fake.write_text("#!/bin/sh\necho 'unshare: unshare failed: Invalid argument' >&2; exit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TestbedError, match="no network or PID namespace"):
+    with pytest.raises(TestbedError, match="no PID namespace .*Invalid argument"):
         preflight.check_kernel()
+
+
+@pytest.mark.root
+def test_kernel_without_network_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(kind: int, make: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(preflight, "made_apart", refuse)
+    with pytest.raises(TestbedError, match="no network namespace .Invalid argument."):
+        preflight.check_kernel()
+
+
+@pytest.mark.root
+def test_this_kernel_will_do() -> None:
+    before = socket.if_nameindex()
+    preflight.check_kernel()
+    assert socket.if_nameindex() == before
 
 
 def test_port_in_use() -> None:

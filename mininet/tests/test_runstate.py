@@ -33,9 +33,9 @@ SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sle
 _NUMBERS = itertools.count()
 
 OWNER = """
-import json, os, subprocess, sys, time
+import json, os, sys, time
 from pathlib import Path
-from docsis_testbed import runstate
+from docsis_testbed import netlink, runstate
 
 folder, name, then = sys.argv[1:]
 with runstate.recorded_run("demo", Path(folder)) as run:
@@ -44,8 +44,7 @@ with runstate.recorded_run("demo", Path(folder)) as run:
     run.spawn(["unshare", "--net", "--mount", "sleep", "600"])
     if name:
         ends = [name + "a", name + "b"]
-        subprocess.run(["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]],
-                       check=True)
+        netlink.add_veth(tuple(ends))
         for end in ends:
             run.add_interface(end)
     print("up", flush=True)

@@ -15,9 +15,8 @@ from running_system import Running, running_system
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
 from docsis_control.topology.loader import load_topology
-from docsis_experiments.stages.mininet.counters import CounterReader
+from docsis_experiments.stages.mininet.counters import counters
 from docsis_experiments.stages.mininet.traffic import iperf3
-from docsis_testbed.addresses import device_address
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
@@ -65,11 +64,7 @@ def upload(system: Running) -> Any:
 
 def counted(device: Any, role: Role) -> dict[str, int]:
     """The primary service flow's packets by counter, from the switch."""
-    reader = CounterReader(device_address(device), device.device_id, role)
-    try:
-        return reader.packets(PRIMARY_SERVICE_FLOW)
-    finally:
-        reader.close()
+    return counters(device, role).packets(PRIMARY_SERVICE_FLOW)
 
 
 def test_show_equals_the_pipelines_counters(

@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import grpc
 import pytest
 from finsy.proto import p4r
 from running_system import PROGRAM, Running, running_system
 
-from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
-from docsis_control.p4rt.channel import channel_options
+from docsis_control.p4rt.device import LocalDevice, completed
 from docsis_control.p4rt.pipeline import load_pipeline
+from docsis_control.p4rt.visits import Visits
 from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.snmp.agent import KEEP_SECONDS
 from docsis_control.state.counters import counted
+from docsis_control.tm.client import TrafficManager
 from docsis_control.topology import load_topology
 from docsis_testbed.addresses import device_address
 from docsis_testbed.paths import TOPOLOGIES
@@ -58,48 +58,29 @@ class Pipeline:
 
     def __init__(self, plan: DevicePlan) -> None:
         device = TOPOLOGY.cable_modem if plan.role.value == "cm" else TOPOLOGY.cmts
-        self._plan = plan
         self._program = load_pipeline(plan.role.value)
-        self._channel = grpc.insecure_channel(device_address(device), options=channel_options())
-        self._read: Any = self._channel.unary_stream(
-            "/p4.v1.P4Runtime/Read",
-            request_serializer=p4r.ReadRequest.SerializeToString,
-            response_deserializer=p4r.ReadResponse.FromString,
-        )
-        self._get: Any = self._channel.unary_unary(
-            "/docsis.tm.v1.TrafficManager/Get",
-            request_serializer=tm.GetRequest.SerializeToString,
-            response_deserializer=tm.GetResponse.FromString,
-        )
-
-    def close(self) -> None:
-        self._channel.close()
-
-    def _entities(self, request: Any) -> list[Any]:
-        return [
-            entity for response in self._read(request, timeout=5) for entity in response.entities
-        ]
+        self._device = LocalDevice(Visits(device_address(device)), device.name, plan.device_id)
 
     def counter(self, name: str, flow: ServiceFlow) -> tuple[int, int]:
         """Packets and octets of a service flow, these with the FCS."""
-        request: Any = p4r.ReadRequest(device_id=self._plan.device_id)
-        entry = request.entities.add().counter_entry
+        asked: Any = p4r.Entity()
+        entry = asked.counter_entry
         counters = self._program.p4info.counters
         entry.counter_id = next(c.preamble.id for c in counters if c.preamble.name == name)
         entry.index.index = flow.index
-        (entity,) = self._entities(request)
+        (entity,) = completed(self._device.read([asked]))
         data = entity.counter_entry.data
         return counted(data)
 
     def classified(self, flow: ServiceFlow) -> int:
         """Packets that the entries of a modem's classifiers to a service flow took."""
-        request: Any = p4r.ReadRequest(device_id=self._plan.device_id)
+        asked: Any = p4r.Entity()
         table = self._program.schema.tables["FrameIngress.classifier.classifier"]
-        entry = request.entities.add().table_entry
+        entry = asked.table_entry
         entry.table_id = table.id
         entry.counter_data.SetInParent()
         found = 0
-        for entity in self._entities(request):
+        for entity in completed(self._device.read([asked])):
             (selected,) = entity.table_entry.action.action.params
             if int.from_bytes(selected.value, "big") == flow.index:
                 found += entity.table_entry.counter_data.packet_count
@@ -107,7 +88,7 @@ class Pipeline:
 
     def delayed(self, flow: ServiceFlow) -> int:
         """Frames that the flow's rates made wait."""
-        states = self._get(tm.GetRequest(device_id=self._plan.device_id), timeout=5).service_flows
+        states = completed(TrafficManager(self._device).state()).service_flows
         return next(
             int(state.delayed.frames)
             for state in states
@@ -122,11 +103,9 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def pipelines(system: Running) -> Iterator[dict[str, Pipeline]]:
-    found = {plan.name: Pipeline(plan) for plan in DEPLOYMENT.devices}
-    yield found
-    for pipeline in found.values():
-        pipeline.close()
+def pipelines(system: Running) -> dict[str, Pipeline]:
+    del system
+    return {plan.name: Pipeline(plan) for plan in DEPLOYMENT.devices}
 
 
 def flows() -> Iterator[tuple[str, ServiceFlow]]:

@@ -9,16 +9,25 @@ stray frame of the host that could get in.
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+from docsis_testbed.namespaces import CLONE_NEWNET, unshare
+from docsis_testbed.netlink import add_veth, reason, set_link, switch_features_off
+
 MTU: Final = 9216
-_CLONE_NEWNET: Final = 0x40000000
+_OFFLOADS: Final = (
+    "rx-checksum",
+    "tx-checksum-*",
+    "tx-scatter-gather*",
+    "tx-tcp*-segmentation",
+    "tx-generic-segmentation",
+    "rx-gro",
+    "rx-vlan-hw-parse",
+    "tx-vlan-hw-insert",
+)
 _PR_SET_PDEATHSIG: Final = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -48,36 +57,33 @@ def dies_with_parent(end: signal.Signals) -> Callable[[], None]:
 
 def enter() -> None:
     """Moves this process to a new network namespace. SandboxError: not root."""
-    if _libc.unshare(_CLONE_NEWNET):
-        reason = os.strerror(ctypes.get_errno())
-        raise SandboxError(f"a network namespace needs root ({reason}); run as root")
+    try:
+        unshare(CLONE_NEWNET)
+    except OSError as error:
+        raise SandboxError(
+            f"a network namespace needs root ({reason(error)}); run as root"
+        ) from None
 
 
 def create(ports: Iterable[int]) -> None:
     """Makes the pairs for these ports, up, quiet and without offloads.
 
-    SandboxError: a tool is missing or refuses.
+    SandboxError: the kernel refuses.
     """
-    for tool in ("ip", "ethtool"):
-        if shutil.which(tool) is None:
-            raise SandboxError(f"{tool} is not on PATH; install iproute2 and ethtool")
     # Before the interfaces exist: no neighbour discovery, not even once.
     for scope in ("all", "default"):
         setting = Path("/proc/sys/net/ipv6/conf", scope, "disable_ipv6")
         if setting.exists():
             setting.write_text("1")
-    _call("ip", "link", "set", "lo", "up")
-    for port in ports:
-        ends = (switch_side(port), ptf_side(port))
-        size = ("mtu", str(MTU))
-        _call("ip", "link", "add", ends[0], *size, "type", "veth", "peer", "name", ends[1], *size)
-        for end in ends:
-            _call("ethtool", "-K", end, "rx", "off", "tx", "off", "sg", "off", "tso", "off",
-                  "gso", "off", "gro", "off", "rxvlan", "off", "txvlan", "off")  # fmt: skip
-            _call("ip", "link", "set", end, "up")
-
-
-def _call(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SandboxError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    try:
+        set_link("lo")
+        for port in ports:
+            ends = (switch_side(port), ptf_side(port))
+            add_veth(ends)
+            for end in ends:
+                switch_features_off(end, _OFFLOADS)
+                set_link(end, mtu=MTU)
+    except OSError as error:
+        raise SandboxError(
+            f"the kernel makes no pairs of interfaces for the ports ({reason(error)})"
+        ) from None

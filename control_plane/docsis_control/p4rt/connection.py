@@ -10,11 +10,23 @@ import grpc
 import grpc.aio
 from finsy.proto import U128, p4r, rpc_code
 
-from docsis_control.p4rt.channel import channel_options
 from docsis_control.p4rt.device import READ, RPC_TIMEOUT, P4Device
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, explain
 
 _END: Final[object] = getattr(grpc.aio, "EOF")  # noqa: B009 - not in the stubs
+
+_OPTIONS: Final = (
+    # A batch of thousands of entries is one message.
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # Bytes. Error details of a large batch travel in the trailing metadata.
+    ("grpc.max_metadata_size", 1 << 20),
+    # A new connection is really new, without the back-off of the one before.
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.enable_retries", 0),
+    # A switch is on this machine or in its laboratory: never behind the way to the Internet.
+    ("grpc.enable_http_proxy", 0),
+)
 
 PacketHandler = Callable[[Any], None]
 """Takes a p4.v1.PacketIn; must not block."""
@@ -36,7 +48,7 @@ class Connection(P4Device):
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.on_packet: PacketHandler | None = None
         # The stubs of grpc.aio know neither raw bytes nor open-ended streams.
-        self.channel = _any(grpc.aio.insecure_channel(address, options=channel_options()))
+        self.channel = _any(grpc.aio.insecure_channel(address, options=_OPTIONS))
         self._stream: Any = None
         # A stream of grpc.aio takes one message at a time.
         self._sending = asyncio.Lock()

@@ -9,14 +9,17 @@ calls return when they are done.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import grpc
 from finsy.proto import U128, p4r
 
-from docsis_control.p4rt.errors import explain
+from docsis_control.http2 import Broken
+from docsis_control.p4rt.errors import ConnectionLost, explain
 from docsis_control.p4rt.pipeline import Pipeline
+
+T = TypeVar("T")
 
 RPC_TIMEOUT: Final = 5.0
 """Seconds; for calls outside the control loop."""
@@ -201,5 +204,19 @@ class LocalDevice(P4Device):
         return f"device {self.device_id}, {self._name}"
 
     async def unary(self, method: str, request: bytes, seconds: float) -> list[bytes]:
-        """See `P4Device`; it takes no time."""
-        return self.entrance.call(method, request)
+        """See `P4Device`; nobody else gets his turn before it is done."""
+        try:
+            return self.entrance.call(method, request)
+        except Broken as error:
+            raise ConnectionLost(f"no way to {self.place}: {error}") from None
+
+
+def completed(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that waits for nothing but a `LocalDevice`, without a loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    coroutine.close()
+    raise AssertionError("a local device let somebody wait")

@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 from finsy.proto import p4r, rpc_code, rpc_status
+from google.protobuf.message import DecodeError
 
 
 class P4RuntimeError(Exception):
@@ -67,7 +68,10 @@ def _update_errors(error: grpc.RpcError) -> list[tuple[int, str]]:
     metadata: Any = error.trailing_metadata() if hasattr(error, "trailing_metadata") else None
     for key, value in metadata or ():
         if key == "grpc-status-details-bin":
-            status = rpc_status.Status.FromString(value)
+            try:
+                status = rpc_status.Status.FromString(value)
+            except DecodeError:
+                return []
             found = []
             for index, packed in enumerate(status.details):
                 detail = p4r.Error()

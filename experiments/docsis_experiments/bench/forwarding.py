@@ -276,7 +276,9 @@ class Bench:
         self._source = self._host(switch, self._topology.hosts[0], FIRST_HOST_PORT)
         self._sink = self._host(switch, self._topology.servers[0], RF_PORT)
         self._net.configHosts()
-        self._net.staticArp()
+        ends = ((self._source, self._topology.servers[0]), (self._sink, self._topology.hosts[0]))
+        for node, other in ends:
+            node.set_neighbours({str(other.ip.ip): other.mac})
         switch.start()
         assert switch.process is not None, "started"
         self._processes.append(switch.process)

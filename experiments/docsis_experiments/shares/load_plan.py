@@ -227,28 +227,26 @@ def measure(session: Session, plan: LoadPlan, seconds: float) -> tuple[list[Shar
     load.write(streams_of(session, plan), streams)
     topology = session.testbed.topology
     device = topology.cable_modem if plan.direction == "upstream" else topology.cmts
-    with (
-        counters(device, ROLES[plan.direction]) as reader,
-        lateness_of((topology.cable_modem, topology.cmts)) as clocks,
+    reader = counters(device, ROLES[plan.direction])
+    clocks = lateness_of((topology.cable_modem, topology.cmts))
+    programs = []
+    for what, command in (
+        ("receiver", load.receive_command(streams, samples)),
+        ("sender", load.send_command(streams)),
     ):
-        programs = []
-        for what, command in (
-            ("receiver", load.receive_command(streams, samples)),
-            ("sender", load.send_command(streams)),
-        ):
-            log = folder / f"{what}.log"
-            process = session.testbed.launch_here(real_time(command, PROBE_PRIORITY), log)
-            session.watch(f"the {what}", process, log)
-            wait_until_ready(process, f"the {what}", log)
-            programs.append(process)
-        session.wait(f"{plan.direction}: settling", plan.settle_seconds)
-        late = clocks.read()
-        first, before = _forwarded(reader, plan.loads)
-        session.wait(f"{plan.direction}: measuring", seconds)
-        last, after = _forwarded(reader, plan.loads)
-        timing = clocks.since(late)
-        # So that there is a sample behind the measured time.
-        session.wait(f"{plan.direction}: ending", _TAIL_SECONDS)
+        log = folder / f"{what}.log"
+        process = session.testbed.launch_here(real_time(command, PROBE_PRIORITY), log)
+        session.watch(f"the {what}", process, log)
+        wait_until_ready(process, f"the {what}", log)
+        programs.append(process)
+    session.wait(f"{plan.direction}: settling", plan.settle_seconds)
+    late = clocks.read()
+    first, before = _forwarded(reader, plan.loads)
+    session.wait(f"{plan.direction}: measuring", seconds)
+    last, after = _forwarded(reader, plan.loads)
+    timing = clocks.since(late)
+    # So that there is a sample behind the measured time.
+    session.wait(f"{plan.direction}: ending", _TAIL_SECONDS)
     session.let_end(*programs)
     for process in reversed(programs):
         process.terminate()

@@ -6,22 +6,20 @@ Reading needs no election id, so it takes nothing from the controller.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-import grpc
 from finsy.proto import p4r
 
-from docsis_control.p4rt.channel import channel_options
+from docsis_control.p4rt.device import RPC_TIMEOUT, LocalDevice, completed
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import load_pipeline
+from docsis_control.p4rt.visits import Visits
 from docsis_control.plan import Role
 from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count, counted
 from docsis_control.topology.models import Device
 from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
-
-_TIMEOUT_SECONDS: Final = 5.0
 
 
 class CounterQuery:
@@ -71,16 +69,8 @@ class CounterReader:
     """
 
     def __init__(self, address: str, device_id: int, role: Role) -> None:
-        self._address = address
         self._query = CounterQuery(device_id, role)
-        self._channel = grpc.insecure_channel(address, options=channel_options())
-        self._read: Any = self._channel.unary_stream(
-            "/p4.v1.P4Runtime/Read", request_serializer=None, response_deserializer=None
-        )
-
-    def close(self) -> None:
-        """End the connection."""
-        self._channel.close()
+        self._device = LocalDevice(Visits(address), f"the switch at {address}", device_id)
 
     def packets(
         self, service_flow: int, names: Sequence[str] = SERVICE_FLOW_COUNTERS
@@ -103,20 +93,15 @@ class CounterReader:
         """
         request = self._query.request(service_flows, names)
         try:
-            return self._query.counts(self._read(request, timeout=_TIMEOUT_SECONDS))
-        except grpc.RpcError as error:
-            code = getattr(error, "code", lambda: "no code")()
+            answers = completed(self._device.read_raw(request, RPC_TIMEOUT))
+        except (ConnectionLost, P4RuntimeError) as error:
             raise TestbedError(
-                f"the switch at {self._address} does not tell its counters ({code}); "
-                "its log in the results' folder may say why"
+                f"the pipeline's counters are not told: {error}; "
+                "the switch's log in the results' folder may say why"
             ) from None
+        return self._query.counts(answers)
 
 
-@contextmanager
-def counters(device: Device, role: Role) -> Iterator[CounterReader]:
-    """A reader of a device's counters, closed at the end of the block."""
-    reader = CounterReader(device_address(device), device.device_id, role)
-    try:
-        yield reader
-    finally:
-        reader.close()
+def counters(device: Device, role: Role) -> CounterReader:
+    """A reader of a device's counters."""
+    return CounterReader(device_address(device), device.device_id, role)

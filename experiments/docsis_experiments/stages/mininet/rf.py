@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
-import grpc
-
-from docsis_control.p4rt.channel import channel_options
+from docsis_control.p4rt.device import LocalDevice, completed
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
+from docsis_control.p4rt.visits import Visits
 from docsis_control.plan import PortSettings
 from docsis_control.ports import RF_PORT
 from docsis_control.topology.models import Device
 from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
 
-_TIMEOUT_SECONDS: Final = 5.0
 CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
 
 
@@ -41,11 +38,8 @@ class RfPort:
     """
 
     def __init__(self, device: Device) -> None:
-        self._device = device
-        self._channel = grpc.insecure_channel(device_address(device), options=channel_options())
-        self._configure: Any = self._channel.unary_unary(
-            CONFIGURE, request_serializer=None, response_deserializer=None
-        )
+        self._device = LocalDevice(Visits(device_address(device)), device.name, device.device_id)
+        self._name = device.name
 
     def carry(self, rate: int) -> None:
         """From now on it sends that many bit/s at the most.
@@ -53,25 +47,11 @@ class RfPort:
         Raises:
             TestbedError: the device does not do that.
         """
+        request = configuration(self._device.device_id, rate)
         try:
-            self._configure(configuration(self._device.device_id, rate), timeout=_TIMEOUT_SECONDS)
-        except grpc.RpcError as error:
-            code = getattr(error, "code", lambda: "no code")()
+            completed(self._device.call("configuring the RF port", CONFIGURE, request))
+        except (ConnectionLost, P4RuntimeError) as error:
             raise TestbedError(
-                f"the channel of {self._device.name} cannot be made slower ({code}); RF congestion "
+                f"the channel of {self._name} cannot be made slower ({error}); RF congestion "
                 "needs a switch with docsis.tm.v1, such as the embedded one"
             ) from None
-
-    def close(self) -> None:
-        """End the connection."""
-        self._channel.close()
-
-
-@contextmanager
-def rf_port(device: Device) -> Iterator[RfPort]:
-    """The RF port of a device, with its connection closed at the end of the block."""
-    port = RfPort(device)
-    try:
-        yield port
-    finally:
-        port.close()

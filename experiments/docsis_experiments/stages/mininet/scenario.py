@@ -31,7 +31,7 @@ from docsis_experiments.shares.load_plan import ROLES, counted_between, read_sam
 from docsis_experiments.stages.mininet import faults
 from docsis_experiments.stages.mininet.counters import CounterReader, counters
 from docsis_experiments.stages.mininet.lateness import LatenessReader, lateness_of
-from docsis_experiments.stages.mininet.rf import RfPort, rf_port
+from docsis_experiments.stages.mininet.rf import RfPort
 from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
 from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
@@ -97,9 +97,9 @@ def measure(
         if scenario.initial_window is not None:
             for node in topology.nodes:
                 session.testbed.node(node.name).set_initial_window(scenario.initial_window)
-        reader = stack.enter_context(counters(device, ROLES[scenario.direction]))
-        clocks = stack.enter_context(lateness_of((topology.cable_modem, topology.cmts)))
-        port = stack.enter_context(rf_port(device)) if scenario.channel else None
+        reader = counters(device, ROLES[scenario.direction])
+        clocks = lateness_of((topology.cable_modem, topology.cmts))
+        port = RfPort(device) if scenario.channel else None
         played = _Played(session, plan, scenario, reader, clocks, port)
         played.play()
     return played.record(run, topology, device.name)

@@ -8,12 +8,12 @@ long as a controller takes, and writes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from docsis_control.p4rt.device import LocalDevice
+from docsis_control.p4rt.device import LocalDevice, completed
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.plan import CONTROL_INTERVAL_US, Deployment, DevicePlan, Role
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 _COOKIE: Final = 1
-
-_Result = TypeVar("_Result")
 
 
 class WorldClock:
@@ -69,7 +67,7 @@ class DeviceInWorld:
         self.plan = plan
         self.record = DeviceRecord([flow.index for flow in plan.service_flows])
         self._entrance = WorldEntrance(world, plan.name, plan.device_id)
-        running = _completed(self._provision(WorldClock(world)))
+        running = completed(self._provision(WorldClock(world)))
         self.record.traffic_manager = running.traffic_manager
         self.controlled = running.controlled(self._entrance)
 
@@ -170,16 +168,6 @@ class _Loop:
 def _pipeline(role: Role) -> Pipeline:
     """A role's program, which all runs of a process share."""
     return load_pipeline(role.value)
-
-
-def _completed(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-    """The result of a coroutine that never waits, because the device answers at once."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        result: _Result = done.value
-        return result
-    raise AssertionError("a device of the world let somebody wait")
 
 
 @contextmanager
