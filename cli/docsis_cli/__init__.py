@@ -12,7 +12,7 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_cli import accept, config, measure, p4, sf, show, snmp, testbed
+from docsis_cli import accept, config, measure, p4, sf, show, snmp, sweep, testbed
 from docsis_cli import list as listing
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
     app.command()(command)
+app.command()(sweep.sweep)
 app.command("list")(listing.shipped)
 app.command()(show.show)
 app.command()(snmp.snmp)

@@ -212,6 +212,7 @@ def schema(
         "figures": document.schema("figures"),
         "scenario": scenarios.json_schema(),
         "sweep": sweeps.json_schema(),
+        "sweep-summary": document.schema("sweep"),
         "scenario-summary": document.schema("scenario"),
         "closed-loop": closed_loop.schema(),
         "referee": referee.schema("referee"),

@@ -128,6 +128,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "service-classes.schema.json",
         "shares.schema.json",
         "status.schema.json",
+        "sweep-summary.schema.json",
         "sweep.schema.json",
         "tier.schema.json",
         "topology.schema.json",

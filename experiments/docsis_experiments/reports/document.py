@@ -24,6 +24,7 @@ SCHEMAS: Final[Mapping[str, str]] = {
     "shares": "shares.schema.json",
     "figures": "figures.schema.json",
     "scenario": "scenario.schema.json",
+    "sweep": "sweep.schema.json",
 }
 """Schema by experiment, which is a key of the summary. Keys that came later are not required, so
 that the report of an older run can be written again."""

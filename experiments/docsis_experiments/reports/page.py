@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,9 +73,11 @@ class Page:
         values: From summary.json and details.json to what the template needs: title and subtitle
             at least.
         has_topology: Whether the run was one of a topology.
+        more_figures: Those that depend on what was run, from summary.json.
     """
 
     template: str
     figures: tuple[Figure, ...]
     values: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
     has_topology: bool = True
+    more_figures: Callable[[Mapping[str, Any]], Sequence[Figure]] = lambda summary: ()

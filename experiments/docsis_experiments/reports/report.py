@@ -16,6 +16,7 @@ from docsis_experiments.reports import (
     figures_page,
     scenario_page,
     shares_page,
+    sweep_page,
 )
 from docsis_experiments.reports.page import Figure, Page
 from docsis_testbed.errors import TestbedError
@@ -24,6 +25,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "shares": shares_page.PAGE,
     "figures": figures_page.PAGE,
     "scenario": scenario_page.PAGE,
+    "sweep": sweep_page.PAGE,
 }
 """By experiment."""
 
@@ -45,7 +47,7 @@ def write(folder: Path) -> Path:
         topology = inputs.read_text() if page.has_topology else ""
         figures = [
             _embedded(folder, figure)
-            for figure in page.figures
+            for figure in (*page.figures, *page.more_figures(summary))
             if not figure.optional or (folder / "plots" / figure.file).is_file()
         ]
     except FileNotFoundError as error:

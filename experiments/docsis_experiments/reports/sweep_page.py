@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a sweep: what changes along each axis, by queue manager."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from docsis_experiments.measurement.intervals import LEAST_RUNS
+from docsis_experiments.reports.page import Figure, Page
+from docsis_experiments.reports.scenario_page import number
+from docsis_experiments.reports.sweep_plots import pictures
+
+
+def _figures(summary: Mapping[str, Any]) -> list[Figure]:
+    found = []
+    for picture in pictures(summary):
+        axis = summary["axes"].get(picture.axis, {"title": "queue manager"})["title"]
+        found.append(
+            Figure(
+                picture.file,
+                f"Against {axis[0].lower()}{axis[1:]}: {', '.join(picture.managers)}",
+                f"Latency of {picture.group} and goodput of all traffic against {axis}.",
+                f"Points are medians over {len(summary['seeds'])} seeds; {_bars(summary)}. "
+                "Scales are logarithmic where values span a decade. Goodput is of all traffic "
+                "together.",
+            )
+        )
+    return found
+
+
+def _bars(summary: Mapping[str, Any]) -> str:
+    if len(summary["seeds"]) < LEAST_RUNS:
+        return f"fewer than {LEAST_RUNS} seeds have no interval, so there are no bars"
+    return "bars are their 95% intervals"
+
+
+def _sentence(summary: Mapping[str, Any]) -> str:
+    """What the sweep found, in front of everything: where each manager's latency lay."""
+    group = summary["shown"][0]
+    said = []
+    for manager in dict.fromkeys(point["manager"] for point in summary["points"]):
+        medians = [
+            value
+            for point in summary["points"]
+            if point["manager"] == manager
+            and (value := point["groups"].get(group, {}).get("latency p90", {}).get("median"))
+            is not None
+        ]
+        if medians:
+            low, high = min(medians), max(medians)
+            between = number(low) if low == high else f"{number(low)} to {number(high)}"
+            said.append(f"{between} ms with {manager}")
+    return f"The p90 of {group}'s latency was {'; '.join(said)}." if said else ""
+
+
+def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
+    machine = details["machine"]
+    return {
+        "title": summary["title"],
+        "subtitle": f"{details['started']}, {summary['base']} on {summary['topology']}, "
+        f"{summary['direction']}, virtual time, {summary['runs']} runs",
+        "sentence": _sentence(summary),
+        "estimated": estimated,
+        "axes": summary["axes"],
+        "machine_words": f"{machine['cpus']} processors, load {machine['load_average']:.1f} at the "
+        f"end, {details['seconds']:g} s; in virtual time none of it changes a result.",
+        "faults": [f"Failed: {words}" for words in summary["failed"]],
+    }
+
+
+def estimated(entry: Mapping[str, Any] | None) -> str:
+    """A median with its interval, where it has one."""
+    if entry is None or entry["median"] is None:
+        return "-"
+    if entry["low"] is None:
+        return number(entry["median"])
+    return f"{number(entry['median'])} ({number(entry['low'])}-{number(entry['high'])})"
+
+
+PAGE: Final = Page("sweep.html.j2", (), _values, more_figures=_figures)

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 sweep`: plays what is not there yet, keeps each result as it comes, and reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from docsis_control.topology.document import write_topology
+from docsis_experiments.experiment.canonical import digest
+from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.reports import folder as run_folder
+from docsis_experiments.reports import report, sweep_plots, sweep_summary
+from docsis_experiments.reports.scenario_page import number
+from docsis_experiments.runs import files, sources
+from docsis_experiments.runs.pool import Played
+from docsis_experiments.runs.store import Store
+from docsis_experiments.runs.unit import Unit, key
+from docsis_experiments.scenario.job import SCENARIO_FILE, write_scenario
+from docsis_experiments.stages.virtual.stage import VirtualStage
+from docsis_experiments.sweeps import document, table
+from docsis_experiments.sweeps.expand import Point
+from docsis_experiments.sweeps.loader import LoadedSweep
+from docsis_experiments.sweeps.table import Cell
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import RESULTS
+from docsis_testbed.progress import progress_bar
+
+Player = Callable[[Sequence[Unit]], Generator[Played, None, None]]
+"""Plays units: a pool of processes, or a cluster."""
+
+OUTCOMES: Final = "outcomes.parquet"
+TABLE: Final = "table.parquet"
+
+_SHOWN_POINTS: Final = 40
+"""Of the table on the terminal."""
+
+
+def run(
+    loaded: LoadedSweep,
+    *,
+    play: Player,
+    console: Console,
+    results: Path = RESULTS,
+    store: Store | None = None,
+) -> Path:
+    """Play a sweep, write the results, print the table.
+
+    Args:
+        loaded: The sweep, its experiment and its points.
+        play: Where its runs are played.
+        console: Where progress and the table go.
+        results: Folder that gets the sweep's folder.
+        store: Has what was played before, and keeps what is played now.
+
+    Returns:
+        The sweep's folder.
+
+    Raises:
+        TestbedError: Runs failed (the results of the others are written), or something is missing
+            or did not work; what has been played is kept.
+    """
+    stage = VirtualStage()
+    start = loaded.points[0].condition
+    stage.admit(start.topology, [start.run.managed.management], start.scenario)
+    kept = Store() if store is None else store
+    started = datetime.now()
+    planned = _units(loaded)
+    keys = [key(unit) for _, _, unit in planned]
+    there, told = kept.there(keys)
+    for words in [*told, *_other_version(kept, [unit for _, _, unit in planned])]:
+        console.print(words, style="yellow", soft_wrap=True, highlight=False)
+    if there:
+        console.print(f"{len(there)} of {len(planned)} runs are there already.", highlight=False)
+    missing = [unit for (_, _, unit), one in zip(planned, keys, strict=True) if one not in there]
+    failures = _play(missing, play, kept, there, console, words_of(planned))
+    cells = [
+        Cell(point, seed, there[one])
+        for (point, seed, _), one in zip(planned, keys, strict=True)
+        if one in there
+    ]
+    folder = _write(loaded, cells, failures, stage.versions(), started, results, console)
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    if failures:
+        raise TestbedError(
+            f"{len(failures)} of {len(planned)} runs failed, the first: {failures[0]}"
+        )
+    return folder
+
+
+def _units(loaded: LoadedSweep) -> list[tuple[Point, int, Unit]]:
+    """All points from the first seed, then all from the next: a sweep that is stopped has some
+    runs of every point."""
+    return [
+        (point, seed, Unit.of(Loaded(point.condition.scenario, point.condition.topology),
+                              point.condition.run, seed))
+        for seed in loaded.sweep.seeds
+        for point in loaded.points
+    ]  # fmt: skip
+
+
+def words_of(planned: Sequence[tuple[Point, int, Unit]]) -> Mapping[Unit, str]:
+    """What each unit is, for people."""
+    return {unit: f"{point.words}, seed {seed}" for point, seed, unit in planned}
+
+
+def _play(
+    missing: Sequence[Unit],
+    play: Player,
+    kept: Store,
+    there: dict[str, Any],
+    console: Console,
+    words: Mapping[Unit, str],
+) -> list[str]:
+    """Plays what is missing; what came of it is kept and put to what is there."""
+    failures: list[str] = []
+    if not missing:
+        return failures
+    done = 0
+    try:
+        with progress_bar(console) as bar, closing(play(missing)) as each:
+            task = bar.add_task(f"0/{len(missing)} runs", total=len(missing))
+            for played in each:
+                done += 1
+                if played.outcome is None:
+                    failures.append(f"{words[played.unit]}: {played.failure}")
+                else:
+                    kept.keep(played.outcome)
+                    there[played.outcome.key] = played.outcome
+                bar.update(
+                    task,
+                    completed=done,
+                    description=f"{done}/{len(missing)} runs: {words[played.unit]}",
+                )
+    except BaseException:
+        console.print(
+            f"{done - len(failures)} of {len(missing)} runs have been played and are kept in "
+            f"{kept.folder}; the same command goes on from there.",
+            soft_wrap=True,
+            highlight=False,
+        )
+        raise
+    return failures
+
+
+def _other_version(kept: Store, units: Sequence[Unit]) -> list[str]:
+    """What is told where another version has played this sweep; from now on it is ours."""
+    record = kept.folder / "sweeps" / f"{digest([unit.as_json() for unit in units])}.json"
+    ours = dict(sources.parts("virtual"))
+    told: list[str] = []
+    try:
+        theirs = json.loads(record.read_text())
+        other = [name for name in ours if theirs.get(name) != ours[name]]
+    except FileNotFoundError:
+        other = []
+    except (OSError, ValueError, AttributeError):
+        # It says nothing of any result, and is written again.
+        other = []
+    if other:
+        verb = "is" if len(other) == 1 else "are"
+        told.append(
+            f"Results of this sweep by another version, whose {' and '.join(other)} {verb} not "
+            "the same, stay where they are and are not used."
+        )
+    files.write_atomically(record, (json.dumps(ours, indent=2) + "\n").encode())
+    return told
+
+
+def _write(
+    loaded: LoadedSweep,
+    cells: Sequence[Cell],
+    failures: Sequence[str],
+    versions: Mapping[str, str],
+    started: datetime,
+    results: Path,
+    console: Console,
+) -> Path:
+    figures = sweep_summary.summarise(loaded, cells, failures, versions)
+    folder = run_folder.create_named(loaded.sweep.name, results)
+    with run_folder.told_if_unfinished(folder, console):
+        inputs = folder / "inputs"
+        inputs.mkdir()
+        document.write(loaded.sweep, inputs / "sweep.yaml", SCENARIO_FILE)
+        write_scenario(loaded.base.scenario, inputs / SCENARIO_FILE)
+        write_topology(loaded.base.topology, inputs / "topology.yaml")
+        files.write(folder / OUTCOMES, [cell.outcome for cell in cells])
+        table.write(folder / TABLE, cells)
+        (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
+        details = run_folder.circumstances(started)
+        (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
+        sweep_plots.write(figures, folder / "plots")
+        report.write(folder)
+        folder = run_folder.finish(folder)
+    console.print(points_table(figures))
+    return folder
+
+
+def points_table(figures: Mapping[str, Any]) -> Table:
+    """Medians over the seeds of every point, for the terminal; intervals are in the report."""
+    group = figures["shown"][0]
+    result = Table(
+        title=f"{figures['title']}; latency of {group}, medians of {len(figures['seeds'])} seeds",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    result.add_column("queue manager", no_wrap=True)
+    for name in figures["axes"]:
+        result.add_column(name.replace("_", " ").removesuffix("s"), justify="right", no_wrap=True)
+    for words in ("p50, ms", "p90, ms", "p99, ms", "Mbit/s"):
+        result.add_column(words, justify="right", no_wrap=True)
+    for point in figures["points"][:_SHOWN_POINTS]:
+        values = point["groups"].get(group, {})
+        shown = [values.get(f"latency {name}") for name in ("p50", "p90", "p99")]
+        result.add_row(
+            point["manager"],
+            *point["written"].values(),
+            *(number(one["median"] if one else None) for one in (*shown, point["goodput"])),
+        )
+    if (more := len(figures["points"]) - _SHOWN_POINTS) > 0:
+        result.caption = f"and {more} more in {TABLE} and the report"
+    return result
