@@ -19,6 +19,9 @@ _CELL: Final = 10
 
 _NONE: Final = "-"
 
+_MBPS: Final = "#.4g"
+"""Goodput of 100 kbit/s is to be told as well as that of 200 Mbit/s."""
+
 Entry = dict[str, Any]
 """A run or a group of summary.json."""
 
@@ -67,10 +70,10 @@ def _lines(title: str, runs: list[Entry]) -> Table:
     return table
 
 
-def _value(key: str, digits: int) -> Callable[[Entry], str]:
+def _value(key: str, form: str) -> Callable[[Entry], str]:
     def text(group: Entry) -> str:
         value = group.get(key)
-        return _NONE if value is None else f"{value:.{digits}f}"
+        return _NONE if value is None else format(value, form)
 
     return text
 
@@ -99,7 +102,7 @@ def _missed(run: Entry) -> str:
 
 
 _GROUP: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
-    ("goodput, Mbit/s", _value("goodput_mbps", 2)),
+    ("goodput, Mbit/s", _value("goodput_mbps", _MBPS)),
     ("latency p50, ms", _quantile("latency_ms", "p50")),
     ("        p90, ms", _quantile("latency_ms", "p90")),
     ("        p99, ms", _quantile("latency_ms", "p99")),
@@ -108,9 +111,9 @@ _GROUP: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
     ("        p99, ms", _quantile("induced_latency_ms", "p99")),
     ("message p50, ms", _quantile("message_latency_ms", "p50")),
     ("        p90, ms", _quantile("message_latency_ms", "p90")),
-    ("loss, %", _value("loss_percent", 2)),
-    ("MOS", _value("mos", 2)),
-    ("retransmissions", _value("retransmissions", 0)),
+    ("loss, %", _value("loss_percent", ".2f")),
+    ("MOS", _value("mos", ".2f")),
+    ("retransmissions", _value("retransmissions", "d")),
 )
 
 _RUN: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
@@ -126,7 +129,7 @@ _SHORT: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
     ("p50\nms", _quantile("latency_ms", "p50")),
     ("p90\nms", _quantile("latency_ms", "p90")),
     ("p99\nms", _quantile("latency_ms", "p99")),
-    ("Mbit/s", _value("goodput_mbps", 2)),
-    ("loss\n%", _value("loss_percent", 2)),
-    ("MOS", _value("mos", 2)),
+    ("Mbit/s", _value("goodput_mbps", _MBPS)),
+    ("loss\n%", _value("loss_percent", ".2f")),
+    ("MOS", _value("mos", ".2f")),
 )
