@@ -45,7 +45,7 @@ def summarise(
             "base": loaded.base.scenario.name,
             "topology": loaded.base.topology.name,
             "direction": start.scenario.direction,
-            "ramp_up_seconds": start.scenario.ramp_up / 1e9,
+            "ramp_up_seconds": start.scenario.ramp_up_seconds,
             "measured_seconds": start.scenario.measured / 1e9,
             "stage": "virtual",
             "seeds": list(sweep.seeds),
