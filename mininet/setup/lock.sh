@@ -19,10 +19,10 @@ with open("pyproject.toml", "rb") as file:
 PYTHON
 # PTF asks for these, for transports that are not used here; some have no wheel
 # for Python 3.11 and would want a compiler.
-unused='pip|setuptools|wheel|netifaces|pynng|cffi|pycparser|getmac|scapy-helper|tabulate|pyperclip|sniffio'
+unused='pip|wheel|netifaces|pynng|cffi|pycparser|getmac|scapy-helper|tabulate|pyperclip|sniffio'
 "$scratch/venv/bin/pip" install --quiet -r "$scratch/direct.in" -r requirements.in
 {
     sed -n '/^#/p;/^#/!q' requirements.lock
-    "$scratch/venv/bin/pip" freeze | grep -viE "^($unused)=="
+    "$scratch/venv/bin/pip" freeze --all | grep -viE "^($unused)=="
 } >"$scratch/requirements.lock"
 cp "$scratch/requirements.lock" requirements.lock

@@ -11,16 +11,21 @@ venv=$2
 cd "$(dirname "$0")/../.."
 
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || {
-    echo "set-up: $python does not run; give a Python 3.11 with make PYTHON=..." >&2
+    echo "set-up: $python does not run; give a Python 3.11, 3.12 or 3.13 with make PYTHON=..." >&2
     exit 1
 }
-if [ "$version" != 3.11 ]; then
-    echo "set-up: $python is Python $version; give a Python 3.11 with make PYTHON=..." >&2
+case $version in
+3.11 | 3.12 | 3.13) ;;
+*)
+    echo "set-up: $python is Python $version; give a Python 3.11, 3.12 or 3.13 with make PYTHON=..." >&2
     exit 1
-fi
+    ;;
+esac
 
-# An environment that points to a Python that is gone cannot be mended.
-if ! "$venv/bin/python" -c '' 2>/dev/null; then
+# An environment that points to a Python that is gone cannot be mended, and one of another version
+# would keep that version's packages.
+made=$("$venv/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || made=
+if [ "$made" != "$version" ]; then
     echo "set-up: making $venv with $("$python" --version)"
     rm -rf "$venv"
     "$python" -m venv "$venv"
