@@ -193,7 +193,8 @@ VirtualOption = Annotated[
     bool,
     typer.Option(
         "--virtual",
-        help="In a simulated world instead of Mininet: no root, no waiting, repeatable bit by bit.",
+        help="Short for --stage virtual: in a simulated world instead of Mininet, without root and "
+        "without waiting, repeatable bit by bit.",
     ),
 ]
 SeedOption = Annotated[
