@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,7 @@ from docsis_testbed.paths import TOPOLOGIES
 if TYPE_CHECKING:
     from docsis_control.queue_managers.models import QueueManagement
     from docsis_control.topology.models import Topology
+    from docsis_experiments.repetition.making import Maker
     from docsis_experiments.stages.stage import Stage
 
 
@@ -23,6 +25,13 @@ class Target(StrEnum):
 
     EMBEDDED = "embedded"
     BMV2 = "bmv2"
+
+
+class StageName(StrEnum):
+    """Where an experiment is played."""
+
+    MININET = "mininet"
+    VIRTUAL = "virtual"
 
 
 DEFAULT_TOPOLOGY = TOPOLOGIES / "residential.yaml"
@@ -86,6 +95,84 @@ def stage(
     return VirtualStage(DEFAULT_SEED if seed is None else seed)
 
 
+def is_virtual(where: StageName | None, virtual: bool) -> bool:
+    """Whether time is virtual.
+
+    Raises:
+        TestbedError: The two options contradict each other.
+    """
+    if virtual and where is StageName.MININET:
+        raise TestbedError(
+            "--virtual has no place beside --stage mininet: it is short for --stage virtual; leave "
+            "one of the two out"
+        )
+    return virtual or where is StageName.VIRTUAL
+
+
+@dataclass(frozen=True)
+class Often:
+    """How often an experiment is played, as options say it; None of one that is not given."""
+
+    seed: int | None = None
+    seeds: int | None = None
+    jobs: int | None = None
+    repeat: int | None = None
+
+    def check(self, *, virtual: bool) -> None:
+        """Refuses options that contradict each other.
+
+        Raises:
+            TestbedError: What has no place beside what, and what to do.
+        """
+        if self.seeds is not None and not virtual:
+            raise TestbedError(
+                "--seeds has no place in Mininet: only virtual time has seeds; give --virtual, "
+                "too, or --repeat instead"
+            )
+        if self.seeds is not None and self.seed is not None:
+            raise TestbedError(
+                "--seed has no place beside --seeds, which are those from 1 up; leave one of the "
+                "two out"
+            )
+        if self.repeat is not None and virtual:
+            raise TestbedError(
+                "--repeat has no place in virtual time: equal seeds have equal results; give "
+                "--seeds instead"
+            )
+        if self.jobs is not None and not virtual:
+            raise TestbedError(
+                "--jobs has no place in Mininet: a machine has one run at a time; leave it out"
+            )
+        if self.jobs is not None and self.seeds is None:
+            raise TestbedError(
+                "--jobs has no place here: it is how many runs are played at a time; give "
+                "--seeds, too"
+            )
+
+
+def maker(target: Target, often: Often, *, virtual: bool) -> tuple[Maker, range] | None:
+    """What plays an experiment many times, and the numbers of the repetitions; None of one run.
+
+    Raises:
+        TestbedError: Options contradict each other, or are out of range.
+    """
+    often.check(virtual=virtual)
+    if often.seeds is None and often.repeat is None:
+        return None
+    from docsis_experiments.runs.store import Store
+
+    if often.seeds is not None:
+        stage(target, virtual=True, seed=None)
+        from docsis_experiments.repetition.virtual import Seeds
+
+        return Seeds(1 if often.jobs is None else often.jobs, Store()), Seeds.numbers(often.seeds)
+    assert often.repeat is not None
+    from docsis_experiments.repetition.real_time import Repetitions
+
+    numbers = Repetitions.numbers(often.repeat)
+    return Repetitions(stage(target, virtual=False, seed=None), Store()), numbers
+
+
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
 TierOption = Annotated[
     str | None, typer.Option("--tier", help="Service tier instead of the topology's.")
@@ -106,7 +193,8 @@ VirtualOption = Annotated[
     bool,
     typer.Option(
         "--virtual",
-        help="In a simulated world instead of Mininet: no root, no waiting, repeatable bit by bit.",
+        help="Short for --stage virtual: in a simulated world instead of Mininet, without root and "
+        "without waiting, repeatable bit by bit.",
     ),
 ]
 SeedOption = Annotated[
@@ -115,5 +203,30 @@ SeedOption = Annotated[
         "--seed",
         metavar="NUMBER",
         help="With --virtual: of all that is random, 0 to 2^64-1; 1 unless given.",
+    ),
+]
+StageOption = Annotated[
+    StageName | None,
+    typer.Option("--stage", help="Where it is played; mininet unless given."),
+]
+SeedsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seeds",
+        metavar="NUMBER",
+        help="In virtual time: every run from each of so many seeds, for medians with intervals "
+        "and verdicts.",
+    ),
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", metavar="NUMBER", help="With --seeds: played at a time; 1 unless given."
+    ),
+]
+RepeatOption = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat", metavar="NUMBER", help="In Mininet: every run so many times, for the same."
     ),
 ]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,22 +12,26 @@ from rich.console import Console
 from docsis_cli.options import (
     DEFAULT_TOPOLOGY,
     QUEUE_MANAGER,
+    JobsOption,
     MetricsPortOption,
+    Often,
+    RepeatOption,
     SeedOption,
+    SeedsOption,
+    StageOption,
     Target,
     TargetOption,
     TierOption,
     TopologyOption,
     VirtualOption,
+    is_virtual,
     load,
+    maker,
     management,
-    stage,
 )
+from docsis_cli.options import stage as stage_of
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
-
-if TYPE_CHECKING:
-    from docsis_experiments.stages.stage import Stage
 
 _CONSOLE = Console()
 
@@ -48,7 +52,7 @@ def demo(
 ) -> None:
     """Queue managers under load one after the other, and a report: a scenario that is shipped."""
     # What contradicts itself is told before anything heavy is loaded.
-    played = stage(target, virtual=virtual, seed=seed, metrics_port=metrics_port)
+    played = stage_of(target, virtual=virtual, seed=seed, metrics_port=metrics_port)
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.demo import demo as experiment
@@ -106,8 +110,12 @@ def run(
             help="Keep what controller and switches say there, in a new or empty folder.",
         ),
     ] = None,
+    stage: StageOption = None,
     virtual: VirtualOption = False,
     seed: SeedOption = None,
+    seeds: SeedsOption = None,
+    jobs: JobsOption = None,
+    repeat: RepeatOption = None,
 ) -> None:
     """A scenario held against published figures; without one the system, with you in it."""
     if scenario is not None:
@@ -115,11 +123,13 @@ def run(
         _refuse(context, *said, because="the scenario says it")
         _refuse(context, "restart", because="a death fails a scenario")
         _refuse(context, "logs", because="they are in the scenario's results")
-        _run_scenario(scenario, stage(target, virtual=virtual, seed=seed), only or [])
+        often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
+        _run_scenario(scenario, target, often, is_virtual(stage, virtual), only or [])
         return
     _refuse(context, "only", because="there is no scenario")
     because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
-    _refuse(context, "virtual", "seed", because=because)
+    _refuse(context, "virtual", "stage", "seed", "seeds", "jobs", because=because)
+    _refuse(context, "repeat", because="there is no scenario")
     loaded = load(topology, tier)
     from docsis_testbed import interactive
 
@@ -144,7 +154,10 @@ def _refuse(context: typer.Context, *names: str, because: str) -> None:
             raise TestbedError(f"--{name.replace('_', '-')} has no place here: {because}")
 
 
-def _run_scenario(file: Path, played: Stage, only: list[str]) -> None:
+def _run_scenario(file: Path, target: Target, often: Often, virtual: bool, only: list[str]) -> None:
+    # What contradicts itself is told before anything heavy is loaded.
+    many = maker(target, often, virtual=virtual)
+    played = stage_of(target, virtual=virtual, seed=often.seed) if many is None else None
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.loader import load as load_scenario
 
@@ -152,8 +165,14 @@ def _run_scenario(file: Path, played: Stage, only: list[str]) -> None:
         loaded = load_scenario(file)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
+    if many is not None:
+        from docsis_experiments.repetition import job as repeated
+
+        repeated.run(loaded, maker=many[0], numbers=many[1], only=only, console=_CONSOLE)
+        return
     from docsis_experiments.scenario import job
 
+    assert played is not None
     job.run(loaded, stage=played, only=only, console=_CONSOLE)
 
 
@@ -214,6 +233,7 @@ def schema(
         "sweep": sweeps.json_schema(),
         "sweep-summary": document.schema("sweep"),
         "scenario-summary": document.schema("scenario"),
+        "repeated-summary": document.schema("repeated"),
         "closed-loop": closed_loop.schema(),
         "referee": referee.schema("referee"),
         "referee-results": referee.schema("results"),

@@ -123,6 +123,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "queue-manager.schema.json",
         "referee-results.schema.json",
         "referee.schema.json",
+        "repeated-summary.schema.json",
         "scenario-summary.schema.json",
         "scenario.schema.json",
         "service-classes.schema.json",

@@ -15,15 +15,17 @@ Equal runs have the same interval every time: the draws have a seed of their own
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Ranks = npt.NDArray[np.intp]
 
 CONFIDENCE: Final = 0.95
 
@@ -88,8 +90,7 @@ def estimate(values: Sequence[float]) -> Estimate:
             count, _median(found), None, "", f"an interval needs {LEAST_RUNS} runs, not {count}"
         )
     if count >= BOOTSTRAP_RUNS:
-        draws = medians(found, np.random.default_rng(_SEED))
-        return Estimate(count, _median(found), percentiles(draws), "bootstrap", "")
+        return Estimate(count, _median(found), percentiles(_bootstrapped(found)), "bootstrap", "")
     if np.all(found == found[0]):
         return Estimate(count, _median(found), Interval(found[0], found[0]), "student", "")
     if not np.isfinite(found).all():
@@ -124,28 +125,25 @@ def mean_interval(values: Floats, confidence: float) -> Interval:
 
 
 def medians(values: Floats, generator: np.random.Generator) -> Floats:
-    """Medians of samples drawn from the runs with replacement.
+    """RESAMPLES medians of samples drawn from the runs with replacement; none of no run.
 
     Args:
-        values: One of each run; along the first axis, where there are several quantities.
+        values: One of each run.
         generator: Draws.
-
-    Returns:
-        Along the last axis RESAMPLES of them; none of no run.
     """
-    return _drawn(values, generator, RESAMPLES)
+    if values.size < 2:
+        return np.repeat(values, RESAMPLES)
+    return _bootstrap(values, np.median, generator)
 
 
-def band(values: Floats, resamples: int) -> tuple[Floats, Floats]:
-    """The lower and upper ends of the intervals of many medians, for drawing.
+def band(values: Floats) -> tuple[Floats, Floats]:
+    """The lower and upper ends of the intervals of many medians, each as `estimate` has it.
 
     Args:
         values: A row for each run, BOOTSTRAP_RUNS or more; finite.
-        resamples: Fewer are enough for a picture.
     """
-    draws = _drawn(values, np.random.default_rng(_SEED), resamples)
     tail = 50 * (1 - CONFIDENCE)
-    low, high = np.percentile(draws, (tail, 100 - tail), axis=-1)
+    low, high = np.percentile(_bootstrapped(values), (tail, 100 - tail), axis=0)
     return low, high
 
 
@@ -158,17 +156,43 @@ def percentiles(draws: Floats) -> Interval | None:
     return Interval(_again(float(low)), _again(float(high)))
 
 
-def _drawn(values: Floats, generator: np.random.Generator, resamples: int) -> Floats:
-    if values.shape[0] == 0:
-        return np.zeros(0)
-    if values.shape[0] == 1:
-        return np.repeat(values.T[..., np.newaxis], resamples, -1).reshape(*values.shape[1:], -1)
+def _bootstrapped(values: Floats) -> Floats:
+    """Bootstrap medians along the first axis, of all columns from the same draws.
+
+    A median depends on which ranks were drawn and on the values at them. So the draws are of
+    ranks, once for each number of runs, and serve all quantities.
+    """
+    ordered = np.sort(_finite(values), axis=0)
+    lower, upper = _drawn_ranks(values.shape[0])
+    found: Floats = (ordered[lower] + ordered[upper]) / 2
+    return found
+
+
+@functools.cache
+def _drawn_ranks(count: int) -> tuple[Ranks, Ranks]:
+    """Ranks of the two middle ones of each resample of so many runs; the same one if odd."""
+    ranks = np.arange(count, dtype=np.float64)
+
+    def middle(side: Literal["lower", "higher"]) -> Ranks:
+        def statistic(sample: Floats, axis: int) -> Floats:
+            found: Floats = np.percentile(sample, 50, axis=axis, method=side)
+            return found
+
+        # The same seed, so the same resamples.
+        return _bootstrap(ranks, statistic, np.random.default_rng(_SEED)).astype(np.intp)
+
+    return middle("lower"), middle("higher")
+
+
+def _bootstrap(
+    values: npt.NDArray[Any], statistic: Callable[..., Any], generator: np.random.Generator
+) -> Floats:
     from scipy import stats
 
     found: Floats = stats.bootstrap(
-        (_finite(values),),
-        np.median,
-        n_resamples=resamples,
+        (values,),
+        statistic,
+        n_resamples=RESAMPLES,
         vectorized=True,
         method="percentile",
         confidence_level=CONFIDENCE,

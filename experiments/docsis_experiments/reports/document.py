@@ -25,11 +25,12 @@ SCHEMAS: Final[Mapping[str, str]] = {
     "figures": "figures.schema.json",
     "scenario": "scenario.schema.json",
     "sweep": "sweep.schema.json",
+    "repeated": "repeated.schema.json",
 }
 """Schema by experiment, which is a key of the summary. Keys that came later are not required, so
 that the report of an older run can be written again."""
 
-_TIMED: Final = ("shares", "scenario")
+_TIMED: Final = ("shares", "scenario", "repeated")
 """Experiments in real time."""
 
 

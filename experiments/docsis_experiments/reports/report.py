@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from docsis_experiments.reports import (
     document,
     figures_page,
+    repeated_page,
     scenario_page,
     shares_page,
     sweep_page,
@@ -26,6 +27,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "figures": figures_page.PAGE,
     "scenario": scenario_page.PAGE,
     "sweep": sweep_page.PAGE,
+    "repeated": repeated_page.PAGE,
 }
 """By experiment."""
 

@@ -69,13 +69,6 @@ def measured(entry: dict[str, Any]) -> str:
     return "never" if entry["never"] else number(entry["measured"])
 
 
-def outcome(entry: dict[str, Any]) -> str:
-    """Whether an entry of `expectations` holds, in words."""
-    if entry["holds"] is None:
-        return "no verdict"
-    return "holds" if entry["holds"] else "fails"
-
-
 def _colours(summary: dict[str, Any]) -> list[str]:
     """Of each run, as in the figures; "" where they do not go by the queue manager."""
     looks = [_look(run) for run in summary["runs"]]
@@ -88,7 +81,8 @@ def _look(run: dict[str, Any]) -> Style | None:
     return next((STYLES[preset] for preset in Preset if preset.label == run["manager"]), None)
 
 
-def _source(summary: dict[str, Any]) -> str:
+def source_words(summary: dict[str, Any]) -> str:
+    """Where what is published stands, with a full stop; "" where nothing is."""
     source = summary["source"]
     if source is None:
         return ""
@@ -124,16 +118,16 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         else summary["title"],
         "subtitle": f"{details['started']}, {summary['target']} switch, {summary['topology']}, "
         f"{summary['direction']}{stage_words(summary)}",
-        "source": _source(summary),
+        "source": source_words(summary),
         "number": number,
         "band": band,
         "measured": measured,
-        "outcome": outcome,
         "colours": _colours(summary),
         "calls": any("mos" in group for group in groups),
         "induced": any("induced_latency_ms" in group for group in groups),
         "flows": [(run, _flows(run, details)) for run in summary["runs"]],
         "jitter_buffer_ms": voice.JITTER_BUFFER_MS,
+        "hashed": all("hash" in entry for entry in summary["expectations"]),
         "held": sum(entry["holds"] is True for entry in summary["expectations"]),
         "faults": [
             f"{run['label']}: {fault}" for run in summary["runs"] for fault in run.get("faults", ())

@@ -96,6 +96,8 @@ def verdict_figures(verdict: Verdict) -> dict[str, Any]:
         "withheld": verdict.withheld,
         "source": verdict.source,
         "reason": verdict.reason,
+        "hash": verdict.hash,
+        "no_test": verdict.no_test,
     }
 
 

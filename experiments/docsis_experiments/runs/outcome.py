@@ -38,8 +38,9 @@ class Group:
 
     Attributes:
         values: By name: "packets"; "latency mean", "latency p50" ... (ms); "loss" (%); and as far
-            as its kind has them "goodput" (Mbit/s), "fairness", "mos", "message-latency mean" ...
-            NaN where nothing was there to be measured.
+            as its kind has them "goodput" (Mbit/s), "fairness", "mos", "retransmissions",
+            "message-latency mean" ..., "induced-latency mean" ...; NaN where nothing was there to
+            be measured.
         latency: Milliseconds at PROBABILITIES; empty where no packet arrived.
     """
 

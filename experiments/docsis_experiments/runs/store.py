@@ -77,6 +77,18 @@ class Store:
         """
         files.write(self.path(outcome.key), [outcome])
 
+    def release(self, key: str) -> None:
+        """Is no longer to keep the outcome with that key, which may not be there.
+
+        Raises:
+            TestbedError: It cannot be removed.
+        """
+        path = self.path(key)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise TestbedError(f"{path}: cannot be removed ({error.strerror})") from None
+
     @staticmethod
     def _put_aside(path: Path) -> None:
         try:

@@ -149,13 +149,17 @@ def units(loaded: Loaded, runs: Iterable[Run], seeds: Iterable[int]) -> list[Uni
     return [Unit.of(loaded, run, seed) for seed in seeds for run in chosen]
 
 
-def key(unit: Unit) -> str:
+def key(unit: Unit, stage: sources.StageName = "virtual") -> str:
     """Where the unit's outcome is kept: a hash of the unit and of what makes its result.
+
+    Args:
+        unit: What is played; in Mininet the seed is which repetition it is.
+        stage: Where.
 
     Raises:
         TestbedError: The code cannot be read.
     """
-    return sources.digest(json.loads(unit.as_json()), "virtual")
+    return sources.digest(json.loads(unit.as_json()), stage)
 
 
 def quantities_of(scenario: Scenario) -> dict[str, Quantity]:

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""summary.json of a repeated experiment, in the shape of repeated.schema.json."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.managers import label_of
+from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.judging.expectations import Order, Slope
+from docsis_experiments.judging.parts import Part
+from docsis_experiments.judging.repeated import Judged, Outcomes, Verdict, together
+from docsis_experiments.measurement import intervals
+from docsis_experiments.measurement.intervals import Estimate, estimate
+from docsis_experiments.reports import document
+from docsis_experiments.runs.outcome import PROBABILITIES, Outcome
+
+VERSION: Final = 1
+
+NEVER: Final = "never"
+"""In the place of an infinite value."""
+
+
+def number(value: float) -> float | str | None:
+    """A value for JSON, which has neither NaN nor infinity."""
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return NEVER if value > 0 else f"-{NEVER}"
+    return value
+
+
+def estimated(found: Estimate) -> dict[str, Any]:
+    """An estimate for JSON."""
+    interval = found.interval
+    return {
+        "runs": found.runs,
+        "median": number(found.median),
+        "interval": None if interval is None else [number(interval.low), number(interval.high)],
+    }
+
+
+def counted(count: int, words: str) -> str:
+    """As "1 seed" or "30 seeds"."""
+    return f"{count} {words if count > 1 else words[:-1]}"
+
+
+def names(runs: Sequence[Run]) -> dict[str, str]:
+    """What each run is called for people, by its label."""
+    plain = {run.label: label_of(run.manager) for run in runs}
+    if len(set(plain.values())) == len(plain):
+        return plain
+    buffered = {
+        run.label: plain[run.label] + (f", {run.buffer}" if run.buffer is not None else "")
+        for run in runs
+    }
+    if len(set(buffered.values())) == len(buffered):
+        return buffered
+    many = {name for name, count in Counter(buffered.values()).items() if count > 1}
+    return {
+        label: f"{name} ({label})" if name in many else name for label, name in buffered.items()
+    }
+
+
+def run_figures(run: Run, name: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """One entry of `runs`."""
+    counting = [one for one in outcomes if not one.withheld]
+    any_one = outcomes[0]
+    return {
+        "label": run.label,
+        "name": name,
+        "manager": any_one.manager,
+        "management": json.loads(any_one.management),
+        "buffer_ms": any_one.buffer_ms,
+        "made": len(outcomes),
+        "counted": [one.number for one in counting],
+        "not_counted": [
+            {"number": one.number, "why": one.withheld} for one in outcomes if one.withheld
+        ],
+        "groups": _groups(counting),
+        "counters": {
+            counter: estimated(estimate([float(one.counters[counter]) for one in counting]))
+            for counter in ("sf_drop_aqm", "sf_drop_buffer_full")
+        },
+        "control_loop": {
+            "updates": sum(one.updates for one in counting),
+            "missed": sum(one.missed for one in counting),
+            "lateness_p99_ms": max((one.lateness_ms for one in counting), default=None),
+        },
+        "digests": [one.digest for one in counting if one.digest],
+    }
+
+
+def _groups(counted: Sequence[Outcome]) -> dict[str, Any]:
+    if not counted:
+        return {}
+    return {
+        name: {
+            "values": {
+                value: estimated(_of([one.groups[name].values[value] for one in counted]))
+                for value in counted[0].groups[name].values
+            },
+            "latency_ms": distribution([one.groups[name].latency for one in counted]),
+        }
+        for name in counted[0].groups
+    }
+
+
+def _of(values: Iterable[float]) -> Estimate:
+    """Of the runs that have a value."""
+    return estimate([value for value in values if not math.isnan(value)])
+
+
+def distribution(tables: Sequence[Sequence[float]]) -> dict[str, Any] | None:
+    """The median over runs of each quantile, and its interval; None where no packet arrived."""
+    rows = np.array([table for table in tables if table], np.float64)
+    if rows.size == 0:
+        return None
+    low = high = None
+    if rows.shape[0] >= intervals.BOOTSTRAP_RUNS:
+        low, high = (list(ends) for ends in intervals.band(rows))
+    elif rows.shape[0] >= intervals.LEAST_RUNS:
+        # As `intervals.estimate` has it for so few.
+        ends = [intervals.mean_interval(column, intervals.CONFIDENCE) for column in rows.T]
+        low, high = [end.low for end in ends], [end.high for end in ends]
+    return {
+        "runs": int(rows.shape[0]),
+        "probability": list(PROBABILITIES),
+        "median": list(np.median(rows, axis=0)),
+        "low": low,
+        "high": high,
+    }
+
+
+def differences(
+    runs: Sequence[Run], called: Mapping[str, str], outcomes: Sequence[Outcome]
+) -> list[dict[str, Any]]:
+    """Each run less the first, within a seed or repetition: one entry of `differences` each."""
+    counted = Outcomes(outcomes)
+    base = runs[0].label
+    found = []
+    for run in runs[1:]:
+        numbers = counted.numbers((base, run.label))
+        pairs = [(counted.of(base)[at], counted.of(run.label)[at]) for at in numbers]
+        found.append(
+            {
+                "run": run.label,
+                "name": called[run.label],
+                "base": base,
+                "base_name": called[base],
+                "groups": _differences(pairs),
+            }
+        )
+    return found
+
+
+def _differences(pairs: Sequence[tuple[Outcome, Outcome]]) -> dict[str, Any]:
+    if not pairs:
+        return {}
+    return {
+        name: {
+            value: estimated(
+                _of(
+                    other.groups[name].values[value] - base.groups[name].values[value]
+                    for base, other in pairs
+                )
+            )
+            for value in group.values
+        }
+        for name, group in pairs[0][0].groups.items()
+    }
+
+
+def part_figures(judged: Judged, called: Mapping[str, str]) -> dict[str, Any]:
+    """One entry of `expectations`."""
+    part = judged.part
+    return {
+        "hash": part.expectation.hash,
+        # Of an order the name has both runs.
+        "what": part.expectation.quantity.words
+        if isinstance(part.expectation, Order)
+        else part.what,
+        "run": part.run,
+        "name": _name(part, called),
+        "unit": part.unit,
+        "published": list(part.published),
+        "allowed": list(part.allowed),
+        "measured": estimated(judged.estimate),
+        "method": judged.estimate.method,
+        "numbers": list(judged.numbers),
+        "values": [number(value) for value in judged.values],
+        "verdict": None if judged.verdict is None else judged.verdict.value,
+        "why": judged.why,
+        "source": part.expectation.source,
+        "reason": part.expectation.reason,
+        "no_test": part.expectation.no_test,
+    }
+
+
+def _name(part: Part, called: Mapping[str, str]) -> str:
+    match part.expectation:
+        case Order():
+            before, after = part.labels
+            return f"{called[after]} less {called[before]}"
+        case Slope():
+            return f"{called[part.labels[0]]} to {called[part.labels[-1]]}"
+    return called[part.run]
+
+
+def sentence(judged: Sequence[Judged], played: str) -> str:
+    """The verdict of all, in one sentence.
+
+    Args:
+        judged: All parts.
+        played: What was played, as "30 seeds".
+    """
+    if not judged:
+        return f"There is no verdict of {played}, for nothing is published to compare with."
+    counts = Counter(one.verdict for one in judged)
+    no_test = counts.pop(None, 0)
+    total = counts.total()
+    aside = f"; {no_test} more have bands that are no test" if no_test else ""
+    if not total:
+        return f"There is no verdict of {played}, for no band of the {no_test} is a test."
+    verdict = together(one.verdict for one in judged)
+    if counts[Verdict.REPRODUCED] == total:
+        return (
+            f"Reproduced: of {played}, the 95% intervals of all {total} judged values are within "
+            f"what was allowed{aside}."
+        )
+    parts = [
+        f"{counts[which]} {'is' if counts[which] == 1 else 'are'} {which}"
+        for which in Verdict
+        if counts[which]
+    ]
+    assert verdict is not None
+    told = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+    return f"{verdict.capitalize()}: of {played}, {told}, of {total} judged values{aside}."
+
+
+def summarise(
+    scenario: Scenario,
+    runs: Sequence[Run],
+    outcomes: Sequence[Outcome],
+    judged: Sequence[Judged],
+    *,
+    numbers: range,
+    words: str,
+    target: str,
+    topology: Topology,
+    versions: Mapping[str, str],
+    timers: Mapping[str, Any],
+    marks: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The whole of summary.json, validated.
+
+    Args:
+        scenario: What was run.
+        runs: Those of its runs that were made.
+        outcomes: All of them, in the order of runs and numbers.
+        judged: The parts of the expectations.
+        numbers: Seeds or repetitions.
+        words: Which of the two they are.
+        target: Name of the switch target.
+        topology: What was built.
+        versions: Version by program.
+        timers: The machine's own lateness.
+        marks: Of the stage: `stage`, and `jobs` where there are some.
+    """
+    called = names(scenario.all_runs)
+    verdict = together(one.verdict for one in judged)
+    figures: dict[str, Any] = document.rounded(
+        {
+            "experiment": "repeated",
+            "version": VERSION,
+            "name": scenario.name,
+            "title": scenario.title,
+            "source": None if scenario.source is None else scenario.source.model_dump(),
+            "scale": scenario.scale,
+            "target": target,
+            "topology": topology.name,
+            "tier": topology.services,
+            "direction": scenario.direction,
+            "idle_seconds": scenario.idle / 1e9,
+            "ramp_up_seconds": scenario.ramp_up_seconds,
+            "measured_seconds": scenario.measured / 1e9,
+            **marks,
+            "numbers": words,
+            "count": len(numbers),
+            "statistics": {
+                "confidence": intervals.CONFIDENCE,
+                "least_runs": intervals.LEAST_RUNS,
+                "bootstrap_runs": intervals.BOOTSTRAP_RUNS,
+                "resamples": intervals.RESAMPLES,
+            },
+            "verdict": None if verdict is None else verdict.value,
+            "sentence": sentence(judged, counted(len(numbers), words)),
+            "versions": dict(versions),
+            "timers": dict(timers),
+            "runs": [
+                run_figures(
+                    run, called[run.label], [one for one in outcomes if one.run == run.label]
+                )
+                for run in runs
+            ],
+            "differences": differences(runs, called, outcomes),
+            "expectations": [part_figures(one, called) for one in judged],
+        }
+    )
+    document.validate(figures)
+    return figures
