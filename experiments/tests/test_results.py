@@ -378,6 +378,26 @@ def test_demo_whose_time_jumped_ends_with_words(
     assert folder.name.endswith("-latency-under-load")
 
 
+@pytest.mark.parametrize("timing", [LATE, SILENT])
+def test_demo_whose_switches_were_late_is_told_and_no_failure(
+    timing: Timing, tmp_path: Path, pretended: pytest.MonkeyPatch
+) -> None:
+    def measure(
+        _: Scenario, run: Run, plan: Plan, topology: Topology, *__: object, **___: object
+    ) -> RunRecord:
+        return known(run, plan, topology, 11.0, timing)
+
+    pretended.setattr(run_scenario, "measure", measure)
+    said = io.StringIO()
+    job.run(
+        demonstration(),
+        stage=MininetStage("embedded"),
+        console=Console(file=said),
+        results=tmp_path,
+    )
+    assert timing.words in said.getvalue()
+
+
 def test_metrics_and_recordings_reach_the_run(
     tmp_path: Path, pretended: pytest.MonkeyPatch
 ) -> None:
