@@ -12,7 +12,7 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_cli import accept, config, measure, p4, sf, show, snmp, sweep, testbed
+from docsis_cli import accept, compare, config, measure, p4, sf, show, snmp, sweep, testbed
 from docsis_cli import list as listing
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
@@ -29,6 +29,7 @@ app = typer.Typer(
 for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
     app.command()(command)
 app.command()(sweep.sweep)
+app.command()(compare.compare)
 app.command("list")(listing.shipped)
 app.command()(show.show)
 app.command()(snmp.snmp)

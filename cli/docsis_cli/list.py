@@ -28,16 +28,18 @@ def shipped(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            help="Only queue-managers, tiers, topologies or experiments; everything unless given.",
+            help="Only queue-managers, tiers, topologies, experiments or sweeps; all unless given.",
         ),
     ] = None,
     folder: Annotated[
         Path,
-        typer.Option("--folder", help="Has topologies, and tiers/ and scenarios/ beside them."),
+        typer.Option(
+            "--folder", help="Has topologies, and tiers/, scenarios/ and sweeps/ beside them."
+        ),
     ] = TOPOLOGIES,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Queue managers, service tiers, topologies and experiments, with a line each."""
+    """Queue managers, service tiers, topologies, experiments and sweeps, with a line each."""
     from docsis_experiments.experiment.shipped import Sort, entries
 
     if what is not None and what not in list(Sort):

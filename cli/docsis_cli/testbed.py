@@ -232,6 +232,7 @@ def schema(
         "scenario": scenarios.json_schema(),
         "sweep": sweeps.json_schema(),
         "sweep-summary": document.schema("sweep"),
+        "comparison": document.schema("comparison"),
         "scenario-summary": document.schema("scenario"),
         "repeated-summary": document.schema("repeated"),
         "closed-loop": closed_loop.schema(),

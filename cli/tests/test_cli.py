@@ -108,7 +108,7 @@ def test_help_lists_every_command() -> None:
     result = docsis_p4("--help")
     for command in (
         *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
-        *("accept", "config", "list", "show", "shares", "sf"),
+        *("accept", "config", "compare", "list", "show", "shares", "sf", "sweep"),
     ):
         assert f"  {command} " in result.stdout
 
@@ -118,6 +118,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "closed-loop.schema.json",
+        "comparison.schema.json",
         "figures.schema.json",
         "modem.schema.json",
         "queue-manager.schema.json",

@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from docsis_control.config.errors import ConfigError
 from docsis_control.config.units import format_rate
+from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.plan import buffer_bytes, plan_for
 from docsis_experiments.sweeps import schema
 from docsis_experiments.sweeps.loader import LoadedSweep, load
@@ -160,7 +161,10 @@ def test_times_instead_of_the_experiments(write: Write) -> None:
 
 def test_without_managers_it_has_the_experiments_runs(write: Write) -> None:
     loaded = load(write(axes={"rates": ["5 Mbps"]}))
-    assert [p.manager for p in loaded.points] == [r.label for r in loaded.base.scenario.all_runs]
+    runs = loaded.base.scenario.all_runs
+    assert [point.condition.run for point in loaded.points] == list(runs)
+    # By their names, where the labels are presets'.
+    assert [point.manager for point in loaded.points] == [label_of(run.manager) for run in runs]
 
 
 def test_managers_as_mappings_and_with_labels(write: Write) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be named: queue managers, service tiers, topologies, experiments.
+"""What can be named: queue managers, service tiers, topologies, experiments, sweeps.
 
 Each has one line from its own file or from the code. A file that cannot be read is told, and hides
 no other.
@@ -21,9 +21,14 @@ from docsis_control.topology.loader import TIERS, load_tier, load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.loader import load
 from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.sweeps.loader import LoadedSweep
+from docsis_experiments.sweeps.loader import load as load_sweep
 
 SCENARIOS: Final = "scenarios"
 """Folder of the experiments, beside the topologies."""
+
+SWEEPS: Final = "sweeps"
+"""Folder of the sweeps, beside the topologies."""
 
 
 class Sort(StrEnum):
@@ -33,6 +38,7 @@ class Sort(StrEnum):
     TIERS = "tiers"
     TOPOLOGIES = "topologies"
     EXPERIMENTS = "experiments"
+    SWEEPS = "sweeps"
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,10 @@ def _experiments(folder: Path) -> Iterator[Entry]:
     )
 
 
+def _sweeps(folder: Path) -> Iterator[Entry]:
+    return _files(Sort.SWEEPS, folder / SWEEPS, lambda file: sweep_line(load_sweep(file)))
+
+
 def tier_line(tier: ServiceTier) -> str:
     """What its file says, or else its rates."""
     if tier.description:
@@ -120,6 +130,11 @@ def experiment_line(scenario: Scenario) -> str:
     return f"{scenario.title}; {_counted(len(scenario.all_runs), 'run')} of {seconds:g} s."
 
 
+def sweep_line(loaded: LoadedSweep) -> str:
+    """Its title and its runs."""
+    return f"{loaded.sweep.title}; {_counted(loaded.runs, 'run')}."
+
+
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
@@ -129,4 +144,5 @@ _ENTRIES: Final = {
     Sort.TIERS: _tiers,
     Sort.TOPOLOGIES: _topologies,
     Sort.EXPERIMENTS: _experiments,
+    Sort.SWEEPS: _sweeps,
 }

@@ -12,6 +12,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from docsis_experiments.reports import (
+    comparison_page,
     document,
     figures_page,
     repeated_page,
@@ -28,6 +29,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "scenario": scenario_page.PAGE,
     "sweep": sweep_page.PAGE,
     "repeated": repeated_page.PAGE,
+    "comparison": comparison_page.PAGE,
 }
 """By experiment."""
 

@@ -32,6 +32,9 @@ LOOKS: Final[Sequence[Mapping[str, str]]] = (
 MOST_LINES: Final = len(LOOKS)
 MOST_COLUMNS: Final = 4
 
+TICKS: Final = tuple(base * 10.0**power for power in range(-3, 6) for base in (1, 2, 5))
+"""Of logarithmic scales."""
+
 _DECADE: Final = 10.0
 """From this ratio of largest to smallest on an axis is logarithmic."""
 
@@ -68,15 +71,16 @@ def pictures(summary: Mapping[str, Any]) -> list[Picture]:
                 tuple(point["written"][name] for name in rest) for point in summary["points"]
             )
         )
-        lines = _chunks(managers, MOST_LINES if axis else len(managers))
-        parts = itertools.product(lines, _chunks(others, MOST_COLUMNS))
+        lines = chunks(managers, MOST_LINES if axis else len(managers))
+        parts = itertools.product(lines, chunks(others, MOST_COLUMNS))
         for number, (some, columns) in enumerate(parts, 1):
             name = f"{(axis or 'managers').replace('_', '-')}-{group}-{number}.png"
             found.append(Picture(name, axis, group, tuple(some), tuple(columns)))
     return found
 
 
-def _chunks(values: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+def chunks(values: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+    """Parts of at most so many values."""
     # As even as can be: 4 are two and two, and not three and one.
     count = math.ceil(len(values) / most)
     size = math.ceil(len(values) / count)
@@ -187,16 +191,13 @@ def _upward(panels: Sequence[Any], what: str, group: str) -> None:
         bottom = min(positive) / 1.3
         axes.set_yscale("log")
         axes.set_ylim(bottom, high * 1.3)
-        shown = [tick for tick in _TICKS if bottom <= tick <= high * 1.3]
+        shown = [tick for tick in TICKS if bottom <= tick <= high * 1.3]
         axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
         axes.yaxis.set_minor_locator(mpl.ticker.NullLocator())
     else:
         axes.set_ylim(min(0.0, low), high * 1.08 or 1.0)
     words = "Goodput (Mbit/s)" if what == "goodput" else f"{what} of {group} (ms)"
     axes.set_ylabel(words)
-
-
-_TICKS: Final = tuple(base * 10**power for power in range(-3, 6) for base in (1, 2, 5))
 
 
 def _other_words(summary: Mapping[str, Any], rest: Sequence[str], other: Sequence[str]) -> str:

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from docsis_control.config.models import KeyedError
+from docsis_control.queue_managers.presets import preset_of
 from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.models import Run
 from docsis_experiments.sweeps.axes import AXES, Condition, rate_of, scenario_with
 from docsis_experiments.sweeps.models import Sweep
@@ -19,7 +21,7 @@ class Point:
     """A place on all axes: what is played there from every seed.
 
     Attributes:
-        manager: Label of the queue manager.
+        manager: Name of the queue manager, or what the file calls it.
         numbers: By axis: the value as a number in the axis' unit; axes that are swept alone.
         written: The same for people.
         condition: What is played.
@@ -76,6 +78,12 @@ def _managers(sweep: Sweep, base: Loaded) -> tuple[Run, ...]:
     return sweep.axes.managers or base.scenario.all_runs
 
 
+def _name(run: Run) -> str:
+    """For people: the queue manager's, where the label is no more than a preset's name."""
+    preset = preset_of(run.manager)
+    return label_of(run.manager) if preset and run.label == preset.value else run.label
+
+
 def _points(sweep: Sweep, start: Condition) -> Iterator[Point]:
     swept = {name: axis.keys(sweep.axes) for name, axis in AXES.items()}
     swept = {name: values for name, values in swept.items() if values}
@@ -92,7 +100,7 @@ def _points(sweep: Sweep, start: Condition) -> Iterator[Point]:
                     raise KeyedError(f"axes.{key}", what) from None
             rate = rate_of(condition)
             yield Point(
-                run.label,
+                _name(run),
                 {
                     name: AXES[name].number(value, rate)
                     for name, (_, value) in zip(swept, chosen, strict=True)

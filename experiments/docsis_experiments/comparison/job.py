@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 compare`: reads results, and leaves their distributions and differences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from docsis_experiments.comparison.difference import difference
+from docsis_experiments.comparison.reading import Result, read
+from docsis_experiments.reports import comparison_plots, document, report
+from docsis_experiments.reports import folder as run_folder
+from docsis_experiments.reports.comparison_page import with_interval
+from docsis_experiments.reports.scenario_page import number
+from docsis_experiments.reports.sweep_summary import finite
+from docsis_experiments.stages.virtual import versions
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import RESULTS
+
+MOST_RESULTS: Final = 8
+
+QUANTITIES: Final = {
+    "latency p50": "ms",
+    "latency p90": "ms",
+    "latency p99": "ms",
+    "goodput": "Mbit/s",
+    "loss": "%",
+}
+"""What is compared, with its unit."""
+
+_SHOWN: Final = 60
+"""Rows of the table on the terminal."""
+
+
+def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -> Path:
+    """Compare results with the first of them, write the folder, print the table.
+
+    Args:
+        folders: Of results.
+        console: Where the table goes.
+        results: Folder that gets the comparison's folder.
+
+    Returns:
+        The comparison's folder.
+
+    Raises:
+        TestbedError: One cannot be used; nothing is written.
+    """
+    if not 2 <= len(folders) <= MOST_RESULTS:
+        raise TestbedError(f"compare takes 2 to {MOST_RESULTS} folders, not {len(folders)}")
+    started = datetime.now()
+    read_ones = [read(folder) for folder in folders]
+    names = [one.name for one in read_ones]
+    if len(set(names)) < len(names):
+        # The same name in several places: as they were given.
+        names = [str(folder) for folder in folders]
+        if len(set(names)) < len(names):
+            raise TestbedError("compare was given the same folder twice")
+    figures = summarise(read_ones, names)
+    folder = run_folder.create_named("comparison", results)
+    with run_folder.told_if_unfinished(folder, console):
+        (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
+        details = run_folder.circumstances(started)
+        (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
+        comparison_plots.write(figures, dict(zip(names, read_ones, strict=True)), folder / "plots")
+        report.write(folder)
+        folder = run_folder.finish(folder)
+    console.print(differences_table(figures))
+    for words in figures["left_out"]:
+        console.print(f"Not compared: {words}.", soft_wrap=True, highlight=False)
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    return folder
+
+
+def summarise(results: Sequence[Result], names: Sequence[str]) -> dict[str, Any]:
+    """The whole of summary.json, validated."""
+    first = results[0]
+    left_out = []
+    differences = []
+    for name, other in list(zip(names, results, strict=True))[1:]:
+        common = [series for series in first.series if series in other.series]
+        for one, has in ((names[0], first), (name, other)):
+            alone = [series for series in has.series if series not in common]
+            if alone:
+                left_out.append(f"{one} alone has {', '.join(alone)}")
+        differences += [
+            _entry(first, other, series, group, quantity, name)
+            for series in common
+            for group in _groups(first, series)
+            if group in _groups(other, series)
+            for quantity in QUANTITIES
+        ]
+    figures: dict[str, Any] = document.rounded(
+        {
+            "experiment": "comparison",
+            "title": f"{', '.join(names[1:])} against {names[0]}",
+            "results": [
+                {
+                    "name": name,
+                    "title": one.title,
+                    "experiment": one.experiment,
+                    "runs": sum(len(series.runs) for series in one.series.values()),
+                }
+                for name, one in zip(names, results, strict=True)
+            ],
+            "series": list(dict.fromkeys(name for one in results for name in one.series)),
+            "groups": list(
+                dict.fromkeys(
+                    group for one in results for name in one.series for group in _groups(one, name)
+                )
+            ),
+            "differences": [entry for entry in differences if entry["runs"] != [0, 0]],
+            "left_out": list(dict.fromkeys(left_out)),
+            "versions": versions.collect(),
+        }
+    )
+    document.validate(figures)
+    return figures
+
+
+def _groups(result: Result, series: str) -> list[str]:
+    runs = result.series[series].runs.values()
+    return list(dict.fromkeys(group for groups in runs for group in groups))
+
+
+def _entry(
+    first: Result, other: Result, series: str, group: str, quantity: str, name: str
+) -> dict[str, Any]:
+    found = difference(first.series[series], other.series[series], group, quantity)
+    interval = found.interval
+    return {
+        "result": name,
+        "series": series,
+        "group": group,
+        "quantity": quantity,
+        "unit": QUANTITIES[quantity],
+        "before": finite(found.before),
+        "after": finite(found.after),
+        "difference": finite(found.value),
+        "low": None if interval is None else finite(interval.low),
+        "high": None if interval is None else finite(interval.high),
+        "runs": list(found.runs),
+        "paired": found.paired,
+        "why": found.why,
+    }
+
+
+def differences_table(figures: dict[str, Any]) -> Table:
+    """What is more or less than in the first result, for the terminal."""
+    result = Table(
+        title=figures["title"], title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    result.add_column("queue manager")
+    result.add_column("traffic", no_wrap=True)
+    result.add_column("quantity", no_wrap=True)
+    for column in ("before", "after"):
+        result.add_column(column, justify="right", no_wrap=True)
+    result.add_column("difference (95%)", justify="right")
+    shown = [one for one in figures["differences"] if one["difference"] is not None]
+    for entry in shown[:_SHOWN]:
+        result.add_row(
+            entry["series"],
+            entry["group"],
+            f"{entry['quantity']}, {entry['unit']}",
+            number(entry["before"]),
+            number(entry["after"]),
+            with_interval(entry),
+        )
+    if len(shown) > _SHOWN:
+        result.caption = f"and {len(shown) - _SHOWN} more in the report"
+    return result

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a folder of results: of `run` and `demo`, of several seeds, or of a sweep.
+
+Nothing in it is trusted: sizes are bounded, the summary is validated against its schema, and
+outcomes against their own hash. What cannot be used is told in one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from docsis_experiments.experiment.models import slug
+from docsis_experiments.reports import document
+from docsis_experiments.reports.folder import PARTIAL
+from docsis_experiments.runs import files
+from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
+from docsis_testbed.errors import TestbedError
+
+OUTCOMES: Final = "outcomes.parquet"
+
+_MOST_SUMMARY: Final = 256 << 20
+_MOST_PACKETS: Final = 1 << 30
+"""Bytes of a file."""
+
+_READABLE: Final = ("scenario", "repeated", "sweep")
+
+
+@dataclass(frozen=True)
+class Series:
+    """What is compared: a queue manager under the same conditions.
+
+    Attributes:
+        name: Of the manager, and of the conditions where they are varied.
+        runs: By seed or repetition: the groups of the traffic.
+        seeded: Whether its numbers are seeds of virtual time, so that runs can be paired.
+    """
+
+    name: str
+    runs: Mapping[int, Mapping[str, Group]]
+    seeded: bool
+
+
+@dataclass(frozen=True)
+class Result:
+    """A folder of results.
+
+    Attributes:
+        name: Of the folder.
+        title: Of the experiment.
+        experiment: Which kind of summary it has.
+        series: By their names.
+    """
+
+    name: str
+    title: str
+    experiment: str
+    series: Mapping[str, Series]
+
+
+def read(folder: Path) -> Result:
+    """What a folder holds.
+
+    Raises:
+        TestbedError: It is none, is damaged, or of another version.
+    """
+    summary = _summary(folder)
+    try:
+        experiment = document.experiment_of(summary)
+    except TestbedError as error:
+        raise TestbedError(f"{folder}: {error}") from None
+    if experiment not in _READABLE:
+        raise TestbedError(
+            f"{folder}: is of {experiment}, which has no distributions to compare; give folders of "
+            "run, demo or sweep"
+        )
+    try:
+        document.validate(summary)
+    except TestbedError as error:
+        raise TestbedError(
+            f"{folder}: is of another version, or damaged: {_first_line(error)}"
+        ) from None
+    series = (
+        _of_runs(folder, summary)
+        if experiment == "scenario"
+        else _of_outcomes(summary, files.read(folder / OUTCOMES))
+    )
+    if not series:
+        raise TestbedError(f"{folder}: has no run that can be compared")
+    return Result(folder.resolve().name, str(summary["title"]), experiment, series)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:300]
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise TestbedError(f"{folder}: there is no such folder")
+    if folder.resolve().name.endswith(PARTIAL):
+        raise TestbedError(f"{folder}: is of a run that did not end; run it again")
+    path = folder / "summary.json"
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_SUMMARY + 1)
+    except OSError as error:
+        raise TestbedError(
+            f"{folder}: is no folder of results: summary.json cannot be read ({error.strerror})"
+        ) from None
+    try:
+        if len(content) > _MOST_SUMMARY:
+            raise ValueError("it is too long")
+        summary = json.loads(content)
+        if not isinstance(summary, dict):
+            raise ValueError("it is no mapping")
+    except (ValueError, RecursionError) as error:
+        raise TestbedError(f"{path}: is damaged ({_first_line(error)})") from None
+    return summary
+
+
+def _of_outcomes(summary: Mapping[str, Any], outcomes: list[Outcome]) -> dict[str, Series]:
+    if "points" in summary:
+        names = {
+            key: ", ".join([point["manager"], *point["written"].values()])
+            for point in summary["points"]
+            for key in point["keys"]
+        }
+        named = [(names.get(one.key, ""), one) for one in outcomes]
+    else:
+        labels = {run["label"]: run.get("name", run["label"]) for run in summary["runs"]}
+        named = [(labels.get(one.run, ""), one) for one in outcomes]
+    found: dict[str, dict[int, Mapping[str, Group]]] = {}
+    seeded: dict[str, bool] = {}
+    for name, one in named:
+        # What is of no run of the summary, or gets no verdict, has no part in a comparison.
+        if name and not one.withheld:
+            found.setdefault(name, {})[one.number] = one.groups
+            seeded[name] = seeded.get(name, True) and bool(one.digest)
+    return {name: Series(name, runs, seeded[name]) for name, runs in found.items()}
+
+
+def _of_runs(folder: Path, summary: Mapping[str, Any]) -> dict[str, Series]:
+    """Of a single run of each queue manager, whose packets are in a file."""
+    found = {}
+    for run in summary["runs"]:
+        if run["faults"] or not run["timing"]["valid"]:
+            continue
+        delays = _delays(
+            folder / "runs" / slug(run["label"]) / "packets.csv", summary["measured_seconds"]
+        )
+        groups = {
+            name: Group(
+                _values(figures),
+                tuple(np.quantile(delays[name], PROBABILITIES)) if name in delays else (),
+            )
+            for name, figures in run["groups"].items()
+        }
+        name = str(run.get("name", run["label"]))
+        found[name] = Series(name, {int(summary.get("seed", 0)): groups}, "seed" in summary)
+    return found
+
+
+def _values(figures: Mapping[str, Any]) -> dict[str, float]:
+    """A group's figures under the names that outcomes have."""
+    values = {f"latency {key}": value for key, value in figures["latency_ms"].items()}
+    values |= {
+        "loss": figures["loss_percent"],
+        "goodput": figures.get("goodput_mbps"),
+        "mos": figures.get("mos"),
+    }
+    return {key: math.nan if value is None else float(value) for key, value in values.items()}
+
+
+def _delays(path: Path, seconds: float) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    """Milliseconds of the packets that were sent in the measured time and arrived, by group."""
+    try:
+        if path.stat().st_size > _MOST_PACKETS:
+            raise TestbedError(f"{path}: is longer than {_MOST_PACKETS} bytes")
+        table = csv.read_csv(
+            path,
+            convert_options=csv.ConvertOptions(
+                column_types={
+                    "group": pa.string(),
+                    "time_s": pa.float64(),
+                    "one_way_delay_ms": pa.float64(),
+                }
+            ),
+        )
+        sent = table["time_s"].to_numpy()
+        delay = table["one_way_delay_ms"].to_numpy(zero_copy_only=False)
+        group = np.asarray(table["group"].to_pylist())
+    except OSError as error:
+        raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
+    except (pa.ArrowException, KeyError, ValueError) as error:
+        raise TestbedError(f"{path}: is damaged ({_first_line(error)})") from None
+    chosen = (sent >= 0) & (sent < seconds) & np.isfinite(delay)
+    return {name: delay[chosen & (group == name)] for name in np.unique(group[chosen])}

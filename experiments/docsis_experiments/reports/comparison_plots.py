@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distributions of several results over each other: a panel for each queue manager and group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from docsis_experiments.reports.plots import RC
+from docsis_experiments.reports.sweep_plots import LOOKS, MOST_LINES, TICKS, chunks
+from docsis_experiments.runs.outcome import PROBABILITIES
+
+if TYPE_CHECKING:
+    from docsis_experiments.comparison.reading import Result
+
+mpl.use("Agg")
+
+MOST_COLUMNS: Final = 3
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of a comparison.
+
+    Attributes:
+        file: Name in plots/.
+        group: Of the traffic.
+        series: Its panels.
+        results: Its lines; the first is that of all differences.
+    """
+
+    file: str
+    group: str
+    series: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+def pictures(summary: Mapping[str, Any]) -> list[Picture]:
+    """All figures of a comparison."""
+    first, *others = [result["name"] for result in summary["results"]]
+    found = []
+    for group in summary["groups"]:
+        number = 0
+        for lines in chunks(others, MOST_LINES - 1):
+            for panels in chunks(summary["series"], 2 * MOST_COLUMNS):
+                number += 1
+                found.append(
+                    Picture(f"cdf-{group}-{number}.png", group, tuple(panels), (first, *lines))
+                )
+    return found
+
+
+def write(summary: Mapping[str, Any], results: Mapping[str, Result], folder: Path) -> None:
+    """Write all figures.
+
+    Args:
+        summary: Content of summary.json.
+        results: By the names that the summary has for them.
+        folder: Gets the PNG files.
+    """
+    with mpl.rc_context(RC):
+        for picture in pictures(summary):
+            _draw(picture, results, folder / picture.file)
+
+
+def _draw(picture: Picture, results: Mapping[str, Result], path: Path) -> None:
+    columns = min(MOST_COLUMNS, len(picture.series))
+    rows = -(-len(picture.series) // columns)
+    figure = Figure(figsize=(1.2 + 3.6 * columns, 1.3 + 2.9 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    least, most = np.inf, 0.0
+    handles: dict[str, Any] = {}
+    for axes, series in zip(panels.flat, picture.series, strict=False):
+        for name, look in zip(picture.results, LOOKS, strict=False):
+            tables = _quantiles(results[name], series, picture.group)
+            if not tables.size:
+                continue
+            middle = np.median(tables, axis=0)
+            share = 100 * np.asarray(PROBABILITIES)
+            line = {key: value for key, value in look.items() if key != "marker"}
+            (handles[name],) = axes.plot(middle, share, lw=1.8, label=name, **line)
+            if len(tables) > 1:
+                low, high = tables.min(axis=0), tables.max(axis=0)
+                axes.fill_betweenx(share, low, high, color=look["color"], alpha=0.15, lw=0)
+            positive = tables[tables > 0]
+            # From the first percentile on: what is below, a packet in an empty queue has.
+            least = min(least, float(np.min(tables[:, PROBABILITIES.index(0.01)])))
+            most = max(most, float(positive.max(initial=0.0)))
+        axes.set_title(series, fontsize=10)
+        axes.set_ylim(0, 100)
+        axes.set_yticks([0, 25, 50, 75, 90, 100])
+    for axes in list(panels.flat)[len(picture.series) :]:
+        axes.set_visible(False)
+    low_end, high_end = max(0.05, 0.8 * min(least, most)), 1.2 * max(most, 0.1)
+    axes = panels.flat[0]
+    axes.set_xscale("log")
+    axes.set_xlim(low_end, high_end)
+    shown = [tick for tick in TICKS if low_end <= tick <= high_end]
+    if len(shown) > 7:
+        shown = [tick for tick in shown if f"{tick:e}"[0] == "1"]
+    axes.set_xticks(shown, [f"{tick:g}" for tick in shown])
+    axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+    for number, axes in enumerate(panels.flat):
+        if number < len(picture.series) and number + columns >= len(picture.series):
+            # The last of its column, which may have an empty place below it.
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel("One-way latency (ms)", fontsize=9)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("Packets at or below (%)", fontsize=9)
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=1)
+    figure.savefig(path)
+
+
+def _quantiles(result: Result, series: str, group: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A row for each run; none where there is none."""
+    if series not in result.series:
+        return np.zeros((0, len(PROBABILITIES)))
+    tables: Sequence[Sequence[float]] = [
+        groups[group].latency
+        for groups in result.series[series].runs.values()
+        if group in groups and groups[group].latency
+    ]
+    return np.asarray(tables, np.float64).reshape(-1, len(PROBABILITIES))

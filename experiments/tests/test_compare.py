@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results beside each other: what is read, paired, told and refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from outcome_files import QUICK
+from rich.console import Console
+from scenario_files import write as write_scenario
+
+from docsis_experiments.comparison import job
+from docsis_experiments.comparison.difference import difference
+from docsis_experiments.comparison.reading import Series, read
+from docsis_experiments.experiment.loader import load as load_scenario
+from docsis_experiments.runs import files, pool
+from docsis_experiments.runs.outcome import PROBABILITIES, Group
+from docsis_experiments.runs.store import Store
+from docsis_experiments.scenario import job as scenario_job
+from docsis_experiments.stages.virtual.stage import VirtualStage
+from docsis_experiments.sweeps import job as sweep_job
+from docsis_experiments.sweeps.loader import load as load_sweep
+from docsis_testbed.errors import TestbedError
+
+SWEEP = """
+name: mine
+title: Two managers
+experiment: {experiment}
+axes: {{}}
+seeds: {seeds}
+"""
+
+
+def series(values: Sequence[float], *, seeded: bool = True, first: int = 1) -> Series:
+    """A series with one value of each run, from seed `first` on."""
+    runs = {
+        seed: {"game": Group({"latency p90": value}, (value,) * len(PROBABILITIES))}
+        for seed, value in enumerate(values, first)
+    }
+    return Series("CoDel", runs, seeded)
+
+
+def of(before: Series, after: Series) -> tuple[float, float | None, float | None, bool, str]:
+    found = difference(before, after, "game", "latency p90")
+    low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
+    return found.value, low, high, found.paired, found.why
+
+
+def test_equal_seeds_are_paired() -> None:
+    # What differs between seeds is much more than what differs within them.
+    values = [10.0, 200.0, 30.0, 4000.0, 5.0]
+    assert of(series(values), series([value + 2 for value in values])) == (2, 2, 2, True, "")
+
+
+def test_other_seeds_and_repetitions_are_not_paired() -> None:
+    values = [10.0, 11.0, 12.0, 13.0, 14.0]
+    for other in (series(values, first=2), series(values, seeded=False)):
+        value, low, high, paired, why = of(series(values), other)
+        assert (value, paired, why) == (0, False, "")
+        assert low is not None
+        assert high is not None
+        assert low < 0 < high
+
+
+def test_many_unpaired_runs_have_the_bootstraps_interval() -> None:
+    before = [float(value) for value in range(12)]
+    value, low, high, paired, _ = of(
+        series(before), series([one + 100 for one in before], first=50)
+    )
+    assert (value, paired) == (100, False)
+    assert low is not None
+    assert high is not None
+    assert 90 < low < 100 < high < 110
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ([1.0], [2.0], "these are single runs"),
+        ([1.0, 2.0], [2.0, 3.0], "an interval needs 5 runs, not 2"),
+        ([1.0] * 5, [2.0, 3.0], "an interval needs 5 runs of both, and one has 2"),
+        ([math.nan], [1.0], "no value"),
+    ],
+)
+def test_too_few_runs_have_no_interval(before: list[float], after: list[float], why: str) -> None:
+    paired = len(before) == len(after) and why != "no value"
+    assert of(series(before), series(after))[1:] == (None, None, paired, why)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=8), st.integers(0, 20))
+def test_nothing_differs_from_itself(values: list[float], first: int) -> None:
+    one = series(values, first=first)
+    value, low, high, paired, _ = of(one, one)
+    assert (value, paired) == (0, True)
+    assert (low, high) in ((None, None), (0, 0))
+
+
+Made = Callable[[str, str], Path]
+
+
+@pytest.fixture(scope="module")
+def sweeps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same sweep, of two seeds and of one of them."""
+    folder = tmp_path_factory.mktemp("sweeps")
+    experiment = write_scenario(folder, *QUICK)
+    store = Store(folder / "kept")
+    made: list[Path] = []
+    for seeds in ("[1, 2]", "[2]"):
+        path = folder / "mine.yaml"
+        path.write_text(SWEEP.format(experiment=experiment, seeds=seeds))
+        made.append(
+            sweep_job.run(
+                load_sweep(path),
+                play=lambda units: pool.play_all(units, 1),
+                console=Console(quiet=True),
+                results=folder / f"results{len(made)}",
+                store=store,
+            )
+        )
+    return made[0], made[1]
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run of each queue manager."""
+    folder = tmp_path_factory.mktemp("single")
+    loaded = load_scenario(write_scenario(folder, *QUICK))
+    plain = loaded.scenario.model_copy(update={"expectations": ()})
+    return scenario_job.run(
+        type(loaded)(plain, loaded.topology),
+        stage=VirtualStage(2),
+        console=Console(quiet=True),
+        results=folder / "results",
+    )
+
+
+def test_a_sweep_beside_a_run(sweeps: tuple[Path, Path], single: Path, tmp_path: Path) -> None:
+    console = Console(record=True, width=160)
+    folder = job.run([sweeps[1], single], console=console, results=tmp_path)
+    summary = json.loads((folder / "summary.json").read_text())
+    codel = [one for one in summary["differences"] if one["series"] == "codel"]
+    # The same seed, unit by unit: the very same packets. Summaries have six digits.
+    assert codel
+    assert [one["difference"] for one in codel] == pytest.approx([0] * len(codel), abs=1e-5)
+    assert {one["paired"] for one in codel} == {True}
+    assert {one["why"] for one in codel} == {"these are single runs"}
+    assert "codel" in console.export_text()
+    page = (folder / "report.html").read_text()
+    assert page.count("data:image/png") == len(list((folder / "plots").iterdir())) > 0
+
+
+def test_seeds_that_are_not_the_same(sweeps: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = job.run([*sweeps], console=Console(quiet=True), results=tmp_path)
+    summary = json.loads((folder / "summary.json").read_text())
+    assert {tuple(one["runs"]) for one in summary["differences"]} == {(2, 1)}
+    assert {one["paired"] for one in summary["differences"]} == {False}
+
+
+def refused(*folders: Path) -> str:
+    with pytest.raises(TestbedError) as error:
+        job.run(folders, console=Console(quiet=True), results=Path("/nonexistent"))
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_what_cannot_be_compared(sweeps: tuple[Path, Path], single: Path, tmp_path: Path) -> None:
+    good = sweeps[0]
+    assert "takes 2 to 8 folders, not 1" in refused(good)
+    assert "the same folder twice" in refused(good, good)
+    assert refused(good, tmp_path / "x") == f"{tmp_path / 'x'}: there is no such folder"
+    assert "is no folder of results: summary.json cannot be read" in refused(good, tmp_path)
+
+    def copy(source: Path, name: str) -> Path:
+        return Path(shutil.copytree(source, tmp_path / name))
+
+    partial = copy(good, "a.partial")
+    assert "is of a run that did not end" in refused(good, partial)
+
+    damaged = copy(good, "damaged")
+    (damaged / "summary.json").write_text("{")
+    assert "summary.json: is damaged" in refused(good, damaged)
+
+    cut = copy(good, "cut")
+    content = (cut / "outcomes.parquet").read_bytes()
+    (cut / "outcomes.parquet").write_bytes(content[:-9])
+    assert f"{cut / 'outcomes.parquet'}: is damaged" in refused(good, cut)
+
+    for name, changes, words in (
+        ("shares", {"experiment": "shares"}, "is of shares, which has no distributions"),
+        ("other", {"experiment": "other"}, 'there is no "other"'),
+        ("old", {"experiment": "latency"}, "is of a demo from before it was a scenario"),
+        ("version", {"version": 99}, "is of another version, or damaged"),
+    ):
+        source = single if name == "version" else good
+        folder = copy(source, name)
+        summary = json.loads((folder / "summary.json").read_text()) | changes
+        (folder / "summary.json").write_text(json.dumps(summary))
+        assert words in refused(good, folder)
+
+    csv = copy(single, "csv")
+    [packets, *_] = sorted((csv / "runs").glob("*/packets.csv"))
+    packets.write_text("group,time_s,one_way_delay_ms\ngame,soon,1\n")
+    assert f"{packets}: is damaged" in refused(good, csv)
+    packets.unlink()
+    assert f"{packets}: cannot be read" in refused(good, csv)
+
+
+def test_a_sweep_is_read_as_it_was_kept(sweeps: tuple[Path, Path]) -> None:
+    result = read(sweeps[0])
+    assert set(result.series) == {"tail", "codel"}
+    outcomes = files.read(sweeps[0] / "outcomes.parquet")
+    for one in outcomes:
+        assert any(series.runs[one.number] == one.groups for series in result.series.values())
