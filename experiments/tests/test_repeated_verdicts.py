@@ -158,7 +158,7 @@ def test_slopes_and_ratios_are_formed_within_a_seed(tmp_path: Path) -> None:
         for run, buffer in zip(loaded.scenario.all_runs, [50, 100, 200] * 2, strict=True)
     ]
     slope, ratio = judge(loaded.scenario, outcomes)
-    assert slope.values == (pytest.approx(0.95),) * 6
+    assert list(slope.values) == pytest.approx([0.95] * 6)
     assert slope.verdict is Verdict.REPRODUCED
     assert ratio.values[0] == pytest.approx(48.5 / 49.5)
     assert ratio.verdict is Verdict.REPRODUCED
@@ -185,7 +185,6 @@ def test_an_interval_has_one_place(
         if any(inside)
         else Verdict.CONTRADICTED
     )
-    # Of whole numbers a band may lie between two; then neither end of the interval is inside.
     assert verdict is expected
     if verdict is Verdict.REPRODUCED:
         wider = (None if ends[0] is None else ends[0] - 1, ends[1])

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -27,7 +27,11 @@ PUBLISHED: Final = "published.png"
 
 LINES_A_PANEL: Final = 3
 
-_LOOKS: Final = (("#0072B2", "-"), ("#B34700", "--"), ("#222222", ":"))
+_LOOKS: Final[tuple[tuple[str, Literal["-", "--", ":"]], ...]] = (
+    ("#0072B2", "-"),
+    ("#B34700", "--"),
+    ("#222222", ":"),
+)
 """Of the lines of a panel: contrasts to white of 5.2, 5.4 and 15.9."""
 
 _VERDICTS: Final[Mapping[str | None, tuple[str, str]]] = {
