@@ -28,8 +28,8 @@ FIGURES: Final = (
         "Latency",
         "Cumulative distributions of one-way latency with bands, a row for each kind of traffic "
         "and at most three runs a panel.",
-        "Each line is the median over runs of every quantile, the band its 95% interval. Its "
-        "lower end is the least latency of a run in the median, its upper end the greatest. "
+        "Each line is the median over runs of every quantile, the band its 95% interval; of fewer "
+        "than 10 runs the band is what they range over. "
         "Propagation that the topology adds in this direction is taken off.",
         optional=True,
     ),

@@ -101,10 +101,8 @@ def _distribution(axes: Any, table: Mapping[str, Any], colour: str, line: str) -
     shares = 100 * np.asarray(table["probability"])
     axes.plot(table["median"], shares, color=colour, linestyle=line, lw=1.8)
     ends = [table["median"][0], table["median"][-1]]
-    if table["low"] is not None:
-        axes.fill_betweenx(shares, table["low"], table["high"], color=colour, alpha=0.22, lw=0)
-        ends += [table["low"][0], table["high"][-1]]
-    return ends
+    axes.fill_betweenx(shares, table["low"], table["high"], color=colour, alpha=0.22, lw=0)
+    return [*ends, table["low"][0], table["high"][-1]]
 
 
 def _latency_axis(row: Sequence[Any], ends: Sequence[float]) -> None:

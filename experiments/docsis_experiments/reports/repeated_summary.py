@@ -119,23 +119,23 @@ def _of(values: Iterable[float]) -> Estimate:
 
 
 def distribution(tables: Sequence[Sequence[float]]) -> dict[str, Any] | None:
-    """The median over runs of each quantile, and its interval; None where no packet arrived."""
+    """The median over runs of each quantile, and a band; None where no packet arrived.
+
+    The band is the median's interval. Of fewer runs than the bootstrap needs it is what they range
+    over: Student's t would reach below 0, for greatest latencies are anything but normal.
+    """
     rows = np.array([table for table in tables if table], np.float64)
     if rows.size == 0:
         return None
-    low = high = None
-    if rows.shape[0] >= intervals.BOOTSTRAP_RUNS:
-        low, high = (list(ends) for ends in intervals.band(rows))
-    elif rows.shape[0] >= intervals.LEAST_RUNS:
-        # As `intervals.estimate` has it for so few.
-        ends = [intervals.mean_interval(column, intervals.CONFIDENCE) for column in rows.T]
-        low, high = [end.low for end in ends], [end.high for end in ends]
+    interval = rows.shape[0] >= intervals.BOOTSTRAP_RUNS
+    low, high = intervals.band(rows) if interval else (rows.min(axis=0), rows.max(axis=0))
     return {
         "runs": int(rows.shape[0]),
         "probability": list(PROBABILITIES),
         "median": list(np.median(rows, axis=0)),
-        "low": low,
-        "high": high,
+        "band": "interval" if interval else "range",
+        "low": list(low),
+        "high": list(high),
     }
 
 
