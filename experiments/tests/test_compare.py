@@ -197,6 +197,7 @@ def test_what_cannot_be_compared(sweeps: tuple[Path, Path], single: Path, tmp_pa
         ("other", {"experiment": "other"}, 'there is no "other"'),
         ("old", {"experiment": "latency"}, "is of a demo from before it was a scenario"),
         ("version", {"version": 99}, "is of another version, or damaged"),
+        ("sweep", {"version": 99}, "is of another version, or damaged"),
     ):
         source = single if name == "version" else good
         folder = copy(source, name)

@@ -24,6 +24,9 @@ from docsis_experiments.stages.virtual import versions
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 
+VERSION: Final = 1
+"""Of the summary's shape."""
+
 MOST_RESULTS: Final = 8
 
 QUANTITIES: Final = {
@@ -100,6 +103,7 @@ def summarise(results: Sequence[Result], names: Sequence[str]) -> dict[str, Any]
     figures: dict[str, Any] = document.rounded(
         {
             "experiment": "comparison",
+            "version": VERSION,
             "title": f"{', '.join(names[1:])} against {names[0]}",
             "results": [
                 {

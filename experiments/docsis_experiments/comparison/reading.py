@@ -25,8 +25,6 @@ from docsis_experiments.runs import files
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_testbed.errors import TestbedError
 
-OUTCOMES: Final = "outcomes.parquet"
-
 _MOST_SUMMARY: Final = 256 << 20
 _MOST_PACKETS: Final = 1 << 30
 """Bytes of a file."""
@@ -91,7 +89,7 @@ def read(folder: Path) -> Result:
     series = (
         _of_runs(folder, summary)
         if experiment == "scenario"
-        else _of_outcomes(summary, files.read(folder / OUTCOMES))
+        else _of_outcomes(summary, files.read(folder / files.OUTCOMES))
     )
     if not series:
         raise TestbedError(f"{folder}: has no run that can be compared")

@@ -36,7 +36,8 @@ def with_interval(entry: Mapping[str, Any]) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{number(value)}"
+    # No difference has no sign, whichever way it was rounded.
+    return f"{'+' if value > 0 else ''}{number(value or 0.0)}"
 
 
 def clear(entry: Mapping[str, Any]) -> bool:

@@ -15,6 +15,9 @@ from docsis_experiments.sweeps.expand import Point
 from docsis_experiments.sweeps.loader import LoadedSweep
 from docsis_experiments.sweeps.table import Cell
 
+VERSION: Final = 1
+"""Of the summary's shape."""
+
 VALUES: Final = ("latency p50", "latency p90", "latency p99", "loss", "goodput", "mos")
 """Of each group, as far as it has them; the table has all of them."""
 
@@ -40,6 +43,7 @@ def summarise(
     figures: dict[str, Any] = document.rounded(
         {
             "experiment": "sweep",
+            "version": VERSION,
             "name": sweep.name,
             "title": sweep.title,
             "base": loaded.base.scenario.name,

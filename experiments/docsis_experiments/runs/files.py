@@ -39,6 +39,9 @@ VERSION: Final = 1
 MOST_BYTES: Final = 1 << 30
 """Of a file, and of its content."""
 
+OUTCOMES: Final = "outcomes.parquet"
+"""Name of the file in a folder of results."""
+
 MOST_OUTCOMES: Final = 1_000_000
 
 _MOST_ENTRIES: Final = 2000

@@ -37,7 +37,6 @@ from docsis_testbed.progress import progress_bar
 Player = Callable[[Sequence[Unit]], Generator[Played, None, None]]
 """Plays units: a pool of processes, or a cluster."""
 
-OUTCOMES: Final = "outcomes.parquet"
 TABLE: Final = "table.parquet"
 
 _SHOWN_POINTS: Final = 40
@@ -191,7 +190,7 @@ def _write(
         document.write(loaded.sweep, inputs / "sweep.yaml", SCENARIO_FILE)
         write_scenario(loaded.base.scenario, inputs / SCENARIO_FILE)
         write_topology(loaded.base.topology, inputs / "topology.yaml")
-        files.write(folder / OUTCOMES, [cell.outcome for cell in cells])
+        files.write(folder / files.OUTCOMES, [cell.outcome for cell in cells])
         table.write(folder / TABLE, cells)
         (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
         details = run_folder.circumstances(started)
