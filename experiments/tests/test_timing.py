@@ -129,7 +129,7 @@ def test_machines_lateness_is_the_switches_report(monkeypatch: pytest.MonkeyPatc
         "This machine wakes a thread late by (p50 / p99 / most) 0.04 / 0.30 / 5.00 ms under the "
         "ordinary policy."
     )
-    shape = document.schema("latency")
+    shape = document.schema("scenario")
     jsonschema.validate(found, {"$defs": shape["$defs"], **shape["$defs"]["timers"]})
 
 
