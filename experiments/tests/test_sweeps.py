@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,15 +11,18 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from docsis_control.config.errors import ConfigError
 from docsis_control.config.units import format_rate
+from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.experiment.loader import load as load_scenario
 from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.plan import buffer_bytes, plan_for
 from docsis_experiments.sweeps import schema
+from docsis_experiments.sweeps.axes import AXES, Condition, rate_of
 from docsis_experiments.sweeps.loader import LoadedSweep, load
 from docsis_experiments.sweeps.models import MOST_RUNS
 from docsis_testbed.paths import TOPOLOGIES
@@ -100,12 +104,15 @@ def test_a_rate_keeps_the_ratios_of_peak_and_burst(write: Write) -> None:
     assert tier.downstream == base.downstream
 
 
+@functools.cache
+def voip_latency() -> Loaded:
+    return load_scenario(TOPOLOGIES / "scenarios" / "voip-latency.yaml")
+
+
+@settings(deadline=None, max_examples=50)
 @given(rate=st.integers(100_000, 1_000_000_000))
 def test_any_rate_is_a_service_that_can_be_had(rate: int) -> None:
-    from docsis_experiments.experiment.loader import load as load_scenario
-    from docsis_experiments.sweeps.axes import AXES, Condition, rate_of
-
-    loaded = load_scenario(TOPOLOGIES / "scenarios" / "voip-latency.yaml")
+    loaded = voip_latency()
     scenario = loaded.scenario.model_copy(update={"expectations": ()})
     changed = AXES["rates"].apply(Condition(scenario, loaded.topology), rate)
     assert rate_of(changed) == rate
