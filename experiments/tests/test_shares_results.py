@@ -79,7 +79,7 @@ def test_schema_knows_every_key() -> None:
     summary["directions"][0]["flows"][0]["more"] = 1
     with pytest.raises(TestbedError, match=r"summary\.json: directions\.0\.flows\.0"):
         document.validate(summary)
-    with pytest.raises(TestbedError, match=r'there is no "speed"; there are latency, shares'):
+    with pytest.raises(TestbedError, match=r'there is no "speed"; there are shares, figures'):
         document.validate({"experiment": "speed"})
 
 
