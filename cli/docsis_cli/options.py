@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from docsis_experiments.stages.stage import Stage
 
 
+def named_or_file(argument: Path, sort: str) -> Path:
+    """A file, or the shipped one of that name, as `docsis-p4 list` tells it.
+
+    Args:
+        argument: What the user gave.
+        sort: Folder of the shipped ones, beside the topologies.
+    """
+    shipped = TOPOLOGIES / sort / f"{argument}.yaml"
+    if len(argument.parts) > 1 or argument.exists() or not shipped.is_file():
+        return argument
+    return shipped
+
+
 class Target(StrEnum):
     """Switch targets."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from docsis_cli.options import named_or_file
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ _CONSOLE = Console()
 def sweep(
     file: Annotated[
         Path,
-        typer.Argument(metavar="SWEEP.yaml", help="Sweep file, as topologies/sweeps/ has them."),
+        typer.Argument(
+            metavar="SWEEP.yaml", help="Sweep file, or the name of one that docsis-p4 list shows."
+        ),
     ],
     jobs: Annotated[
         int | None,
@@ -52,7 +55,7 @@ def sweep(
     from docsis_experiments.sweeps import job, loader
 
     try:
-        loaded = loader.load(file)
+        loaded = loader.load(named_or_file(file, "sweeps"))
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     job.run(loaded, play=play, console=_CONSOLE)

@@ -28,6 +28,7 @@ from docsis_cli.options import (
     load,
     maker,
     management,
+    named_or_file,
 )
 from docsis_cli.options import stage as stage_of
 from docsis_control.queue_managers.names import Preset
@@ -68,7 +69,8 @@ def demo(
 def run(
     context: typer.Context,
     scenario: Annotated[
-        Path | None, typer.Argument(help="Scenario file (YAML), as topologies/scenarios/ has them.")
+        Path | None,
+        typer.Argument(help="Scenario file (YAML), or the name of one that docsis-p4 list shows."),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -162,7 +164,7 @@ def _run_scenario(file: Path, target: Target, often: Often, virtual: bool, only:
     from docsis_experiments.experiment.loader import load as load_scenario
 
     try:
-        loaded = load_scenario(file)
+        loaded = load_scenario(named_or_file(file, "scenarios"))
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     if many is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from test_cli import docsis_p4
 
+from docsis_cli.options import named_or_file
 from docsis_testbed.paths import TOPOLOGIES
 
 
@@ -53,3 +54,14 @@ def test_what_cannot_be_listed() -> None:
         assert result.returncode == 1
         assert sentence in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_what_is_listed_can_be_named(tmp_path: Path) -> None:
+    listed = json.loads(docsis_p4("list", "experiments", "--json").stdout)["experiments"]
+    for entry in listed:
+        assert named_or_file(Path(entry["name"]), "scenarios") == Path(entry["file"])
+    [sweep] = json.loads(docsis_p4("list", "sweeps", "--json").stdout)["sweeps"]
+    assert named_or_file(Path(sweep["name"]), "sweeps") == Path(sweep["file"])
+    mine = tmp_path / "voip-latency"
+    assert named_or_file(mine, "scenarios") == mine
+    assert named_or_file(Path("no-such"), "scenarios") == Path("no-such")
