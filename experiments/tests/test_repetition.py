@@ -268,9 +268,9 @@ def test_runs_are_made_again_a_bounded_number_of_times(loaded: Loaded, tmp_path:
 @pytest.mark.parametrize(
     ("count", "delay", "status", "words"),
     [
-        (5, 500.0, 1, "Contradicted: of 5 repetitions, 1 is reproduced and 1 is contradicted"),
-        (3, 50.0, 3, "Undecided: of 3 repetitions, 2 are undecided, of 2 judged values"),
-        (1, 50.0, 3, "Undecided: of 1 repetition, 2 are undecided"),
+        (5, 500.0, 1, "Contradicted: of 2 judged values over 5 repetitions, 1 is reproduced and 1"),
+        (3, 50.0, 3, "Undecided: 3 repetitions are too few, a verdict needs 5"),
+        (1, 50.0, 3, "Undecided: 1 repetition is too few, a verdict needs 5"),
     ],
 )
 def test_exit_statuses(

@@ -18,8 +18,8 @@ from docsis_experiments.comparison.reading import Result, read
 from docsis_experiments.reports import comparison_plots, document, report
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.comparison_page import with_interval
-from docsis_experiments.reports.scenario_page import number
 from docsis_experiments.reports.sweep_summary import finite
+from docsis_experiments.reports.words import number
 from docsis_experiments.stages.virtual import versions
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS

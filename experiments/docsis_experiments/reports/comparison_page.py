@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from docsis_experiments.reports.comparison_plots import pictures
 from docsis_experiments.reports.page import Figure, Page
-from docsis_experiments.reports.scenario_page import number
+from docsis_experiments.reports.words import number
 
 
 def _figures(summary: Mapping[str, Any]) -> list[Figure]:

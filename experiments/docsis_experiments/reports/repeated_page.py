@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from docsis_experiments.reports import repeated_plots as plots
+from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Figure, Page
-from docsis_experiments.reports.repeated_summary import counted
-from docsis_experiments.reports.scenario_page import band, source_words
-from docsis_experiments.reports.scenario_page import number as short
+from docsis_experiments.reports.repeated_summary import REACHES_OVER, counted
+from docsis_experiments.reports.scenario_page import source_words
+from docsis_experiments.reports.words import band
+from docsis_experiments.reports.words import number as short
 from docsis_experiments.stages.mininet import timers
 
 FIGURES: Final = (
@@ -39,14 +42,18 @@ SHOWN: Final[Mapping[str, str]] = {
     "latency p50": "Latency p50, ms",
     "latency p90": "p90, ms",
     "latency p99": "p99, ms",
-    "induced-latency p50": "Induced p50, ms",
     "goodput": "Goodput, Mbit/s",
     "loss": "Loss, %",
     "mos": "MOS, 1 to 4.5",
+}
+"""Values of the first table of runs, and their headings."""
+
+MORE: Final[Mapping[str, str]] = {
+    "induced-latency p50": "Induced p50, ms",
     "fairness": "Fairness, 0 to 1",
     "retransmissions": "Retransmissions",
 }
-"""Values of the table of runs, and their headings; the others are in summary.json."""
+"""Those of the second one; the others are in summary.json."""
 
 
 def value(found: float | str | None) -> str:
@@ -82,7 +89,7 @@ def method(summary: Mapping[str, Any]) -> str:
     )
 
 
-def columns(summary: Mapping[str, Any]) -> dict[str, str]:
+def columns(summary: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, str]:
     """Those of the values that any run has, and their headings."""
     there = {
         name
@@ -90,22 +97,67 @@ def columns(summary: Mapping[str, Any]) -> dict[str, str]:
         for group in run["groups"].values()
         for name in group["values"]
     }
-    return {name: heading for name, heading in SHOWN.items() if name in there}
+    return {name: heading for name, heading in shown.items() if name in there}
+
+
+def found(summary: Mapping[str, Any]) -> str:
+    """What the runs that count show, in a sentence of medians; "" where none counts."""
+    runs = [(run["name"], run["groups"]) for run in summary["runs"] if run["groups"]]
+    group = told_group({n: g["values"] for n, g in runs[0][1].items()}) if runs else None
+    if group is None:
+        return ""
+    readings = []
+    several = False
+    for name, groups in runs:
+        latency = groups[group]["values"]["latency p50"]["median"]
+        rates = [g["values"]["goodput"]["median"] for g in groups.values() if _received(g)]
+        several = several or len(rates) > 1
+        if latency is not None and not isinstance(latency, str):
+            readings.append(Reading(name, latency, sum(rates) if rates else None))
+    return finding(
+        group, readings, "the sum of the median goodputs" if several else "the median goodput"
+    )
+
+
+def _received(group: Mapping[str, Any]) -> bool:
+    return "goodput" in group["values"] and group["values"]["goodput"]["median"] is not None
+
+
+def common_reason(judged: Sequence[Mapping[str, Any]]) -> str:
+    """The reason that most of the values have, to be said once; "" where there is none."""
+    counts = Counter(entry["why"] for entry in judged)
+    reason, count = counts.most_common(1)[0] if judged else ("", 0)
+    return reason if count > len(judged) / 2 else ""
+
+
+def own_reason(entry: Mapping[str, Any], common: str) -> str:
+    """What a value's row has to say for itself; "" where it is what is said of all."""
+    if entry["why"]:
+        return "" if entry["why"] == common else str(entry["why"])
+    # Where the others have a reason, a row without one would seem to have theirs.
+    return REACHES_OVER if common and entry["verdict"] == "undecided" else ""
 
 
 def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     machine = details["machine"]
+    judged = [entry for entry in summary["expectations"] if entry["verdict"] is not None]
     return {
         "title": summary["title"],
         "subtitle": f"{details['started']}, {played(summary)}, {summary['target']} switch, "
         f"{summary['topology']}, {summary['direction']}",
+        "opening": [words for words in (summary["sentence"], found(summary)) if words],
+        "bad_news": summary["verdict"] == "contradicted",
         "source": source_words(summary),
         "band": band,
         "cell": cell,
         "short": short,
-        "columns": columns(summary),
+        "columns": columns(summary, SHOWN),
+        "more_columns": columns(summary, MORE),
         "method": method(summary),
-        "judged": [entry for entry in summary["expectations"] if entry["verdict"] is not None],
+        "judged": judged,
+        "common": common_reason(judged),
+        "all_common": len({entry["why"] for entry in judged}) == 1,
+        "own_reason": own_reason,
         "untested": _untested(summary["expectations"]),
         "lateness": timers.words(summary["timers"]),
         "load": f"{machine['cpus']} processors, load average {machine['load_average']:.2f}",

@@ -27,6 +27,9 @@ VERSION: Final = 1
 NEVER: Final = "never"
 """In the place of an infinite value."""
 
+REACHES_OVER: Final = "the interval reaches over an end of what is allowed"
+"""Why a value is undecided of which nothing else is said."""
+
 
 def number(value: float) -> float | str | None:
     """A value for JSON, which has neither NaN nor infinity."""
@@ -214,13 +217,15 @@ def _name(part: Part, called: Mapping[str, str]) -> str:
     return called[part.run]
 
 
-def sentence(judged: Sequence[Judged], played: str) -> str:
-    """The verdict of all, in one sentence.
+def sentence(judged: Sequence[Judged], count: int, words: str) -> str:
+    """The verdict of all, in one sentence that says why where there is none.
 
     Args:
         judged: All parts.
-        played: What was played, as "30 seeds".
+        count: Seeds or repetitions that were played.
+        words: Which of the two they are.
     """
+    played = counted(count, words)
     if not judged:
         return f"There is no verdict of {played}, for nothing is published to compare with."
     counts = Counter(one.verdict for one in judged)
@@ -229,20 +234,33 @@ def sentence(judged: Sequence[Judged], played: str) -> str:
     aside = f"; {no_test} more have bands that are no test" if no_test else ""
     if not total:
         return f"There is no verdict of {played}, for no band of the {no_test} is a test."
-    verdict = together(one.verdict for one in judged)
+    if counts[Verdict.UNDECIDED] == total and count < intervals.LEAST_RUNS:
+        too_few = "is too few" if count == 1 else "are too few"
+        return f"Undecided: {played} {too_few}, a verdict needs {intervals.LEAST_RUNS}{aside}."
     if counts[Verdict.REPRODUCED] == total:
-        return (
-            f"Reproduced: of {played}, the 95% intervals of all {total} judged values are within "
-            f"what was allowed{aside}."
+        theirs = (
+            "interval of the one judged value is"
+            if total == 1
+            else f"intervals of all {total} judged values are"
         )
+        return f"Reproduced: of {played}, the 95% {theirs} within what was allowed{aside}."
     parts = [
         f"{counts[which]} {'is' if counts[which] == 1 else 'are'} {which}"
+        + (_because(judged) if which is Verdict.UNDECIDED else "")
         for which in Verdict
         if counts[which]
     ]
+    verdict = together(one.verdict for one in judged)
     assert verdict is not None
     told = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
-    return f"{verdict.capitalize()}: of {played}, {told}, of {total} judged values{aside}."
+    values = "value" if total == 1 else "values"
+    return f"{verdict.capitalize()}: of {total} judged {values} over {played}, {told}{aside}."
+
+
+def _because(judged: Sequence[Judged]) -> str:
+    """Why values are undecided, in brackets; "" where they have several reasons."""
+    reasons = {one.why or REACHES_OVER for one in judged if one.verdict is Verdict.UNDECIDED}
+    return f" ({reasons.pop()})" if len(reasons) == 1 else ""
 
 
 def summarise(
@@ -301,7 +319,7 @@ def summarise(
                 "resamples": intervals.RESAMPLES,
             },
             "verdict": None if verdict is None else verdict.value,
-            "sentence": sentence(judged, counted(len(numbers), words)),
+            "sentence": sentence(judged, len(numbers), words),
             "versions": dict(versions),
             "timers": dict(timers),
             "runs": [

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from docsis_experiments.reports.repeated_page import cell, method, played
-from docsis_experiments.reports.scenario_page import band
+from docsis_experiments.reports.words import band
 
 __all__ = ["STYLES", "method", "tables"]
 

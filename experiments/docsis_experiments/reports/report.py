@@ -73,7 +73,8 @@ def write(folder: Path) -> Path:
         figures=figures,
         topology=topology,
         # What an experiment may leave out.
-        **{"times": (), "faults": (), "machine": ""} | page.values(summary, details),
+        **{"opening": (), "bad_news": False, "times": (), "faults": (), "machine": ""}
+        | page.values(summary, details),
     )
     path = folder / "report.html"
     path.write_text(text)

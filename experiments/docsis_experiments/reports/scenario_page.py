@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.measurement import voice
 from docsis_experiments.reports import scenario_plots as plots
+from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Figure, Page, stage_words, time_values
 from docsis_experiments.reports.plots import STYLES, Style
+from docsis_experiments.reports.words import band, number
 
 FIGURES: Final = (
     Figure(
@@ -49,21 +51,6 @@ FIGURES: Final = (
 )
 
 
-def number(value: float | None) -> str:
-    """A value in few characters."""
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def band(values: Sequence[float | None]) -> str:
-    """A lowest and a highest value in few characters."""
-    low, high = values
-    if low is not None and high is not None:
-        return number(low) if low == high else f"{number(low)} to {number(high)}"
-    return f"at least {number(low)}" if high is None else f"at most {number(high)}"
-
-
 def measured(entry: dict[str, Any]) -> str:
     """The measured value of an entry of `expectations`."""
     return "never" if entry["never"] else number(entry["measured"])
@@ -90,6 +77,32 @@ def source_words(summary: dict[str, Any]) -> str:
     return f"{', '.join([source['paper'], *places])}."
 
 
+def found(summary: Mapping[str, Any]) -> str:
+    """What the runs that are valid show, in a sentence; "" where none does."""
+    runs = [run for run in summary["runs"] if _valid(run)]
+    group = told_group(runs[0]["groups"]) if runs else None
+    if group is None:
+        return ""
+    return finding(
+        group,
+        [
+            Reading(run.get("name", run["label"]), latency, _goodput(run))
+            for run in runs
+            if (latency := run["groups"][group]["latency_ms"]["p50"]) is not None
+        ],
+    )
+
+
+def _valid(run: Mapping[str, Any]) -> bool:
+    return not run.get("faults") and ("timing" not in run or run["timing"]["valid"])
+
+
+def _goodput(run: Mapping[str, Any]) -> float | None:
+    """Of all traffic together."""
+    rates = [group["goodput_mbps"] for group in run["groups"].values() if "goodput_mbps" in group]
+    return sum(rates) if rates else None
+
+
 def _flows(run: dict[str, Any], details: dict[str, Any]) -> list[dict[str, Any]]:
     """Flows whose goodput was measured, with what is known of each."""
     planned = details["plan"].get("flows", ())
@@ -97,14 +110,14 @@ def _flows(run: dict[str, Any], details: dict[str, Any]) -> list[dict[str, Any]]
     for name, group in run["groups"].items():
         paths = [flow for flow in planned if flow["group"] == name]
         counts = group.get("flow_retransmissions")
-        for number, mbps in enumerate(group.get("flow_goodput_mbps", ())):
-            flow = paths[number] if number < len(paths) else None
+        for at, mbps in enumerate(group.get("flow_goodput_mbps", ())):
+            flow = paths[at] if at < len(paths) else None
             found.append(
                 {
-                    "name": flow["flow"]["name"] if flow else f"{name}-{number + 1}",
+                    "name": flow["flow"]["name"] if flow else f"{name}-{at + 1}",
                     "path": f"{flow['source']} to {flow['destination']}" if flow else "",
                     "mbps": mbps,
-                    "retransmissions": "-" if counts is None else counts[number],
+                    "retransmissions": "-" if counts is None else counts[at],
                 }
             )
     return found
@@ -112,13 +125,17 @@ def _flows(run: dict[str, Any], details: dict[str, Any]) -> list[dict[str, Any]]
 
 def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     groups = [group for run in summary["runs"] for group in run["groups"].values()]
+    names = {run["label"]: run.get("name", run["label"]) for run in summary["runs"]}
+    opening = found(summary)
     return {
         "title": f"{summary['title']}: {summary['topology']}, {tier}"
         if (tier := summary.get("tier"))
         else summary["title"],
         "subtitle": f"{details['started']}, {summary['target']} switch, {summary['topology']}, "
         f"{summary['direction']}{stage_words(summary)}",
+        "opening": [opening] if opening else [],
         "source": source_words(summary),
+        "names": names,
         "number": number,
         "band": band,
         "measured": measured,
@@ -130,11 +147,11 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "hashed": all("hash" in entry for entry in summary["expectations"]),
         "held": sum(entry["holds"] is True for entry in summary["expectations"]),
         "faults": [
-            f"{run['label']}: {fault}" for run in summary["runs"] for fault in run.get("faults", ())
+            f"{names[run['label']]}: {fault}"
+            for run in summary["runs"]
+            for fault in run.get("faults", ())
         ],
-        **time_values(
-            summary, "Run", [(run.get("name", run["label"]), run) for run in summary["runs"]]
-        ),
+        **time_values(summary, "Run", [(names[run["label"]], run) for run in summary["runs"]]),
     }
 
 

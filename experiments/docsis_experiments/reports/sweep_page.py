@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from docsis_experiments.measurement.intervals import LEAST_RUNS
 from docsis_experiments.reports.page import Figure, Page
-from docsis_experiments.reports.scenario_page import number
 from docsis_experiments.reports.sweep_plots import pictures
+from docsis_experiments.reports.words import number
 
 
 def _figures(summary: Mapping[str, Any]) -> list[Figure]:

@@ -27,7 +27,8 @@ from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report, scenario_plots
 from docsis_experiments.reports import scenario_summary as summary
 from docsis_experiments.reports.run_table import run_table
-from docsis_experiments.reports.scenario_page import band, measured
+from docsis_experiments.reports.scenario_page import measured
+from docsis_experiments.reports.words import band
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import NoVerdict, TestbedError

@@ -19,7 +19,7 @@ from docsis_experiments.experiment.canonical import digest
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report, sweep_plots, sweep_summary
-from docsis_experiments.reports.scenario_page import number
+from docsis_experiments.reports.words import number
 from docsis_experiments.runs import files, sources
 from docsis_experiments.runs.pool import Played
 from docsis_experiments.runs.store import Store

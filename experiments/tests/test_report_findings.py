@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sentence in front of a report, and reasons that are said once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docsis_experiments.reports.finding import TOLD_SINGLY, Reading, finding, told_group
+from docsis_experiments.reports.repeated_page import common_reason, own_reason
+from docsis_experiments.reports.repeated_summary import REACHES_OVER
+
+PIE = Reading("DOCSIS-PIE", 10.94, 19.01)
+TAIL = Reading("Drop tail, 250 ms", 225.2, 19.0)
+
+
+@pytest.mark.parametrize(
+    ("readings", "words"),
+    [
+        ([], ""),
+        ([PIE], "With DOCSIS-PIE the median latency of game is 10.9 ms; goodput is 19 Mbit/s."),
+        (
+            [TAIL, PIE],
+            "With DOCSIS-PIE the median latency of game is 10.9 ms and with Drop tail, 250 ms, it "
+            "is 225 ms; goodput is 19 Mbit/s in each.",
+        ),
+        (
+            [PIE, Reading("CoDel", 20.0, 18.8)],
+            "With DOCSIS-PIE the median latency of game is 10.9 ms and with CoDel it is 20 ms; "
+            "goodput is about the same, 18.8 to 19 Mbit/s.",
+        ),
+        (
+            [Reading("CoDel", 20.0, 12.0), PIE, Reading("LRED", 30.0, 9.0)],
+            "With DOCSIS-PIE the median latency of game is 10.9 ms, with CoDel it is 20 ms and "
+            "with LRED it is 30 ms; goodput is, in the same order, 19, 12 and 9 Mbit/s.",
+        ),
+        (
+            [PIE, Reading("DRR", 1.5, None)],
+            "With DRR the median latency of game is 1.5 ms and with DOCSIS-PIE it is 10.9 ms.",
+        ),
+        (
+            [PIE, TAIL, Reading("CoDel", 20.0, 12.0), Reading("LRED", 30.0, 9.0)],
+            "Of 4 runs, the median latency of game is lowest with DOCSIS-PIE at 10.9 ms, and "
+            "highest with Drop tail, 250 ms, at 225 ms; goodput goes from 9 Mbit/s with LRED to "
+            "19 Mbit/s with DOCSIS-PIE.",
+        ),
+    ],
+)
+def test_what_was_found_is_a_sentence(readings: list[Reading], words: str) -> None:
+    assert finding("game", readings) == words
+
+
+@given(
+    st.lists(
+        st.builds(
+            Reading,
+            name=st.sampled_from(["CoDel", "PIE, 15 ms", "Drop tail"]),
+            latency_ms=st.floats(0, 1e5),
+            goodput_mbps=st.none() | st.floats(0, 1e4),
+        ),
+        min_size=1,
+        max_size=2 * TOLD_SINGLY,
+    )
+)
+def test_the_sentence_does_not_go_by_the_order_of_runs(readings: list[Reading]) -> None:
+    def latencies(words: str) -> str:
+        return words.split(";", maxsplit=1)[0].rstrip(".")
+
+    ordered = sorted(readings, key=lambda one: (one.latency_ms, one.name))
+    said = finding("game", ordered)
+    assert said.endswith(".")
+    assert ",." not in said
+    if len({one.latency_ms for one in readings}) == len(readings):
+        assert latencies(finding("game", readings)) == latencies(said)
+
+
+def test_latency_is_told_of_what_waits_for_it() -> None:
+    upload = {"goodput": 1}
+    assert told_group({"upload": upload, "ping": {}, "call": {"mos": 4}}) == "call"
+    assert told_group({"upload": upload, "ping": {}}) == "ping"
+    assert told_group({"upload": upload, "other": {"goodput_mbps": 1}}) == "upload"
+    assert told_group({}) is None
+
+
+def test_a_reason_that_most_have_is_not_said_of_each() -> None:
+    few, gone = "4 runs count, and a verdict needs 5", "codel was not run"
+    entries = [{"why": why, "verdict": "undecided"} for why in (few, few, few, gone, "")]
+    common = common_reason(entries)
+    assert common == few
+    assert [own_reason(entry, common) for entry in entries] == ["", "", "", gone, REACHES_OVER]
+    assert own_reason({"why": "", "verdict": "reproduced"}, common) == ""
+
+
+def test_without_a_common_reason_each_has_its_own() -> None:
+    entries = [{"why": why, "verdict": "undecided"} for why in ("one", "another", "")]
+    assert common_reason(entries) == ""
+    assert [own_reason(entry, "") for entry in entries] == ["one", "another", ""]
+    assert common_reason([]) == ""
