@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from outcome_files import outcome
 from scenario_files import loaded, packets
 
+from docsis_experiments.judging.parts import Reading
 from docsis_experiments.measurement.record import Packets
 from docsis_experiments.runs import files, store
-from docsis_experiments.runs.outcome import PROBABILITIES, Group, Measured, Outcome
+from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_testbed.errors import TestbedError
 
 
@@ -83,7 +84,7 @@ def test_any_values_come_back(
     other = dataclasses.replace(
         made,
         groups={"g": Group(values, ())},
-        quantities={words: Measured(math.inf, words)},
+        quantities={words: Reading(math.inf, words)},
         counters={words: count},
         faults=(words,),
     )

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Console
 
@@ -23,9 +23,6 @@ from docsis_experiments.scenario.job import SCENARIO_FILE, chosen_runs, write_sc
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
-
-OUTCOMES: Final = "outcomes.parquet"
-"""Name of the file that has a row for each run."""
 
 
 def run(
@@ -110,7 +107,7 @@ def _written(
     scenario, folder, stage = loaded.scenario, order.folder, maker.stage
     places = {run.label: place for place, run in enumerate(order.runs)}
     outcomes.sort(key=lambda one: (places[one.run], one.number))
-    files.write(folder / OUTCOMES, outcomes)
+    files.write(folder / files.OUTCOMES, outcomes)
     figures = repeated_summary.summarise(
         scenario,
         order.runs,

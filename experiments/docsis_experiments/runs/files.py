@@ -23,12 +23,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from docsis_experiments.judging.parts import Reading
 from docsis_experiments.runs.outcome import (
     MOST_FAULTS,
     MOST_WORDS,
     PROBABILITIES,
     Group,
-    Measured,
     Outcome,
 )
 from docsis_testbed.errors import TestbedError
@@ -260,7 +260,7 @@ def _outcome(row: dict[str, Any]) -> Outcome:
             **row,
             "groups": _by_name(row["groups"], "name", _group),
             "quantities": _by_name(
-                row["quantities"], "quantity", lambda one: Measured(one["value"], one["absent"])
+                row["quantities"], "quantity", lambda one: Reading(one["value"], one["absent"])
             ),
             "counters": _by_name(row["counters"], "name", lambda one: int(one["count"])),
             "faults": tuple(row["faults"]),

@@ -12,6 +12,7 @@ import numpy as np
 from docsis_experiments.experiment.canonical import canonical
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.judging.expectations import STATISTICS, Quantity
+from docsis_experiments.judging.parts import Reading
 from docsis_experiments.measurement import metrics
 from docsis_experiments.measurement.record import RunRecord
 
@@ -49,19 +50,6 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The value of a quantity.
-
-    Attributes:
-        value: NaN where nothing was there to be measured, infinite for never.
-        absent: Why there was nothing, in words; "" where there was.
-    """
-
-    value: float
-    absent: str
-
-
-@dataclass(frozen=True)
 class Outcome:
     """A run.
 
@@ -92,7 +80,7 @@ class Outcome:
     buffer_ms: float
     seconds: float
     groups: Mapping[str, Group]
-    quantities: Mapping[str, Measured]
+    quantities: Mapping[str, Reading]
     counters: Mapping[str, int]
     updates: int
     missed: int
@@ -176,8 +164,8 @@ def _name(quantity: Quantity) -> str:
     return f"{quantity.metric}{statistic}"
 
 
-def _measured(quantity: Quantity, record: RunRecord) -> Measured:
-    return Measured(metrics.measure(quantity, record), _words(metrics.absence(quantity, record)))
+def _measured(quantity: Quantity, record: RunRecord) -> Reading:
+    return Reading(metrics.measure(quantity, record), _words(metrics.absence(quantity, record)))
 
 
 def _count(record: RunRecord, name: str) -> int:
