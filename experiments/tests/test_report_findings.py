@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docsis_experiments.reports.comparison_page import common_reason as common_reason_of_results
+from docsis_experiments.reports.comparison_page import sentences, with_interval
+from docsis_experiments.reports.comparison_plots import called, pictures
 from docsis_experiments.reports.finding import TOLD_SINGLY, Reading, finding, told_group
 from docsis_experiments.reports.repeated_page import common_reason, own_reason
 from docsis_experiments.reports.repeated_summary import REACHES_OVER
@@ -97,3 +102,56 @@ def test_without_a_common_reason_each_has_its_own() -> None:
     assert common_reason(entries) == ""
     assert [own_reason(entry, "") for entry in entries] == ["one", "another", ""]
     assert common_reason([]) == ""
+
+
+def difference(value: float | None, low: float | None = None, **more: Any) -> dict[str, Any]:
+    return {
+        "result": "b", "series": "CoDel", "group": "call", "quantity": "latency p50", "unit": "ms",
+        "before": 20.0, "after": 20.0 + (value or 0.0), "difference": value, "low": low,
+        "high": None if low is None else low + 2.0, "runs": [3, 3], "paired": True,
+        "why": "too few" if low is None else "", **more,
+    }  # fmt: skip
+
+
+def compared(*differences: dict[str, Any], titles: tuple[str, str] = ("One", "Two")) -> Any:
+    return {
+        "results": [
+            {"name": name, "title": title} for name, title in zip("ab", titles, strict=True)
+        ],
+        "groups": ["call", "upload"],
+        "series": ["CoDel", "PIE, 15 ms"],
+        "differences": list(differences),
+    }
+
+
+def test_a_comparison_tells_the_greatest_change_that_is_no_chance() -> None:
+    summary = compared(
+        difference(-9.0, series="PIE, 15 ms"), difference(5.0, 4.0), difference(0.5, -0.5)
+    )
+    assert sentences(summary) == [
+        "The greatest change of a median latency is that of call with CoDel: it is 25 ms, which "
+        "is 5 ms more than before.",
+        "1 of 2 differences with an interval are on one side of zero; the others may be none.",
+    ]
+    assert common_reason_of_results(summary) == ""
+
+
+def test_a_comparison_says_once_why_there_is_no_interval() -> None:
+    summary = compared(difference(-9.0), difference(0.0))
+    reason = common_reason_of_results(summary)
+    assert reason == "too few"
+    assert sentences(summary)[1] == (
+        "None of the 2 differences has an interval (too few), so they may be chance."
+    )
+    assert with_interval(summary["differences"][0], reason) == "-9"
+    assert with_interval(summary["differences"][0]) == "-9 (too few)"
+    assert sentences(compared(difference(0.0)))[0] == "No median latency differs."
+    assert "no difference to tell" in sentences(compared(difference(None)))[0]
+
+
+def test_only_what_both_results_have_is_drawn() -> None:
+    summary = compared(difference(1.0), difference(None, series="PIE, 15 ms"))
+    [picture] = pictures(summary)
+    assert (picture.group, picture.series, picture.results) == ("call", ("CoDel",), ("a", "b"))
+    assert called(summary) == {"a": "One", "b": "Two"}
+    assert called(compared(titles=("One", "One"))) == {"a": "a", "b": "b"}

@@ -17,7 +17,7 @@ from docsis_experiments.comparison.difference import difference
 from docsis_experiments.comparison.reading import Result, read
 from docsis_experiments.reports import comparison_plots, document, report
 from docsis_experiments.reports import folder as run_folder
-from docsis_experiments.reports.comparison_page import with_interval
+from docsis_experiments.reports.comparison_page import common_reason, sentences, told, with_interval
 from docsis_experiments.reports.sweep_summary import finite
 from docsis_experiments.reports.words import number
 from docsis_experiments.stages.virtual import versions
@@ -75,6 +75,8 @@ def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -
         comparison_plots.write(figures, dict(zip(names, read_ones, strict=True)), folder / "plots")
         report.write(folder)
         folder = run_folder.finish(folder)
+    for words in sentences(figures):
+        console.print(words, soft_wrap=True, highlight=False, markup=False)
     console.print(differences_table(figures))
     for words in figures["left_out"]:
         console.print(f"Not compared: {words}.", soft_wrap=True, highlight=False)
@@ -167,7 +169,8 @@ def differences_table(figures: dict[str, Any]) -> Table:
     for column in ("before", "after"):
         result.add_column(column, justify="right", no_wrap=True)
     result.add_column("difference (95%)", justify="right")
-    shown = [one for one in figures["differences"] if one["difference"] is not None]
+    shown = told(figures)
+    reason = common_reason(figures)
     for entry in shown[:_SHOWN]:
         result.add_row(
             entry["series"],
@@ -175,7 +178,7 @@ def differences_table(figures: dict[str, Any]) -> Table:
             f"{entry['quantity']}, {entry['unit']}",
             number(entry["before"]),
             number(entry["after"]),
-            with_interval(entry),
+            with_interval(entry, reason),
         )
     if len(shown) > _SHOWN:
         result.caption = f"and {len(shown) - _SHOWN} more in the report"

@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from docsis_experiments.reports.comparison_plots import pictures
+from docsis_experiments.reports.comparison_plots import called, pictures
 from docsis_experiments.reports.page import Figure, Page
 from docsis_experiments.reports.words import number
 
 
 def _figures(summary: Mapping[str, Any]) -> list[Figure]:
+    names = called(summary)
     return [
         Figure(
             picture.file,
-            f"Latency of {picture.group}: {' and '.join(picture.results)}",
+            f"Latency of {picture.group}: {' and '.join(names[one] for one in picture.results)}",
             f"Cumulative distributions of {picture.group}'s latency, a panel for each queue "
             "manager, a line for each result.",
             "Without propagation. Where a result has several runs, the line is the median of their "
@@ -25,13 +26,29 @@ def _figures(summary: Mapping[str, Any]) -> list[Figure]:
     ]
 
 
-def with_interval(entry: Mapping[str, Any]) -> str:
-    """A difference with its sign, and its interval where it has one."""
+def common_reason(summary: Mapping[str, Any]) -> str:
+    """Why no difference has an interval, where that is the same of all; "" elsewhere."""
+    reasons = {entry["why"] for entry in told(summary)}
+    return reasons.pop() if len(reasons) == 1 else ""
+
+
+def told(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The differences that there are."""
+    return [entry for entry in summary["differences"] if entry["difference"] is not None]
+
+
+def with_interval(entry: Mapping[str, Any], said: str = "") -> str:
+    """A difference with its sign, and its interval where it has one.
+
+    Args:
+        entry: Of `differences`.
+        said: Reason for no interval that has been told already.
+    """
     value = entry["difference"]
     if value is None:
         return "-"
     if entry["low"] is None:
-        return f"{_signed(value)} ({entry['why']})"
+        return _signed(value) if entry["why"] == said else f"{_signed(value)} ({entry['why']})"
     return f"{_signed(value)} ({_signed(entry['low'])} to {_signed(entry['high'])})"
 
 
@@ -45,15 +62,43 @@ def clear(entry: Mapping[str, Any]) -> bool:
     return entry["low"] is not None and (entry["low"] > 0 or entry["high"] < 0)
 
 
-def _sentence(summary: Mapping[str, Any]) -> str:
-    told = [entry for entry in summary["differences"] if entry["difference"] is not None]
-    if not told:
-        return "The results have no queue manager in common, so there is no difference to tell."
-    intervals = [entry for entry in told if entry["low"] is not None]
+def sentences(summary: Mapping[str, Any]) -> list[str]:
+    """What was found: the greatest change of a median latency, and what differences are worth."""
+    entries = told(summary)
+    if not entries:
+        return [
+            "The results have no queue manager with the same traffic in common, so there is no "
+            "difference to tell."
+        ]
+    return [*_greatest(entries, called(summary)), _worth(entries, common_reason(summary))]
+
+
+def _greatest(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:
+    """Of those that are on one side of zero, where there are any."""
+    medians = [entry for entry in entries if entry["quantity"] == "latency p50"]
+    found = [entry for entry in medians if clear(entry)] or medians
+    if not found:
+        return []
+    most = max(found, key=lambda entry: abs(entry["difference"]))
+    if not most["difference"]:
+        return ["No median latency differs."]
+    series, low = most["series"], most["difference"] < 0
+    # With two results it is clear which of them is meant.
+    where = f", in {names[most['result']]}" if len(names) > 2 else ""
+    return [
+        f"The greatest change of a median latency is that of {most['group']} with {series}{where}: "
+        "it is "
+        f"{number(most['after'])} ms, which is {number(abs(most['difference']))} ms "
+        f"{'less' if low else 'more'} than before."
+    ]
+
+
+def _worth(entries: Sequence[Mapping[str, Any]], reason: str) -> str:
+    intervals = [entry for entry in entries if entry["low"] is not None]
     if not intervals:
+        why = f" ({reason})" if reason else ""
         return (
-            f"None of the {len(told)} differences has an interval: {told[0]['why']}, so they may "
-            "be chance."
+            f"None of the {len(entries)} differences has an interval{why}, so they may be chance."
         )
     certain = sum(clear(entry) for entry in intervals)
     return (
@@ -63,10 +108,15 @@ def _sentence(summary: Mapping[str, Any]) -> str:
 
 
 def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
+    names = called(summary)
+    first, *others = names.values()
     return {
-        "title": summary["title"],
+        "title": f"{' and '.join(others)} against {first}",
         "subtitle": details["started"],
-        "sentence": _sentence(summary),
+        "opening": sentences(summary),
+        "names": names,
+        "several": len(others) > 1,
+        "reason": common_reason(summary),
         "number": number,
         "with_interval": with_interval,
         "clear": clear,

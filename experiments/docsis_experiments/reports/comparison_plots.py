@@ -48,12 +48,36 @@ def pictures(summary: Mapping[str, Any]) -> list[Picture]:
     for group in summary["groups"]:
         number = 0
         for lines in chunks(others, MOST_LINES - 1):
-            for panels in chunks(summary["series"], 2 * MOST_COLUMNS):
+            common = _common(summary, group, lines)
+            for panels in chunks(common, 2 * MOST_COLUMNS) if common else ():
                 number += 1
                 found.append(
                     Picture(f"cdf-{group}-{number}.png", group, tuple(panels), (first, *lines))
                 )
     return found
+
+
+def _common(summary: Mapping[str, Any], group: str, others: Sequence[str]) -> list[str]:
+    """Queue managers of which the first result and one of the others have a latency."""
+    there = {
+        entry["series"]
+        for entry in summary["differences"]
+        if entry["group"] == group
+        and entry["result"] in others
+        and entry["quantity"].startswith("latency")
+        and entry["difference"] is not None
+    }
+    return [series for series in summary["series"] if series in there]
+
+
+def called(summary: Mapping[str, Any]) -> dict[str, str]:
+    """What each result is called for people: its title, unless another has the same."""
+    titles = [result["title"] for result in summary["results"]]
+    distinct = len(set(titles)) == len(titles)
+    return {
+        result["name"]: result["title"] if distinct else result["name"]
+        for result in summary["results"]
+    }
 
 
 def write(summary: Mapping[str, Any], results: Mapping[str, Result], folder: Path) -> None:
@@ -66,10 +90,12 @@ def write(summary: Mapping[str, Any], results: Mapping[str, Result], folder: Pat
     """
     with mpl.rc_context(RC):
         for picture in pictures(summary):
-            _draw(picture, results, folder / picture.file)
+            _draw(picture, results, called(summary), folder / picture.file)
 
 
-def _draw(picture: Picture, results: Mapping[str, Result], path: Path) -> None:
+def _draw(
+    picture: Picture, results: Mapping[str, Result], names: Mapping[str, str], path: Path
+) -> None:
     columns = min(MOST_COLUMNS, len(picture.series))
     rows = -(-len(picture.series) // columns)
     figure = Figure(figsize=(1.2 + 3.6 * columns, 1.3 + 2.9 * rows), layout="constrained")
@@ -84,7 +110,7 @@ def _draw(picture: Picture, results: Mapping[str, Result], path: Path) -> None:
             middle = np.median(tables, axis=0)
             share = 100 * np.asarray(PROBABILITIES)
             line = {key: value for key, value in look.items() if key != "marker"}
-            (handles[name],) = axes.plot(middle, share, lw=1.8, label=name, **line)
+            (handles[name],) = axes.plot(middle, share, lw=1.8, label=names[name], **line)
             if len(tables) > 1:
                 low, high = tables.min(axis=0), tables.max(axis=0)
                 axes.fill_betweenx(share, low, high, color=look["color"], alpha=0.15, lw=0)
@@ -113,7 +139,7 @@ def _draw(picture: Picture, results: Mapping[str, Result], path: Path) -> None:
             axes.set_xlabel("One-way latency (ms)", fontsize=9)
     for axes in panels[:, 0]:
         axes.set_ylabel("Packets at or below (%)", fontsize=9)
-    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=1)
+    figure.legend(handles=list(handles.values()), loc="outside upper center", ncols=1)
     figure.savefig(path)
 
 

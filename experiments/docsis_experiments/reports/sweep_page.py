@@ -15,11 +15,11 @@ from docsis_experiments.reports.words import number
 def _figures(summary: Mapping[str, Any]) -> list[Figure]:
     found = []
     for picture in pictures(summary):
-        axis = summary["axes"].get(picture.axis, {"title": "queue manager"})["title"]
+        axis = summary["axes"].get(picture.axis, {"title": "Queue manager"})["title"]
         found.append(
             Figure(
                 picture.file,
-                f"Against {axis[0].lower()}{axis[1:]}: {', '.join(picture.managers)}",
+                f"{axis}: {' and '.join(picture.managers)}",
                 f"Latency of {picture.group} and goodput of all traffic against {axis}.",
                 f"Points are medians over {len(summary['seeds'])} seeds; {_bars(summary)}. "
                 "Scales are logarithmic where values span a decade. Goodput is of all traffic "
@@ -60,22 +60,23 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "title": summary["title"],
         "subtitle": f"{details['started']}, {summary['base']} on {summary['topology']}, "
         f"{summary['direction']}, virtual time, {summary['runs']} runs",
-        "sentence": _sentence(summary),
+        "opening": [words for words in (_sentence(summary),) if words],
         "estimated": estimated,
-        "axes": summary["axes"],
+        # Without the unit, which its values have.
+        "axes": [axis["title"].split(" (")[0] for axis in summary["axes"].values()],
         "machine_words": f"{machine['cpus']} processors, load {machine['load_average']:.1f} at the "
         f"end, {details['seconds']:g} s; in virtual time none of it changes a result.",
         "faults": [f"Failed: {words}" for words in summary["failed"]],
     }
 
 
-def estimated(entry: Mapping[str, Any] | None) -> str:
-    """A median with its interval, where it has one."""
+def estimated(entry: Mapping[str, Any] | None) -> tuple[str, str]:
+    """A median, and its interval; "" where it has none."""
     if entry is None or entry["median"] is None:
-        return "-"
+        return "-", ""
     if entry["low"] is None:
-        return number(entry["median"])
-    return f"{number(entry['median'])} ({number(entry['low'])}-{number(entry['high'])})"
+        return number(entry["median"]), ""
+    return number(entry["median"]), f"[{number(entry['low'])}, {number(entry['high'])}]"
 
 
 PAGE: Final = Page("sweep.html.j2", (), _values, more_figures=_figures)

@@ -211,10 +211,10 @@ def points_table(figures: Mapping[str, Any]) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    result.add_column("queue manager", no_wrap=True)
+    result.add_column("queue manager")
     for name in figures["axes"]:
-        result.add_column(name.replace("_", " ").removesuffix("s"), justify="right", no_wrap=True)
-    for words in ("p50, ms", "p90, ms", "p99, ms", "Mbit/s"):
+        result.add_column(name.replace("_", " ").removesuffix("s"), justify="right")
+    for words in ("p50\nms", "p90\nms", "p99\nms", "Mbit/s"):
         result.add_column(words, justify="right", no_wrap=True)
     for point in figures["points"][:_SHOWN_POINTS]:
         values = point["groups"].get(group, {})
