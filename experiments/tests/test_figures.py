@@ -122,4 +122,6 @@ def test_a_run_leaves_a_report(tmp_path: Path) -> None:
     assert {path.name for path in (folder / "plots").iterdir()} == {
         "collisions.png", "drops-in-1000.png", "effective-probability.png", "run-lengths.png",
     }  # fmt: skip
-    assert "Repeat with" in (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text()
+    assert "Repeat with" in page
+    assert 0 < page.index("values") < page.index("within their bounds") < page.index("<table>")

@@ -105,6 +105,7 @@ def test_report_opens_offline_and_has_both_values(tmp_path: Path, records: list[
     folder = written(tmp_path / "run", scenario_files.loaded(tmp_path), records)
     page = (folder / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 3
+    assert page.index("the median latency of call is") < page.index("<h2>")
     for reference in ("http://", "https://", 'src="plots', "<script", "@import"):
         assert reference not in page
     for words in ("40 to 60", "35 to 65", "<td>50</td>", "One run is no verdict", "a guess"):

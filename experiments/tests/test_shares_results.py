@@ -94,7 +94,8 @@ def test_report_opens_offline_and_can_be_written_again(tmp_path: Path) -> None:
     (folder / "report.html").unlink()
     page = report.write(folder).read_text()
     assert page.count("data:image/png;base64,") == 1
-    for words in ("gold, 1 (primary)", "-10.00", "Not all are within 2%", "Without traffic: one"):
+    assert page.index("Not all are within 2% of their configured share") < page.index("<h2>")
+    for words in ("gold, 1 (primary)", "-10.00", "by -10.00%", "Without traffic: one"):
         assert words in page
     for reference in ("http://", "https://", 'src="plots', "<script", "@import"):
         assert reference not in page

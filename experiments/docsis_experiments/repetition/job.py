@@ -131,9 +131,12 @@ def _written(
 
 def _show(figures: dict[str, Any], made: Made, folder: Path, console: Console) -> None:
     from docsis_experiments.reports import repeated_tables as tables
+    from docsis_experiments.reports.repeated_page import found
 
     style = tables.STYLES[figures["verdict"]]
     console.print(figures["sentence"], style=style, soft_wrap=True, highlight=False)
+    if words := found(figures):
+        console.print(words, soft_wrap=True, highlight=False, markup=False)
     for table in tables.tables(figures):
         console.print(table)
     console.print(tables.method(figures), soft_wrap=True, highlight=False)

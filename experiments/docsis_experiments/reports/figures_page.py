@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from docsis_experiments.reports.page import Figure, Page
@@ -37,11 +38,22 @@ COLLISIONS: Final = Figure(
 )
 
 
+def _sentence(checks: Sequence[Mapping[str, Any]]) -> str:
+    """Which of the values are within their bounds."""
+    failed = [check for check in checks if not check["passed"]]
+    if not failed:
+        return f"All {len(checks)} values are within their bounds."
+    which = "; ".join(f"{check['figure']}, {check['what']}" for check in failed)
+    return f"Of {len(checks)} values, {len(failed)} are not within their bounds: {which}."
+
+
 def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": "Figures of the papers, made of the pipeline",
         "subtitle": f"{details['started']}, {summary['frames']:,} frames and "
         f"{summary['trials']:,} trials in virtual time, seed {summary['seed']}",
+        "opening": [_sentence(summary["checks"])],
+        "bad_news": not all(check["passed"] for check in summary["checks"]),
     }
 
 

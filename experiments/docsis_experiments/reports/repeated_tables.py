@@ -81,11 +81,14 @@ def _verdicts(summary: dict[str, Any]) -> Table:
     for heading in ("published", "allowed", "measured"):
         result.add_column(heading, justify="right")
     result.add_column("", no_wrap=True)
+    last = None
     for entry in summary["expectations"]:
         unit = f", {entry['unit']}" if entry["unit"] else ""
         word = entry["verdict"] or "no test"
+        band_of = (entry["what"], entry["hash"])
+        what, last = "" if band_of == last else f"{entry['what']}{unit}", band_of
         result.add_row(
-            f"{entry['what']}{unit}",
+            what,
             entry["name"],
             band(entry["published"]),
             band(entry["allowed"]),

@@ -65,7 +65,7 @@ def _lines(title: str, runs: list[Entry]) -> Table:
         first = True
         for name, group in run["groups"].items():
             texts = [text(group) for _, text in _SHORT]
-            table.add_row(run["label"] if first else "", name, *texts, _late(run) if first else "")
+            table.add_row(run["name"] if first else "", name, *texts, _late(run) if first else "")
             first = False
     return table
 

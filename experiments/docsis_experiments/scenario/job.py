@@ -27,7 +27,7 @@ from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report, scenario_plots
 from docsis_experiments.reports import scenario_summary as summary
 from docsis_experiments.reports.run_table import run_table
-from docsis_experiments.reports.scenario_page import measured
+from docsis_experiments.reports.scenario_page import found, measured
 from docsis_experiments.reports.words import band
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.stage import Stage
@@ -113,6 +113,8 @@ def run(
             details = {**run_folder.circumstances(started), "plan": asdict(plan)}
             write_results(folder, scenario, records, figures, details)
             folder = run_folder.finish(folder)
+    if words := found(figures):
+        console.print(words, soft_wrap=True, highlight=False, markup=False)
     console.print(run_table(figures))
     if figures["expectations"]:
         console.print(verdicts_table(figures))
