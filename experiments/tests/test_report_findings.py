@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docsis_experiments.reports import scenario_plots
 from docsis_experiments.reports.comparison_page import common_reason as common_reason_of_results
 from docsis_experiments.reports.comparison_page import sentences, with_interval
 from docsis_experiments.reports.comparison_plots import called, pictures
 from docsis_experiments.reports.finding import TOLD_SINGLY, Reading, finding, told_group
+from docsis_experiments.reports.plots import STYLES
 from docsis_experiments.reports.repeated_page import common_reason, own_reason
 from docsis_experiments.reports.repeated_summary import REACHES_OVER
 
@@ -155,3 +157,17 @@ def test_only_what_both_results_have_is_drawn() -> None:
     assert (picture.group, picture.series, picture.results) == ("call", ("CoDel",), ("a", "b"))
     assert called(summary) == {"a": "One", "b": "Two"}
     assert called(compared(titles=("One", "One"))) == {"a": "a", "b": "b"}
+
+
+def contrast_with_white(colour: str) -> float:
+    """WCAG 2.1's contrast ratio."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
+
+
+def test_every_line_is_seen_on_white() -> None:
+    colours = {*scenario_plots.COLOURS, *(style.colour for style in STYLES.values())}
+    assert {colour for colour in colours if contrast_with_white(colour) < 3} == set()

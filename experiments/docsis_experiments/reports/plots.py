@@ -30,8 +30,8 @@ _VERMILION: Final = "#D55E00"
 _BLUE: Final = "#0072B2"
 _GREEN: Final = "#009E73"
 _PURPLE: Final = "#CC79A7"
-_ORANGE: Final = "#E69F00"
-_SKY: Final = "#56B4E9"
+_ORANGE: Final = "#B87D00"
+_SKY: Final = "#3A92C8"
 _BLACK: Final = "#000000"
 
 _LOOKS: Final[Mapping[Preset, tuple[str, str]]] = {

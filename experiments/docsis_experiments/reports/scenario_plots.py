@@ -27,9 +27,10 @@ OVER_TIME: Final = "over-time.png"
 FLOWS: Final = "flows.png"
 
 COLOURS: Final = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8A6D00",
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#3A92C8", "#B87D00", "#000000", "#8A6D00",
 )  # fmt: skip
-"""Okabe and Ito's, which the colour-blind can tell apart, the yellow darkened."""
+"""Okabe and Ito's, which the colour-blind can tell apart; yellow, orange and sky blue are darkened
+for a contrast of 3:1."""
 LINES: Final = ("-", "--", "-.", ":")
 _CYCLE: Final = len(COLOURS)
 

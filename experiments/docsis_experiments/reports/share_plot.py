@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from docsis_experiments.reports.plots import RC
 
-_CONFIGURED: Final = "#BBBBBB"
+_CONFIGURED: Final = "#8C8C8C"
 _MEASURED: Final = "#0072B2"
 
 _LABELLED: Final = 24
