@@ -124,9 +124,11 @@ async def _serve(
     writer: asyncio.StreamWriter,
 ) -> None:
     try:
-        request = await asyncio.wait_for(_read(reader, most), _CLIENT_SECONDS) if most else b""
+        async with asyncio.timeout(_CLIENT_SECONDS):
+            request = await _read(reader, most) if most else b""
         writer.write(await respond(request))
-        await asyncio.wait_for(writer.drain(), _CLIENT_SECONDS)
+        async with asyncio.timeout(_CLIENT_SECONDS):
+            await writer.drain()
     except (OSError, TimeoutError):
         # The client went away or sleeps: its loss.
         writer.transport.abort()

@@ -145,7 +145,8 @@ async def test_a_change_has_its_turn(
 async def test_what_ends_it_is_told(loop: ControlLoop, access: Access, error: Exception) -> None:
     access.fails = error
     with pytest.raises(type(error)):
-        await asyncio.wait_for(asyncio.shield(loop.ended), 10)
+        async with asyncio.timeout(60):
+            await asyncio.shield(loop.ended)
     with pytest.raises(type(error)):
         await loop.seen()
 

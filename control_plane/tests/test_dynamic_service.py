@@ -224,7 +224,8 @@ async def test_a_plan_that_is_taken_back_while_it_is_pushed_is_not_kept(
         await modem.stop()
         modem.forget()
         await modem.start()
-        await asyncio.wait_for(pushing.wait(), 20)
+        async with asyncio.timeout(60):
+            await pushing.wait()
         with pytest.raises(NotApplied, match="does not answer"):
             await device.restore(before)
         go_on.set()
@@ -330,7 +331,8 @@ async def test_a_request_without_end_is_cut_off(running: Any, tmp_path: Path) ->
                 await writer.drain()
 
         with pytest.raises((ConnectionError, BrokenPipeError)):
-            await asyncio.wait_for(send(), 10)
+            async with asyncio.timeout(60):
+                await send()
 
 
 async def test_a_slip_is_no_change(running: Any) -> None:

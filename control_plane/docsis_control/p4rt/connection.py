@@ -99,7 +99,9 @@ class Connection(P4Device):
         request.arbitration.election_id.CopyFrom(self.election_id)
         await self.send(request)
         try:
-            await asyncio.wait_for(asyncio.shield(self._arbitrated), RPC_TIMEOUT)
+            # Not wait_for: Python 3.11's loses a cancellation that comes with the answer.
+            async with asyncio.timeout(RPC_TIMEOUT):
+                await asyncio.shield(self._arbitrated)
         except TimeoutError:
             raise ConnectionLost(f"arbitration with {self.place}: no answer") from None
 

@@ -92,7 +92,9 @@ class ControlHeader:
         self._waiting[request_id] = reply
         try:
             await self._connection.send(message)
-            return await asyncio.wait_for(reply, seconds)
+            # Not wait_for: Python 3.11's loses a cancellation that comes with the reply.
+            async with asyncio.timeout(seconds):
+                return await reply
         except TimeoutError:
             raise ConnectionLost(
                 f"{self._connection.place} did not answer a {operation.name} packet-out"
