@@ -3,7 +3,8 @@
 
 A run's processes end with their PID namespace, and the interfaces of its hosts with theirs. What is
 left to be recorded are interfaces of the namespace in which the run was started: by name and index,
-because the kernel uses both again and neither alone is proof that an interface is ours.
+because the kernel uses both again and neither alone is proof that an interface is ours. And the one
+setting of the machine that a run changes, with what it was before.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from docsis_testbed import real_time_share
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import network_namespace
 
@@ -38,11 +40,13 @@ class State:
         command: What the user started, for messages.
         network_namespace: The device and inode of the one in which it was started.
         interfaces: Those that it made there.
+        real_time_us: What kernel.sched_rt_runtime_us was before the run raised it, or None.
     """
 
     command: str
     network_namespace: tuple[int, int]
     interfaces: list[InterfaceId] = field(default_factory=list)
+    real_time_us: int | None = None
 
     def write(self, folder: Path) -> None:
         """Put it into a run's folder, in place of what was there."""
@@ -62,10 +66,12 @@ def load(folder: Path) -> State | None:
     try:
         data = json.loads(path.read_text())
         device, inode = data["network_namespace"]
+        real_time = data.get("real_time_us")
         return State(
             command=str(data["command"]),
             network_namespace=(int(device), int(inode)),
             interfaces=[InterfaceId(str(i["name"]), int(i["index"])) for i in data["interfaces"]],
+            real_time_us=None if real_time is None else int(real_time),
         )
     except FileNotFoundError:
         return None
@@ -120,6 +126,18 @@ def remove_interfaces(state: State) -> list[str]:
     return removed
 
 
+def put_back_settings(state: State) -> list[str]:
+    """Set the machine's settings to what they were before the run.
+
+    Returns:
+        What was done, in words.
+    """
+    before = state.real_time_us
+    if before is None or not real_time_share.put_back(before):
+        return []
+    return [f"kernel.{real_time_share.NAME} (it is {before} again)"]
+
+
 def clear_files(folder: Path) -> list[str]:
     """Remove what is recorded in a run's folder, and then the record.
 
@@ -130,7 +148,7 @@ def clear_files(folder: Path) -> list[str]:
         TestbedError: something cannot be removed; the record stays.
     """
     state = load(folder)
-    removed = [] if state is None else remove_interfaces(state)
+    removed = [] if state is None else put_back_settings(state) + remove_interfaces(state)
     if any(folder.glob("*-*.sock")):
         # Here, as it takes a while to import: one of a controller that was killed, most likely.
         from docsis_control.local_socket import remove_dead

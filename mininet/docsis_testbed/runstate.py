@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
-from docsis_testbed import keeper
+from docsis_testbed import keeper, real_time_share
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_ignored, terminated_like_interrupted
 from docsis_testbed.lifetime import Lifetime
@@ -32,6 +32,7 @@ from docsis_testbed.runfiles import (
     State,
     clear_files,
     interface_index,
+    put_back_settings,
     remove_interfaces,
 )
 
@@ -88,9 +89,21 @@ class RunState:
             self._state.interfaces.append(InterfaceId(name, index))
             self._state.write(self._folder)
 
+    def raise_real_time_share(self) -> None:
+        """Let programs under SCHED_RR have what a run needs; see `real_time_share`."""
+        change = real_time_share.wanted()
+        if change is not None:
+            before, needed = change
+            # Recorded first, for whoever finds the run killed.
+            self._state.real_time_us = before
+            self._state.write(self._folder)
+            real_time_share.put(needed)
+
     def clear(self) -> None:
-        """End the run's processes and delete its interfaces; it may go on with others."""
+        """End the run's processes, delete its interfaces, put settings back; it may go on."""
         self._lifetime.clear()
+        put_back_settings(self._state)
+        self._state.real_time_us = None
         remove_interfaces(self._state)
         self._state.interfaces.clear()
         self._state.write(self._folder)

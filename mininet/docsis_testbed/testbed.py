@@ -191,6 +191,7 @@ def running_testbed(
 ) -> Iterator[Testbed]:
     """A started `Testbed` that is gone at the end of the block, however it ends."""
     testbed = Testbed(topology, target=target, run=run, logs=logs, recordings=recordings)
+    run.raise_real_time_share()
     try:
         testbed.start(static_arp=static_arp)
         yield testbed

@@ -16,13 +16,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
 from docsis_control.local_socket import default_folder
-from docsis_testbed import interrupts, runfiles, runstate
+from docsis_testbed import interrupts, real_time_share, runfiles, runstate
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.lifetime import Lifetime
 from docsis_testbed.namespaces import network_namespace
@@ -581,10 +582,77 @@ def test_foreign_state_file_is_refused(content: str, tmp_path: Path) -> None:
 
 
 def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
-    state = runfiles.State("demo", network_namespace(), [runfiles.InterfaceId("cm1-eth1", 7)])
+    state = runfiles.State(
+        "demo", network_namespace(), [runfiles.InterfaceId("cm1-eth1", 7)], real_time_us=950_000
+    )
     state.write(tmp_path)
     assert runfiles.load(tmp_path) == state
     assert json.loads((tmp_path / runfiles.STATE).read_text())["command"] == "demo"
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Settings of a kernel that stops SCHED_RR after 95% of a second, instead of this one's."""
+    settings = tmp_path / "kernel"
+    settings.mkdir()
+    (settings / "sched_rt_runtime_us").write_text("950000\n")
+    (settings / "sched_rt_period_us").write_text("1000000\n")
+    for function in ("wanted", "put", "put_back"):
+        there = partial(getattr(real_time_share, function), settings=settings)
+        monkeypatch.setattr(real_time_share, function, there)
+    return settings / "sched_rt_runtime_us"
+
+
+@pytest.mark.root
+def test_a_run_puts_back_how_much_real_time_there_is(tmp_path: Path, kernel: Path) -> None:
+    with runstate.recorded_run("demo", tmp_path) as run:
+        for _ in range(2):
+            run.raise_real_time_share()
+            assert kernel.read_text() == "990000\n"
+            run.clear()
+            assert kernel.read_text() == "950000\n"
+        run.raise_real_time_share()
+    assert kernel.read_text() == "950000\n"
+
+
+def test_stop_puts_back_what_a_killed_run_has_changed(tmp_path: Path, kernel: Path) -> None:
+    runfiles.State("demo", network_namespace(), real_time_us=950_000).write(tmp_path)
+    (tmp_path / runfiles.LOCK).touch()
+    kernel.write_text("990000\n")
+    assert runstate.stop(tmp_path) == ["kernel.sched_rt_runtime_us (it is 950000 again)"]
+    assert kernel.read_text() == "950000\n"
+
+
+@pytest.mark.parametrize("since", ["-1", "980000"])
+def test_what_somebody_else_has_set_meanwhile_stays(
+    tmp_path: Path, kernel: Path, since: str
+) -> None:
+    runfiles.State("demo", network_namespace(), real_time_us=950_000).write(tmp_path)
+    (tmp_path / runfiles.LOCK).touch()
+    kernel.write_text(since)
+    assert runstate.stop(tmp_path) == []
+    assert kernel.read_text() == since
+
+
+@pytest.mark.parametrize(
+    ("runtime", "period", "change"),
+    [
+        ("950000", "1000000", (950_000, 990_000)),
+        ("95000", "100000", (95_000, 99_000)),
+        ("990000", "1000000", None),
+        ("1000000", "1000000", None),
+        ("-1", "1000000", None),
+        ("", "1000000", None),
+    ],
+)
+def test_real_time_is_raised_to_99_percent_where_it_is_less(
+    tmp_path: Path, runtime: str, period: str, change: tuple[int, int] | None
+) -> None:
+    (tmp_path / "sched_rt_runtime_us").write_text(runtime)
+    (tmp_path / "sched_rt_period_us").write_text(period)
+    assert real_time_share.wanted(tmp_path) == change
+    # A kernel without the setting.
+    assert real_time_share.wanted(tmp_path / "none") is None
 
 
 @pytest.mark.root

@@ -6,6 +6,7 @@ mod alias;
 #[cfg(not(test))]
 mod allocator;
 mod arrivals;
+mod awake;
 mod bench;
 mod cli;
 mod clock;

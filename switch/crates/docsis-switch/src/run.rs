@@ -2,6 +2,7 @@
 //! The device's thread: receive, step, send, sleep.
 
 use crate::arrivals::{Arrivals, Portion, Source};
+use crate::awake::Awake;
 use crate::clock::Clock;
 use crate::control::Command;
 use crate::device_core::Core;
@@ -215,14 +216,17 @@ impl Shell {
             stop_at: None,
         };
         let mut slack = Slack::default();
+        let mut balance = Awake::since(core.clock.now());
         // Requests may wait, and nobody says so again.
         let mut asked = false;
         loop {
             let now = core.clock.now();
+            balance.was_awake(now);
             let due = core.device.next_deadline();
             let deadline = due.into_iter().chain(turn.stop_at).min();
             // Being awake when a departure is due: hosts see how late it is.
-            let timeout = deadline.map(|at| at.saturating_sub(now + slack.ns()));
+            let early = if balance.may_wait() { slack.ns() } else { 0 };
+            let timeout = deadline.map(|at| at.saturating_sub(now + early));
             let timeout = look_again(&core.ports, timeout, &mut turn);
             let busy = asked || turn.arrivals.is_behind();
             let timeout = if busy { Some(0) } else { timeout };
@@ -238,6 +242,9 @@ impl Shell {
                 core = self.lock();
             }
             let awake = core.clock.now();
+            if timeout != Some(0) {
+                balance.slept(awake);
+            }
             if awake > now + AWAY {
                 // What came since it looked is older than what is done now.
                 turn.poll.wait(Some(0));
