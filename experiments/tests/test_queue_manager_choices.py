@@ -14,7 +14,7 @@ from docsis_control.queue_managers.document import changed, from_argument
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_experiments.experiment.demo import demo
-from docsis_experiments.reports.plots import STYLES
+from docsis_experiments.reports.plots.look import STYLES
 from docsis_testbed import preflight
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT

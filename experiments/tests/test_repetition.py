@@ -23,6 +23,7 @@ from docsis_experiments.repetition.making import Maker
 from docsis_experiments.repetition.real_time import Repetitions
 from docsis_experiments.repetition.virtual import Seeds
 from docsis_experiments.reports import document, report
+from docsis_experiments.reports.plots import registry
 from docsis_experiments.runs import files
 from docsis_experiments.runs.outcome import of_record
 from docsis_experiments.runs.pool import Played
@@ -305,9 +306,7 @@ def test_only_some_runs(loaded: Loaded, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    from docsis_experiments.reports import repeated_plots
-
-    monkeypatch.setattr(repeated_plots, "write", lambda figures, folder: None)
+    monkeypatch.setattr(registry, "write", lambda *args: None)
 
 
 class ToldPool:

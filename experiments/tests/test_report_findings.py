@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docsis_experiments.reports import scenario_plots
 from docsis_experiments.reports.comparison_page import common_reason as common_reason_of_results
 from docsis_experiments.reports.comparison_page import sentences, with_interval
-from docsis_experiments.reports.comparison_plots import called, pictures
 from docsis_experiments.reports.finding import TOLD_SINGLY, Reading, finding, told_group
-from docsis_experiments.reports.plots import STYLES
+from docsis_experiments.reports.plots import comparison
+from docsis_experiments.reports.plots.look import COLOURS, LOOKS, STYLES
+from docsis_experiments.reports.plots.registry import plots_of
+from docsis_experiments.reports.plots.subjects import called
 from docsis_experiments.reports.repeated_page import common_reason, own_reason
 from docsis_experiments.reports.repeated_summary import REACHES_OVER
 
@@ -153,8 +154,8 @@ def test_a_comparison_says_once_why_there_is_no_interval() -> None:
 
 def test_only_what_both_results_have_is_drawn() -> None:
     summary = compared(difference(1.0), difference(None, series="PIE, 15 ms"))
-    [picture] = pictures(summary)
-    assert (picture.group, picture.series, picture.results) == ("call", ("CoDel",), ("a", "b"))
+    [plot] = plots_of(comparison, summary)
+    assert (plot.file, plot.title) == ("cdf-call-1.png", "Latency of call: One and Two")
     assert called(summary) == {"a": "One", "b": "Two"}
     assert called(compared(titles=("One", "One"))) == {"a": "a", "b": "b"}
 
@@ -169,5 +170,9 @@ def contrast_with_white(colour: str) -> float:
 
 
 def test_every_line_is_seen_on_white() -> None:
-    colours = {*scenario_plots.COLOURS, *(style.colour for style in STYLES.values())}
+    colours = {
+        *COLOURS,
+        *(style.colour for style in STYLES.values()),
+        *(look["color"] for look in LOOKS),
+    }
     assert {colour for colour in colours if contrast_with_white(colour) < 3} == set()

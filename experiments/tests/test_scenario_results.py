@@ -22,8 +22,9 @@ from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.judging import judge
 from docsis_experiments.measurement.record import Control, Packets, RunRecord
 from docsis_experiments.measurement.timing import Timing
-from docsis_experiments.reports import document, report, scenario_plots
+from docsis_experiments.reports import document, report
 from docsis_experiments.reports import scenario_summary as summary
+from docsis_experiments.reports.plots.single import against_buffer, latency
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.scenario import job
 from docsis_testbed.errors import TestbedError
@@ -215,8 +216,8 @@ def test_grid_is_shown_against_its_buffers(tmp_path: Path) -> None:
     ]
     folder = written(tmp_path / "run", loaded, records)
     assert {file.name for file in (folder / "plots").iterdir()} == {
-        scenario_plots.AGAINST_BUFFER,
-        scenario_plots.LATENCY_CDF,
+        against_buffer.PLOT.file,
+        latency.PLOT.file,
     }
     assert (folder / "report.html").read_text().count("data:image/png;base64,") == 2
 

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from docsis_experiments.bench.forwarding import FRAME_BYTES, Result
-from docsis_experiments.reports.plots import RC
+from docsis_experiments.reports.plots.look import RC
 
 _COLOURS: Final = {
     "forwarder": "#999999",

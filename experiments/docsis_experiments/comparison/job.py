@@ -15,9 +15,11 @@ from rich.table import Table
 
 from docsis_experiments.comparison.difference import difference
 from docsis_experiments.comparison.reading import Result, read
-from docsis_experiments.reports import comparison_plots, document, report
+from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.comparison_page import common_reason, sentences, told, with_interval
+from docsis_experiments.reports.plots import comparison, registry
+from docsis_experiments.reports.plots.subjects import Compared
 from docsis_experiments.reports.sweep_summary import finite
 from docsis_experiments.reports.words import number
 from docsis_experiments.stages.virtual import versions
@@ -72,7 +74,8 @@ def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -
         (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
         details = run_folder.circumstances(started)
         (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
-        comparison_plots.write(figures, dict(zip(names, read_ones, strict=True)), folder / "plots")
+        compared = Compared(figures, dict(zip(names, read_ones, strict=True)))
+        registry.write(comparison, figures, compared, folder / "plots")
         report.write(folder)
         folder = run_folder.finish(folder)
     for words in sentences(figures):

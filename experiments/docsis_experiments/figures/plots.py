@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from docsis_experiments.figures import laws
 from docsis_experiments.figures.checks import GAP, PUBLISHED_PLAIN, PUBLISHED_SEARCH, WINDOW
 from docsis_experiments.figures.samples import Drops, Sessions
-from docsis_experiments.reports.plots import RC
+from docsis_experiments.reports.plots.look import RC
 from docsis_ptf.chance import Geometric
 from docsis_ptf.renewal import ONE, PROB_LOW, Distribution, Renewal
 

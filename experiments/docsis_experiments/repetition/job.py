@@ -102,7 +102,10 @@ def _written(
 ) -> dict[str, Any]:
     """Content of summary.json, once everything is in the folder."""
     # Heavy, and not needed until the runs are there.
-    from docsis_experiments.reports import repeated_plots, repeated_summary, report
+    from docsis_experiments.reports import repeated_summary, report
+    from docsis_experiments.reports.plots import registry
+    from docsis_experiments.reports.plots import repeated as plots
+    from docsis_experiments.reports.plots.subjects import Repeated
 
     scenario, folder, stage = loaded.scenario, order.folder, maker.stage
     places = {run.label: place for place, run in enumerate(order.runs)}
@@ -124,7 +127,7 @@ def _written(
     details = {**run_folder.circumstances(started), "kept": made.kept, "told": made.told}
     (folder / "summary.json").write_text(json.dumps(figures, indent=1) + "\n")
     (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
-    repeated_plots.write(figures, folder / "plots")
+    registry.write(plots, figures, Repeated(figures, outcomes), folder / "plots")
     report.write(folder)
     return figures
 

@@ -6,24 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from docsis_experiments.reports.comparison_plots import called, pictures
-from docsis_experiments.reports.page import Figure, Page
+from docsis_experiments.reports.page import Page
+from docsis_experiments.reports.plots import comparison
+from docsis_experiments.reports.plots.subjects import called
 from docsis_experiments.reports.words import number
-
-
-def _figures(summary: Mapping[str, Any]) -> list[Figure]:
-    names = called(summary)
-    return [
-        Figure(
-            picture.file,
-            f"Latency of {picture.group}: {' and '.join(names[one] for one in picture.results)}",
-            f"Cumulative distributions of {picture.group}'s latency, a panel for each queue "
-            "manager, a line for each result.",
-            "Without propagation. Where a result has several runs, the line is the median of their "
-            "distributions, and the shade goes from the lowest of them to the highest.",
-        )
-        for picture in pictures(summary)
-    ]
 
 
 def common_reason(summary: Mapping[str, Any]) -> str:
@@ -123,4 +109,4 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-PAGE: Final = Page("comparison.html.j2", (), _values, has_topology=False, more_figures=_figures)
+PAGE: Final = Page("comparison.html.j2", (), _values, has_topology=False, kind=comparison)

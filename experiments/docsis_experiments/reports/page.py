@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from docsis_experiments.measurement.timing import MOST_P99_MS
@@ -69,15 +70,15 @@ class Page:
 
     Attributes:
         template: File of the package, which extends page.html.j2.
-        figures: In their order.
+        figures: In their order; those that are no plots of a kind.
         values: From summary.json and details.json to what the template needs: title and subtitle
             at least.
         has_topology: Whether the run was one of a topology.
-        more_figures: Those that depend on what was run, from summary.json.
+        kind: Package of the plots that it takes what was drawn of; None where it takes none.
     """
 
     template: str
     figures: tuple[Figure, ...]
     values: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
     has_topology: bool = True
-    more_figures: Callable[[Mapping[str, Any]], Sequence[Figure]] = lambda summary: ()
+    kind: ModuleType | None = None

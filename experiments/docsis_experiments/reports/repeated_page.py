@@ -7,36 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from docsis_experiments.reports import repeated_plots as plots
 from docsis_experiments.reports.finding import Reading, finding, told_group
-from docsis_experiments.reports.page import Figure, Page
+from docsis_experiments.reports.page import Page
+from docsis_experiments.reports.plots import repeated
 from docsis_experiments.reports.repeated_summary import REACHES_OVER, counted
 from docsis_experiments.reports.scenario_page import source_words
 from docsis_experiments.reports.words import band
 from docsis_experiments.reports.words import number as short
 from docsis_experiments.stages.mininet import timers
-
-FIGURES: Final = (
-    Figure(
-        plots.PUBLISHED,
-        "Published and measured, drawn",
-        "For each published value a bar of what is allowed, a mark for what is published, and "
-        "the measured median with its interval.",
-        "Black is what is published, the bar what is allowed, and the mark the median over runs "
-        "with its 95% interval. A bar that reaches the edge has no bound there.",
-        optional=True,
-    ),
-    Figure(
-        plots.LATENCY,
-        "Latency",
-        "Cumulative distributions of one-way latency with bands, a row for each kind of traffic "
-        "and at most three runs a panel.",
-        "Each line is the median over runs of every quantile, the band its 95% interval; of fewer "
-        "than 10 runs the band is what they range over. "
-        "Propagation that the topology adds in this direction is taken off.",
-        optional=True,
-    ),
-)
 
 SHOWN: Final[Mapping[str, str]] = {
     "latency p50": "Latency p50, ms",
@@ -171,4 +149,4 @@ def _untested(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry["no_test"] is not None]
 
 
-PAGE: Final = Page("repeated.html.j2", FIGURES, _values)
+PAGE: Final = Page("repeated.html.j2", (), _values, kind=repeated)

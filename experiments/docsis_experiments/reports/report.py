@@ -21,6 +21,7 @@ from docsis_experiments.reports import (
     sweep_page,
 )
 from docsis_experiments.reports.page import Figure, Page
+from docsis_experiments.reports.plots.registry import plots_of
 from docsis_testbed.errors import TestbedError
 
 PAGES: Final[Mapping[str, Page]] = {
@@ -49,9 +50,10 @@ def write(folder: Path) -> Path:
         page = PAGES[document.experiment_of(summary)]
         inputs = folder / "inputs" / "topology.yaml"
         topology = inputs.read_text() if page.has_topology else ""
+        plots = [] if page.kind is None else plots_of(page.kind, summary)
         figures = [
             _embedded(folder, figure)
-            for figure in (*page.figures, *page.more_figures(summary))
+            for figure in (*page.figures, *plots)
             if not figure.optional or (folder / "plots" / figure.file).is_file()
         ]
     except FileNotFoundError as error:

@@ -8,47 +8,11 @@ from typing import Any, Final
 
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.measurement import voice
-from docsis_experiments.reports import scenario_plots as plots
 from docsis_experiments.reports.finding import Reading, finding, told_group
-from docsis_experiments.reports.page import Figure, Page, stage_words, time_values
-from docsis_experiments.reports.plots import STYLES, Style
+from docsis_experiments.reports.page import Page, stage_words, time_values
+from docsis_experiments.reports.plots import single
+from docsis_experiments.reports.plots.look import STYLES, Style
 from docsis_experiments.reports.words import band, number
-
-FIGURES: Final = (
-    Figure(
-        plots.AGAINST_BUFFER,
-        "Against the size of the buffer",
-        "Mean latency, goodput and loss of each kind of traffic against the size of the buffer.",
-        "Each point is a run of its own. The dotted line is the wait behind a full buffer.",
-        optional=True,
-    ),
-    Figure(
-        plots.LATENCY_CDF,
-        "Latency",
-        "Cumulative distributions of one-way latency, one line for each run.",
-        "Propagation that the topology adds in this direction is taken off, so this is what the "
-        "queue adds. A call's packets are frames of 218 bytes with their CRC, every 20 ms. Of a "
-        "grid with several queue managers only the largest buffer is shown.",
-        optional=True,
-    ),
-    Figure(
-        plots.OVER_TIME,
-        "Over time",
-        "Goodput, latency, queue delay and drop probability over time, one line for each run, and "
-        "the channel's capacity where it changes.",
-        "All runs laid over each other; zero is the start of the measured time, and what is before "
-        "it is ramp-up. Steps of the channel are shaded in turns. Where goodput is above the rate, "
-        "a segment that was lost has come at last, and what waited behind it counts at once.",
-        optional=True,
-    ),
-    Figure(
-        plots.FLOWS,
-        "Goodput of each flow",
-        "Goodput of each flow over time, one panel for each run.",
-        f"Mean of {plots.GOODPUT_SECONDS:g} s. Flows of a kind have one colour.",
-        optional=True,
-    ),
-)
 
 
 def measured(entry: dict[str, Any]) -> str:
@@ -155,4 +119,4 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-PAGE: Final = Page("scenario.html.j2", FIGURES, _values)
+PAGE: Final = Page("scenario.html.j2", (), _values, kind=single)

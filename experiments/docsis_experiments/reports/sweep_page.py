@@ -6,33 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from docsis_experiments.measurement.intervals import LEAST_RUNS
-from docsis_experiments.reports.page import Figure, Page
-from docsis_experiments.reports.sweep_plots import pictures
+from docsis_experiments.reports.page import Page
+from docsis_experiments.reports.plots import sweep
 from docsis_experiments.reports.words import number
-
-
-def _figures(summary: Mapping[str, Any]) -> list[Figure]:
-    found = []
-    for picture in pictures(summary):
-        axis = summary["axes"].get(picture.axis, {"title": "Queue manager"})["title"]
-        found.append(
-            Figure(
-                picture.file,
-                f"{axis}: {' and '.join(picture.managers)}",
-                f"Latency of {picture.group} and goodput of all traffic against {axis}.",
-                f"Points are medians over {len(summary['seeds'])} seeds; {_bars(summary)}. "
-                "Scales are logarithmic where values span a decade. Goodput is of all traffic "
-                "together.",
-            )
-        )
-    return found
-
-
-def _bars(summary: Mapping[str, Any]) -> str:
-    if len(summary["seeds"]) < LEAST_RUNS:
-        return f"fewer than {LEAST_RUNS} seeds have no interval, so there are no bars"
-    return "bars are their 95% intervals"
 
 
 def _sentence(summary: Mapping[str, Any]) -> str:
@@ -79,4 +55,4 @@ def estimated(entry: Mapping[str, Any] | None) -> tuple[str, str]:
     return number(entry["median"]), f"[{number(entry['low'])}, {number(entry['high'])}]"
 
 
-PAGE: Final = Page("sweep.html.j2", (), _values, more_figures=_figures)
+PAGE: Final = Page("sweep.html.j2", (), _values, kind=sweep)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from docsis_experiments.measurement.intervals import Estimate, estimate
 from docsis_experiments.reports import document
-from docsis_experiments.reports.scenario_plots import shown_groups
+from docsis_experiments.reports.plots.subjects import shown_groups
 from docsis_experiments.sweeps.axes import AXES
 from docsis_experiments.sweeps.expand import Point
 from docsis_experiments.sweeps.loader import LoadedSweep

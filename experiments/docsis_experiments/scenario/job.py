@@ -24,8 +24,10 @@ from docsis_experiments.judging import judge
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.timing import MOST_P99_MS
 from docsis_experiments.reports import folder as run_folder
-from docsis_experiments.reports import report, scenario_plots
+from docsis_experiments.reports import report
 from docsis_experiments.reports import scenario_summary as summary
+from docsis_experiments.reports.plots import registry, single
+from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.reports.scenario_page import found, measured
 from docsis_experiments.reports.words import band
@@ -180,7 +182,7 @@ def write_results(
     """Write summary.json, details.json, the figures and the report."""
     (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
     (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
-    scenario_plots.write(scenario, records, folder / "plots")
+    registry.write(single, figures, Runs(scenario, records), folder / "plots")
     report.write(folder)
 
 

@@ -18,7 +18,9 @@ from docsis_control.topology.document import write_topology
 from docsis_experiments.experiment.canonical import digest
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.reports import folder as run_folder
-from docsis_experiments.reports import report, sweep_plots, sweep_summary
+from docsis_experiments.reports import report, sweep_summary
+from docsis_experiments.reports.plots import registry, sweep
+from docsis_experiments.reports.plots.subjects import Swept
 from docsis_experiments.reports.words import number
 from docsis_experiments.runs import files, sources
 from docsis_experiments.runs.pool import Played
@@ -195,7 +197,7 @@ def _write(
         (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
         details = run_folder.circumstances(started)
         (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
-        sweep_plots.write(figures, folder / "plots")
+        registry.write(sweep, figures, Swept(figures), folder / "plots")
         report.write(folder)
         folder = run_folder.finish(folder)
     console.print(points_table(figures))

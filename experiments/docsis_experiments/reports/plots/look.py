@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How all figures look, and what they have in common.
 
-Colours are Okabe and Ito's, which the colour-blind can tell apart; line
-styles differ as well, so that the figures survive a black-and-white printer.
+Colours are Okabe and Ito's, which the colour-blind can tell apart; yellow, orange and sky blue are
+darkened for a contrast of 3:1 with white. Line styles differ as well, so that the figures survive a
+black-and-white printer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -85,11 +86,44 @@ RC: Final[dict[Any, Any]] = {
 """How all figures look."""
 
 
+COLOURS: Final = (
+    _BLUE, _VERMILION, _GREEN, _PURPLE, _SKY, _ORANGE, _BLACK, "#8A6D00",
+)  # fmt: skip
+"""Of what is told apart by its place alone."""
+
+LINES: Final = ("-", "--", "-.", ":")
+
+LOOKS: Final[Sequence[Mapping[str, str]]] = (
+    {"color": _BLUE, "linestyle": "-", "marker": "o"},
+    {"color": "#C04A00", "linestyle": "--", "marker": "s"},
+    {"color": "#00795A", "linestyle": "-.", "marker": "^"},
+)
+"""Of the lines of a panel that has three at most; contrasts with white of 4.5:1 and more."""
+
+MOST_LINES: Final = len(LOOKS)
+
+GREY: Final = "#555555"
+"""Of what is not measured: references, and words beside them."""
+
+
+def style(index: int) -> dict[str, Any]:
+    """Colour and line of what is at an index."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": LINES[(index + index // len(COLOURS)) % len(LINES)],
+    }
+
+
+def line_of(look: Mapping[str, str]) -> dict[str, str]:
+    """A look without its marker."""
+    return {key: value for key, value in look.items() if key != "marker"}
+
+
 def reference(axes: Any, value: float, text: str) -> None:
     """Draw a horizontal line that measured ones are held against, with words on it."""
-    axes.axhline(value, color="#555555", lw=1, linestyle=":")
+    axes.axhline(value, color=GREY, lw=1, linestyle=":")
     axes.annotate(
         text, (1, value), xycoords=("axes fraction", "data"), xytext=(-3, 3),
-        textcoords="offset points", ha="right", va="bottom", fontsize=9, color="#555555",
+        textcoords="offset points", ha="right", va="bottom", fontsize=9, color=GREY,
         bbox=PLATE,
     )  # fmt: skip

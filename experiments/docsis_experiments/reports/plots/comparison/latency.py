@@ -3,61 +3,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from docsis_experiments.reports.plots import RC
-from docsis_experiments.reports.sweep_plots import LOOKS, MOST_LINES, TICKS, chunks
+from docsis_experiments.reports.plots.look import LOOKS, MOST_LINES, line_of
+from docsis_experiments.reports.plots.plot import Plot
+from docsis_experiments.reports.plots.scales import SMALL, chunks, logarithmic
+from docsis_experiments.reports.plots.subjects import Compared, Summary, called
 from docsis_experiments.runs.outcome import PROBABILITIES
 
 if TYPE_CHECKING:
     from docsis_experiments.comparison.reading import Result
 
-mpl.use("Agg")
-
 MOST_COLUMNS: Final = 3
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure of a comparison.
+class _Picture:
+    """What one of them shows.
 
     Attributes:
-        file: Name in plots/.
         group: Of the traffic.
         series: Its panels.
         results: Its lines; the first is that of all differences.
     """
 
-    file: str
     group: str
     series: tuple[str, ...]
     results: tuple[str, ...]
 
 
-def pictures(summary: Mapping[str, Any]) -> list[Picture]:
-    """All figures of a comparison."""
+def plots(summary: Summary) -> list[Plot[Compared]]:
+    """For each group, as many as queue managers and results need."""
     first, *others = [result["name"] for result in summary["results"]]
     found = []
     for group in summary["groups"]:
-        number = 0
-        for lines in chunks(others, MOST_LINES - 1):
-            common = _common(summary, group, lines)
-            for panels in chunks(common, 2 * MOST_COLUMNS) if common else ():
-                number += 1
-                found.append(
-                    Picture(f"cdf-{group}-{number}.png", group, tuple(panels), (first, *lines))
-                )
+        pictures = [
+            _Picture(group, tuple(panels), (first, *lines))
+            for lines in chunks(others, MOST_LINES - 1)
+            if (common := _common(summary, group, lines))
+            for panels in chunks(common, 2 * MOST_COLUMNS)
+        ]
+        found += [_plot(summary, picture, number) for number, picture in enumerate(pictures, 1)]
     return found
 
 
-def _common(summary: Mapping[str, Any], group: str, others: Sequence[str]) -> list[str]:
+def _plot(summary: Summary, picture: _Picture, number: int) -> Plot[Compared]:
+    names = called(summary)
+    return Plot(
+        place=10,
+        file=f"cdf-{picture.group}-{number}.png",
+        title=f"Latency of {picture.group}: {' and '.join(names[one] for one in picture.results)}",
+        alt=f"Cumulative distributions of {picture.group}'s latency, a panel for each queue "
+        "manager, a line for each result.",
+        caption="Without propagation. Where a result has several runs, the line is the median of "
+        "their distributions, and the shade goes from the lowest of them to the highest.",
+        draw=partial(_draw, picture),
+    )
+
+
+def _common(summary: Summary, group: str, others: Sequence[str]) -> list[str]:
     """Queue managers of which the first result and one of the others have a latency."""
     there = {
         entry["series"]
@@ -70,32 +80,8 @@ def _common(summary: Mapping[str, Any], group: str, others: Sequence[str]) -> li
     return [series for series in summary["series"] if series in there]
 
 
-def called(summary: Mapping[str, Any]) -> dict[str, str]:
-    """What each result is called for people: its title, unless another has the same."""
-    titles = [result["title"] for result in summary["results"]]
-    distinct = len(set(titles)) == len(titles)
-    return {
-        result["name"]: result["title"] if distinct else result["name"]
-        for result in summary["results"]
-    }
-
-
-def write(summary: Mapping[str, Any], results: Mapping[str, Result], folder: Path) -> None:
-    """Write all figures.
-
-    Args:
-        summary: Content of summary.json.
-        results: By the names that the summary has for them.
-        folder: Gets the PNG files.
-    """
-    with mpl.rc_context(RC):
-        for picture in pictures(summary):
-            _draw(picture, results, called(summary), folder / picture.file)
-
-
-def _draw(
-    picture: Picture, results: Mapping[str, Result], names: Mapping[str, str], path: Path
-) -> None:
+def _draw(picture: _Picture, compared: Compared) -> Figure:
+    results, names = compared.results, called(compared.summary)
     columns = min(MOST_COLUMNS, len(picture.series))
     rows = -(-len(picture.series) // columns)
     figure = Figure(figsize=(1.2 + 3.6 * columns, 1.3 + 2.9 * rows), layout="constrained")
@@ -109,8 +95,7 @@ def _draw(
                 continue
             middle = np.median(tables, axis=0)
             share = 100 * np.asarray(PROBABILITIES)
-            line = {key: value for key, value in look.items() if key != "marker"}
-            (handles[name],) = axes.plot(middle, share, lw=1.8, label=names[name], **line)
+            (handles[name],) = axes.plot(middle, share, lw=1.8, label=names[name], **line_of(look))
             if len(tables) > 1:
                 low, high = tables.min(axis=0), tables.max(axis=0)
                 axes.fill_betweenx(share, low, high, color=look["color"], alpha=0.15, lw=0)
@@ -127,11 +112,7 @@ def _draw(
     axes = panels.flat[0]
     axes.set_xscale("log")
     axes.set_xlim(low_end, high_end)
-    shown = [tick for tick in TICKS if low_end <= tick <= high_end]
-    if len(shown) > 7:
-        shown = [tick for tick in shown if f"{tick:e}"[0] == "1"]
-    axes.set_xticks(shown, [f"{tick:g}" for tick in shown])
-    axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+    logarithmic(axes.xaxis, low_end, high_end, SMALL)
     for number, axes in enumerate(panels.flat):
         if number < len(picture.series) and number + columns >= len(picture.series):
             # The last of its column, which may have an empty place below it.
@@ -140,7 +121,7 @@ def _draw(
     for axes in panels[:, 0]:
         axes.set_ylabel("Packets at or below (%)", fontsize=9)
     figure.legend(handles=list(handles.values()), loc="outside upper center", ncols=1)
-    figure.savefig(path)
+    return figure
 
 
 def _quantiles(result: Result, series: str, group: str) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What reports draw. To add a plot, add a file that has a `PLOT`; nothing else has to know of it.
+
+single/       of one run of each queue manager
+repeated/     of runs from several seeds, or repeated in Mininet
+sweep/        of one experiment under many conditions
+comparison/   of several results over each other
+
+Every module of these folders is a plot. `plot.py` says what a plot is, `registry.py` finds them,
+`subjects.py` has what they are given, `look.py` and `scales.py` what they have in common.
+"""
+
+# Until shares is an experiment like the others; share_plot.py takes it from here.
+from docsis_experiments.reports.plots.look import RC as RC

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plot is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from matplotlib.figure import Figure as Drawing
+
+from docsis_experiments.reports.page import Figure
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot(Figure, Generic[S]):
+    """A picture of a report, and how it is drawn.
+
+    A module of `plots.single`, `repeated`, `sweep` or `comparison` has one as `PLOT`; or, where a
+    result has several of its kind, a function `plots` from the content of summary.json to them.
+
+    Attributes:
+        place: Where it stands among the others of its page: lowest first.
+        applies: Whether there is something to draw.
+        draw: Draws it, in the common style; whoever calls it writes the file.
+    """
+
+    place: int
+    applies: Callable[[S], bool] = field(default=lambda subject: True)
+    draw: Callable[[S], Drawing]
+    # A page has those that were drawn.
+    optional: bool = True

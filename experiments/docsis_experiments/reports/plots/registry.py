@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the plots of a kind of result: every module of its package is one."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import matplotlib as mpl
+
+from docsis_experiments.reports.plots.look import RC
+from docsis_experiments.reports.plots.plot import Plot
+
+
+def plots_of(kind: ModuleType, summary: Mapping[str, Any]) -> list[Plot[Any]]:
+    """All plots of a kind of result, in the order of the page.
+
+    Args:
+        kind: `plots.single`, `plots.repeated`, `plots.sweep` or `plots.comparison`.
+        summary: Content of summary.json.
+
+    Raises:
+        TypeError: A module has no plot; or two have the same file.
+    """
+    found: list[Plot[Any]] = []
+    for module in pkgutil.iter_modules(kind.__path__, f"{kind.__name__}."):
+        found += _of_module(importlib.import_module(module.name), summary)
+    files = [plot.file for plot in found]
+    if twice := next((file for file in files if files.count(file) > 1), None):
+        raise TypeError(f"{kind.__name__}: two plots write {twice}")
+    # Those of a module are in its order.
+    return sorted(found, key=lambda plot: plot.place)
+
+
+def _of_module(module: ModuleType, summary: Mapping[str, Any]) -> list[Plot[Any]]:
+    plots = getattr(module, "plots", None)
+    found = [getattr(module, "PLOT", None)] if plots is None else list(plots(summary))
+    if not all(isinstance(plot, Plot) for plot in found):
+        raise TypeError(f"{module.__name__}: has neither PLOT nor plots(summary), which a plot has")
+    return found
+
+
+def write(kind: ModuleType, summary: Mapping[str, Any], subject: Any, folder: Path) -> None:
+    """Draw what applies.
+
+    Args:
+        kind: As of `plots_of`.
+        summary: Content of summary.json.
+        subject: What the plots of this kind are given; see `subjects`.
+        folder: Gets the PNG files.
+    """
+    with mpl.rc_context(RC):
+        for plot in plots_of(kind, summary):
+            if plot.applies(subject):
+                plot.draw(subject).savefig(folder / plot.file)

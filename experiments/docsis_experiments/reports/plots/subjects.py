@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What plots are given, by the kind of result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.reports.plots.look import STYLES, style
+
+if TYPE_CHECKING:
+    from docsis_experiments.comparison.reading import Result
+    from docsis_experiments.runs.outcome import Outcome
+
+Summary = Mapping[str, Any]
+"""Content of summary.json."""
+
+_INTERACTIVE: Final = ("voip", "game")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One run of each queue manager.
+
+    Attributes:
+        scenario: What was run.
+        records: In the order in which they ran.
+    """
+
+    scenario: Scenario
+    records: Sequence[RunRecord]
+
+    @property
+    def looks(self) -> list[dict[str, Any]]:
+        """Colour and line of each run: of its manager as in all figures, where that tells."""
+        looks = [STYLES.get(record.preset) if record.preset else None for record in self.records]
+        if None in looks or len(set(looks)) < len(looks):
+            return [style(index) for index in range(len(looks))]
+        return [{"color": one.colour, "linestyle": one.line} for one in looks if one is not None]
+
+    @property
+    def target_ms(self) -> float | None:
+        """The latency target, where all runs that have one have the same."""
+        found = {one.latency_target_ms for one in self.records if one.latency_target_ms is not None}
+        return found.pop() if len(found) == 1 else None
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Runs from several seeds, or repeated in Mininet.
+
+    Attributes:
+        summary: Content of summary.json.
+        outcomes: Of all runs; those that are withheld do not count.
+    """
+
+    summary: Summary
+    outcomes: Sequence[Outcome]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One experiment under many conditions.
+
+    Attributes:
+        summary: Content of summary.json.
+    """
+
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Several results over each other.
+
+    Attributes:
+        summary: Content of summary.json.
+        results: By the names that the summary has for them.
+    """
+
+    summary: Summary
+    results: Mapping[str, Result]
+
+
+def called(summary: Summary) -> dict[str, str]:
+    """What each result of a comparison is called: its title, unless another has the same."""
+    titles = [result["title"] for result in summary["results"]]
+    distinct = len(set(titles)) == len(titles)
+    return {
+        result["name"]: result["title"] if distinct else result["name"]
+        for result in summary["results"]
+    }
+
+
+def shown_groups(scenario: Scenario) -> list[str]:
+    """Groups whose latency is shown: what people wait for, or else everything."""
+    waited = [group.name for group in scenario.traffic if group.kind in _INTERACTIVE]
+    return waited or [group.name for group in scenario.traffic]

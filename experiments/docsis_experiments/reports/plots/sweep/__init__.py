@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plots of one experiment under many conditions: each is given `subjects.Swept`."""

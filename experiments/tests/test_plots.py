@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plots: a file each, which pages find by themselves."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from outcome_files import quick
+from rich.console import Console
+
+from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.reports import report
+from docsis_experiments.reports.plots import comparison, registry, repeated, single, sweep
+from docsis_experiments.reports.plots.plot import Plot
+from docsis_experiments.scenario import job
+from docsis_experiments.stages.virtual.stage import VirtualStage
+
+PACKETS = """
+from matplotlib.figure import Figure
+
+from docsis_experiments.reports.plots.plot import Plot
+
+
+def _draw(runs):
+    figure = Figure()
+    counts = [sum(one.sent_s.size for one in run.packets.values()) for run in runs.records]
+    figure.subplots().bar([run.name for run in runs.records], counts)
+    return figure
+
+
+PLOT = Plot(
+    place=99,
+    file="packets.png",
+    title="Packets that were looked at",
+    alt="A bar for each run.",
+    caption="A test's own.",
+    draw=_draw,
+)
+"""
+
+Adder = Callable[[ModuleType, str, str], None]
+
+
+@pytest.fixture
+def add(tmp_path: Path) -> Iterator[Adder]:
+    """Adds a module to a kind's package: a file, and nothing else."""
+    added: list[tuple[ModuleType, str]] = []
+    folder = tmp_path / "added"
+    folder.mkdir()
+
+    def add_one(kind: ModuleType, name: str, text: str) -> None:
+        (folder / f"{name}.py").write_text(text)
+        kind.__path__.append(str(folder))
+        importlib.invalidate_caches()
+        added.append((kind, name))
+
+    yield add_one
+    for kind, name in added:
+        kind.__path__.remove(str(folder))
+        sys.modules.pop(f"{kind.__name__}.{name}", None)
+        if hasattr(kind, name):
+            delattr(kind, name)
+
+
+def test_adding_a_plot_is_adding_one_file(add: Adder, tmp_path: Path) -> None:
+    loaded = quick(tmp_path)
+    plain = loaded.scenario.model_copy(
+        update={"expectations": (), "runs": loaded.scenario.runs[:1]}
+    )
+    add(single, "packets", PACKETS)
+    folder = job.run(
+        Loaded(plain, loaded.topology),
+        stage=VirtualStage(1),
+        console=Console(quiet=True),
+        results=tmp_path / "results",
+    )
+    page = (folder / "report.html").read_text()
+    assert (folder / "plots" / "packets.png").read_bytes().startswith(b"\x89PNG")
+    for words in ("<h2>Packets that were looked at</h2>", "A bar for each run.", "A test's own."):
+        assert words.replace("'", "&#39;") in page
+    # Behind all others, as its place says.
+    assert page.index("Over time</h2>") < page.index("Packets that were looked at</h2>")
+    assert report.write(folder).read_text() == page
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "single.other: has neither PLOT nor plots"),
+        ("PLOT = 3", "single.other: has neither PLOT nor plots"),
+        ("def plots(summary): return [3]", "single.other: has neither PLOT nor plots"),
+        (PACKETS.replace("packets.png", "over-time.png"), "two plots write over-time.png"),
+    ],
+)
+def test_what_is_no_plot_is_told(add: Adder, text: str, words: str) -> None:
+    add(single, "other", text)
+    with pytest.raises(TypeError, match=words):
+        registry.plots_of(single, {})
+
+
+def test_every_module_of_a_kind_is_a_plot() -> None:
+    for kind in (single, repeated, sweep, comparison):
+        for module in pkgutil.iter_modules(kind.__path__, f"{kind.__name__}."):
+            found = importlib.import_module(module.name)
+            assert isinstance(getattr(found, "PLOT", None), Plot) != hasattr(found, "plots")
