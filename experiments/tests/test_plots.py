@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from outcome_files import quick
@@ -18,6 +19,7 @@ from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.reports import report
 from docsis_experiments.reports.plots import comparison, registry, repeated, single, sweep
 from docsis_experiments.reports.plots.plot import Plot
+from docsis_experiments.reports.plots.repeated import published
 from docsis_experiments.scenario import job
 from docsis_experiments.stages.virtual.stage import VirtualStage
 
@@ -109,3 +111,30 @@ def test_every_module_of_a_kind_is_a_plot() -> None:
         for module in pkgutil.iter_modules(kind.__path__, f"{kind.__name__}."):
             found = importlib.import_module(module.name)
             assert isinstance(getattr(found, "PLOT", None), Plot) != hasattr(found, "plots")
+
+
+def entry(name: str, published: tuple[float | None, float | None], **more: Any) -> dict[str, Any]:
+    """One of a repeated experiment's expectations."""
+    measured = {"runs": 5, "median": 3.0, "interval": [2.0, 4.0]}
+    return {
+        "what": "latency p90 of game", "unit": "ms", "name": name, "published": published,
+        "allowed": published, "measured": measured, "verdict": "reproduced", **more,
+    }  # fmt: skip
+
+
+def test_bands_of_one_quantity_have_titles_that_tell_them_apart() -> None:
+    found = published.panels(
+        [
+            entry("SFQ-CoDel", (13, 13)),
+            entry("CoDel", (20, 26)),
+            entry("PIE", (13, 13), hash="another"),
+            entry("SFQ-CoDel", (13, 13), hash="another"),
+            entry("CoDel", (0, None), what="loss of game", unit="%"),
+        ]
+    )
+    # What two expectations say of one run alike is drawn once.
+    assert {title: [one["name"] for one in rows] for title, rows in found.items()} == {
+        "latency p90 of game (ms), published as 13": ["SFQ-CoDel", "PIE"],
+        "latency p90 of game (ms), published as 20 to 26": ["CoDel"],
+        "loss of game (%)": ["CoDel"],
+    }

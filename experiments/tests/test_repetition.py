@@ -189,14 +189,14 @@ def test_the_summary_has_medians_intervals_and_verdicts(
     value, order = figures["expectations"]
     assert [value["verdict"], order["verdict"]] == ["reproduced", "reproduced"]
     assert order["values"] == [30.0] * 6
-    assert order["name"] == "Drop tail less codel"
+    assert order["name"] == "tail less codel"
     assert len(value["hash"]) == 12
 
 
 def test_the_terminal_has_the_verdict_first(whole: tuple[Path, dict[str, Any], str]) -> None:
     said = whole[2]
-    assert said.index("Reproduced: of 6 repetitions") < said.index("Less Drop tail")
-    for words in ("Less Drop tail", "35 to 65", "reproduced", "codel, repetition 2: not valid"):
+    assert said.index("Reproduced: of 6 repetitions") < said.index("Less tail")
+    for words in ("Less tail", "35 to 65", "reproduced", "codel, repetition 2: not valid"):
         assert words in said
     assert "it was made again" in said
 
@@ -211,7 +211,7 @@ def test_the_report_opens_offline_with_the_verdict_first(
     assert page.count("data:image/png;base64,") == 2
     found = page.index("the median latency of call is")
     assert page.index("Reproduced: of 6") < found < page.index("<h2>")
-    for words in (figures["expectations"][0]["hash"], "Student", "Differences to Drop tail"):
+    for words in (figures["expectations"][0]["hash"], "Student", "Differences to tail"):
         assert words in page
     assert "--repeat 6" in page
     assert report.write(folder).read_text() == page

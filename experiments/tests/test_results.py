@@ -34,7 +34,7 @@ from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
 from docsis_experiments.measurement.record import Control, Packets, Received, RunRecord
 from docsis_experiments.measurement.timing import Timing
-from docsis_experiments.reports import document, report, scenario_summary
+from docsis_experiments.reports import document, report, single_summary
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.scenario import job
@@ -113,7 +113,7 @@ def finished(
         raw = folder / "runs" / record.label
         raw.mkdir(parents=True)
         record.write(raw)
-    figures = scenario_summary.summarise(
+    figures = single_summary.summarise(
         scenario,
         records,
         judge.judge(scenario, records),

@@ -23,7 +23,7 @@ from docsis_experiments.judging import judge
 from docsis_experiments.measurement.record import Control, Packets, RunRecord
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.reports import document, report
-from docsis_experiments.reports import scenario_summary as summary
+from docsis_experiments.reports import single_summary as summary
 from docsis_experiments.reports.plots.single import against_buffer, latency
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.scenario import job

@@ -12,16 +12,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from docsis_experiments.bench.forwarding import FRAME_BYTES, Result
-from docsis_experiments.reports.plots.look import RC
+from docsis_experiments.reports.plots.look import COLOURS, GREY, RC
 
 _COLOURS: Final = {
-    "forwarder": "#999999",
-    "docsis-switch": "#009E73",
-    "simple_switch_grpc": "#D55E00",
+    "forwarder": GREY,
+    "docsis-switch": COLOURS[2],
+    "simple_switch_grpc": COLOURS[1],
 }
-"""Okabe and Ito's, as in the report's figures."""
 
-_LENGTH_COLOURS: Final = ("#0072B2", "#56B4E9")
+_LENGTH_COLOURS: Final = (COLOURS[0], COLOURS[4])
 
 
 def overview(

@@ -19,7 +19,7 @@ from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.comparison_page import common_reason, sentences, told, with_interval
 from docsis_experiments.reports.plots import comparison, registry
-from docsis_experiments.reports.plots.subjects import Compared
+from docsis_experiments.reports.plots.subjects import Compared, called
 from docsis_experiments.reports.sweep_summary import finite
 from docsis_experiments.reports.words import number
 from docsis_experiments.stages.virtual import versions
@@ -90,6 +90,16 @@ def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -
 def summarise(results: Sequence[Result], names: Sequence[str]) -> dict[str, Any]:
     """The whole of summary.json, validated."""
     first = results[0]
+    described = [
+        {
+            "name": name,
+            "title": one.title,
+            "experiment": one.experiment,
+            "runs": sum(len(series.runs) for series in one.series.values()),
+        }
+        for name, one in zip(names, results, strict=True)
+    ]
+    told_as = called({"results": described})
     left_out = []
     differences = []
     for name, other in list(zip(names, results, strict=True))[1:]:
@@ -97,7 +107,7 @@ def summarise(results: Sequence[Result], names: Sequence[str]) -> dict[str, Any]
         for one, has in ((names[0], first), (name, other)):
             alone = [series for series in has.series if series not in common]
             if alone:
-                left_out.append(f"{one} alone has {', '.join(alone)}")
+                left_out.append(f"{told_as[one]} alone has {', '.join(alone)}")
         differences += [
             _entry(first, other, series, group, quantity, name)
             for series in common
@@ -109,16 +119,9 @@ def summarise(results: Sequence[Result], names: Sequence[str]) -> dict[str, Any]
         {
             "experiment": "comparison",
             "version": VERSION,
-            "title": f"{', '.join(names[1:])} against {names[0]}",
-            "results": [
-                {
-                    "name": name,
-                    "title": one.title,
-                    "experiment": one.experiment,
-                    "runs": sum(len(series.runs) for series in one.series.values()),
-                }
-                for name, one in zip(names, results, strict=True)
-            ],
+            "title": f"{', '.join(told_as[name] for name in names[1:])} against "
+            f"{told_as[names[0]]}",
+            "results": described,
             "series": list(dict.fromkeys(name for one in results for name in one.series)),
             "groups": list(
                 dict.fromkeys(

@@ -49,6 +49,18 @@ def label_of(management: QueueManagement) -> str:
     return management.algorithm if preset is None else preset.label
 
 
+def name_of_run(label: str, preset: Preset | None) -> str:
+    """A run's name for people: its label, with the preset's name as people know it.
+
+    Args:
+        label: Of the run; a grid's has the buffer behind the queue manager.
+        preset: The preset that its queue manager is, but for its buffer; None where it is none.
+    """
+    if preset is None or label.split(" ", maxsplit=1)[0] != preset.value:
+        return label
+    return ", ".join((preset.label, *label.split(" ", 1)[1:]))
+
+
 @dataclass(frozen=True)
 class Managed:
     """A queue manager of a run.

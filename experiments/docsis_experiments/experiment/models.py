@@ -26,9 +26,9 @@ from docsis_control.config.units import (
     parse_duration,
 )
 from docsis_control.modem_config.provisioned import Direction
-from docsis_control.queue_managers.presets import name_of
+from docsis_control.queue_managers.presets import name_of, preset_of
 from docsis_experiments.experiment.channel import Channel
-from docsis_experiments.experiment.managers import Managed, Manager
+from docsis_experiments.experiment.managers import Managed, Manager, name_of_run
 from docsis_experiments.experiment.tagged import as_tuple
 from docsis_experiments.judging.expectations import Expectation, Quantity, Ratio
 from docsis_experiments.stages.mininet.traffic.flows import MOST_FLOWS
@@ -109,6 +109,11 @@ class Run(Model):
     def managed(self) -> Managed:
         """The queue manager with the run's buffer."""
         return Managed.of(self.manager, self.buffer)
+
+    @property
+    def name(self) -> str:
+        """For people: see `name_of_run`."""
+        return name_of_run(self.label, preset_of(self.manager))
 
     @property
     def folder(self) -> str:

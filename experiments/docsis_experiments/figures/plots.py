@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from docsis_experiments.figures import laws
 from docsis_experiments.figures.checks import GAP, PUBLISHED_PLAIN, PUBLISHED_SEARCH, WINDOW
 from docsis_experiments.figures.samples import Drops, Sessions
-from docsis_experiments.reports.plots.look import RC
+from docsis_experiments.reports.plots.look import GREY, RC
 from docsis_ptf.chance import Geometric
 from docsis_ptf.renewal import ONE, PROB_LOW, Distribution, Renewal
 
@@ -130,8 +130,8 @@ def effective(samples: Sequence[Drops], path: Path) -> None:
             "cannot be reached", (p.min() * 1.15, np.sqrt(GAP[0] * GAP[1])), va="center",
             color="#555555", fontsize=9,
         )  # fmt: skip
-        axes.plot(fine, fine, color="#999999", lw=1, linestyle=":", label="p_eff = p")
-        axes.plot(fine, 0.541 * fine, color="#999999", lw=1, linestyle="--", label="0.541 p")
+        axes.plot(fine, fine, color=GREY, lw=1, linestyle=":", label="p_eff = p")
+        axes.plot(fine, 0.541 * fine, color=GREY, lw=1, linestyle="--", label="0.541 p")
         axes.plot(fine, law, color=_LAW, lw=1.0, label="by the law")
         axes.plot(p, rate, "o", ms=4, color=_DERANDOMISED, label="pipeline")
         axes.set_xscale("log")

@@ -93,8 +93,9 @@ def judge(scenario: Scenario, records: Sequence[RunRecord]) -> list[Verdict]:
 def not_judged(scenario: Scenario, records: Sequence[RunRecord]) -> list[str]:
     """What of the expectations was not judged because its runs were not made, in words."""
     made = {record.label for record in records}
+    names = {run.label: run.name for run in scenario.all_runs}
     return [
-        f"{expectation.quantity.words}: {label}"
+        f"{expectation.quantity.words}: {names[label]}"
         for expectation in scenario.expectations
         for name in expectation.runs
         for label in scenario.labels(name)

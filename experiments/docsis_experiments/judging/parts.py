@@ -104,8 +104,9 @@ def parts_of(scenario: Scenario, expectation: Expectation) -> Iterator[Part]:
     match expectation:
         case Order():
             tolerance = Tolerance(below=expectation.slack)
+            names = {run.label: run.name for run in scenario.all_runs}
             for before, after in pairwise(labels):
-                what = f"{quantity.words}, more than with {before}"
+                what = f"{quantity.words}, more than with {names[before]}"
                 yield part(what, after, quantity.unit, Band(at_least=0), tolerance, (before, after))
         case Slope():
             yield part(

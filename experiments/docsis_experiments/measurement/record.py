@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_control.queue_managers.names import Preset
+from docsis_experiments.experiment.managers import name_of_run
 from docsis_experiments.measurement.timing import Timing
 
 Floats = npt.NDArray[np.float64]
@@ -141,8 +142,8 @@ class RunRecord:
 
     @property
     def name(self) -> str:
-        """For people: the queue manager's, where the label is no more than a preset's name."""
-        return self.manager if self.preset and self.label == self.preset.value else self.label
+        """For people: see `name_of_run`."""
+        return name_of_run(self.label, self.preset)
 
     @property
     def withheld(self) -> str:

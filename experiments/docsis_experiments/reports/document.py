@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any, Final
@@ -76,6 +77,11 @@ def validate(summary: dict[str, Any]) -> None:
     except jsonschema.ValidationError as error:
         place = ".".join(str(part) for part in error.absolute_path) or "the top"
         raise TestbedError(f"summary.json: {place}: {error.message}") from None
+
+
+def finite(value: float) -> float | None:
+    """A value for JSON, which has neither NaN nor infinity."""
+    return value if math.isfinite(value) else None
 
 
 def rounded(value: Any) -> Any:

@@ -11,7 +11,7 @@ from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Page
 from docsis_experiments.reports.plots import repeated
 from docsis_experiments.reports.repeated_summary import REACHES_OVER, counted
-from docsis_experiments.reports.scenario_page import source_words
+from docsis_experiments.reports.single_page import source_words
 from docsis_experiments.reports.words import band
 from docsis_experiments.reports.words import number as short
 from docsis_experiments.stages.mininet import timers

@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 
 from docsis_control.topology.models import Topology
-from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.judging.expectations import Order, Slope
 from docsis_experiments.judging.parts import Part
@@ -20,6 +19,7 @@ from docsis_experiments.judging.repeated import Judged, Outcomes, Verdict, toget
 from docsis_experiments.measurement import intervals
 from docsis_experiments.measurement.intervals import Estimate, estimate
 from docsis_experiments.reports import document
+from docsis_experiments.reports.head import head
 from docsis_experiments.runs.outcome import PROBABILITIES, Outcome
 
 VERSION: Final = 1
@@ -53,23 +53,6 @@ def estimated(found: Estimate) -> dict[str, Any]:
 def counted(count: int, words: str) -> str:
     """As "1 seed" or "30 seeds"."""
     return f"{count} {words if count > 1 else words[:-1]}"
-
-
-def names(runs: Sequence[Run]) -> dict[str, str]:
-    """What each run is called for people, by its label."""
-    plain = {run.label: label_of(run.manager) for run in runs}
-    if len(set(plain.values())) == len(plain):
-        return plain
-    buffered = {
-        run.label: plain[run.label] + (f", {run.buffer}" if run.buffer is not None else "")
-        for run in runs
-    }
-    if len(set(buffered.values())) == len(buffered):
-        return buffered
-    many = {name for name, count in Counter(buffered.values()).items() if count > 1}
-    return {
-        label: f"{name} ({label})" if name in many else name for label, name in buffered.items()
-    }
 
 
 def run_figures(run: Run, name: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -187,7 +170,7 @@ def part_figures(judged: Judged, called: Mapping[str, str]) -> dict[str, Any]:
     return {
         "hash": part.expectation.hash,
         # Of an order the name has both runs.
-        "what": part.expectation.quantity.words
+        "what": f"difference of {part.expectation.quantity.words}"
         if isinstance(part.expectation, Order)
         else part.what,
         "run": part.run,
@@ -292,23 +275,13 @@ def summarise(
         timers: The machine's own lateness.
         marks: Of the stage: `stage`, and `jobs` where there are some.
     """
-    called = names(scenario.all_runs)
+    called = {run.label: run.name for run in scenario.all_runs}
     verdict = together(one.verdict for one in judged)
     figures: dict[str, Any] = document.rounded(
         {
             "experiment": "repeated",
             "version": VERSION,
-            "name": scenario.name,
-            "title": scenario.title,
-            "source": None if scenario.source is None else scenario.source.model_dump(),
-            "scale": scenario.scale,
-            "target": target,
-            "topology": topology.name,
-            "tier": topology.services,
-            "direction": scenario.direction,
-            "idle_seconds": scenario.idle / 1e9,
-            "ramp_up_seconds": scenario.ramp_up_seconds,
-            "measured_seconds": scenario.measured / 1e9,
+            **head(scenario, topology, target=target, versions=versions, timers=timers),
             **marks,
             "numbers": words,
             "count": len(numbers),
@@ -320,8 +293,6 @@ def summarise(
             },
             "verdict": None if verdict is None else verdict.value,
             "sentence": sentence(judged, len(numbers), words),
-            "versions": dict(versions),
-            "timers": dict(timers),
             "runs": [
                 run_figures(
                     run, called[run.label], [one for one in outcomes if one.run == run.label]

@@ -16,8 +16,8 @@ from docsis_experiments.reports import (
     document,
     figures_page,
     repeated_page,
-    scenario_page,
     shares_page,
+    single_page,
     sweep_page,
 )
 from docsis_experiments.reports.page import Figure, Page
@@ -27,7 +27,7 @@ from docsis_testbed.errors import TestbedError
 PAGES: Final[Mapping[str, Page]] = {
     "shares": shares_page.PAGE,
     "figures": figures_page.PAGE,
-    "scenario": scenario_page.PAGE,
+    "scenario": single_page.PAGE,
     "sweep": sweep_page.PAGE,
     "repeated": repeated_page.PAGE,
     "comparison": comparison_page.PAGE,

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from docsis_experiments.measurement.intervals import Estimate, estimate
 from docsis_experiments.reports import document
+from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.plots.subjects import shown_groups
 from docsis_experiments.sweeps.axes import AXES
 from docsis_experiments.sweeps.expand import Point
@@ -111,8 +112,3 @@ def estimate_figures(one: Estimate) -> dict[str, Any]:
         "method": one.method,
         "why": one.why,
     }
-
-
-def finite(value: float) -> float | None:
-    """A value for JSON, which has neither NaN nor infinity."""
-    return value if math.isfinite(value) else None

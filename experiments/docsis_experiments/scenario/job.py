@@ -25,11 +25,11 @@ from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.timing import MOST_P99_MS
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report
-from docsis_experiments.reports import scenario_summary as summary
+from docsis_experiments.reports import single_summary as summary
 from docsis_experiments.reports.plots import registry, single
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
-from docsis_experiments.reports.scenario_page import found, measured
+from docsis_experiments.reports.single_page import found, measured
 from docsis_experiments.reports.words import band
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.stage import Stage

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from docsis_control.config.models import KeyedError
-from docsis_control.queue_managers.presets import preset_of
 from docsis_experiments.experiment.loader import Loaded
-from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.models import Run
 from docsis_experiments.sweeps.axes import AXES, Condition, rate_of, scenario_with
 from docsis_experiments.sweeps.models import Sweep
@@ -78,12 +76,6 @@ def _managers(sweep: Sweep, base: Loaded) -> tuple[Run, ...]:
     return sweep.axes.managers or base.scenario.all_runs
 
 
-def _name(run: Run) -> str:
-    """For people: the queue manager's, where the label is no more than a preset's name."""
-    preset = preset_of(run.manager)
-    return label_of(run.manager) if preset and run.label == preset.value else run.label
-
-
 def _points(sweep: Sweep, start: Condition) -> Iterator[Point]:
     swept = {name: axis.keys(sweep.axes) for name, axis in AXES.items()}
     swept = {name: values for name, values in swept.items() if values}
@@ -100,7 +92,7 @@ def _points(sweep: Sweep, start: Condition) -> Iterator[Point]:
                     raise KeyedError(f"axes.{key}", what) from None
             rate = rate_of(condition)
             yield Point(
-                _name(run),
+                run.name,
                 {
                     name: AXES[name].number(value, rate)
                     for name, (_, value) in zip(swept, chosen, strict=True)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Any, Final
 
 from matplotlib.figure import Figure
@@ -14,6 +14,10 @@ from matplotlib.patches import Patch
 
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_experiments.reports.plots.subjects import Repeated
+from docsis_experiments.reports.words import band
+
+Entry = Mapping[str, Any]
+"""One of the summary's `expectations`."""
 
 _VERDICTS: Final[Mapping[str | None, tuple[str, str]]] = {
     "reproduced": ("#00704F", "o"),
@@ -32,22 +36,20 @@ _ROW: Final = 0.27
 """Inches of a value."""
 
 
-def _drawn(entry: Mapping[str, Any]) -> bool:
+def _drawn(entry: Entry) -> bool:
     return isinstance(entry["measured"]["median"], int | float)
 
 
 def _draw(repeated: Repeated) -> Figure:
     """Measured medians and their intervals beside what is published and allowed."""
     entries = [entry for entry in repeated.summary["expectations"] if _drawn(entry)]
-    panels = [
-        list(found)
-        for _, found in groupby(entries, key=lambda entry: (entry["hash"], entry["what"]))
-    ]
-    heights = [max(1.4, len(panel)) * _ROW + 0.55 for panel in panels]
+    found = panels(entries)
+    heights = [max(1.4, len(panel)) * _ROW + 0.55 for panel in found.values()]
     figure = Figure(figsize=(9.6, sum(heights) + 1.0), layout="constrained")
-    axes = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)
-    for one, panel in zip(axes[:, 0], panels, strict=True):
+    axes = figure.subplots(len(found), 1, height_ratios=heights, squeeze=False)
+    for one, (title, panel) in zip(axes[:, 0], found.items(), strict=True):
         _expectation(one, panel)
+        one.set_title(title, fontsize=10)
     used = list(dict.fromkeys(entry["verdict"] for entry in entries))
     handles: list[Any] = [
         Line2D(
@@ -64,7 +66,27 @@ def _draw(repeated: Repeated) -> Figure:
     return figure
 
 
-def _expectation(axes: Any, panel: Sequence[Mapping[str, Any]]) -> None:
+def panels(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """A panel for each quantity and published band, by its title; the band tells two apart."""
+    found: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in entries:
+        rows = found.setdefault((entry["what"], entry["unit"], band(entry["published"])), [])
+        # Two expectations may say the same of a run.
+        if not any(_same(entry, row) for row in rows):
+            rows.append(entry)
+    several = {what for (what, _), count in Counter(key[:2] for key in found).items() if count > 1}
+    return {
+        f"{what}{f' ({unit})' if unit else ''}"
+        f"{f', published as {published}' if what in several else ''}": rows
+        for (what, unit, published), rows in found.items()
+    }
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    return all(one[key] == other[key] for key in ("name", "allowed", "measured", "verdict"))
+
+
+def _expectation(axes: Any, panel: Sequence[Entry]) -> None:
     """A row for each part, of one quantity."""
     reach: list[float] = []
     for entry in panel:
@@ -94,12 +116,19 @@ def _expectation(axes: Any, panel: Sequence[Mapping[str, Any]]) -> None:
             for end in ends:
                 axes.plot([end] * 2, [place - 0.16, place + 0.16], color=colour, lw=1.6)
         axes.plot(entry["measured"]["median"], place, mark, color=colour, ms=6)
-    axes.set_yticks(range(len(panel)), [entry["name"] for entry in panel])
+    counts = Counter(entry["name"] for entry in panel)
+    axes.set_yticks(
+        range(len(panel)),
+        [
+            f"{entry['name']}, allowed {band(entry['allowed'])}"
+            if counts[entry["name"]] > 1
+            else entry["name"]
+            for entry in panel
+        ],
+    )
     axes.set_ylim(len(panel) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    unit = panel[0]["unit"]
-    axes.set_title(f"{panel[0]['what']}{f' ({unit})' if unit else ''}", fontsize=10)
 
 
 def _within(bounds: Sequence[float | None], low: float, high: float) -> tuple[float, float]:

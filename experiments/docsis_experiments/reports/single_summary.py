@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary.json of a scenario, in the shape of scenario.schema.json."""
+"""summary.json of one run of each queue manager, in the shape of scenario.schema.json."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from docsis_experiments.judging.judge import Verdict
 from docsis_experiments.measurement import metrics, voice
 from docsis_experiments.measurement.record import Floats, Packets, RunRecord
 from docsis_experiments.reports import document
-
-
-def finite(value: float) -> float | None:
-    """A value for JSON, which has neither NaN nor infinity."""
-    return value if math.isfinite(value) else None
+from docsis_experiments.reports.document import finite
+from docsis_experiments.reports.head import head
 
 
 def latency(samples: Floats) -> dict[str, float | None]:
@@ -139,22 +136,10 @@ def summarise(
         {
             "experiment": "scenario",
             "version": document.VERSION,
-            "name": scenario.name,
-            "title": scenario.title,
-            "source": None if scenario.source is None else scenario.source.model_dump(),
-            "scale": scenario.scale,
-            "target": target,
-            "topology": topology.name,
-            "tier": topology.services,
-            "direction": scenario.direction,
-            "idle_seconds": scenario.idle / 1e9,
-            "ramp_up_seconds": scenario.ramp_up_seconds,
-            "measured_seconds": scenario.measured / 1e9,
+            **head(scenario, topology, target=target, versions=versions, timers=timers),
             "passed": passed(records, verdicts),
             "no_verdict": [f"{run.label}: {run.withheld}" for run in records if run.withheld],
             "left_out": list(left_out),
-            "versions": dict(versions),
-            "timers": dict(timers),
             **(marks or {}),
             "runs": [run_figures(scenario, record) for record in records],
             "expectations": [verdict_figures(verdict) for verdict in verdicts],

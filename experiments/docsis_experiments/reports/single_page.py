@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a scenario: published and measured values beside each other."""
+"""The report of one run of each queue manager: published and measured values beside each other."""
 
 from __future__ import annotations
 
@@ -119,4 +119,4 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-PAGE: Final = Page("scenario.html.j2", (), _values, kind=single)
+PAGE: Final = Page("single.html.j2", (), _values, kind=single)
