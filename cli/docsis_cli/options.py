@@ -163,7 +163,9 @@ class Often:
             )
 
 
-def maker(target: Target, often: Often, *, virtual: bool) -> tuple[Maker, range] | None:
+def maker(
+    target: Target, often: Often, *, virtual: bool, metrics_port: int | None = None
+) -> tuple[Maker, range] | None:
     """What plays an experiment many times, and the numbers of the repetitions; None of one run.
 
     Raises:
@@ -175,7 +177,7 @@ def maker(target: Target, often: Often, *, virtual: bool) -> tuple[Maker, range]
     from docsis_experiments.runs.store import Store
 
     if often.seeds is not None:
-        stage(target, virtual=True, seed=None)
+        stage(target, virtual=True, seed=None, metrics_port=metrics_port)
         from docsis_experiments.repetition.virtual import Seeds
 
         return Seeds(1 if often.jobs is None else often.jobs, Store()), Seeds.numbers(often.seeds)
@@ -183,7 +185,8 @@ def maker(target: Target, often: Often, *, virtual: bool) -> tuple[Maker, range]
     from docsis_experiments.repetition.real_time import Repetitions
 
     numbers = Repetitions.numbers(often.repeat)
-    return Repetitions(stage(target, virtual=False, seed=None), Store()), numbers
+    played = stage(target, virtual=False, seed=None, metrics_port=metrics_port)
+    return Repetitions(played, Store()), numbers
 
 
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]

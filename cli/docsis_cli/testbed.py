@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -34,6 +35,9 @@ from docsis_cli.options import stage as stage_of
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
 
+if TYPE_CHECKING:
+    from docsis_experiments.experiment.loader import Loaded
+
 _CONSOLE = Console()
 
 
@@ -50,20 +54,22 @@ def demo(
     metrics_port: MetricsPortOption = None,
     virtual: VirtualOption = False,
     seed: SeedOption = None,
+    seeds: SeedsOption = None,
+    jobs: JobsOption = None,
+    repeat: RepeatOption = None,
 ) -> None:
     """Queue managers under load one after the other, and a report: a scenario that is shipped."""
-    # What contradicts itself is told before anything heavy is loaded.
-    played = stage_of(target, virtual=virtual, seed=seed, metrics_port=metrics_port)
+    often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
+    play = _player(target, often, virtual=virtual, metrics_port=metrics_port)
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.demo import demo as experiment
-    from docsis_experiments.scenario import job
 
     try:
         loaded = experiment(chosen, aqm or (), seconds)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
-    job.run(loaded, stage=played, console=_CONSOLE)
+    play(loaded, ())
 
 
 def run(
@@ -157,9 +163,7 @@ def _refuse(context: typer.Context, *names: str, because: str) -> None:
 
 
 def _run_scenario(file: Path, target: Target, often: Often, virtual: bool, only: list[str]) -> None:
-    # What contradicts itself is told before anything heavy is loaded.
-    many = maker(target, often, virtual=virtual)
-    played = stage_of(target, virtual=virtual, seed=often.seed) if many is None else None
+    play = _player(target, often, virtual=virtual)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.loader import load as load_scenario
 
@@ -167,15 +171,35 @@ def _run_scenario(file: Path, target: Target, often: Often, virtual: bool, only:
         loaded = load_scenario(named_or_file(file, "scenarios"))
     except ConfigError as error:
         raise TestbedError(str(error)) from None
+    play(loaded, only)
+
+
+def _player(
+    target: Target, often: Often, *, virtual: bool, metrics_port: int | None = None
+) -> Callable[[Loaded, Sequence[str]], Path]:
+    """What plays an experiment as the options say, once or many times, or only some of its runs.
+
+    Raises:
+        TestbedError: They contradict each other; it is told before anything heavy is loaded.
+    """
+    many = maker(target, often, virtual=virtual, metrics_port=metrics_port)
     if many is not None:
-        from docsis_experiments.repetition import job as repeated
+        made_by, numbers = many
 
-        repeated.run(loaded, maker=many[0], numbers=many[1], only=only, console=_CONSOLE)
-        return
-    from docsis_experiments.scenario import job
+        def repeatedly(loaded: Loaded, only: Sequence[str]) -> Path:
+            from docsis_experiments.repetition import job
 
-    assert played is not None
-    job.run(loaded, stage=played, only=only, console=_CONSOLE)
+            return job.run(loaded, maker=made_by, numbers=numbers, only=only, console=_CONSOLE)
+
+        return repeatedly
+    played = stage_of(target, virtual=virtual, seed=often.seed, metrics_port=metrics_port)
+
+    def once(loaded: Loaded, only: Sequence[str]) -> Path:
+        from docsis_experiments.scenario import job
+
+        return job.run(loaded, stage=played, only=only, console=_CONSOLE)
+
+    return once
 
 
 def stop() -> None:

@@ -4,46 +4,93 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import docsis_cli
+from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.repetition import job
 from docsis_testbed.paths import TOPOLOGIES
 
 SCENARIO = str(TOPOLOGIES / "scenarios" / "low-rate.yaml")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--seeds", "5"], "--seeds has no place in Mininet"),
-        (["--virtual", "--seeds", "5", "--seed", "7"], "--seed has no place beside --seeds"),
-        (["--virtual", "--repeat", "5"], "--repeat has no place in virtual time"),
-        (["--stage", "virtual", "--repeat", "5"], "--repeat has no place in virtual time"),
-        (["--stage", "mininet", "--virtual"], "--virtual has no place beside --stage mininet"),
-        (["--jobs", "2"], "--jobs has no place in Mininet"),
-        (["--repeat", "5", "--jobs", "2"], "--jobs has no place in Mininet"),
-        (["--virtual", "--jobs", "2"], "--jobs has no place here"),
-        (["--virtual", "--seeds", "0"], "--seeds 0: must be a number from 1 to 10000"),
-        (["--virtual", "--seeds", "10001"], "--seeds 10001: must be a number from 1 to 10000"),
-        (["--virtual", "--seeds", "5", "--jobs", "0"], "--jobs 0: must be a number from 1 to 256"),
-        (["--repeat", "0"], "--repeat 0: must be a number from 1 to 1000"),
-        (["--virtual", "--seeds", "5", "--target", "bmv2"], "--target bmv2 has no place"),
-    ],
-)
-def test_what_contradicts_itself_is_one_sentence(
-    options: list[str],
-    words: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("sys.argv", ["docsis-p4", "run", SCENARIO, *options])
+Told = pytest.CaptureFixture[str]
+Changed = pytest.MonkeyPatch
+
+REFUSED = [
+    (["--seeds", "5"], "--seeds has no place in Mininet"),
+    (["--virtual", "--seeds", "5", "--seed", "7"], "--seed has no place beside --seeds"),
+    (["--virtual", "--repeat", "5"], "--repeat has no place in virtual time"),
+    (["--jobs", "2"], "--jobs has no place in Mininet"),
+    (["--repeat", "5", "--jobs", "2"], "--jobs has no place in Mininet"),
+    (["--virtual", "--jobs", "2"], "--jobs has no place here"),
+    (["--virtual", "--seeds", "0"], "--seeds 0: must be a number from 1 to 10000"),
+    (["--virtual", "--seeds", "10001"], "--seeds 10001: must be a number from 1 to 10000"),
+    (["--virtual", "--seeds", "5", "--jobs", "0"], "--jobs 0: must be a number from 1 to 256"),
+    (["--repeat", "0"], "--repeat 0: must be a number from 1 to 1000"),
+    (["--virtual", "--seeds", "5", "--target", "bmv2"], "--target bmv2 has no place"),
+]
+STAGES = [
+    (["--stage", "virtual", "--repeat", "5"], "--repeat has no place in virtual time"),
+    (["--stage", "mininet", "--virtual"], "--virtual has no place beside --stage mininet"),
+]
+METRICS = (["--virtual", "--seeds", "5", "--metrics-port", "9464"], "--metrics-port has no place")
+
+
+def refused(arguments: list[str], capsys: Told, monkeypatch: Changed) -> str:
+    """The one sentence of a command that is refused."""
+    monkeypatch.setattr("sys.argv", ["docsis-p4", *arguments])
     with pytest.raises(SystemExit) as ended:
         docsis_cli.main()
     assert ended.value.code == 1
     told = capsys.readouterr().err.strip()
-    assert told.startswith(f"docsis-p4: {words}")
     assert "\n" not in told
+    return told
+
+
+@pytest.mark.parametrize(("options", "words"), [*REFUSED, *STAGES])
+def test_what_contradicts_itself_is_one_sentence(
+    options: list[str], words: str, capsys: Told, monkeypatch: Changed
+) -> None:
+    told = refused(["run", SCENARIO, *options], capsys, monkeypatch)
+    assert told.startswith(f"docsis-p4: {words}")
+
+
+@pytest.mark.parametrize(("options", "words"), [*REFUSED, METRICS])
+def test_the_demo_refuses_the_same(
+    options: list[str], words: str, capsys: Told, monkeypatch: Changed
+) -> None:
+    told = refused(["demo", *options], capsys, monkeypatch)
+    assert told.startswith(f"docsis-p4: {words}")
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "count"),
+    [
+        (["--virtual", "--seeds", "7", "--jobs", "2"], "seeds", 7),
+        (["--repeat", "3", "--metrics-port", "9464"], "repetitions", 3),
+    ],
+)
+def test_the_demo_is_played_many_times(
+    options: list[str], words: str, count: int, monkeypatch: Changed
+) -> None:
+    called: list[dict[str, Any]] = []
+
+    def run(loaded: Loaded, **given: Any) -> Path:
+        called.append({"labels": [one.label for one in loaded.scenario.all_runs], **given})
+        return Path()
+
+    monkeypatch.setattr(job, "run", run)
+    monkeypatch.setattr(
+        "sys.argv", ["docsis-p4", "demo", "--aqm", "docsis-pie", "--seconds", "3", *options]
+    )
+    docsis_cli.main()
+    [given] = called
+    assert given["labels"] == ["docsis-pie"]
+    assert given["numbers"] == range(1, count + 1)
+    assert given["maker"].words == words
 
 
 @pytest.mark.parametrize("options", [["--repeat", "5"], ["--virtual", "--seeds", "5"]])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
@@ -11,15 +12,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import outcome_files
 import pytest
+import scenario_files
 from outcome_files import quick
 from rich.console import Console
+from time_samples import TIMERS
 
 from docsis_experiments.experiment.loader import Loaded
-from docsis_experiments.reports import report
+from docsis_experiments.judging import repeated as repeated_verdicts
+from docsis_experiments.reports import repeated_summary, report
 from docsis_experiments.reports.plots import comparison, registry, repeated, single, sweep
 from docsis_experiments.reports.plots.plot import Plot
-from docsis_experiments.reports.plots.repeated import published
+from docsis_experiments.reports.plots.repeated import against_buffer, published
+from docsis_experiments.reports.plots.subjects import Repeated
 from docsis_experiments.scenario import job
 from docsis_experiments.stages.virtual.stage import VirtualStage
 
@@ -138,3 +144,55 @@ def test_bands_of_one_quantity_have_titles_that_tell_them_apart() -> None:
         "latency p90 of game (ms), published as 20 to 26": ["CoDel"],
         "loss of game (%)": ["CoDel"],
     }
+
+
+def grid(folder: Path) -> Repeated:
+    """A grid of two managers, three buffers and five seeds; half of each buffer waits."""
+    new, old = scenario_files.GRID
+    loaded = scenario_files.loaded(
+        folder,
+        (old, new),
+        ("runs: [tail]", "runs: [drop-tail]"),
+        ("[codel, tail]", "[codel, drop-tail]"),
+    )
+    runs = loaded.scenario.all_runs
+    outcomes = [
+        outcome_files.outcome(
+            loaded, run.label, buffer / 2 + seed, seed, buffer_ms=buffer, manager=manager
+        )
+        for run, (manager, buffer) in zip(
+            runs, itertools.product(("Drop tail", "CoDel"), (50.0, 100.0, 200.0)), strict=True
+        )
+        for seed in range(1, 6)
+    ]
+    summary = repeated_summary.summarise(
+        loaded.scenario,
+        runs,
+        outcomes,
+        repeated_verdicts.judge(loaded.scenario, outcomes),
+        numbers=range(1, 6),
+        words="seeds",
+        target="embedded",
+        topology=loaded.topology,
+        versions={},
+        timers=TIMERS,
+        marks={"stage": "virtual", "jobs": 1},
+    )
+    return Repeated(summary, outcomes)
+
+
+def test_a_repeated_grid_is_drawn_against_its_buffers(tmp_path: Path) -> None:
+    subject = grid(tmp_path)
+    plot = against_buffer.PLOT
+    assert plot.applies(subject)
+    figure = plot.draw(subject)
+    assert [axes.get_title().split("\n")[-1] for axes in figure.axes[:2]] == ["Drop tail", "CoDel"]
+    latency, _, goodput = figure.axes[0], figure.axes[1], figure.axes[2]
+    [call, *_] = [line for line in latency.get_lines() if line.get_marker() == "o"]
+    # Five seeds of 25 + 1 ... 25 + 5, and so on.
+    assert list(call.get_xydata().flat) == [50, 28, 100, 53, 200, 103]
+    [total] = [line for line in goodput.get_lines() if line.get_marker() == "o"]
+    assert list(total.get_ydata()) == pytest.approx([6.94] * 3)
+    # A run of each manager is no grid.
+    runs = [run for run in subject.summary["runs"] if run["buffer_ms"] == 50.0]
+    assert not plot.applies(Repeated({**subject.summary, "runs": runs}, subject.outcomes))
