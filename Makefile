@@ -139,9 +139,13 @@ lint-python: $(STAMPS)/stubs
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy $(PYTHON_CODE)
 
+# jemalloc is C and takes more than a minute to compile: the development build takes the release's.
+JEMALLOC = found=$$(ls -d "$$PWD"/target/release/build/tikv-jemalloc-sys-*/out/lib/libjemalloc_pic.a \
+    2>/dev/null | head -n 1) && { [ -z "$$found" ] || export JEMALLOC_OVERRIDE="$$found"; }
+
 lint-rust: switch
 	cd switch && cargo fmt --check
-	$(SHARES_JOBS)cd switch && cargo clippy --locked --all-targets --quiet -- -D warnings
+	$(SHARES_JOBS)cd switch && $(JEMALLOC) && cargo clippy --locked --all-targets --quiet -- -D warnings
 
 fmt: $(STAMPS)/python ## format the code
 	$(VENV)/bin/ruff check --fix $(PYTHON_CODE)
@@ -150,7 +154,7 @@ fmt: $(STAMPS)/python ## format the code
 
 # In the development profile: with overflow checks and debug assertions. Examples are clippy's.
 test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
-	$(SHARES_JOBS)cd switch && cargo test --locked --quiet --lib --bins --tests \
+	$(SHARES_JOBS)cd switch && $(JEMALLOC) && cargo test --locked --quiet --lib --bins --tests \
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
 test-python: setup
