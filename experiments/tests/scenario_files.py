@@ -128,5 +128,6 @@ def record(label: str, delay_ms: float, **changes: Any) -> RunRecord:
         },
         "timing": IN_TIME,
         "faults": (),
+        "calls": frozenset({"call"}),
     }
     return RunRecord(**(values | changes))

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from docsis_experiments.measurement import intervals
 from docsis_experiments.measurement.intervals import BOOTSTRAP_RUNS, LEAST_RUNS, estimate
+from docsis_experiments.measurement.metric import Limits
+from docsis_experiments.measurement.metrics import METRICS
 
 VALUES = st.floats(-1e6, 1e6)
 
@@ -55,6 +57,35 @@ def test_runs_that_are_all_the_same_have_an_interval_of_one_value(count: int, va
     found = estimate([value] * count)
     assert found.interval == intervals.Interval(value, value)
     assert found.median == value
+
+
+@given(
+    limits=st.tuples(VALUES, VALUES).map(sorted).map(lambda ends: Limits(*ends)),
+    parts=st.lists(st.floats(0, 1), min_size=LEAST_RUNS, max_size=12),
+)
+def test_an_interval_keeps_to_what_is_possible(limits: Limits, parts: list[float]) -> None:
+    """Whatever the method; and where it is within the limits by itself, they change nothing."""
+    values = [limits.low + part * (limits.high - limits.low) for part in parts]
+    values = [min(value, limits.high) for value in values]
+    cut, free = estimate(values, limits), estimate(values)
+    assert cut.interval is not None
+    assert free.interval is not None
+    assert limits.low <= cut.interval.low <= cut.interval.high <= limits.high
+    assert cut.median == free.median
+    assert cut.interval.low in (free.interval.low, limits.low)
+    assert cut.interval.high in (free.interval.high, limits.high)
+    assert free.interval.low <= cut.interval.low
+    assert cut.interval.high <= free.interval.high
+
+
+def test_fairness_of_a_few_runs_is_not_above_one() -> None:
+    shares = [1.0, 1.0, 1.0, 1.0, 0.9]
+    fairness = METRICS["fairness"].limits
+    free, cut = estimate(shares).interval, estimate(shares, fairness).interval
+    assert free is not None
+    assert cut is not None
+    assert free.high > 1.0
+    assert cut == intervals.Interval(free.low, 1.0)
 
 
 def test_never_is_no_mean() -> None:

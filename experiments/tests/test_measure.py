@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 import scenario_files
 
-from docsis_experiments.judging.expectations import Quantity
-from docsis_experiments.measurement import metrics, voice
+from docsis_experiments.measurement import voice
+from docsis_experiments.measurement.metrics.induced_latency import idle_median
+from docsis_experiments.measurement.metrics.loss import loss_percent
+from docsis_experiments.measurement.metrics.recovery import recovery
+from docsis_experiments.measurement.quantity import Quantity, absence, measure
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
+from docsis_experiments.measurement.statistics import STATISTICS, statistic
 
 
 def test_quantiles_of_a_known_sample() -> None:
     samples = np.arange(101, dtype=np.float64)
-    found = [metrics.statistic(name, samples) for name in ("mean", "p50", "p90", "p99", "max")]
+    found = [statistic(name, samples) for name in STATISTICS]
     assert found == [50.0, 50.0, 90.0, 99.0, 100.0]
 
 
@@ -34,9 +38,9 @@ INDUCED = Quantity.model_validate(
 
 def test_induced_latency_is_less_the_idle_median() -> None:
     record = idle_and_loaded([1.0, 2.0, 30.0], [float(n) for n in range(101)])
-    assert metrics.idle_median(record.packets["call"], record) == 2.0
-    assert metrics.measure(INDUCED, record) == 88.0
-    assert metrics.absence(INDUCED, record) == ""
+    assert idle_median(record.packets["call"], record) == 2.0
+    assert measure(INDUCED, record) == 88.0
+    assert absence(INDUCED, record) == ""
 
 
 @pytest.mark.parametrize(
@@ -51,27 +55,27 @@ def test_induced_latency_is_less_the_idle_median() -> None:
     ],
 )
 def test_what_was_not_there_is_absent_and_not_a_zero(record: RunRecord, words: str) -> None:
-    assert math.isnan(metrics.measure(INDUCED, record))
-    assert metrics.absence(INDUCED, record) == words
+    assert math.isnan(measure(INDUCED, record))
+    assert absence(INDUCED, record) == words
 
 
 def test_retransmissions_are_those_of_all_flows_of_the_groups() -> None:
     both = Quantity(metric="retransmissions", of=("ftp", "game"))
     counted = {"ftp": {"ftp-1": 2, "ftp-2": 0}, "game": {"game": 5}}
-    assert metrics.measure(both, scenario_files.record("a", 0, retransmitted=counted)) == 7
+    assert measure(both, scenario_files.record("a", 0, retransmitted=counted)) == 7
     some = scenario_files.record("a", 0, retransmitted={"ftp": {"ftp-1": 2}})
-    assert math.isnan(metrics.measure(both, some))
-    assert metrics.absence(both, some) == "retransmissions of ftp and game were not counted"
+    assert math.isnan(measure(both, some))
+    assert absence(both, some) == "retransmissions of ftp and game were not counted"
 
 
 def test_what_arrived_at_an_unknown_time_has_no_delay_and_is_no_loss() -> None:
     packets = Packets(np.arange(4.0), np.array([1.0, math.inf, math.nan, 3.0]))
     np.testing.assert_array_equal(packets.delays, [1.0, 3.0])
-    assert metrics.loss_percent(packets) == 25.0
+    assert loss_percent(packets) == 25.0
     # Nobody knows whether it would have been low: it says nothing of a recovery.
     unknown = Packets(np.arange(3.0), np.array([1.0, math.inf, 3.0]))
-    assert metrics.recovery(unknown, [0.0], 3.0, 3.0) == 0.0
-    assert metrics.recovery(unknown, [0.0], 3.0, 1.0) == math.inf
+    assert recovery(unknown, [0.0], 3.0, 3.0) == 0.0
+    assert recovery(unknown, [0.0], 3.0, 1.0) == math.inf
 
 
 def test_rating_without_impairment_is_4_41() -> None:

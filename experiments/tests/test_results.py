@@ -29,10 +29,12 @@ from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for, service_flow
 from docsis_experiments.experiment.ramp_up import ramp_up_seconds
 from docsis_experiments.judging import judge
-from docsis_experiments.measurement import metrics, voice
+from docsis_experiments.measurement import voice
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
+from docsis_experiments.measurement.metrics.loss import loss_percent
 from docsis_experiments.measurement.record import Control, Packets, Received, RunRecord
+from docsis_experiments.measurement.statistics import statistic
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.reports import document, report, single_summary
 from docsis_experiments.reports import folder as run_folder
@@ -294,16 +296,16 @@ def test_lost_replies_are_no_loss() -> None:
     arrived = np.ones(sent.size, dtype=np.bool_)
     arrived[7::50], delay[7::50] = False, np.nan
     whole = run_scenario.packets_of_call(Probes(sent, delay, arrived, sent.size - 1), start_ns, 1.0)
-    assert metrics.loss_percent(whole) == pytest.approx(2.0)
-    assert metrics.statistic("max", whole.delays) == 10.0
+    assert loss_percent(whole) == pytest.approx(2.0)
+    assert statistic("max", whole.delays) == 10.0
     assert whole.sent_s[1] == pytest.approx(0.02)
     # Of a hundred more the reply was lost: they arrived, but nobody knows when.
     some = delay.copy()
     some[100:200] = np.nan
     fewer = run_scenario.packets_of_call(Probes(sent, some, arrived, sent.size - 1), start_ns, 1.0)
-    assert metrics.loss_percent(fewer) == pytest.approx(2.0)
+    assert loss_percent(fewer) == pytest.approx(2.0)
     assert fewer.delays.size == whole.delays.size - 98
-    mos = [voice.mos(p.delays, metrics.loss_percent(p) / 100) for p in (whole, fewer)]
+    mos = [voice.mos(p.delays, loss_percent(p) / 100) for p in (whole, fewer)]
     assert mos[0] == pytest.approx(mos[1], abs=0.02)
 
 

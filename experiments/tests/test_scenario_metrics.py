@@ -17,8 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docsis_experiments.judging import judge
-from docsis_experiments.judging.expectations import Quantity
-from docsis_experiments.measurement import metrics
+from docsis_experiments.judging.parts import slope
+from docsis_experiments.measurement.metrics.fairness import jain
+from docsis_experiments.measurement.metrics.recovery import recovery
+from docsis_experiments.measurement.quantity import Quantity, absence, measure
 from docsis_experiments.measurement.record import Packets, Received
 
 
@@ -30,19 +32,19 @@ def test_latency_is_of_what_was_sent_in_the_measured_time() -> None:
     sent = np.array([-1.0, 0.0, 5.0, 9.99, 10.0])
     packets = Packets(sent, np.array([900.0, 10.0, np.nan, 30.0, 900.0]))
     run = scenario_files.record("a", 1, packets={"call": packets})
-    assert metrics.measure(quantity("latency", "call"), run) == 20.0
-    assert metrics.measure(quantity("latency", "call", statistic="max"), run) == 30.0
-    assert metrics.measure(quantity("loss", "call"), run) == pytest.approx(100 / 3)
+    assert measure(quantity("latency", "call"), run) == 20.0
+    assert measure(quantity("latency", "call", statistic="max"), run) == 30.0
+    assert measure(quantity("loss", "call"), run) == pytest.approx(100 / 3)
     part = {"start": "4 s", "end": "6 s"}
-    assert math.isnan(metrics.measure(quantity("latency", "call", during=part), run))
-    assert metrics.measure(quantity("loss", "call", during=part), run) == 100.0
+    assert math.isnan(measure(quantity("latency", "call", during=part), run))
+    assert measure(quantity("loss", "call", during=part), run) == 100.0
 
 
 def test_groups_are_taken_together() -> None:
     run = scenario_files.record("a", 10)
-    assert metrics.measure(quantity("latency", "call", "ftp"), run) == pytest.approx(10.5)
-    assert metrics.measure(quantity("message-latency", "game"), run) == 60.0
-    assert metrics.measure(quantity("goodput", "ftp", "game"), run) == pytest.approx(6.04)
+    assert measure(quantity("latency", "call", "ftp"), run) == pytest.approx(10.5)
+    assert measure(quantity("message-latency", "game"), run) == 60.0
+    assert measure(quantity("goodput", "ftp", "game"), run) == pytest.approx(6.04)
 
 
 def test_goodput_of_a_part_of_the_time() -> None:
@@ -50,25 +52,25 @@ def test_goodput_of_a_part_of_the_time() -> None:
     # 1 Mbit/s for 5 s, then nothing.
     count = np.minimum(times, 5.0) * 125_000
     run = scenario_files.record("a", 1, received={"ftp": Received(times, {"ftp": count})})
-    assert metrics.measure(quantity("goodput", "ftp"), run) == pytest.approx(0.5)
+    assert measure(quantity("goodput", "ftp"), run) == pytest.approx(0.5)
     early = {"start": "1 s", "end": "3 s"}
-    assert metrics.measure(quantity("goodput", "ftp", during=early), run) == pytest.approx(1.0)
+    assert measure(quantity("goodput", "ftp", during=early), run) == pytest.approx(1.0)
 
 
 def test_fairness_is_jains() -> None:
-    assert metrics.jain([1, 1, 1, 1]) == 1.0
-    assert metrics.jain([1, 0, 0, 0]) == 0.25
-    assert math.isnan(metrics.jain([0.0, 0.0]))
+    assert jain([1, 1, 1, 1]) == 1.0
+    assert jain([1, 0, 0, 0]) == 0.25
+    assert math.isnan(jain([0.0, 0.0]))
     run = scenario_files.record("a", 1)
-    assert metrics.measure(quantity("fairness", "ftp"), run) == pytest.approx(36 / (3 * 14))
+    assert measure(quantity("fairness", "ftp"), run) == pytest.approx(36 / (3 * 14))
 
 
 def test_mos_falls_with_loss() -> None:
     good = scenario_files.record("a", 10)
     bad = scenario_files.record("a", 1, packets={"call": scenario_files.packets(10, lost_every=10)})
     mos = quantity("mos", "call")
-    assert metrics.measure(mos, good) > 4.3
-    assert metrics.measure(mos, bad) < 3.7
+    assert measure(mos, good) > 4.3
+    assert measure(mos, bad) < 3.7
 
 
 def silent_call() -> Packets:
@@ -94,8 +96,8 @@ def test_one_of_two_calls_that_sent_nothing_is_not_hidden_by_the_other() -> None
     for metric in ("mos", "loss", "latency", "recovery"):
         more = {"bound": "20 ms"} if metric == "recovery" else {}
         asked = quantity(metric, "call", "game", **more)
-        assert math.isnan(metrics.measure(asked, run))
-        assert metrics.absence(asked, run) == "no packet of game was sent in that time"
+        assert math.isnan(measure(asked, run))
+        assert absence(asked, run) == "no packet of game was sent in that time"
 
 
 def test_what_is_absent_says_why() -> None:
@@ -109,17 +111,17 @@ def test_what_is_absent_says_why() -> None:
         (quantity("message-latency", "game"), "no message of game arrived in that time"),
         (quantity("fairness", "ftp"), "nothing of ftp arrived in that time"),
     ):
-        assert math.isnan(metrics.measure(asked, run))
-        assert metrics.absence(asked, run) == words
+        assert math.isnan(measure(asked, run))
+        assert absence(asked, run) == words
     present = scenario_files.record("a", 1)
-    assert metrics.absence(quantity("latency", "call"), present) == ""
+    assert absence(quantity("latency", "call"), present) == ""
 
 
 def test_slope_is_that_of_the_line() -> None:
-    assert metrics.slope([50, 100, 200], [40, 90, 190]) == pytest.approx(1.0)
-    assert metrics.slope([50, 100, 200], [7, 7, 7]) == pytest.approx(0.0)
-    assert math.isnan(metrics.slope([50, 50], [1, 2]))
-    assert math.isnan(metrics.slope([50, 100], [1, math.nan]))
+    assert slope([50, 100, 200], [40, 90, 190]) == pytest.approx(1.0)
+    assert slope([50, 100, 200], [7, 7, 7]) == pytest.approx(0.0)
+    assert math.isnan(slope([50, 50], [1, 2]))
+    assert math.isnan(slope([50, 100], [1, math.nan]))
 
 
 def high_until(*ends: tuple[float, float]) -> Packets:
@@ -133,30 +135,30 @@ def high_until(*ends: tuple[float, float]) -> Packets:
 
 def test_recovery_is_the_longest_time_after_an_event() -> None:
     packets = high_until((2.0, 3.5), (6.0, 6.5))
-    assert metrics.recovery(packets, [2.0, 6.0], 10.0, 20.0) == pytest.approx(1.5)
-    assert metrics.recovery(packets, [6.0], 10.0, 20.0) == pytest.approx(0.5)
-    assert metrics.recovery(packets, [8.0], 10.0, 20.0) == 0.0
+    assert recovery(packets, [2.0, 6.0], 10.0, 20.0) == pytest.approx(1.5)
+    assert recovery(packets, [6.0], 10.0, 20.0) == pytest.approx(0.5)
+    assert recovery(packets, [8.0], 10.0, 20.0) == 0.0
     # It counts until it is low for good.
-    assert metrics.recovery(packets, [1.0], 10.0, 20.0) == pytest.approx(5.5)
-    assert metrics.recovery(packets, [2.0, 6.0], 10.0, 200.0) == 0.0
+    assert recovery(packets, [1.0], 10.0, 20.0) == pytest.approx(5.5)
+    assert recovery(packets, [2.0, 6.0], 10.0, 200.0) == 0.0
 
 
 def test_recovery_that_never_comes_is_infinite() -> None:
     packets = high_until((2.0, 6.5))
-    assert metrics.recovery(packets, [2.0, 6.0], 10.0, 20.0) == math.inf
-    assert math.isnan(metrics.recovery(packets, [], 10.0, 20.0))
+    assert recovery(packets, [2.0, 6.0], 10.0, 20.0) == math.inf
+    assert math.isnan(recovery(packets, [], 10.0, 20.0))
 
 
 def test_nothing_that_arrives_is_no_recovery() -> None:
     packets = high_until()
     lost = np.where(packets.sent_s >= 6.0, np.nan, packets.delay_ms)
-    assert metrics.recovery(Packets(packets.sent_s, lost), [2.0], 10.0, 20.0) == math.inf
+    assert recovery(Packets(packets.sent_s, lost), [2.0], 10.0, 20.0) == math.inf
     lost = np.where((packets.sent_s >= 6.0) & (packets.sent_s < 7.0), np.nan, packets.delay_ms)
-    assert metrics.recovery(Packets(packets.sent_s, lost), [2.0], 10.0, 20.0) == 5.0
+    assert recovery(Packets(packets.sent_s, lost), [2.0], 10.0, 20.0) == 5.0
     # A pause says nothing, and nothing at all neither.
     some = packets.between(0.0, 6.0)
-    assert metrics.recovery(some, [2.0], 10.0, 20.0) == 0.0
-    assert math.isnan(metrics.recovery(some, [6.0], 10.0, 20.0))
+    assert recovery(some, [2.0], 10.0, 20.0) == 0.0
+    assert math.isnan(recovery(some, [6.0], 10.0, 20.0))
 
 
 @pytest.mark.parametrize("length_ms", [1_999, 2_000, 2_001, 2_250, 2_499, 2_501, 3_007])
@@ -165,18 +167,18 @@ def test_a_step_that_never_recovers_is_infinite_off_the_grid(length_ms: int) -> 
         start, end = event_ms / 1e3, (event_ms + length_ms) / 1e3
         sent = np.arange(0.0, 10.0, 0.02)
         delay = np.where(sent >= start, 100.0, 5.0)
-        assert metrics.recovery(Packets(sent, delay), [start], end, 20.0) == math.inf
+        assert recovery(Packets(sent, delay), [start], end, 20.0) == math.inf
 
 
 def test_a_pause_shows_no_recovery() -> None:
     # High until the group falls silent: nothing says that it ever was low again.
     silent = high_until((2.0, 4.0)).between(0.0, 4.0)
-    assert metrics.recovery(silent, [2.0], 10.0, 20.0) == math.inf
+    assert recovery(silent, [2.0], 10.0, 20.0) == math.inf
     # What is first seen to be low at 7 s has recovered by then, and not before.
     packets = high_until((2.0, 4.0))
     kept = (packets.sent_s < 4.0) | (packets.sent_s >= 7.0)
     seen = Packets(packets.sent_s[kept], packets.delay_ms[kept])
-    assert metrics.recovery(seen, [2.0], 10.0, 20.0) == pytest.approx(5.0)
+    assert recovery(seen, [2.0], 10.0, 20.0) == pytest.approx(5.0)
 
 
 def by_definition(
@@ -223,9 +225,7 @@ def test_recovery_is_that_of_the_definition_at_any_times(
     drawn = sorted([*packets, *((at, 30.0 if high[0] <= at < high[1] else 1.0) for at in steady)])
     *events, end = times
     sent, delays = np.array(drawn, dtype=np.float64).reshape(-1, 2).T
-    measured = metrics.recovery(
-        Packets(sent / 1e3, delays), [e / 1e3 for e in events], end / 1e3, 20.0
-    )
+    measured = recovery(Packets(sent / 1e3, delays), [e / 1e3 for e in events], end / 1e3, 20.0)
     assert measured == pytest.approx(by_definition(drawn, events, end, 20.0), nan_ok=True)
 
 
@@ -236,7 +236,7 @@ def test_recovery_is_from_the_channels_steps() -> None:
     )
     low = quantity("recovery", "call", bound="20 ms")
     # The first step is the rate of the ramp-up, so what is before 2 s does not count.
-    assert metrics.measure(low, run) == pytest.approx(1.0)
+    assert measure(low, run) == pytest.approx(1.0)
 
 
 def test_verdicts_hold_within_the_tolerance(tmp_path: Path) -> None:
@@ -285,10 +285,10 @@ def test_slope_and_ratio_are_judged_over_a_grid(tmp_path: Path) -> None:
         scenario_files.record(run.label, buffer * 0.95, buffer_ms=float(buffer))
         for run, buffer in zip(scenario.all_runs, [50, 100, 200] * 2, strict=True)
     ]
-    slope, *ratios = judge.judge(scenario, records)
-    assert slope.measured == pytest.approx(0.95)
-    assert slope.holds
-    assert slope.run == "drop-tail"
+    steep, *ratios = judge.judge(scenario, records)
+    assert steep.measured == pytest.approx(0.95)
+    assert steep.holds
+    assert steep.run == "drop-tail"
     assert [ratio.measured for ratio in ratios] == pytest.approx([47.5 / 48.5, 95 / 96, 190 / 191])
     # A slope over a part of its buffers would be another figure.
     assert judge.judge(scenario, records[:2]) == []

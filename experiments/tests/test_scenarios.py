@@ -123,7 +123,7 @@ def test_error_names_file_line_and_key(
 def test_quantities_fit_their_traffic(tmp_path: Path) -> None:
     for old, new, words in (
         ("metric: latency, of: [call], s", "metric: mos, of: [ftp], s", "kind voip"),
-        ("metric: latency, of: [call], s", "metric: goodput, of: [call], s", "not told of a call"),
+        ("metric: latency, of: [call], s", "metric: goodput, of: [call], s", "call is none"),
         ("metric: latency, of: [call], s", "metric: recovery, of: [call], s", "needs it"),
         ("metric: latency, of: [call], s", "metric: induced-latency, of: [call], s", "idle time"),
         ("metric: latency, of: [call], s", "metric: induced-latency, of: [ftp], s", "kind voip"),
@@ -135,7 +135,7 @@ def test_quantities_fit_their_traffic(tmp_path: Path) -> None:
         (
             "metric: latency, of: [call], statistic: p90",
             "metric: retransmissions, of: [ftp], during: {start: 1 s, end: 2 s}",
-            "those of the whole run",
+            "of the whole run",
         ),
         (
             "of: [call], statistic: p90",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from docsis_experiments.measurement.metrics import jain
+from docsis_experiments.measurement.metrics.fairness import jain
 from docsis_testbed.errors import TestbedError
 
 Values = Mapping[str, float | None]

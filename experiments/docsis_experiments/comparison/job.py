@@ -15,6 +15,7 @@ from rich.table import Table
 
 from docsis_experiments.comparison.difference import difference
 from docsis_experiments.comparison.reading import Result, read
+from docsis_experiments.measurement.metrics import METRICS
 from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.comparison_page import common_reason, sentences, told, with_interval
@@ -32,11 +33,7 @@ VERSION: Final = 1
 MOST_RESULTS: Final = 8
 
 QUANTITIES: Final = {
-    "latency p50": "ms",
-    "latency p90": "ms",
-    "latency p99": "ms",
-    "goodput": "Mbit/s",
-    "loss": "%",
+    value: metric.unit.words for metric in METRICS.values() if metric.main for value in metric.shown
 }
 """What is compared, with its unit."""
 

@@ -19,6 +19,8 @@ import pyarrow as pa
 from pyarrow import csv
 
 from docsis_experiments.experiment.models import slug
+from docsis_experiments.measurement.metrics import METRICS
+from docsis_experiments.measurement.statistics import STATISTICS
 from docsis_experiments.reports import document
 from docsis_experiments.reports.folder import PARTIAL
 from docsis_experiments.runs import files
@@ -168,12 +170,15 @@ def _of_runs(folder: Path, summary: Mapping[str, Any]) -> dict[str, Series]:
 
 def _values(figures: Mapping[str, Any]) -> dict[str, float]:
     """A group's figures under the names that outcomes have."""
-    values = {f"latency {key}": value for key, value in figures["latency_ms"].items()}
-    values |= {
-        "loss": figures["loss_percent"],
-        "goodput": figures.get("goodput_mbps"),
-        "mos": figures.get("mos"),
-    }
+    values: dict[str, float | None] = {}
+    for metric in METRICS.values():
+        if metric.key not in figures:
+            continue
+        found = figures[metric.key]
+        if metric.statistics:
+            values |= {metric.named(which): found[which] for which in STATISTICS}
+        else:
+            values[metric.name] = found
     return {key: math.nan if value is None else float(value) for key, value in values.items()}
 
 

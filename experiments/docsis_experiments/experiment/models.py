@@ -30,9 +30,10 @@ from docsis_control.queue_managers.presets import name_of, preset_of
 from docsis_experiments.experiment.channel import Channel
 from docsis_experiments.experiment.managers import Managed, Manager, name_of_run
 from docsis_experiments.experiment.tagged import as_tuple
-from docsis_experiments.judging.expectations import Expectation, Quantity, Ratio
+from docsis_experiments.judging.expectations import Expectation, Ratio
+from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.stages.mininet.traffic.flows import MOST_FLOWS
-from docsis_experiments.traffic.kinds import Call, Group
+from docsis_experiments.traffic.kinds import KINDS, Call, Group
 
 LONGEST: Final = 600_000_000_000
 """Nanoseconds of an idle time, a ramp-up or a measured time."""
@@ -63,14 +64,6 @@ RampUp = Annotated[
     WithJsonSchema({"anyOf": [{"const": AUTO}, _DURATION_SCHEMA]}),
 ]
 """Nanoseconds or "auto" in Python, "8 s" or "auto" in YAML."""
-
-_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "message-latency": ("game",),
-    "induced-latency": ("voip",),
-    "mos": ("voip",),
-    "retransmissions": ("transfer", "game"),
-}
-"""Kinds of traffic of which a quantity is told; all others are of any."""
 
 LARGEST_INITIAL_WINDOW: Final = 64
 """Segments."""
@@ -284,25 +277,24 @@ class Scenario(Model):
         return self
 
     def _known(self, key: str, quantity: Quantity) -> None:
-        kinds = {group.name: group.kind for group in self.traffic}
+        groups = {group.name: group for group in self.traffic}
+        metric = quantity.measures
         for place, name in enumerate(quantity.of):
-            if name not in kinds:
+            if name not in groups:
                 raise KeyedError(
                     f"{key}.of.{place}",
-                    f'there is no traffic "{name}"; there are {", ".join(kinds)}',
+                    f'there is no traffic "{name}"; there are {", ".join(groups)}',
                 )
-            needed = _KINDS.get(quantity.metric, (kinds[name],))
-            if kinds[name] not in needed:
+            if metric.needs not in groups[name].leaves:
+                needed = " or ".join(n for n, k in KINDS.items() if metric.needs in k.leaves)
                 raise KeyedError(
                     f"{key}.metric",
-                    f"{quantity.metric} is of the kind {' or '.join(needed)}; {name} is none",
+                    f"{metric.name} is told of the kind {needed}; {name} is none",
                 )
-            if quantity.metric in ("goodput", "fairness") and kinds[name] == "voip":
-                raise KeyedError(f"{key}.metric", f"{quantity.metric} is not told of a call")
-        if quantity.metric == "induced-latency" and not self.idle:
-            raise KeyedError(f"{key}.metric", "induced-latency needs an idle time")
-        if quantity.metric == "retransmissions" and quantity.during is not None:
-            raise KeyedError(f"{key}.during", "retransmissions are those of the whole run")
+        if metric.needs_idle and not self.idle:
+            raise KeyedError(f"{key}.metric", f"{metric.name} needs an idle time")
+        if metric.whole_run and quantity.during is not None:
+            raise KeyedError(f"{key}.during", f"{metric.name} is of the whole run; leave it out")
         if quantity.during is not None and quantity.during.end > self.measured:
             raise KeyedError(f"{key}.during.end", "is after the measured time")
 

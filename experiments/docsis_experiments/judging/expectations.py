@@ -8,112 +8,12 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from docsis_control.config.models import KeyedError, Model
-from docsis_control.config.units import Duration
-from docsis_experiments.experiment.canonical import canonical, digest
-from docsis_experiments.experiment.tagged import as_tuple, chosen_by
-
-Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
-
-UNITS: Final = {
-    "latency": "ms",
-    "induced-latency": "ms",
-    "message-latency": "ms",
-    "goodput": "Mbit/s",
-    "loss": "%",
-    "mos": "",
-    "fairness": "",
-    "recovery": "s",
-    "retransmissions": "",
-}
-"""Units of the quantities; mos (1 to 4.5), fairness (Jain's index, 0 to 1) and retransmissions (a
-count) have none."""
+from docsis_experiments.experiment.canonical import digest
+from docsis_experiments.experiment.tagged import chosen_by
+from docsis_experiments.measurement.quantity import Names, Quantity
 
 _HASH_DIGITS: Final = 12
 """Of an expectation's hash."""
-
-STATISTICS: Final = ("mean", "p50", "p90", "p99", "max")
-
-
-class Span(Model):
-    """A part of the measured time."""
-
-    start: Duration = Field(description="From the start of the measured time.")
-    end: Duration = Field(description="From the start of the measured time.")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.end <= self.start:
-            raise KeyedError("end", "is not after the start")
-        return self
-
-
-class Quantity(Model):
-    """What is measured of a run.
-
-    latency: one-way delay of each packet, milliseconds, less the propagation that the topology
-    adds in this direction. induced-latency: the same of a call, less its median in the idle time.
-    message-latency: from the sending of a message to its complete
-    reception, milliseconds. goodput: payload received, Mbit/s, of all flows named together.
-    loss: packets that never arrived, percent. mos: of a call, ITU-T G.107. fairness: Jain's index
-    of the flows' goodput. recovery: the longest time, in seconds, from a step of the channel (or
-    from `start` of `during`) until the latency's median over 0.5 s is at most `bound` and stays
-    there. retransmissions: segments that TCP sent again over the whole run.
-    """
-
-    metric: Literal[
-        "latency",
-        "induced-latency",
-        "message-latency",
-        "goodput",
-        "loss",
-        "mos",
-        "fairness",
-        "recovery",
-        "retransmissions",
-    ] = Field(description="Which one.")
-    of: Names = Field(description="Groups of the traffic.")
-    statistic: Literal["mean", "p50", "p90", "p99", "max"] = Field(
-        default="mean", description="Of latencies; the mean unless given."
-    )
-    during: Span | None = Field(
-        default=None, description="Part of the measured time; all of it unless given."
-    )
-    bound: Duration | None = Field(
-        default=None, description="Latency at which a flow counts as recovered."
-    )
-
-    @field_validator("of")
-    @classmethod
-    def _some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value:
-            raise ValueError("is empty; name a group of the traffic")
-        return value
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Self:
-        if (self.metric == "recovery") != (self.bound is not None):
-            raise KeyedError("bound", "belongs to a recovery, and a recovery needs it")
-        return self
-
-    @property
-    def key(self) -> str:
-        """The same for what is the same quantity: canonical JSON."""
-        return canonical(self.model_dump(mode="json", exclude_none=True))
-
-    @property
-    def unit(self) -> str:
-        """Of its values."""
-        return UNITS[self.metric]
-
-    @property
-    def words(self) -> str:
-        """For tables."""
-        statistic = f" {self.statistic}" if "latency" in self.metric else ""
-        during = (
-            f", {self.during.start / 1e9:g} to {self.during.end / 1e9:g} s" if self.during else ""
-        )
-        bound = f" to {self.bound / 1e6:g} ms" if self.bound is not None else ""
-        return f"{self.metric}{statistic}{bound} of {' and '.join(self.of)}{during}"
 
 
 class Band(Model):

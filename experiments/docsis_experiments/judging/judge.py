@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from docsis_experiments.experiment.models import Scenario
-from docsis_experiments.judging.expectations import Quantity
 from docsis_experiments.judging.parts import Bounds, Part, parts_of
-from docsis_experiments.measurement import metrics
+from docsis_experiments.measurement.quantity import Quantity, absence, measure
 from docsis_experiments.measurement.record import RunRecord
 
 
@@ -70,10 +69,10 @@ class _Records:
         self._by_label = by_label
 
     def value(self, quantity: Quantity, label: str) -> float:
-        return metrics.measure(quantity, self._by_label[label])
+        return measure(quantity, self._by_label[label])
 
     def absence(self, quantity: Quantity, label: str) -> str:
-        return metrics.absence(quantity, self._by_label[label])
+        return absence(quantity, self._by_label[label])
 
     def buffer_ms(self, label: str) -> float:
         return self._by_label[label].buffer_ms

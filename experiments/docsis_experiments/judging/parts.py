@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
+import numpy as np
+
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.judging.expectations import (
     Band,
     Expectation,
     Order,
-    Quantity,
     Ratio,
     Slope,
     Tolerance,
 )
-from docsis_experiments.measurement.metrics import slope
+from docsis_experiments.measurement.metric import UNLIMITED, Limits
+from docsis_experiments.measurement.quantity import Quantity
 
 Bounds = tuple[float | None, float | None]
 """Lowest and highest value, both included; None where there is no bound."""
@@ -63,6 +65,7 @@ class Part:
         published: What the source says.
         allowed: The same with the tolerance.
         labels: Runs that the number is of.
+        limits: That the number keeps to, whatever is measured.
     """
 
     expectation: Expectation
@@ -72,11 +75,19 @@ class Part:
     published: Bounds
     allowed: Bounds
     labels: tuple[str, ...]
+    limits: Limits = UNLIMITED
 
     def read(self, readings: Readings) -> Reading:
         """The number, of runs that belong together."""
         value, absent = _read(self.expectation, self.labels, readings)
         return Reading(value, absent if math.isnan(value) else "")
+
+
+def slope(buffers_ms: Sequence[float], values: Sequence[float]) -> float:
+    """Of the line of least squares through the values; NaN for fewer than two buffers."""
+    if len(set(buffers_ms)) < 2 or any(map(math.isnan, values)):
+        return math.nan
+    return float(np.polyfit(buffers_ms, values, 1)[0])
 
 
 def parts_of(scenario: Scenario, expectation: Expectation) -> Iterator[Part]:
@@ -85,7 +96,13 @@ def parts_of(scenario: Scenario, expectation: Expectation) -> Iterator[Part]:
     quantity = expectation.quantity
 
     def part(
-        what: str, run: str, unit: str, band: Band, tolerance: Tolerance, of: Sequence[str]
+        what: str,
+        run: str,
+        unit: str,
+        band: Band,
+        tolerance: Tolerance,
+        of: Sequence[str],
+        limits: Limits = UNLIMITED,
     ) -> Part:
         low, high = band.at_least, band.at_most
         return Part(
@@ -99,6 +116,7 @@ def parts_of(scenario: Scenario, expectation: Expectation) -> Iterator[Part]:
                 None if high is None else high + tolerance.above,
             ),
             tuple(of),
+            limits,
         )
 
     match expectation:
@@ -130,6 +148,7 @@ def parts_of(scenario: Scenario, expectation: Expectation) -> Iterator[Part]:
                     expectation.published,
                     expectation.tolerance,
                     (label,),
+                    quantity.measures.limits,
                 )
 
 

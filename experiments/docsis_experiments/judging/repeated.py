@@ -7,7 +7,8 @@ The rule, which stood before any result that it judges:
    difference to another run's, or a slope over runs. It is formed within a seed or a repetition,
    so runs are compared that had the same arrivals.
 2. Over all seeds or repetitions the median of the number has a 95% interval
-   (`measurement.intervals` says by which method). Wholly inside the allowed band the part is
+   (`measurement.intervals` says by which method), cut off where the quantity ends: nothing is more
+   than fair. Wholly inside the allowed band the part is
    *reproduced*, wholly outside *contradicted*, else *undecided*.
 3. A part is *undecided*, too, where there are fewer than 5 runs that count, or where a run that
    counts had nothing to be measured: what is missing is neither inside nor outside.
@@ -26,9 +27,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from docsis_experiments.experiment.models import Scenario
-from docsis_experiments.judging.expectations import Quantity
 from docsis_experiments.judging.parts import Bounds, Part, parts_of
 from docsis_experiments.measurement.intervals import LEAST_RUNS, Estimate, Interval, estimate
+from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.runs.outcome import Outcome
 
 
@@ -144,7 +145,7 @@ def _judged(part: Part, made: set[str], counted: Outcomes) -> Judged:
     numbers = counted.numbers(part.labels)
     readings = [part.read(counted.at(number)) for number in numbers]
     values = tuple(reading.value for reading in readings)
-    found = estimate([value for value in values if not math.isnan(value)])
+    found = estimate([value for value in values if not math.isnan(value)], part.limits)
     if part.expectation.no_test is not None:
         return Judged(part, numbers, values, found, None, part.expectation.no_test)
     verdict, why = _verdict(part, found, made, len(numbers), [one.absent for one in readings])

@@ -10,6 +10,9 @@ The method follows from the number of runs alone, never from their values:
                       few medians that its interval is too narrow.
     fewer             no interval: there is nothing to tell runs' differences from.
 
+An interval is cut off where the quantity ends: Student's t knows nothing of a share that is 1 at
+the most, or of a time that is not below 0. The bootstrap's never reaches beyond what was measured.
+
 Equal runs have the same interval every time: the draws have a seed of their own.
 """
 
@@ -23,6 +26,8 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from docsis_experiments.measurement.metric import UNLIMITED, Limits
 
 Floats = npt.NDArray[np.float64]
 Ranks = npt.NDArray[np.intp]
@@ -52,6 +57,14 @@ class Interval:
     low: float
     high: float
 
+    def within(self, limits: Limits) -> Interval:
+        """The part of it that is possible; where none is, the end that it is nearest to."""
+
+        def cut(value: float) -> float:
+            return min(max(value, limits.low), limits.high)
+
+        return Interval(cut(self.low), cut(self.high))
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -72,11 +85,12 @@ class Estimate:
     why: str
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float], limits: Limits = UNLIMITED) -> Estimate:
     """The median of one value of each run, and its interval.
 
     Args:
         values: Infinite ones stand for never.
+        limits: That the quantity keeps to.
 
     Raises:
         ValueError: One is NaN.
@@ -103,7 +117,8 @@ def estimate(values: Sequence[float]) -> Estimate:
             f"{never} of {count} runs have no finite value, and the interval of fewer than "
             f"{BOOTSTRAP_RUNS} runs is of the mean",
         )
-    return Estimate(count, _median(found), mean_interval(found, CONFIDENCE), "student", "")
+    interval = mean_interval(found, CONFIDENCE).within(limits)
+    return Estimate(count, _median(found), interval, "student", "")
 
 
 def mean_interval(values: Floats, confidence: float) -> Interval:

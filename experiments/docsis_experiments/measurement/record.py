@@ -15,6 +15,7 @@ import numpy.typing as npt
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.experiment.managers import name_of_run
 from docsis_experiments.measurement.timing import Timing
+from docsis_experiments.measurement.trace import Trace
 
 Floats = npt.NDArray[np.float64]
 
@@ -115,6 +116,7 @@ class RunRecord:
         digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
         idle: First and last second of the time with calls alone; None where there was none.
         retransmitted: Segments that TCP sent again over the whole run, by group and flow.
+        calls: Groups whose packets are those of calls.
         sustained_mbps: Rate that the service flow has for good.
         latency_target_ms: Of DOCSIS-PIE; None where another queue manager ran.
     """
@@ -137,6 +139,7 @@ class RunRecord:
     digest: str = ""
     idle: tuple[float, float] | None = None
     retransmitted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    calls: frozenset[str] = frozenset()
     sustained_mbps: float = math.nan
     latency_target_ms: float | None = None
 
@@ -144,6 +147,17 @@ class RunRecord:
     def name(self) -> str:
         """For people: see `name_of_run`."""
         return name_of_run(self.label, self.preset)
+
+    def traces(self, group: str) -> frozenset[Trace]:
+        """What the record has of a group of the traffic."""
+        there: Mapping[Trace, Iterable[str]] = {
+            Trace.PACKETS: self.packets,
+            Trace.CALL: self.calls,
+            Trace.GOODPUT: self.received,
+            Trace.MESSAGES: self.messages,
+            Trace.RETRANSMISSIONS: self.retransmitted,
+        }
+        return frozenset(trace for trace, groups in there.items() if group in groups)
 
     @property
     def withheld(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import jsonschema
 
+from docsis_experiments.reports.metric_schema import metric_properties
 from docsis_testbed.errors import TestbedError
 
 VERSION: Final = 2
@@ -59,6 +60,8 @@ def schema(experiment: str) -> dict[str, Any]:
     """The JSON Schema of an experiment's summary.json."""
     file = resources.files("docsis_experiments.reports").joinpath(SCHEMAS[experiment])
     parsed: dict[str, Any] = json.loads(file.read_text())
+    if experiment == "scenario":
+        parsed["$defs"]["group"]["properties"] |= metric_properties()
     if experiment in _TIMED:
         # What they share stands once; so it does in the schema that is written for users.
         shared = resources.files("docsis_experiments.reports").joinpath("timing.schema.json")

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from docsis_experiments.reports.columns import MAIN, OTHERS
+from docsis_experiments.reports.columns import columns as columns_of
 from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Page
 from docsis_experiments.reports.plots import repeated
@@ -16,21 +18,10 @@ from docsis_experiments.reports.words import band
 from docsis_experiments.reports.words import number as short
 from docsis_experiments.stages.mininet import timers
 
-SHOWN: Final[Mapping[str, str]] = {
-    "latency p50": "Latency p50, ms",
-    "latency p90": "p90, ms",
-    "latency p99": "p99, ms",
-    "goodput": "Goodput, Mbit/s",
-    "loss": "Loss, %",
-    "mos": "MOS, 1 to 4.5",
-}
+SHOWN: Final = {column.value: column.heading for column in columns_of(MAIN)}
 """Values of the first table of runs, and their headings."""
 
-MORE: Final[Mapping[str, str]] = {
-    "induced-latency p50": "Induced p50, ms",
-    "fairness": "Fairness, 0 to 1",
-    "retransmissions": "Retransmissions",
-}
+MORE: Final = {column.value: column.heading for column in columns_of(OTHERS) if column.first}
 """Those of the second one; the others are in summary.json."""
 
 

@@ -18,6 +18,8 @@ from docsis_experiments.judging.parts import Part
 from docsis_experiments.judging.repeated import Judged, Outcomes, Verdict, together
 from docsis_experiments.measurement import intervals
 from docsis_experiments.measurement.intervals import Estimate, estimate
+from docsis_experiments.measurement.metric import UNLIMITED, Limits
+from docsis_experiments.measurement.metrics import limits_of
 from docsis_experiments.reports import document
 from docsis_experiments.reports.head import head
 from docsis_experiments.runs.outcome import PROBABILITIES, Outcome
@@ -90,7 +92,9 @@ def _groups(counted: Sequence[Outcome]) -> dict[str, Any]:
     return {
         name: {
             "values": {
-                value: estimated(_of([one.groups[name].values[value] for one in counted]))
+                value: estimated(
+                    _of([one.groups[name].values[value] for one in counted], limits_of(value))
+                )
                 for value in counted[0].groups[name].values
             },
             "latency_ms": distribution([one.groups[name].latency for one in counted]),
@@ -99,9 +103,9 @@ def _groups(counted: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def _of(values: Iterable[float]) -> Estimate:
+def _of(values: Iterable[float], limits: Limits = UNLIMITED) -> Estimate:
     """Of the runs that have a value."""
-    return estimate([value for value in values if not math.isnan(value)])
+    return estimate([value for value in values if not math.isnan(value)], limits)
 
 
 def distribution(tables: Sequence[Sequence[float]]) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from rich import box
 from rich.table import Table
 
+from docsis_experiments.reports.columns import MAIN, NONE, OTHERS, columns
 from docsis_experiments.reports.page import stage_words
 
 SIDE_BY_SIDE: Final = 4
@@ -16,11 +17,6 @@ SIDE_BY_SIDE: Final = 4
 
 _CELL: Final = 10
 """Characters of the longest figure; a queue manager's name may take several lines."""
-
-_NONE: Final = "-"
-
-_MBPS: Final = "#.4g"
-"""Goodput of 100 kbit/s is to be told as well as that of 200 Mbit/s."""
 
 Entry = dict[str, Any]
 """A run or a group of summary.json."""
@@ -44,10 +40,10 @@ def _columns(title: str, runs: list[Entry]) -> Table:
         table.add_column(run["name"], justify="right", min_width=_CELL)
     for name in runs[0]["groups"]:
         table.add_row(name, style="bold")
-        for label, text in _GROUP:
-            texts = [text(run["groups"][name]) for run in runs]
-            if any(said != _NONE for said in texts):
-                table.add_row(f"  {label}", *texts)
+        for row in _GROUP:
+            texts = [row.text(run["groups"][name]) for run in runs]
+            if any(said != NONE for said in texts):
+                table.add_row(f"  {row.row}", *texts)
         table.add_section()
     for label, text in _RUN:
         table.add_row(label, *(text(run) for run in runs))
@@ -58,38 +54,22 @@ def _lines(title: str, runs: list[Entry]) -> Table:
     table = Table(title=title, title_justify="left", box=box.SIMPLE, collapse_padding=True)
     table.add_column("run", overflow="fold")
     table.add_column("traffic", no_wrap=True)
-    for label, _ in _SHORT:
-        table.add_column(label, justify="right", no_wrap=True)
+    for column in _SHORT:
+        table.add_column(column.narrow, justify="right", no_wrap=True)
     table.add_column("late\nms", justify="right", no_wrap=True)
     for run in runs:
         first = True
         for name, group in run["groups"].items():
-            texts = [text(group) for _, text in _SHORT]
+            texts = [column.text(group) for column in _SHORT]
             table.add_row(run["name"] if first else "", name, *texts, _late(run) if first else "")
             first = False
     return table
 
 
-def _value(key: str, form: str) -> Callable[[Entry], str]:
-    def text(group: Entry) -> str:
-        value = group.get(key)
-        return _NONE if value is None else format(value, form)
-
-    return text
-
-
-def _quantile(key: str, quantile: str) -> Callable[[Entry], str]:
-    def text(group: Entry) -> str:
-        value = group.get(key, {}).get(quantile)
-        return _NONE if value is None else f"{value:.1f}"
-
-    return text
-
-
 def _switches_p99(run: Entry) -> str:
     """Of the later one, milliseconds."""
     told = [s["lateness_ms"]["p99"] for s in run["timing"]["switches"].values() if s is not None]
-    return f"{max(told):.2f}" if told else _NONE
+    return f"{max(told):.2f}" if told else NONE
 
 
 def _late(run: Entry) -> str:
@@ -101,21 +81,6 @@ def _missed(run: Entry) -> str:
     return f"{controller['missed']} of {controller['updates'] + controller['missed']}"
 
 
-_GROUP: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
-    ("goodput, Mbit/s", _value("goodput_mbps", _MBPS)),
-    ("latency p50, ms", _quantile("latency_ms", "p50")),
-    ("        p90, ms", _quantile("latency_ms", "p90")),
-    ("        p99, ms", _quantile("latency_ms", "p99")),
-    ("induced p50, ms", _quantile("induced_latency_ms", "p50")),
-    ("        p90, ms", _quantile("induced_latency_ms", "p90")),
-    ("        p99, ms", _quantile("induced_latency_ms", "p99")),
-    ("message p50, ms", _quantile("message_latency_ms", "p50")),
-    ("        p90, ms", _quantile("message_latency_ms", "p90")),
-    ("loss, %", _value("loss_percent", ".2f")),
-    ("MOS", _value("mos", ".2f")),
-    ("retransmissions", _value("retransmissions", "d")),
-)
-
 _RUN: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
     ("early drops", lambda run: str(run["aqm_drops"])),
     ("buffer-full drops", lambda run: str(run["tail_drops"])),
@@ -125,11 +90,6 @@ _RUN: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
     ("valid", lambda run: "yes" if run["timing"]["valid"] else "NO"),
 )
 
-_SHORT: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
-    ("p50\nms", _quantile("latency_ms", "p50")),
-    ("p90\nms", _quantile("latency_ms", "p90")),
-    ("p99\nms", _quantile("latency_ms", "p99")),
-    ("Mbit/s", _value("goodput_mbps", _MBPS)),
-    ("loss\n%", _value("loss_percent", ".2f")),
-    ("MOS", _value("mos", ".2f")),
-)
+_GROUP: Final = columns([*MAIN, *OTHERS])
+
+_SHORT: Final = columns(MAIN)

@@ -8,11 +8,17 @@ from typing import Any, Final
 
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.measurement import voice
+from docsis_experiments.measurement.metrics import induced_latency, mos
+from docsis_experiments.reports.columns import MAIN, OTHERS, columns, told
 from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Page, stage_words, time_values
 from docsis_experiments.reports.plots import single
 from docsis_experiments.reports.plots.look import STYLES, Style
 from docsis_experiments.reports.words import band, number
+
+
+FIRST: Final = (*MAIN, induced_latency.METRIC)
+"""Metrics of the first table of runs; the second one has the rest."""
 
 
 def measured(entry: dict[str, Any]) -> str:
@@ -104,8 +110,11 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "band": band,
         "measured": measured,
         "colours": _colours(summary),
-        "calls": any("mos" in group for group in groups),
-        "induced": any("induced_latency_ms" in group for group in groups),
+        "first": told(FIRST, groups),
+        "more": told([metric for metric in OTHERS if metric not in FIRST], groups),
+        "columns": columns,
+        "calls": any(mos.METRIC.key in group for group in groups),
+        "induced": any(induced_latency.METRIC.key in group for group in groups),
         "flows": [(run, _flows(run, details)) for run in summary["runs"]],
         "jitter_buffer_ms": voice.JITTER_BUFFER_MS,
         "hashed": all("hash" in entry for entry in summary["expectations"]),

@@ -9,52 +9,45 @@ from typing import Any
 
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Scenario
-from docsis_experiments.judging.expectations import STATISTICS
 from docsis_experiments.judging.judge import Verdict
-from docsis_experiments.measurement import metrics, voice
-from docsis_experiments.measurement.record import Floats, Packets, RunRecord
+from docsis_experiments.measurement.metric import Metric
+from docsis_experiments.measurement.metrics import METRICS
+from docsis_experiments.measurement.metrics.induced_latency import idle_median
+from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.measurement.scope import Scope
+from docsis_experiments.measurement.statistics import STATISTICS
+from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.reports import document
 from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.head import head
 
 
-def latency(samples: Floats) -> dict[str, float | None]:
-    """Every statistic of a sample, milliseconds; null where it is empty."""
-    return {name: finite(metrics.statistic(name, samples)) for name in STATISTICS}
+def figure(metric: Metric, value: float) -> float | int | None:
+    """A value of a metric for JSON; counts have no point."""
+    if not math.isfinite(value):
+        return None
+    return round(value) if metric.whole else value
 
 
-def group_figures(scenario: Scenario, name: str, run: RunRecord) -> dict[str, Any]:
-    """One entry of a run's `groups`."""
-
-    def measured(packets: Packets) -> Packets:
-        return packets.between(0.0, run.seconds)
-
+def group_figures(name: str, run: RunRecord) -> dict[str, Any]:
+    """One entry of a run's `groups`: all metrics that are told of it."""
     packets = run.packets[name]
-    chosen = measured(packets)
-    loss = metrics.loss_percent(chosen)
-    figures: dict[str, Any] = {
-        "packets": int(chosen.delay_ms.size),
-        "latency_ms": latency(chosen.delays),
-        "loss_percent": finite(loss),
-    }
-    if name in scenario.calls:
-        figures["mos"] = finite(voice.mos(chosen.delays, loss / 100))
-        if run.idle is not None:
-            idle = metrics.idle_median(packets, run)
-            figures["idle_latency_ms"] = finite(idle)
-            figures["induced_latency_ms"] = latency(chosen.delays - idle)
-    if received := run.received.get(name):
-        rates = received.mbps(0.0, run.seconds)
-        figures |= {
-            "goodput_mbps": sum(rates),
-            "flow_goodput_mbps": rates,
-            "fairness": finite(metrics.jain(rates)),
-        }
-    if retransmitted := run.retransmitted.get(name):
-        counts = list(retransmitted.values())
-        figures |= {"retransmissions": sum(counts), "flow_retransmissions": counts}
-    if messages := run.messages.get(name):
-        figures["message_latency_ms"] = latency(measured(messages).delays)
+    figures: dict[str, Any] = {"packets": int(packets.between(0.0, run.seconds).sent_s.size)}
+    for metric in METRICS.values():
+        if not metric.told(run, name):
+            continue
+        if metric.statistics:
+            figures[metric.key] = {
+                which: figure(metric, metric.value(Scope((name,), which), run))
+                for which in STATISTICS
+            }
+        else:
+            figures[metric.key] = figure(metric, metric.value(Scope((name,)), run))
+        if metric.flows is not None:
+            each = metric.flows(Scope((name,)), run)
+            figures[f"flow_{metric.key}"] = [figure(metric, value) for value in each]
+    if Trace.CALL in run.traces(name) and run.idle is not None:
+        figures["idle_latency_ms"] = finite(idle_median(packets, run))
     return figures
 
 
@@ -66,9 +59,7 @@ def run_figures(scenario: Scenario, run: RunRecord) -> dict[str, Any]:
         "manager": run.manager,
         "management": dict(run.management),
         "buffer_ms": run.buffer_ms,
-        "groups": {
-            group.name: group_figures(scenario, group.name, run) for group in scenario.traffic
-        },
+        "groups": {group.name: group_figures(group.name, run) for group in scenario.traffic},
         "aqm_drops": run.counters["sf_drop_aqm"],
         "tail_drops": run.counters["sf_drop_buffer_full"],
         "controller": dict(run.controller),

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from docsis_experiments.measurement.intervals import Estimate, estimate
+from docsis_experiments.measurement.metric import UNLIMITED, Limits
+from docsis_experiments.measurement.metrics import METRICS, limits_of
 from docsis_experiments.reports import document
 from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.plots.subjects import shown_groups
@@ -19,7 +21,7 @@ from docsis_experiments.sweeps.table import Cell
 VERSION: Final = 1
 """Of the summary's shape."""
 
-VALUES: Final = ("latency p50", "latency p90", "latency p99", "loss", "goodput", "mos")
+VALUES: Final = tuple(value for metric in METRICS.values() if metric.main for value in metric.shown)
 """Of each group, as far as it has them; the table has all of them."""
 
 
@@ -76,7 +78,7 @@ def _point(point: Point, cells: Sequence[Cell]) -> dict[str, Any]:
     for group in (group.name for group in point.condition.scenario.traffic):
         of_group = [cell.outcome.groups[group].values for cell in cells]
         groups[group] = {
-            name: estimated([values[name] for values in of_group])
+            name: estimated([values[name] for values in of_group], limits_of(name))
             for name in VALUES
             if of_group and name in of_group[0]
         }
@@ -91,14 +93,14 @@ def _point(point: Point, cells: Sequence[Cell]) -> dict[str, Any]:
         "seeds": [cell.seed for cell in cells],
         "keys": [cell.outcome.key for cell in cells],
         "digests": [cell.outcome.digest for cell in cells],
-        "goodput": estimated(total),
+        "goodput": estimated(total, limits_of("goodput")),
         "groups": groups,
     }
 
 
-def estimated(values: Iterable[float]) -> dict[str, Any]:
+def estimated(values: Iterable[float], limits: Limits = UNLIMITED) -> dict[str, Any]:
     """The median of one value of each run, with its interval; runs without one have no part."""
-    return estimate_figures(estimate([value for value in values if not math.isnan(value)]))
+    return estimate_figures(estimate([value for value in values if not math.isnan(value)], limits))
 
 
 def estimate_figures(one: Estimate) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from docsis_experiments.experiment.canonical import canonical
 from docsis_experiments.experiment.models import Scenario
-from docsis_experiments.judging.expectations import STATISTICS, Quantity
 from docsis_experiments.judging.parts import Reading
-from docsis_experiments.measurement import metrics
+from docsis_experiments.measurement.metrics import METRICS
+from docsis_experiments.measurement.quantity import Quantity, absence, measure
 from docsis_experiments.measurement.record import RunRecord
 
 PROBABILITIES: Final[tuple[float, ...]] = (
@@ -38,10 +38,8 @@ class Group:
     """A group of the traffic.
 
     Attributes:
-        values: By name: "packets"; "latency mean", "latency p50" ... (ms); "loss" (%); and as far
-            as its kind has them "goodput" (Mbit/s), "fairness", "mos", "retransmissions",
-            "message-latency mean" ..., "induced-latency mean" ...; NaN where nothing was there to
-            be measured.
+        values: By name: "packets", and of all metrics that its kind has: "goodput", or "latency
+            mean", "latency p50" ...; NaN where nothing was there to be measured.
         latency: Milliseconds at PROBABILITIES; empty where no packet arrived.
     """
 
@@ -120,7 +118,7 @@ def of_record(
         management=canonical(dict(record.management)),
         buffer_ms=record.buffer_ms,
         seconds=record.seconds,
-        groups={group.name: _group(record, group.name, group.kind) for group in scenario.traffic},
+        groups={group.name: _group(record, group.name) for group in scenario.traffic},
         quantities={quantity.key: _measured(quantity, record) for quantity in quantities},
         counters=dict(record.counters),
         updates=_count(record, "updates"),
@@ -133,39 +131,19 @@ def of_record(
     )
 
 
-def _group(record: RunRecord, name: str, kind: str) -> Group:
+def _group(record: RunRecord, name: str) -> Group:
     packets = record.packets[name].between(0.0, record.seconds)
     values = {"packets": float(packets.sent_s.size)}
-    asked = [Quantity(metric="latency", of=(name,), statistic=which) for which in STATISTICS]
-    asked.append(Quantity(metric="loss", of=(name,)))
-    if name in record.received:
-        asked += [Quantity(metric="goodput", of=(name,)), Quantity(metric="fairness", of=(name,))]
-    if kind == "voip":
-        asked.append(Quantity(metric="mos", of=(name,)))
-    if kind == "voip" and record.idle is not None:
-        asked += [
-            Quantity(metric="induced-latency", of=(name,), statistic=which) for which in STATISTICS
-        ]
-    if name in record.retransmitted:
-        asked.append(Quantity(metric="retransmissions", of=(name,)))
-    if name in record.messages:
-        asked += [
-            Quantity(metric="message-latency", of=(name,), statistic=which) for which in STATISTICS
-        ]
-    for quantity in asked:
-        values[_name(quantity)] = metrics.measure(quantity, record)
+    for metric in METRICS.values():
+        if metric.told(record, name):
+            values |= metric.values(record, name)
     delays = packets.delays
     table = np.quantile(delays, PROBABILITIES) if delays.size else np.zeros(0)
     return Group(values, tuple(float(value) for value in table))
 
 
-def _name(quantity: Quantity) -> str:
-    statistic = f" {quantity.statistic}" if "latency" in quantity.metric else ""
-    return f"{quantity.metric}{statistic}"
-
-
 def _measured(quantity: Quantity, record: RunRecord) -> Reading:
-    return Reading(metrics.measure(quantity, record), _words(metrics.absence(quantity, record)))
+    return Reading(measure(quantity, record), _words(absence(quantity, record)))
 
 
 def _count(record: RunRecord, name: str) -> int:

@@ -15,7 +15,8 @@ from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.canonical import canonical
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.experiment.models import Run, Scenario
-from docsis_experiments.judging.expectations import Quantity, Ratio
+from docsis_experiments.judging.expectations import Ratio
+from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.runs import sources
 from docsis_experiments.stages.virtual.module import LARGEST_SEED
 from docsis_testbed.errors import TestbedError

@@ -8,18 +8,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from docsis_experiments.measurement.metrics import metric_of
 from docsis_experiments.runs.files import write_atomically
 from docsis_experiments.runs.outcome import Outcome
 from docsis_experiments.sweeps.axes import AXES
 from docsis_experiments.sweeps.expand import Point
-
-UNITS: Final = {"latency": "_ms", "message-latency": "_ms", "goodput": "_mbps", "loss": "_percent"}
-"""What a metric's column ends with."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,8 @@ class Cell:
 
 def column(value: str) -> str:
     """The column of one of a group's values: "latency p50" is latency_p50_ms."""
-    metric = value.split(" ", maxsplit=1)[0]
-    return re.sub(r"[^a-z0-9]+", "_", value) + UNITS.get(metric, "")
+    metric = metric_of(value)
+    return re.sub(r"[^a-z0-9]+", "_", value) + ("" if metric is None else metric.unit.suffix)
 
 
 def rows(cells: Iterable[Cell]) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ Times are of the run: 0 s is the start of the measured time, and what is before 
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -14,6 +15,7 @@ from docsis_control.config.models import KeyedError, Model, NodeName
 from docsis_control.config.units import ByteSize, DataRate, Duration, format_duration
 from docsis_control.lengths import frame_length
 from docsis_experiments.experiment.tagged import as_tuple, chosen_by
+from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.stages.mininet.traffic import capture
 from docsis_experiments.stages.mininet.traffic.flows import MOST_FLOWS
 
@@ -28,7 +30,13 @@ _LARGEST_FRAME: Final = frame_length(1514)
 
 
 class _Group(Model):
-    """What all have."""
+    """What all have.
+
+    Attributes:
+        leaves: What a run's record has of it.
+    """
+
+    leaves: ClassVar[frozenset[Trace]] = frozenset({Trace.PACKETS, Trace.GOODPUT})
 
     name: NodeName = Field(description="Name of the group, for expectations, tables and figures.")
     kind: str
@@ -77,6 +85,8 @@ class _Group(Model):
 class Transfers(_Group):
     """TCP transfers, as FTP's: each flow sends one file after the other, or one without an end."""
 
+    leaves = _Group.leaves | {Trace.RETRANSMISSIONS}
+
     kind: Literal["transfer"] = "transfer"
     size: ByteSize | None = Field(default=None, description="Size of a file; endless unless given.")
     pause: Duration = Field(default=0, description="Between two files; none unless given.")
@@ -106,6 +116,8 @@ class Transfers(_Group):
 class Call(_Group):
     """VoIP or gaming over UDP: 50 frames a second of 218 bytes with CRC (000, section 2.2.1)."""
 
+    leaves = frozenset({Trace.PACKETS, Trace.CALL})
+
     kind: Literal["voip"] = "voip"
 
     @field_validator("count")
@@ -125,6 +137,8 @@ class Call(_Group):
 
 class Messages(_Group):
     """A game over TCP: a message every now and then on one connection (001)."""
+
+    leaves = _Group.leaves | {Trace.MESSAGES, Trace.RETRANSMISSIONS}
 
     kind: Literal["game"] = "game"
     size: ByteSize = Field(default=10_000, description="Of a message; 10 KB unless given.")
@@ -192,6 +206,11 @@ class Bursts(_Datagrams):
             raise ValueError("trains must be 10 ms apart at least")
         return value
 
+
+KINDS: Final[Mapping[str, type[_Group]]] = {
+    kind.model_fields["kind"].default: kind
+    for kind in (Transfers, Call, Messages, Constant, Bursts)
+}
 
 Group = Annotated[
     Transfers | Call | Messages | Constant | Bursts,

@@ -7,8 +7,9 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
-from docsis_experiments.measurement import metrics
+from docsis_experiments.measurement.metrics.loss import loss_percent
 from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.measurement.statistics import statistic
 from docsis_experiments.reports.plots.look import GREY, style
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_experiments.reports.plots.subjects import Runs
@@ -33,7 +34,7 @@ def _draw(runs: Runs) -> Figure:
             line = {"marker": "o", "ms": 4, "lw": 1.8, **style(index)}
             latency.plot(buffers, means, label=f"{prefix}{group.name}", **line)
             lost = [
-                metrics.loss_percent(record.packets[group.name].between(0, record.seconds))
+                loss_percent(record.packets[group.name].between(0, record.seconds))
                 for record in own
             ]
             loss.plot(buffers, lost, label=f"{prefix}{group.name}", **line)
@@ -62,7 +63,7 @@ def _draw(runs: Runs) -> Figure:
 
 
 def _mean(record: RunRecord, group: str) -> float:
-    return metrics.statistic("mean", record.packets[group].between(0, record.seconds).delays)
+    return statistic("mean", record.packets[group].between(0, record.seconds).delays)
 
 
 PLOT: Final = Plot(

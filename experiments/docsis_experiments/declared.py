@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds what is added as a file: each module of a package declares one thing under one name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+def declared(package: str, path: Iterable[str], name: str) -> Iterator[Any]:
+    """What each module of a package has under a name, in the order of the modules' names.
+
+    Args:
+        package: Its full name.
+        path: Its `__path__`.
+        name: Of what every module has.
+
+    Raises:
+        TypeError: A module has nothing of the name.
+    """
+    for module in pkgutil.iter_modules(path, f"{package}."):
+        found = getattr(importlib.import_module(module.name), name, None)
+        if found is None:
+            raise TypeError(f"{module.name}: has no {name}, which every module of {package} has")
+        yield found

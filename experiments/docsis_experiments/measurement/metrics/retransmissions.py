@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Segments that TCP sent again over the whole run, ramp-up included, as the sender counts them."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from docsis_experiments.measurement.metric import Limits, Metric
+from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.measurement.scope import Scope
+from docsis_experiments.measurement.trace import Trace
+
+
+def of_flows(scope: Scope, run: RunRecord) -> list[float]:
+    """Of each flow of the groups."""
+    return [float(count) for name in scope.of for count in run.retransmitted[name].values()]
+
+
+def retransmissions(scope: Scope, run: RunRecord) -> float:
+    """Of all flows of the groups together; NaN where one group's were not counted."""
+    if any(name not in run.retransmitted for name in scope.of):
+        return math.nan
+    return sum(of_flows(scope, run))
+
+
+def _absence(scope: Scope, run: RunRecord) -> str:
+    del run
+    return f"retransmissions of {scope.names} were not counted"
+
+
+METRIC: Final = Metric(
+    name="retransmissions",
+    title="Retransmissions",
+    description="Segments that TCP sent again over the whole run, by all flows of the group.",
+    value=retransmissions,
+    absence=_absence,
+    needs=Trace.RETRANSMISSIONS,
+    limits=Limits(low=0),
+    form=".0f",
+    whole=True,
+    flows=of_flows,
+    place=70,
+    whole_run=True,
+)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What traffic leaves behind in the record of a run, from which metrics are made."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Trace(StrEnum):
+    """Something that a run's record has of a group of the traffic."""
+
+    PACKETS = "packets"
+    """When each was sent, and its one-way delay."""
+
+    CALL = "call"
+    """That its packets are those of calls, which are sent throughout the run."""
+
+    GOODPUT = "goodput"
+    """Payload that was received, over time."""
+
+    MESSAGES = "messages"
+    """When each was sent, and how long it took to be complete."""
+
+    RETRANSMISSIONS = "retransmissions"
+    """How many segments TCP sent again."""
