@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a newcomer adds as one file is found by everything: a metric.
+"""What a newcomer adds as one file is found by everything: a metric, a kind of traffic.
 
 The package is copied, the file is put where docs/architecture.md says, and an experiment is run in
 virtual time by the copy, in a process of its own. Nothing else of the copy is changed.
@@ -20,6 +20,7 @@ import pytest
 
 import docsis_experiments
 from docsis_experiments.measurement.metrics import METRICS
+from docsis_experiments.traffic.kinds import KINDS
 from docsis_testbed.paths import TOPOLOGIES
 
 VARIATION = '''\
@@ -47,6 +48,36 @@ METRIC = Metric(
     form=".1f",
     statistics=("p50", "p99"),
 )
+'''
+
+MEETING = '''\
+"""A video conference: small frames of sound, and pictures of several frames."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from docsis_experiments.traffic.group import Group
+from docsis_experiments.traffic.senders import Sent, UdpTrains
+
+
+class Meeting(Group):
+    """Sound every 20 ms, and 25 pictures a second."""
+
+    senders = (UdpTrains,)
+
+    kind: Literal["meeting"] = "meeting"
+    picture: int = Field(default=3, ge=1, le=100, description="Frames of a picture.")
+
+    def sent(self, number: int) -> tuple[Sent, ...]:
+        """See `Group`."""
+        return (
+            Sent(UdpTrains(frame=218, interval=0.02), part="sound"),
+            Sent(UdpTrains(frame=1000, interval=0.04, train=self.picture), part="video"),
+        )
+
+
+KIND = Meeting
 '''
 
 EXPERIMENT = f"""\
@@ -84,6 +115,14 @@ try:
     job.run(load(Path(sys.argv[1])), stage=VirtualStage(1), console=Console(), results=Path("."))
 except NoVerdict:
     pass
+"""
+
+
+OF_MEETINGS = f"""\
+{EXPERIMENT[: EXPERIMENT.index("traffic:")]}\
+traffic:
+  - {{name: meeting, kind: meeting, count: 2, picture: 4}}
+  - {{name: ftp, kind: transfer}}
 """
 
 
@@ -149,3 +188,36 @@ def test_a_metric_is_in_the_report(with_metric: Path) -> None:
     assert "Delay variation, ms" in report
     median = summary_of(with_metric)["runs"][0]["groups"]["call"]["delay_variation_ms"]["p50"]
     assert f"<td>{median:.1f}</td>" in report
+
+
+@pytest.fixture(scope="module")
+def with_kind(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert "meeting" not in KINDS
+    return run_with(
+        tmp_path_factory.mktemp("kind"), "traffic/kinds/meeting.py", MEETING, OF_MEETINGS
+    )
+
+
+def test_packets_of_a_kind_are_sent_and_measured(with_kind: Path) -> None:
+    group = summary_of(with_kind)["runs"][0]["groups"]["meeting"]
+    one_in = json.loads((with_kind / "details.json").read_text())["plan"]["one_in"]
+    # Of two meetings in 2 s, each with 100 frames of sound and 50 pictures of 4 frames.
+    sent = 2 * (100 + 50 * 4)
+    assert group["packets"] * one_in == pytest.approx(sent, abs=2 * (1 + 4) + one_in)
+    assert group["latency_ms"]["p50"] > 0
+    sound, video = 50 * (218 - 46) * 8e-6, 25 * 4 * (1000 - 46) * 8e-6
+    assert group["flow_goodput_mbps"] == pytest.approx([sound, video] * 2, rel=0.05)
+
+
+def test_flows_of_a_kind_are_called_by_their_parts(with_kind: Path) -> None:
+    header = (with_kind / "runs" / "tail" / "goodput.csv").read_text().splitlines()[0]
+    assert header.split(",")[1:5] == [
+        "meeting-1-sound_bytes", "meeting-1-video_bytes",
+        "meeting-2-sound_bytes", "meeting-2-video_bytes",
+    ]  # fmt: skip
+
+
+def test_a_kind_is_in_the_report(with_kind: Path) -> None:
+    report = (with_kind / "report.html").read_text()
+    assert "meeting-2-video" in report
+    assert '<td class="words">meeting</td>' in report

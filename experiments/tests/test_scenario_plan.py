@@ -19,10 +19,10 @@ from docsis_experiments.experiment.channel import Channel
 from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.experiment.plan import buffer_bytes, plan_for, service_flow, sustained_rate
 from docsis_experiments.shares.load_plan import ROLES
-from docsis_experiments.stages.mininet.traffic import irtt
 from docsis_experiments.stages.mininet.traffic.capture import MOST_A_SECOND, sampling
 from docsis_experiments.stages.mininet.traffic.flows import PORTS_BETWEEN, Flow
 from docsis_experiments.stages.mininet.traffic.headers import TCP, UDP
+from docsis_experiments.traffic.senders import CALL_PORT
 from docsis_testbed.paths import TOPOLOGIES
 
 
@@ -140,7 +140,7 @@ def test_call_of_voip_latency_has_a_queue_of_its_own(label: str) -> None:
     (call,) = plan.calls
     queues = queues_of(loaded, label)
     own = sub_queue(
-        addresses[call.source], addresses[call.destination], UDP, (call.port, irtt.PORT), queues
+        addresses[call.source], addresses[call.destination], UDP, (call.port, CALL_PORT), queues
     )
     # A run has time for three or four files of each upload.
     others = {

@@ -26,7 +26,7 @@ from docsis_experiments.experiment.resolve import resolved
 from docsis_experiments.experiment.schema import json_schema
 from docsis_experiments.scenario import job
 from docsis_experiments.stages.mininet.stage import MininetStage
-from docsis_experiments.traffic.kinds import Transfers
+from docsis_experiments.traffic.kinds.transfer import Transfers
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT, TOPOLOGIES
 
@@ -87,7 +87,7 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
         ("label: codel", "label: tail", 9, "runs", 'two runs are called "tail"'),
         ("label: codel", "label: Tail!", 9, "runs", '"tail" and "Tail!" are the same folder'),
         ("label: codel", "label: '?!'", 11, "runs.1.label", "no letter or digit"),
-        ("kind: voip", "kind: voice", 13, "traffic.0.kind", "one of transfer, voip, game"),
+        ("kind: voip", "kind: voice", 13, "traffic.0.kind", "one of burst, cbr, game"),
         ("count: 3", "count: 0", 14, "traffic.1.count", "not possible"),
         ("count: 3", "sizes: 3 MB", 14, "traffic.1.sizes", 'did you mean "size"'),
         ("count: 3", "pause: 3 s", 14, "traffic.1.pause", "endless"),
@@ -130,7 +130,7 @@ def test_quantities_fit_their_traffic(tmp_path: Path) -> None:
         (
             "metric: latency, of: [call], statistic: p90",
             "metric: retransmissions, of: [call]",
-            "of the kind transfer or game; call is none",
+            "of the kind game or transfer; call is none",
         ),
         (
             "metric: latency, of: [call], statistic: p90",
@@ -189,13 +189,15 @@ def test_mesh_is_every_pair_once(hosts: int, servers: int, down: bool) -> None:
 
 def test_mesh_may_not_have_too_many_calls_or_flows(tmp_path: Path) -> None:
     names = ", ".join(["cpe1"] * 9)
-    with pytest.raises(ConfigError, match=r"traffic\.0\.mesh: home makes 9 calls of call"):
+    with pytest.raises(ConfigError, match=r"traffic\.0\.mesh: home makes 9 pairs of call"):
         scenario_files.loaded(
             tmp_path,
             ("kind: voip", f"kind: voip, mesh: true, servers: [server1], hosts: [{names}]"),
         )
     names = ", ".join(["cpe1"] * 201)
-    with pytest.raises(ConfigError, match=r"traffic\.1\.count: makes 403 flows"):
+    with pytest.raises(
+        ConfigError, match=r"traffic\.1\.mesh: home makes 402 pairs of ftp; there may be 200"
+    ):
         scenario_files.loaded(
             tmp_path,
             ("count: 3, servers: [server1, server2]", f"mesh: true, hosts: [{names}]"),

@@ -6,18 +6,19 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from docsis_experiments.experiment.loader import load
-from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.reports import document
 from docsis_experiments.scenario import job
-from docsis_experiments.stages.virtual import scenario, traffic
+from docsis_experiments.stages.admission import check_senders
+from docsis_experiments.stages.virtual import scenario
 from docsis_experiments.stages.virtual.stage import VirtualStage
-from docsis_experiments.traffic import kinds
+from docsis_experiments.stages.virtual.traffic import SENDERS
+from docsis_experiments.traffic.senders import TcpMessages
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -147,19 +148,14 @@ def test_what_must_not_happen_to_frames_is_a_fault() -> None:
     ]
 
 
-def test_what_needs_a_program_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_a_stage_cannot_send_is_refused_by_name(tmp_path: Path) -> None:
     file = tmp_path / "short.yaml"
     file.write_text(SHORT)
     short = load(file).scenario
-
-    class Browser(kinds._Group):
-        kind: Literal["browser"] = "browser"
-
-    other = Scenario.model_construct(
-        **{**dict(short), "traffic": (*short.traffic, Browser(name="web"))}
-    )
-    with pytest.raises(TestbedError, match=r"short: traffic\.5: web is of the kind browser, which"):
-        traffic.check(other)
+    check_senders(short, "virtual time", SENDERS)
+    words = r"short: traffic\.2: game is of the kind game, whose TcpMessages virtual time cannot"
+    with pytest.raises(TestbedError, match=words):
+        check_senders(short, "virtual time", [one for one in SENDERS if one is not TcpMessages])
 
 
 @pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.yaml")), ids=lambda path: path.stem)

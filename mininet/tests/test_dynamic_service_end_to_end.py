@@ -21,6 +21,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.topology import load_topology
 from docsis_experiments.stages.mininet.traffic import iperf3, irtt
+from docsis_experiments.traffic.senders import CALL_PORT
 from docsis_testbed.paths import TOPOLOGIES
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
@@ -116,7 +117,7 @@ def test_others_lose_nothing(system: Running, tmp_path: Path) -> None:
     # A server with a shortest interval leaves out what a busy machine has bunched.
     command = irtt.server_command(address, interval_ms=0)
     system.testbed.launch("server1", command, tmp_path / "server.log")
-    system.wait_for_port("server1", irtt.PORT, udp=True)
+    system.wait_for_port("server1", CALL_PORT, udp=True)
     client = system.testbed.launch(
         "cpe1",
         irtt.client_command(address, PROBE_SECONDS, probes, PROBE_INTERVAL_MS),

@@ -32,8 +32,10 @@ from docsis_experiments.experiment.managers import Managed, Manager, name_of_run
 from docsis_experiments.experiment.tagged import as_tuple
 from docsis_experiments.judging.expectations import Expectation, Ratio
 from docsis_experiments.measurement.quantity import Quantity
-from docsis_experiments.stages.mininet.traffic.flows import MOST_FLOWS
-from docsis_experiments.traffic.kinds import KINDS, Call, Group
+from docsis_experiments.measurement.trace import Trace
+from docsis_experiments.traffic.group import Group
+from docsis_experiments.traffic.kinds import AnyGroup, kinds_that_leave
+from docsis_experiments.traffic.senders import MOST_FLOWS
 
 LONGEST: Final = 600_000_000_000
 """Nanoseconds of an idle time, a ramp-up or a measured time."""
@@ -167,7 +169,7 @@ def check_groups(groups: Sequence[Group], key: str = "") -> None:
         if twice := sorted(names & seen):
             raise KeyedError(f"{place}.name", f"{twice[0]}: another group or flow has it")
         seen |= names
-        flows += group.count
+        flows += len(group.flow_names)
         if flows > MOST_FLOWS:
             raise KeyedError(
                 f"{place}.count",
@@ -205,7 +207,7 @@ class Scenario(Model):
         default=(), description="One after the other, each from an empty machine."
     )
     grid: Grid | None = Field(default=None, description="Instead of runs, or beside them.")
-    traffic: Annotated[tuple[Group, ...], BeforeValidator(as_tuple)]
+    traffic: Annotated[tuple[AnyGroup, ...], BeforeValidator(as_tuple)]
     initial_window: int | None = Field(
         default=None,
         description="TCP's initial window in segments, also after it was idle: what a source "
@@ -259,8 +261,9 @@ class Scenario(Model):
         if twice := next((name for name in folders if folders.count(name) > 1), None):
             both = [run.label for run in self.all_runs if run.folder == twice]
             raise KeyedError("runs", f'"{both[0]}" and "{both[1]}" are the same folder, "{twice}"')
-        if self.idle and not any(isinstance(group, Call) for group in self.traffic):
-            raise KeyedError("idle", "needs a group of the kind voip: all else begins after it")
+        if self.idle and not any(Trace.CALL in group.leaves() for group in self.traffic):
+            calls = kinds_that_leave(Trace.CALL)
+            raise KeyedError("idle", f"needs a group of the kind {calls}: all else begins after it")
         for index, group in enumerate(self.traffic):
             if (group.start or 0) >= self.measured:
                 raise KeyedError(f"traffic.{index}.start", "is after the measured time")
@@ -285,11 +288,11 @@ class Scenario(Model):
                     f"{key}.of.{place}",
                     f'there is no traffic "{name}"; there are {", ".join(groups)}',
                 )
-            if metric.needs not in groups[name].leaves:
-                needed = " or ".join(n for n, k in KINDS.items() if metric.needs in k.leaves)
+            if metric.needs not in groups[name].leaves():
                 raise KeyedError(
                     f"{key}.metric",
-                    f"{metric.name} is told of the kind {needed}; {name} is none",
+                    f"{metric.name} is told of the kind {kinds_that_leave(metric.needs)}; "
+                    f"{name} is none",
                 )
         if metric.needs_idle and not self.idle:
             raise KeyedError(f"{key}.metric", f"{metric.name} needs an idle time")
@@ -303,11 +306,6 @@ class Scenario(Model):
         """The ramp-up, once it is resolved."""
         assert isinstance(self.ramp_up, int), "resolved with the topology"
         return self.ramp_up / 1e9
-
-    @property
-    def calls(self) -> tuple[str, ...]:
-        """Names of the groups that are calls."""
-        return tuple(group.name for group in self.traffic if isinstance(group, Call))
 
     @property
     def all_runs(self) -> tuple[Run, ...]:

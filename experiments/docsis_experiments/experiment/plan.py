@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Final
+from typing import Any, Final
 
 from docsis_control.config.units import BufferLimit
 from docsis_control.lengths import frame_length
@@ -19,10 +19,9 @@ from docsis_experiments.stages.mininet.traffic.flows import (
     FIRST_PORT,
     FIRST_SOURCE_PORT,
     Flow,
-    Kind,
 )
-from docsis_experiments.traffic.kinds import Bursts, Call, Constant, Group, Messages, Transfers
-from docsis_testbed.congestion import CONGESTION_CONTROL
+from docsis_experiments.traffic.group import Group
+from docsis_experiments.traffic.senders import Sent, TcpMessages, TcpTransfers, UdpCall, UdpTrains
 
 TAIL_SECONDS: Final = 3.0
 """Traffic goes on this long after the measured time: what was sent in it can arrive."""
@@ -132,22 +131,37 @@ def buffer_bytes(run: Run, topology: Topology, direction: Direction) -> int:
 def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     """The flows of a scenario, hosts and servers in turns, and its times."""
     round_trips = {server.name: server.round_trip_time / 1e6 for server in topology.servers}
+    addresses = {node.name: str(node.ip.ip) for node in topology.nodes}
     flows: list[Planned] = []
     calls: list[PlannedCall] = []
     offered = 0.0
     for group in scenario.traffic:
-        for number, (source, destination) in enumerate(_pairs(group, scenario, topology)):
+        pairs = _pairs(group, scenario, topology)
+        for number, name, sent in group.flows():
+            source, destination = pairs[number]
             # The propagation delay is on what comes from a server.
             propagation = round_trips.get(source, 0.0)
-            name = group.flow_names[number]
-            if isinstance(group, Call):
+            if isinstance(sent.sender, UdpCall):
                 port = FIRST_CALL_PORT + len(calls)
                 calls.append(PlannedCall(group.name, name, source, destination, port, propagation))
                 continue
-            flow = _flow(group, name, number, FIRST_PORT + len(flows), scenario, topology)
+            port = FIRST_PORT + len(flows)
+            start, end = _times(group, sent, scenario)
+            flow = Flow(
+                name=name,
+                port=port,
+                source=addresses[source],
+                destination=addresses[destination],
+                source_pid=0,
+                destination_pid=0,
+                start=start,
+                end=end,
+                source_port=FIRST_SOURCE_PORT + port - FIRST_PORT,
+                **_sending(sent.sender),
+            )
             flows.append(Planned(group.name, flow, source, destination, propagation))
-        if isinstance(group, Constant | Bursts):
-            offered += group.count * _packets_a_second(group)
+            if isinstance(sent.sender, UdpTrains):
+                offered += sent.sender.packets_a_second
     rate = _fastest(topology, scenario.direction)
     return Plan(
         flows=tuple(flows),
@@ -168,52 +182,33 @@ def _pairs(group: Group, scenario: Scenario, topology: Topology) -> list[tuple[s
     return turns if scenario.direction == "upstream" else [(s, h) for h, s in turns]
 
 
-def _flow(
-    group: Group, name: str, number: int, port: int, scenario: Scenario, topology: Topology
-) -> Flow:
+def _times(group: Group, sent: Sent, scenario: Scenario) -> tuple[float, float | None]:
+    """When a flow begins and ends, in seconds of the run."""
     idle = scenario.idle / 1e9
     measured_from = idle + scenario.ramp_up_seconds
-    source, destination = _pairs(group, scenario, topology)[number]
-    addresses = {node.name: str(node.ip.ip) for node in topology.nodes}
     start = idle if group.start is None else measured_from + group.start / 1e9
-    kind: Kind
-    size, interval, train, congestion = 0, 0.0, 1, CONGESTION_CONTROL
-    match group:
-        case Transfers():
-            kind, size, interval = "transfer", group.size or 0, group.pause / 1e9
-            congestion = group.congestion_control
-            start += number * group.stagger / 1e9
-        case Messages():
-            kind, size, interval = "messages", group.size, group.interval / 1e9
-        case Constant():
-            kind, size, interval = "datagrams", group.frame, group.frame * 8 / group.rate
-        case Bursts():
-            kind, size, interval = "datagrams", group.frame, group.interval / 1e9
-            train = group.frames
-        case Call():
-            raise ValueError("irtt sends calls")
-    return Flow(
-        name=name,
-        kind=kind,
-        port=port,
-        source=addresses[source],
-        destination=addresses[destination],
-        source_pid=0,
-        destination_pid=0,
-        start=start,
-        end=None if group.end is None else measured_from + group.end / 1e9,
-        size=size,
-        interval=interval,
-        train=train,
-        congestion_control=congestion,
-        source_port=FIRST_SOURCE_PORT + port - FIRST_PORT,
-    )
+    return start + sent.delay, None if group.end is None else measured_from + group.end / 1e9
 
 
-def _packets_a_second(group: Constant | Bursts) -> float:
-    if isinstance(group, Constant):
-        return group.rate / 8 / group.frame
-    return group.frames / (group.interval / 1e9)
+def _sending(sender: TcpTransfers | TcpMessages | UdpTrains) -> dict[str, Any]:
+    """A sender as attributes of a `Flow`."""
+    match sender:
+        case TcpTransfers():
+            return {
+                "kind": "transfer",
+                "size": sender.size,
+                "interval": sender.pause,
+                "congestion_control": sender.congestion_control,
+            }
+        case TcpMessages():
+            return {"kind": "messages", "size": sender.size, "interval": sender.interval}
+        case UdpTrains():
+            return {
+                "kind": "datagrams",
+                "size": sender.frame,
+                "interval": sender.interval,
+                "train": sender.train,
+            }
 
 
 def _fastest(topology: Topology, direction: Direction) -> int:

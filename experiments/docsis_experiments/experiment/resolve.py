@@ -8,7 +8,8 @@ from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import AUTO, LONGEST, Scenario, check_groups
 from docsis_experiments.experiment.plan import service_flow
 from docsis_experiments.experiment.ramp_up import ramp_up_seconds
-from docsis_experiments.traffic.kinds import MOST_CALLS, Call, Group, Transfers
+from docsis_experiments.traffic.group import Group
+from docsis_experiments.traffic.senders import TcpTransfers
 
 
 def resolved(scenario: Scenario, topology: Topology) -> Scenario:
@@ -49,10 +50,10 @@ def _spread(group: Group, topology: Topology, key: str) -> Group:
     hosts = group.hosts or tuple(host.name for host in topology.modems[0].hosts)
     servers = group.servers or tuple(server.name for server in topology.servers)
     count = len(hosts) * len(servers)
-    if isinstance(group, Call) and count > MOST_CALLS:
+    if count > group.most:
         raise KeyedError(
             f"{key}.mesh",
-            f"{topology.name} makes {count} calls of {group.name}; there may be {MOST_CALLS}",
+            f"{topology.name} makes {count} pairs of {group.name}; there may be {group.most}",
         )
     # Each host once for each server, so that taking turns gives every pair.
     each = tuple(host for host in hosts for _ in servers)
@@ -64,10 +65,11 @@ def _spread(group: Group, topology: Topology, key: str) -> Group:
 def _ramp_up(scenario: Scenario, traffic: tuple[Group, ...], topology: Topology) -> int:
     """Nanoseconds."""
     channel = topology.channel
+    every = [sent for group in traffic for _, _, sent in group.flows()]
     seconds = ramp_up_seconds(
         service_flow(topology, scenario.direction),
         getattr(channel, scenario.direction) if channel else MAX_RATE,
-        max(1, sum(group.count for group in traffic if isinstance(group, Transfers))),
+        max(1, sum(isinstance(sent.sender, TcpTransfers) for sent in every)),
         max(server.round_trip_time for server in topology.servers) / 1e9,
     )
     if seconds * 1e9 > LONGEST:

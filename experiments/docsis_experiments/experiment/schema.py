@@ -10,7 +10,7 @@ from docsis_control.queue_managers.models import ALGORITHMS
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.experiment.models import Grid, Run, Scenario
 from docsis_experiments.judging.expectations import Order, Ratio, Slope, Tolerance, Value
-from docsis_experiments.traffic.kinds import Bursts, Call, Constant, Messages, Transfers
+from docsis_experiments.traffic.kinds import KINDS
 
 
 def json_schema() -> dict[str, Any]:
@@ -18,7 +18,7 @@ def json_schema() -> dict[str, Any]:
     schema = Scenario.model_json_schema()
     parts = schema["$defs"]
     for models, tag in (
-        ((Transfers, Call, Messages, Constant, Bursts), "kind"),
+        (tuple(KINDS.values()), "kind"),
         ((Value, Ratio, Slope, Order), "check"),
         (tuple(ALGORITHMS.values()), "algorithm"),
     ):

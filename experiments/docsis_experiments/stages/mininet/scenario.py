@@ -367,7 +367,7 @@ class _Played:
         counts = flows.read_retransmitted(self._retransmitted_file)
         groups: dict[str, dict[str, int]] = {}
         for planned in self._plan.flows:
-            if planned.flow.kind in flows.TCP_KINDS:
+            if planned.flow.retransmits:
                 name = planned.flow.name
                 if name not in counts:
                     raise TestbedError(

@@ -13,12 +13,17 @@ from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for
 from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import scenario as run_scenario
 from docsis_experiments.stages.mininet import timers
+from docsis_experiments.traffic.senders import TcpMessages, TcpTransfers, UdpCall, UdpTrains
 from docsis_testbed import preflight, versions
 from docsis_testbed.congestion import check_available
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState, recorded_run
+
+SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall)
+"""What Mininet's hosts have programs for."""
 
 _BUILD_SECONDS: Final = 4.5
 """Namespaces, links, programs, and their end."""
@@ -57,6 +62,7 @@ class MininetStage:
     ) -> None:
         """See `Stage`."""
         preflight.check_queue_managers(self.target, *managers)
+        check_senders(scenario, "Mininet", SENDERS)
         preflight.check_root()
         flows = plan_for(scenario, topology).flows
         check_available({planned.flow.congestion_control for planned in flows})

@@ -19,7 +19,6 @@ from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
-from docsis_experiments.stages.mininet.traffic.flows import TCP_KINDS
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
 from docsis_experiments.stages.virtual.traffic import Started, start
@@ -186,7 +185,7 @@ class _Played:
     def _retransmitted(self, play: Play, traffic: Started) -> dict[str, dict[str, int]]:
         groups: dict[str, dict[str, int]] = {}
         for planned, number in traffic.flows.items():
-            if planned.flow.kind in TCP_KINDS:
+            if planned.flow.retransmits:
                 found = play.world.transfer_info(number)["retransmissions"]
                 groups.setdefault(planned.group, {})[planned.flow.name] = found
         return groups

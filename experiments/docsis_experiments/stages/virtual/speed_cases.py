@@ -10,8 +10,8 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.shares.load_plan import ROLES, Load, plan_load
-from docsis_experiments.stages.mininet.traffic import irtt
 from docsis_experiments.stages.virtual.play import Play
+from docsis_experiments.traffic import senders
 from docsis_testbed.paths import TOPOLOGIES
 
 MANAGER: Final = Preset.DOCSIS_PIE
@@ -51,7 +51,7 @@ class Uploads:
         pairs = [(host.name, server.name) for host in hosts for server in topology.servers]
         for number, (source, destination) in enumerate(pairs):
             play.world.tcp_transfer(source, destination, _FIRST_PORT + number)
-        play.world.probes(*pairs[0], count=round(seconds * 1e3 / irtt.INTERVAL_MS))
+        play.world.probes(*pairs[0], count=round(seconds * 1e3 / senders.CALL_INTERVAL_MS))
 
 
 class Web:
@@ -100,8 +100,8 @@ class Busy:
         else:
             play.world.udp_stream(
                 *ends,
-                frame_length=irtt.FRAME_BYTES,
-                interval_ns=irtt.INTERVAL_MS * 1_000_000,
+                frame_length=senders.CALL_FRAME_BYTES,
+                interval_ns=senders.CALL_INTERVAL_MS * 1_000_000,
                 source_port=header.source_port,
                 tos=header.tos,
             )

@@ -13,10 +13,12 @@ from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan
 from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.virtual import scenario as run_scenario
-from docsis_experiments.stages.virtual import traffic, versions
+from docsis_experiments.stages.virtual import versions
 from docsis_experiments.stages.virtual.machine import MEASURED, Machine
 from docsis_experiments.stages.virtual.module import check_built, check_seed
+from docsis_experiments.stages.virtual.traffic import SENDERS
 from docsis_testbed import p4build
 from docsis_testbed.progress import Progress
 
@@ -54,7 +56,7 @@ class VirtualStage:
     ) -> None:
         """See `Stage`."""
         del topology, managers  # the world says itself what it cannot have
-        traffic.check(scenario)
+        check_senders(scenario, "virtual time", SENDERS)
         check_built()
         p4build.require_current()
 

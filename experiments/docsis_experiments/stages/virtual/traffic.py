@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's flows as applications of a world."""
+"""A plan's flows as applications of a world."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
-from docsis_experiments.stages.mininet.traffic import irtt
 from docsis_experiments.stages.virtual.play import Play
-from docsis_experiments.traffic.kinds import Bursts, Call, Constant, Messages, Transfers
-from docsis_testbed.errors import TestbedError
+from docsis_experiments.traffic.senders import (
+    CALL_FRAME_BYTES,
+    CALL_INTERVAL_MS,
+    CALL_PORT,
+    TcpMessages,
+    TcpTransfers,
+    UdpCall,
+    UdpTrains,
+)
 
 if TYPE_CHECKING:
     from docsis_world import World
 
-PLAYED: Final = (Transfers, Call, Messages, Constant, Bursts)
-"""Kinds of traffic that a world has; others need a program, which only Mininet's hosts run."""
+SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall)
+"""What a world's hosts can send."""
 
 _LINUX_WINDOW: Final = 10
 """Segments of TCP's initial window (RFC 6928)."""
@@ -29,20 +34,6 @@ class Started:
 
     flows: dict[Planned, int]
     calls: dict[PlannedCall, int]
-
-
-def check(scenario: Scenario) -> None:
-    """Refuse what needs a real program.
-
-    Raises:
-        TestbedError: With the group, and what it needs.
-    """
-    for index, group in enumerate(scenario.traffic):
-        if not isinstance(group, PLAYED):
-            raise TestbedError(
-                f"{scenario.name}: traffic.{index}: {group.name} is of the kind {group.kind}, "
-                "which needs a real program; run the scenario without --virtual"
-            )
 
 
 def start(play: Play, plan: Plan, initial_window: int | None) -> Started:
@@ -64,10 +55,10 @@ def _call(world: World, call: PlannedCall, plan: Plan) -> int:
     return world.probes(
         call.source,
         call.destination,
-        irtt.PORT,
-        count=round(plan.seconds * 1e3 / irtt.INTERVAL_MS),
-        interval_ns=irtt.INTERVAL_MS * 1_000_000,
-        frame_length=irtt.FRAME_BYTES,
+        CALL_PORT,
+        count=round(plan.seconds * 1e3 / CALL_INTERVAL_MS),
+        interval_ns=CALL_INTERVAL_MS * 1_000_000,
+        frame_length=CALL_FRAME_BYTES,
         source_port=call.port,
     )
 

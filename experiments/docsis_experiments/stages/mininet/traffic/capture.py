@@ -28,17 +28,12 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from docsis_experiments.stages.mininet.traffic.receiving import make_room
+from docsis_experiments.traffic.senders import SMALLEST_PACKET_BYTES
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
 
 MOST_A_SECOND: Final = 1000
 """Packets looked at, about, at each end."""
-
-SMALLEST: Final = 100
-"""Bytes of an IPv4 packet; shorter ones are handshakes and acknowledgements."""
-
-ETHERNET: Final = 14
-"""Bytes before the IPv4 packet in its frame."""
 
 _SNAP: Final = 40
 _ETH_P_ALL: Final = 0x0003
@@ -155,7 +150,7 @@ def packet_filter(ports: tuple[int, int], one_in: int) -> list[Instruction]:
     checks: list[tuple[Instruction, ...]] = [
         # IPv4 without options; then length, identification, destination port.
         ((load_byte, 0, 0, 0), (equal, 0, 1, 0x45)),
-        ((load_half, 0, 0, 2), (greater, 0, 1, SMALLEST - 1)),
+        ((load_half, 0, 0, 2), (greater, 0, 1, SMALLEST_PACKET_BYTES - 1)),
         ((load_half, 0, 0, 4), (conjunction, 0, 0, one_in - 1), (equal, 0, 1, 0)),
         ((load_half, 0, 0, 22), (at_least, 0, 1, ports[0]), (greater, 1, 0, ports[1])),
     ]

@@ -19,20 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_experiments.stages.mininet.traffic import udp_payload
+from docsis_experiments.traffic.senders import CALL_FRAME_BYTES, CALL_INTERVAL_MS, CALL_PORT
 from docsis_testbed.errors import TestbedError
 
-FRAME_BYTES: Final = 218
-"""The frame of 000, section 4.3 (VoIP and gaming), to the end of its CRC: 20 ms of G.711 and the
-headers of RTP, UDP, IPv4 and Ethernet are as long."""
-
-PAYLOAD_BYTES: Final = udp_payload(FRAME_BYTES)
-"""UDP payload of that frame."""
-
-INTERVAL_MS: Final = 20
-"""50 packets a second, as in 000."""
-
-PORT: Final = 2112
-"""irtt's default UDP port."""
+PAYLOAD_BYTES: Final = udp_payload(CALL_FRAME_BYTES)
+"""UDP payload of a call's frame."""
 
 _BOUND_SECONDS: Final = 15.0
 
@@ -48,14 +39,14 @@ def server_command(address: str, interval_ms: int = 0) -> list[str]:
         interval_ms: Packets that come closer to each other are dropped and would count as lost;
             0 drops none, because a queue brings packets together.
     """
-    return ["irtt", "server", "-b", f"{address}:{PORT}", "-i", f"{interval_ms}ms"]
+    return ["irtt", "server", "-b", f"{address}:{CALL_PORT}", "-i", f"{interval_ms}ms"]
 
 
 def client_command(
     address: str,
     seconds: float,
     output: Path,
-    interval_ms: int = INTERVAL_MS,
+    interval_ms: int = CALL_INTERVAL_MS,
     local_port: int | None = None,
 ) -> list[str]:
     """irtt's client.
@@ -103,7 +94,7 @@ def wait_until_bound(process: subprocess.Popen[bytes], log: Path) -> None:
             table = Path(f"/proc/{process.pid}/net/udp").read_text().splitlines()[1:]
         except OSError:
             continue
-        if any(line.split()[1].endswith(f":{PORT:04X}") for line in table):
+        if any(line.split()[1].endswith(f":{CALL_PORT:04X}") for line in table):
             return
         time.sleep(0.02)
     raise TestbedError(f"irtt's server had no port within {_BOUND_SECONDS:.0f} s; see {log}")

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from docsis_experiments.traffic.senders import MOST_FLOWS
 from docsis_testbed.congestion import CONGESTION_CONTROL
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
@@ -34,9 +35,6 @@ FIRST_SOURCE_PORT: Final = 20_001
 """Of the first flow; each has the next one. The same sessions have the same ports in every run, so
 that the same ones share a flow queue."""
 
-MOST_FLOWS: Final = 200
-"""Of a run; their ports end below those that the kernel gives by itself."""
-
 PORTS_BETWEEN: Final = MOST_FLOWS
 _CONNECTIONS: Final = 60
 """Until a flow takes its first source port again; below those that the kernel gives by itself."""
@@ -45,9 +43,6 @@ MESSAGE: Final = struct.Struct("!QQ")
 """In front of a message: its length, and when it was sent, wall clock in nanoseconds."""
 
 Kind = Literal["transfer", "messages", "datagrams"]
-
-TCP_KINDS: Final[tuple[Kind, ...]] = ("transfer", "messages")
-"""Those whose segments are sent again when they are lost."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +81,11 @@ class Flow:
     train: int = 1
     congestion_control: str = CONGESTION_CONTROL
     source_port: int = 0
+
+    @property
+    def retransmits(self) -> bool:
+        """Whether its segments are sent again when they are lost."""
+        return self.kind != "datagrams"
 
     def connection(self, number: int = 0) -> socket.socket:
         """A TCP connection from the source's namespace, with the congestion control named.

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Final
 
 from docsis_experiments.stages.mininet.traffic import udp_payload
-from docsis_experiments.stages.mininet.traffic.flows import MESSAGE, TCP_KINDS, Flow, Kind
+from docsis_experiments.stages.mininet.traffic.flows import MESSAGE, Flow, Kind
 from docsis_experiments.stages.mininet.traffic.flows.retransmitted import Retransmitted
 from docsis_experiments.stages.mininet.traffic.sending import BEHIND_SECONDS, send_or_lose
 
@@ -39,7 +39,7 @@ class Sender:
 
     def __init__(self, flows: Sequence[Flow], origin: float) -> None:
         self._origin = origin
-        self._retransmitted = Retransmitted(f.name for f in flows if f.kind in TCP_KINDS)
+        self._retransmitted = Retransmitted(f.name for f in flows if f.retransmits)
         self._ended: SimpleQueue[SendingError | None] = SimpleQueue()
         send: dict[Kind, Callable[[Flow], None]] = {
             "transfer": self._transfers,

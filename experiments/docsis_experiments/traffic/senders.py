@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the hosts of both stages can send. Kinds of traffic are made of these.
+
+A stage realises each of them: Mininet with programs in the hosts' namespaces
+(`stages/mininet/traffic/`), virtual time with applications of its world
+(`stages/virtual/traffic.py`). Times are seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from docsis_control.lengths import frame_length
+from docsis_experiments.measurement.trace import Trace
+from docsis_testbed.congestion import CONGESTION_CONTROL
+
+MOST_FLOWS: Final = 200
+"""Of a run; their ports end below those that the kernel gives by itself."""
+
+CALL_FRAME_BYTES: Final = 218
+"""The frame of 000, section 4.3 (VoIP and gaming), to the end of its CRC: 20 ms of G.711 and the
+headers of RTP, UDP, IPv4 and Ethernet are as long."""
+
+CALL_INTERVAL_MS: Final = 20
+"""50 packets a second, as in 000."""
+
+CALL_PORT: Final = 2112
+"""UDP port of servers of calls: irtt's default."""
+
+SMALLEST_PACKET_BYTES: Final = 100
+"""Of an IPv4 packet whose delay is looked at; shorter ones are handshakes and acknowledgements."""
+
+SMALLEST_FRAME: Final = frame_length(14 + SMALLEST_PACKET_BYTES)
+"""Bytes to the end of the CRC: shorter ones are not told from acknowledgements."""
+
+LARGEST_FRAME: Final = frame_length(1514)
+
+
+@dataclass(frozen=True)
+class TcpTransfers:
+    """Files over TCP one after the other, each on a connection of its own; or one without an end.
+
+    Attributes:
+        size: Bytes of a file; 0 for one without an end.
+        pause: From the end of a file to the next.
+        congestion_control: Of TCP.
+    """
+
+    leaves: ClassVar = frozenset({Trace.PACKETS, Trace.GOODPUT, Trace.RETRANSMISSIONS})
+
+    size: int = 0
+    pause: float = 0.0
+    congestion_control: str = CONGESTION_CONTROL
+
+
+@dataclass(frozen=True)
+class TcpMessages:
+    """Messages on one TCP connection, on a timetable.
+
+    Attributes:
+        size: Bytes of a message.
+        interval: From message to message.
+    """
+
+    leaves: ClassVar = TcpTransfers.leaves | {Trace.MESSAGES}
+
+    size: int
+    interval: float
+
+
+@dataclass(frozen=True)
+class UdpTrains:
+    """UDP frames back to back, on a timetable; trains of one frame are a constant rate.
+
+    Attributes:
+        frame: Bytes of a frame to the end of its CRC.
+        interval: From train to train.
+        train: Frames of a train.
+    """
+
+    leaves: ClassVar = frozenset({Trace.PACKETS, Trace.GOODPUT})
+
+    frame: int
+    interval: float
+    train: int = 1
+
+    @property
+    def packets_a_second(self) -> float:
+        """Mean."""
+        return self.train / self.interval
+
+
+@dataclass(frozen=True)
+class UdpCall:
+    """A call, throughout the run and in its idle time, too: small frames, each answered."""
+
+    leaves: ClassVar = frozenset({Trace.PACKETS, Trace.CALL})
+
+
+Sender = TcpTransfers | TcpMessages | UdpTrains | UdpCall
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What one flow sends.
+
+    Attributes:
+        sender: How.
+        delay: From the start of its group to its own.
+        part: Tells it from others between the same hosts; "" where there are none.
+    """
+
+    sender: Sender
+    delay: float = 0.0
+    part: str = ""

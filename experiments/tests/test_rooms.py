@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which rooms may not know which."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+IMPORTED = """\
+import sys
+import docsis_experiments.runs.play
+import docsis_experiments.stages.virtual.stage
+print(*sorted(name for name in sys.modules if name.split(".")[0] == "mininet"))
+print(*sorted(name for name in sys.modules if name.startswith("docsis_experiments.")))
+"""
+
+
+def test_playing_in_virtual_time_imports_nothing_of_mininet() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", IMPORTED], check=True, capture_output=True, text=True, timeout=60
+    ).stdout.splitlines()
+    assert said[0] == ""
+    assert "docsis_experiments.stages.virtual.traffic" in said[1].split()
