@@ -3,8 +3,8 @@
 
 A run's processes end with their PID namespace, and the interfaces of its hosts with theirs. What is
 left to be recorded are interfaces of the namespace in which the run was started: by name and index,
-because the kernel uses both again and neither alone is proof that an interface is ours. And the one
-setting of the machine that a run changes, with what it was before.
+because the kernel uses both again and neither alone is proof that an interface is ours. And the
+settings of the machine that a run changes, with what they were before.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class State:
         command: What the user started, for messages.
         network_namespace: The device and inode of the one in which it was started.
         interfaces: Those that it made there.
-        real_time_us: What kernel.sched_rt_runtime_us was before the run raised it, or None.
+        real_time_us: What settings of real time were before the run raised them, by their file.
     """
 
     command: str
     network_namespace: tuple[int, int]
     interfaces: list[InterfaceId] = field(default_factory=list)
-    real_time_us: int | None = None
+    real_time_us: dict[str, int] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Put it into a run's folder, in place of what was there."""
@@ -66,16 +66,16 @@ def load(folder: Path) -> State | None:
     try:
         data = json.loads(path.read_text())
         device, inode = data["network_namespace"]
-        real_time = data.get("real_time_us")
+        real_time = data.get("real_time_us", {})
         return State(
             command=str(data["command"]),
             network_namespace=(int(device), int(inode)),
             interfaces=[InterfaceId(str(i["name"]), int(i["index"])) for i in data["interfaces"]],
-            real_time_us=None if real_time is None else int(real_time),
+            real_time_us={str(name): int(value) for name, value in real_time.items()},
         )
     except FileNotFoundError:
         return None
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise TestbedError(
             f"{path}: not a state file of ours ({error}); look at it and delete it"
         ) from None
@@ -132,10 +132,8 @@ def put_back_settings(state: State) -> list[str]:
     Returns:
         What was done, in words.
     """
-    before = state.real_time_us
-    if before is None or not real_time_share.put_back(before):
-        return []
-    return [f"kernel.{real_time_share.NAME} (it is {before} again)"]
+    done = real_time_share.put_back(real_time_share.settings(), state.real_time_us)
+    return [f"{name} (it is {state.real_time_us[name]} again)" for name in done]
 
 
 def clear_files(folder: Path) -> list[str]:

@@ -91,19 +91,19 @@ class RunState:
 
     def raise_real_time_share(self) -> None:
         """Let programs under SCHED_RR have what a run needs; see `real_time_share`."""
-        change = real_time_share.wanted()
-        if change is not None:
-            before, needed = change
+        settings = real_time_share.settings()
+        before = real_time_share.wanted(settings)
+        if before:
             # Recorded first, for whoever finds the run killed.
             self._state.real_time_us = before
             self._state.write(self._folder)
-            real_time_share.put(needed)
+            real_time_share.raise_them(settings, before)
 
     def clear(self) -> None:
         """End the run's processes, delete its interfaces, put settings back; it may go on."""
         self._lifetime.clear()
         put_back_settings(self._state)
-        self._state.real_time_us = None
+        self._state.real_time_us.clear()
         remove_interfaces(self._state)
         self._state.interfaces.clear()
         self._state.write(self._folder)

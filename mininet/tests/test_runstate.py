@@ -13,10 +13,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import psutil
@@ -28,6 +27,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.lifetime import Lifetime
 from docsis_testbed.namespaces import network_namespace
 from docsis_testbed.paths import RUN_STATE
+from docsis_testbed.real_time_share import Setting
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
@@ -583,76 +583,124 @@ def test_foreign_state_file_is_refused(content: str, tmp_path: Path) -> None:
 
 def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     state = runfiles.State(
-        "demo", network_namespace(), [runfiles.InterfaceId("cm1-eth1", 7)], real_time_us=950_000
+        "demo", network_namespace(), [runfiles.InterfaceId("cm1-eth1", 7)], {"/a": 950_000}
     )
     state.write(tmp_path)
     assert runfiles.load(tmp_path) == state
     assert json.loads((tmp_path / runfiles.STATE).read_text())["command"] == "demo"
 
 
+class Machine:
+    """A machine that stops SCHED_RR after 95% of a second, by two settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kernel, self.group = folder / "kernel", folder / "group"
+        self.mounts = folder / "mountinfo"
+        for name, place in (("sched_rt", self.kernel), ("cpu.rt", self.group)):
+            place.mkdir(parents=True)
+            (place / f"{name}_runtime_us").write_text("950000\n")
+            (place / f"{name}_period_us").write_text("1000000\n")
+        self.mounts.write_text(
+            "24 30 0:22 / /proc rw,nosuid - proc proc rw\n"
+            "33 31 0:30 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n"
+            f"32 31 0:29 / {self.group} rw,relatime shared:9 - cgroup cgroup rw,cpu\n"
+            "34 31 0:31 /some/container /sys/fs/cgroup/other rw - cgroup cgroup rw,cpu\n"
+        )
+
+    def settings(self) -> Sequence[Setting]:
+        return real_time_share.settings(self.kernel, self.mounts)
+
+    def set(self, value: int) -> None:
+        for setting in self.settings():
+            assert setting.put(value)
+
+    @property
+    def values(self) -> list[str]:
+        return [setting.runtime.read_text().strip() for setting in self.settings()]
+
+
 @pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Settings of a kernel that stops SCHED_RR after 95% of a second, instead of this one's."""
-    settings = tmp_path / "kernel"
-    settings.mkdir()
-    (settings / "sched_rt_runtime_us").write_text("950000\n")
-    (settings / "sched_rt_period_us").write_text("1000000\n")
-    for function in ("wanted", "put", "put_back"):
-        there = partial(getattr(real_time_share, function), settings=settings)
-        monkeypatch.setattr(real_time_share, function, there)
-    return settings / "sched_rt_runtime_us"
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Stands for this one."""
+    machine = Machine(tmp_path / "machine")
+    settings = machine.settings()
+    monkeypatch.setattr(real_time_share, "settings", lambda: settings)
+    monkeypatch.setattr(machine, "settings", lambda: settings)
+    return machine
 
 
 @pytest.mark.root
-def test_a_run_puts_back_how_much_real_time_there_is(tmp_path: Path, kernel: Path) -> None:
+def test_a_run_puts_back_how_much_real_time_there_is(tmp_path: Path, machine: Machine) -> None:
     with runstate.recorded_run("demo", tmp_path) as run:
         for _ in range(2):
             run.raise_real_time_share()
-            assert kernel.read_text() == "990000\n"
+            assert machine.values == ["990000", "990000"]
             run.clear()
-            assert kernel.read_text() == "950000\n"
+            assert machine.values == ["950000", "950000"]
         run.raise_real_time_share()
-    assert kernel.read_text() == "950000\n"
+    assert machine.values == ["950000", "950000"]
 
 
-def test_stop_puts_back_what_a_killed_run_has_changed(tmp_path: Path, kernel: Path) -> None:
-    runfiles.State("demo", network_namespace(), real_time_us=950_000).write(tmp_path)
-    (tmp_path / runfiles.LOCK).touch()
-    kernel.write_text("990000\n")
-    assert runstate.stop(tmp_path) == ["kernel.sched_rt_runtime_us (it is 950000 again)"]
-    assert kernel.read_text() == "950000\n"
+def killed(folder: Path, machine: Machine) -> None:
+    """What a run has left that was killed: its record, and the settings as it needed them."""
+    before = real_time_share.wanted(machine.settings())
+    runfiles.State("demo", network_namespace(), real_time_us=before).write(folder)
+    (folder / runfiles.LOCK).touch()
+    real_time_share.raise_them(machine.settings(), before)
+    assert machine.values == ["990000", "990000"]
 
 
-@pytest.mark.parametrize("since", ["-1", "980000"])
+def test_stop_puts_back_what_a_killed_run_has_changed(tmp_path: Path, machine: Machine) -> None:
+    killed(tmp_path, machine)
+    # The group's first: it may not have more than the kernel gives.
+    assert runstate.stop(tmp_path) == [
+        f"{machine.group}/cpu.rt_runtime_us (it is 950000 again)",
+        f"{machine.kernel}/sched_rt_runtime_us (it is 950000 again)",
+    ]
+    assert machine.values == ["950000", "950000"]
+
+
+@pytest.mark.parametrize("since", [-1, 980_000])
 def test_what_somebody_else_has_set_meanwhile_stays(
-    tmp_path: Path, kernel: Path, since: str
+    tmp_path: Path, machine: Machine, since: int
 ) -> None:
-    runfiles.State("demo", network_namespace(), real_time_us=950_000).write(tmp_path)
-    (tmp_path / runfiles.LOCK).touch()
-    kernel.write_text(since)
+    killed(tmp_path, machine)
+    machine.set(since)
     assert runstate.stop(tmp_path) == []
-    assert kernel.read_text() == since
+    assert machine.values == [str(since)] * 2
+
+
+def test_a_record_names_no_other_file(tmp_path: Path, machine: Machine) -> None:
+    other = tmp_path / "other"
+    other.write_text("990000")
+    assert real_time_share.put_back(machine.settings(), {str(other): 1}) == []
+    assert other.read_text() == "990000"
 
 
 @pytest.mark.parametrize(
-    ("runtime", "period", "change"),
+    ("runtime", "period", "is_raised"),
     [
-        ("950000", "1000000", (950_000, 990_000)),
-        ("95000", "100000", (95_000, 99_000)),
-        ("990000", "1000000", None),
-        ("1000000", "1000000", None),
-        ("-1", "1000000", None),
-        ("", "1000000", None),
+        ("950000", "1000000", True),
+        ("95000", "100000", True),
+        ("990000", "1000000", False),
+        ("1000000", "1000000", False),
+        ("-1", "1000000", False),
+        ("", "1000000", False),
     ],
 )
 def test_real_time_is_raised_to_99_percent_where_it_is_less(
-    tmp_path: Path, runtime: str, period: str, change: tuple[int, int] | None
+    tmp_path: Path, runtime: str, period: str, is_raised: bool
 ) -> None:
-    (tmp_path / "sched_rt_runtime_us").write_text(runtime)
-    (tmp_path / "sched_rt_period_us").write_text(period)
-    assert real_time_share.wanted(tmp_path) == change
+    setting = Setting(tmp_path / "runtime", tmp_path / "period")
     # A kernel without the setting.
-    assert real_time_share.wanted(tmp_path / "none") is None
+    assert real_time_share.wanted([setting]) == {}
+    setting.runtime.write_text(runtime)
+    setting.period.write_text(period)
+    before = real_time_share.wanted([setting])
+    assert before == ({str(setting.runtime): int(runtime)} if is_raised else {})
+    real_time_share.raise_them([setting], before)
+    raised = str(int(period) * 99 // 100)
+    assert setting.runtime.read_text().strip() == (raised if is_raised else runtime)
 
 
 @pytest.mark.root
