@@ -8,18 +8,22 @@ import math
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outcome_files import QUICK
+from outcome_files import QUICK, outcome, quick
 from rich.console import Console
 from scenario_files import write as write_scenario
+from time_samples import TIMERS
 
 from docsis_experiments.comparison import job
 from docsis_experiments.comparison.difference import difference
-from docsis_experiments.comparison.reading import Series, read
+from docsis_experiments.comparison.reading import Result, Series, read
 from docsis_experiments.experiment.loader import load as load_scenario
+from docsis_experiments.measurement.distribution import distribution
+from docsis_experiments.reports import repeated_summary
 from docsis_experiments.runs import files, pool
 from docsis_experiments.runs.outcome import PROBABILITIES, Group
 from docsis_experiments.runs.store import Store
@@ -78,6 +82,15 @@ def test_many_unpaired_runs_have_the_bootstraps_interval() -> None:
     assert low is not None
     assert high is not None
     assert 90 < low < 100 < high < 110
+
+
+def test_a_value_that_one_seed_has_not_leaves_the_others_paired() -> None:
+    values = [10.0, 200.0, 30.0, 4000.0, 5.0, 7.0]
+    after = [value + 2 for value in values]
+    after[1] = math.nan
+    assert of(series(values), series(after)) == (2, 2, 2, True, "")
+    nowhere = [math.nan] * 6
+    assert of(series(values), series(nowhere))[3:] == (False, "no value")
 
 
 @pytest.mark.parametrize(
@@ -220,3 +233,141 @@ def test_a_sweep_is_read_as_it_was_kept(sweeps: tuple[Path, Path]) -> None:
     outcomes = files.read(sweeps[0] / "outcomes.parquet")
     for one in outcomes:
         assert any(series.runs[one.number] == one.groups for series in result.series.values())
+
+
+Delay = Callable[[str, int], float]
+
+
+def many(folder: Path, delay: Delay, maker: str = "seeds", count: int = 6, **changes: Any) -> Path:
+    """The result of `run --seeds` or `--repeat`, whose packets have the delays that are told."""
+    folder.mkdir()
+    (folder / "inputs").mkdir()
+    (folder / "plots").mkdir()
+    loaded = quick(folder)
+    outcomes = [
+        outcome(
+            loaded,
+            run.label,
+            delay(run.label, number),
+            number,
+            digest=f"{number:016x}" if maker == "seeds" else "",
+        )
+        for run in loaded.scenario.all_runs
+        for number in range(1, count + 1)
+    ]
+    stage = {"stage": "virtual", "jobs": 1} if maker == "seeds" else {"stage": "mininet"}
+    summary = repeated_summary.summarise(
+        loaded.scenario,
+        loaded.scenario.all_runs,
+        outcomes,
+        [],
+        numbers=range(1, count + 1),
+        words=maker,
+        target="embedded",
+        topology=loaded.topology,
+        versions={},
+        timers=TIMERS,
+        marks=stage,
+    )
+    (folder / "summary.json").write_text(json.dumps({**summary, **changes}))
+    files.write(folder / "outcomes.parquet", outcomes)
+    return folder
+
+
+def by_seed(label: str, number: int) -> float:
+    """Of which seeds differ by much more than what is compared."""
+    return (50.0 if label == "tail" else 20.0) + 10.0 * number
+
+
+def entries(folder: Path, series: str) -> dict[str, dict[str, Any]]:
+    """The differences of a call's latency under a queue manager, by the quantity."""
+    summary = json.loads((folder / "summary.json").read_text())
+    return {
+        one["quantity"]: one
+        for one in summary["differences"]
+        if (one["series"], one["group"]) == (series, "call")
+    }
+
+
+@pytest.mark.parametrize("maker", ["seeds", "repetitions"])
+def test_results_of_many_seeds_are_paired_and_repetitions_are_not(
+    maker: str, tmp_path: Path
+) -> None:
+    before = many(tmp_path / "before", by_seed, maker)
+    after = many(tmp_path / "after", lambda run, seed: by_seed(run, seed) + 3, maker)
+    console = Console(record=True, width=160)
+    folder = job.run([before, after], console=console, results=tmp_path / "results")
+    p90 = entries(folder, "tail")["latency p90"]
+    assert (p90["difference"], p90["runs"]) == (3, [6, 6])
+    paired = maker == "seeds"
+    assert p90["paired"] is paired
+    # Within a seed the difference is always the same; between seeds it is lost.
+    assert (p90["low"] > 0) is paired
+    if paired:
+        assert (p90["low"], p90["high"]) == (3, 3)
+    page = (folder / "report.html").read_text()
+    assert "what they range over. Packets of different runs are never pooled" in page
+    assert {one.name for one in (folder / "plots").iterdir()} == {
+        f"cdf-{group}-1.png" for group in ("call", "ftp", "game", "steady")
+    }
+
+
+def test_the_band_of_ten_seeds_is_an_interval() -> None:
+    tables = [[float(seed), 10.0 + seed] for seed in range(12)]
+    found = distribution(tables)
+    assert found is not None
+    assert (found.runs, found.kind, list(found.median)) == (12, "interval", [5.5, 15.5])
+    # Narrower than what the runs range over, and about the median.
+    assert 0 < found.low[0] < 5.5 < found.high[0] < 11
+    few = distribution([*tables[:3], []])
+    assert few is not None
+    assert (few.runs, few.kind, few.low[0], few.high[0]) == (3, "range", 0, 2)
+    assert distribution([[]]) is None
+
+
+def test_a_single_run_and_many_have_one_name_for_a_run(single: Path, tmp_path: Path) -> None:
+    before = many(tmp_path / "before", by_seed)
+    folder = job.run([before, single], console=Console(quiet=True), results=tmp_path / "results")
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["series"] == ["tail", "codel"]
+    assert summary["left_out"] == []
+
+
+def test_results_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
+    before = many(tmp_path / "before", by_seed)
+    after = many(tmp_path / "after", by_seed, title="Another one")
+    summary = json.loads((after / "summary.json").read_text())
+    for run in summary["runs"]:
+        run["name"] += " of another kind"
+    (after / "summary.json").write_text(json.dumps(summary))
+    assert refused(before, after) == (
+        '"A small one" and "Another one" cannot be compared: they have no queue manager under the '
+        "same conditions in common; one has tail, codel, the other tail of another kind, codel of "
+        "another kind"
+    )
+
+
+def test_results_whose_traffic_has_other_names_are_refused() -> None:
+    def result(title: str, group: str) -> Result:
+        runs = {1: {group: Group({"latency p50": 1.0}, ())}}
+        return Result(title, title, "repeated", {"CoDel": Series("CoDel", runs, True)})
+
+    with pytest.raises(TestbedError) as error:
+        job.summarise([result("One", "call"), result("Two", "game")], ["a", "b"])
+    assert str(error.value) == (
+        '"One" and "Two" cannot be compared: their queue managers had no traffic of the same name; '
+        "one has call, the other game"
+    )
+
+
+def test_what_only_one_result_has_is_told_by_its_title(tmp_path: Path) -> None:
+    before = many(tmp_path / "before", by_seed)
+    after = many(tmp_path / "after", by_seed, title="Another one")
+    summary = json.loads((after / "summary.json").read_text())
+    summary["runs"] = summary["runs"][:1]
+    (after / "summary.json").write_text(json.dumps(summary))
+    console = Console(record=True, width=160)
+    job.run([before, after], console=console, results=tmp_path / "results")
+    said = console.export_text()
+    assert "Not compared: A small one alone has codel." in said
+    assert "Another one against A small one" in said

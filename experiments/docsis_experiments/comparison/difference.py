@@ -67,12 +67,14 @@ def difference(before: Series, after: Series, group: str, name: str) -> Differen
         name: Of the value, as outcomes have it.
     """
     first, second = values(before, group, name), values(after, group, name)
-    paired = before.seeded and after.seeded and first.keys() == second.keys()
+    # Of the seeds, and not of those that happen to have a value.
+    paired = before.seeded and after.seeded and before.runs.keys() == after.runs.keys()
+    both = sorted(first.keys() & second.keys())
     medians = (_median(first), _median(second))
-    if not first or not second:
-        return Difference(*medians, math.nan, None, (len(first), len(second)), paired, "no value")
+    if not first or not second or (paired and not both):
+        return Difference(*medians, math.nan, None, (len(first), len(second)), False, "no value")
     if paired:
-        found = intervals.estimate([second[seed] - first[seed] for seed in sorted(first)])
+        found = intervals.estimate([second[seed] - first[seed] for seed in both])
         value, interval, why = found.median, found.interval, found.why
     else:
         value = medians[1] - medians[0]

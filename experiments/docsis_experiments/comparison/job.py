@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -19,9 +19,9 @@ from docsis_experiments.measurement.metrics import METRICS
 from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.comparison_page import common_reason, sentences, told, with_interval
+from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.plots import comparison, registry
 from docsis_experiments.reports.plots.subjects import Compared, called
-from docsis_experiments.reports.sweep_summary import finite
 from docsis_experiments.reports.words import number
 from docsis_experiments.stages.virtual import versions
 from docsis_testbed.errors import TestbedError
@@ -36,6 +36,9 @@ QUANTITIES: Final = {
     value: metric.unit.words for metric in METRICS.values() if metric.main for value in metric.shown
 }
 """What is compared, with its unit."""
+
+_LISTED: Final = 6
+"""Names in a sentence."""
 
 _SHOWN: Final = 60
 """Rows of the table on the terminal."""
@@ -101,6 +104,7 @@ def summarise(results: Sequence[Result], names: Sequence[str]) -> dict[str, Any]
     differences = []
     for name, other in list(zip(names, results, strict=True))[1:]:
         common = [series for series in first.series if series in other.series]
+        _check_common(first, other, common, (told_as[names[0]], told_as[name]))
         for one, has in ((names[0], first), (name, other)):
             alone = [series for series in has.series if series not in common]
             if alone:
@@ -132,6 +136,40 @@ def summarise(results: Sequence[Result], names: Sequence[str]) -> dict[str, Any]
     )
     document.validate(figures)
     return figures
+
+
+def _check_common(
+    first: Result, other: Result, common: Sequence[str], names: tuple[str, str]
+) -> None:
+    """Refuses results of which nothing can be held against the other.
+
+    Raises:
+        TestbedError: They have no queue manager under the same conditions in common, or such that
+            had no traffic of the same name.
+    """
+    cannot = f'"{names[0]}" and "{names[1]}" cannot be compared: '
+    if not common:
+        has = [_listed(result.series) for result in (first, other)]
+        raise TestbedError(
+            f"{cannot}they have no queue manager under the same conditions in common; one has "
+            f"{has[0]}, the other {has[1]}"
+        )
+    if not any(set(_groups(first, series)) & set(_groups(other, series)) for series in common):
+        has = [
+            _listed(dict.fromkeys(group for series in common for group in _groups(result, series)))
+            for result in (first, other)
+        ]
+        raise TestbedError(
+            f"{cannot}their queue managers had no traffic of the same name; one has {has[0]}, the "
+            f"other {has[1]}"
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The first of them, as many as a sentence bears."""
+    every = list(names)
+    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
+    return f"{', '.join(every[:_LISTED])}{more}"
 
 
 def _groups(result: Result, series: str) -> list[str]:

@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.judging.expectations import Order, Slope
 from docsis_experiments.judging.parts import Part
 from docsis_experiments.judging.repeated import Judged, Outcomes, Verdict, together
 from docsis_experiments.measurement import intervals
+from docsis_experiments.measurement.distribution import distribution
 from docsis_experiments.measurement.intervals import Estimate, estimate
 from docsis_experiments.measurement.metric import UNLIMITED, Limits
 from docsis_experiments.measurement.metrics import limits_of
@@ -97,7 +96,7 @@ def _groups(counted: Sequence[Outcome]) -> dict[str, Any]:
                 )
                 for value in counted[0].groups[name].values
             },
-            "latency_ms": distribution([one.groups[name].latency for one in counted]),
+            "latency_ms": latency_figures([one.groups[name].latency for one in counted]),
         }
         for name in counted[0].groups
     }
@@ -108,24 +107,18 @@ def _of(values: Iterable[float], limits: Limits = UNLIMITED) -> Estimate:
     return estimate([value for value in values if not math.isnan(value)], limits)
 
 
-def distribution(tables: Sequence[Sequence[float]]) -> dict[str, Any] | None:
-    """The median over runs of each quantile, and a band; None where no packet arrived.
-
-    The band is the median's interval. Of fewer runs than the bootstrap needs it is what they range
-    over: Student's t would reach below 0, for greatest latencies are anything but normal.
-    """
-    rows = np.array([table for table in tables if table], np.float64)
-    if rows.size == 0:
+def latency_figures(tables: Sequence[Sequence[float]]) -> dict[str, Any] | None:
+    """The distribution over runs for JSON; None where no packet arrived."""
+    found = distribution(tables)
+    if found is None:
         return None
-    interval = rows.shape[0] >= intervals.BOOTSTRAP_RUNS
-    low, high = intervals.band(rows) if interval else (rows.min(axis=0), rows.max(axis=0))
     return {
-        "runs": int(rows.shape[0]),
+        "runs": found.runs,
         "probability": list(PROBABILITIES),
-        "median": list(np.median(rows, axis=0)),
-        "band": "interval" if interval else "range",
-        "low": list(low),
-        "high": list(high),
+        "median": list(found.median),
+        "band": found.kind,
+        "low": list(found.low),
+        "high": list(found.high),
     }
 
 

@@ -114,7 +114,7 @@ def style(index: int) -> dict[str, Any]:
     }
 
 
-def line_of(look: Mapping[str, str]) -> dict[str, str]:
+def line_of(look: Mapping[str, str]) -> dict[str, Any]:
     """A look without its marker."""
     return {key: value for key, value in look.items() if key != "marker"}
 

@@ -38,7 +38,7 @@ def plots_of(kind: ModuleType, summary: Mapping[str, Any]) -> list[Plot[Any]]:
 
 def _of_module(module: ModuleType, summary: Mapping[str, Any]) -> list[Plot[Any]]:
     plots = getattr(module, "plots", None)
-    found = [getattr(module, "PLOT", None)] if plots is None else list(plots(summary))
+    found: list[Any] = [getattr(module, "PLOT", None)] if plots is None else list(plots(summary))
     if not all(isinstance(plot, Plot) for plot in found):
         raise TypeError(f"{module.__name__}: has neither PLOT nor plots(summary), which a plot has")
     return found

@@ -17,7 +17,9 @@ SMALL: Final = 7
 
 
 def chunks(values: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
-    """Parts of at most so many values."""
+    """Parts of at most so many values; none of nothing."""
+    if not values:
+        return iter(())
     # As even as can be: 4 are two and two, and not three and one.
     count = math.ceil(len(values) / most)
     size = math.ceil(len(values) / count)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
+from docsis_experiments.measurement.distribution import Distribution, distribution
+from docsis_experiments.measurement.intervals import BOOTSTRAP_RUNS
 from docsis_experiments.reports.plots.look import LOOKS, MOST_LINES, line_of
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_experiments.reports.plots.scales import SMALL, chunks, logarithmic
@@ -61,8 +63,9 @@ def _plot(summary: Summary, picture: _Picture, number: int) -> Plot[Compared]:
         title=f"Latency of {picture.group}: {' and '.join(names[one] for one in picture.results)}",
         alt=f"Cumulative distributions of {picture.group}'s latency, a panel for each queue "
         "manager, a line for each result.",
-        caption="Without propagation. Where a result has several runs, the line is the median of "
-        "their distributions, and the shade goes from the lowest of them to the highest.",
+        caption="Without propagation. Where a result has several runs, the line is the median over "
+        f"runs of every quantile, and the shade its 95% interval; of fewer than {BOOTSTRAP_RUNS} "
+        "runs the shade is what they range over. Packets of different runs are never pooled.",
         draw=partial(_draw, picture),
     )
 
@@ -90,19 +93,20 @@ def _draw(picture: _Picture, compared: Compared) -> Figure:
     handles: dict[str, Any] = {}
     for axes, series in zip(panels.flat, picture.series, strict=False):
         for name, look in zip(picture.results, LOOKS, strict=False):
-            tables = _quantiles(results[name], series, picture.group)
-            if not tables.size:
+            found = _distribution(results[name], series, picture.group)
+            if found is None:
                 continue
-            middle = np.median(tables, axis=0)
             share = 100 * np.asarray(PROBABILITIES)
-            (handles[name],) = axes.plot(middle, share, lw=1.8, label=names[name], **line_of(look))
-            if len(tables) > 1:
-                low, high = tables.min(axis=0), tables.max(axis=0)
-                axes.fill_betweenx(share, low, high, color=look["color"], alpha=0.15, lw=0)
-            positive = tables[tables > 0]
+            (handles[name],) = axes.plot(
+                found.median, share, lw=1.8, label=names[name], **line_of(look)
+            )
+            if found.runs > 1:
+                axes.fill_betweenx(
+                    share, found.low, found.high, color=look["color"], alpha=0.2, lw=0
+                )
             # From the first percentile on: what is below, a packet in an empty queue has.
-            least = min(least, float(np.min(tables[:, PROBABILITIES.index(0.01)])))
-            most = max(most, float(positive.max(initial=0.0)))
+            least = min(least, float(found.low[PROBABILITIES.index(0.01)]))
+            most = max(most, float(found.high.max()))
         axes.set_title(series, fontsize=10)
         axes.set_ylim(0, 100)
         axes.set_yticks([0, 25, 50, 75, 90, 100])
@@ -124,13 +128,8 @@ def _draw(picture: _Picture, compared: Compared) -> Figure:
     return figure
 
 
-def _quantiles(result: Result, series: str, group: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A row for each run; none where there is none."""
+def _distribution(result: Result, series: str, group: str) -> Distribution | None:
     if series not in result.series:
-        return np.zeros((0, len(PROBABILITIES)))
-    tables: Sequence[Sequence[float]] = [
-        groups[group].latency
-        for groups in result.series[series].runs.values()
-        if group in groups and groups[group].latency
-    ]
-    return np.asarray(tables, np.float64).reshape(-1, len(PROBABILITIES))
+        return None
+    runs = result.series[series].runs.values()
+    return distribution([groups[group].latency for groups in runs if group in groups])

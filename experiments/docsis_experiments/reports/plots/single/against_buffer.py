@@ -3,67 +3,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from matplotlib.figure import Figure
 
 from docsis_experiments.measurement.metrics.loss import loss_percent
-from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.measurement.record import Packets, RunRecord
 from docsis_experiments.measurement.statistics import statistic
-from docsis_experiments.reports.plots.look import GREY, style
+from docsis_experiments.reports.plots.buffers import Manager, Point, against_buffers
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_experiments.reports.plots.subjects import Runs
 
 
 def _draw(runs: Runs) -> Figure:
-    """Mean latency, goodput and loss of each group against the buffer, a line for each manager."""
-    scenario, records = runs.scenario, runs.records
-    figure = Figure(figsize=(9, 9.6), layout="constrained")
-    latency, goodput, loss = figure.subplots(3, 1, sharex=True, height_ratios=(1.6, 1, 1))
-    managers = list(dict.fromkeys(record.manager for record in records))
-    named = len(managers) > 1
-    for which, manager in enumerate(managers):
+    groups = [group.name for group in runs.scenario.traffic]
+    names = dict.fromkeys(record.manager for record in runs.records)
+    found = []
+    for name in names:
         own = sorted(
-            (record for record in records if record.manager == manager), key=lambda r: r.buffer_ms
+            (record for record in runs.records if record.manager == name),
+            key=lambda record: record.buffer_ms,
         )
-        buffers = [record.buffer_ms for record in own]
-        prefix = f"{manager}, " if named else ""
-        for number, group in enumerate(scenario.traffic):
-            index = which * len(scenario.traffic) + number
-            means = [_mean(record, group.name) for record in own]
-            line = {"marker": "o", "ms": 4, "lw": 1.8, **style(index)}
-            latency.plot(buffers, means, label=f"{prefix}{group.name}", **line)
-            lost = [
-                loss_percent(record.packets[group.name].between(0, record.seconds))
-                for record in own
-            ]
-            loss.plot(buffers, lost, label=f"{prefix}{group.name}", **line)
-        received = [
-            sum(sum(data.mbps(0, record.seconds)) for data in record.received.values())
-            for record in own
-        ]
-        goodput.plot(
-            buffers, received, marker="o", ms=4, lw=1.8, label=manager,
-            **style(which * len(scenario.traffic)),
-        )  # fmt: skip
-    widest = max(record.buffer_ms for record in records)
-    latency.plot([0, widest], [0, widest], color=GREY, lw=1, linestyle=":", label="a full buffer")
-    latency.set_ylabel("Mean latency (ms)")
-    latency.set_title("Mean latency of the packets")
-    goodput.set_ylabel("Goodput (Mbit/s)")
-    goodput.set_title("Goodput of all flows together")
-    loss.set_ylabel("Loss (%)")
-    loss.set_title("Packets lost")
-    loss.set_xlabel("Buffer (ms at the sustained rate)")
-    for axes in (latency, goodput, loss):
-        axes.set_ylim(0, axes.dataLim.y1 * 1.1 or 1)
-        axes.set_xlim(0, widest * 1.04)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9)
-    return figure
+        found.append(
+            Manager(
+                name,
+                {group: [_point(one, _of(one, group, _mean)) for one in own] for group in groups},
+                {
+                    group: [_point(one, _of(one, group, loss_percent)) for one in own]
+                    for group in groups
+                },
+                [_point(one, _goodput(one)) for one in own],
+            )
+        )
+    return against_buffers(found)
 
 
-def _mean(record: RunRecord, group: str) -> float:
-    return statistic("mean", record.packets[group].between(0, record.seconds).delays)
+def _point(record: RunRecord, value: float) -> Point:
+    return Point(record.buffer_ms, value, value, value)
+
+
+def _of(record: RunRecord, group: str, value: Callable[[Packets], float]) -> float:
+    return value(record.packets[group].between(0, record.seconds))
+
+
+def _mean(packets: Packets) -> float:
+    return statistic("mean", packets.delays)
+
+
+def _goodput(record: RunRecord) -> float:
+    return sum(sum(data.mbps(0, record.seconds)) for data in record.received.values())
 
 
 PLOT: Final = Plot(
