@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -79,6 +80,11 @@ def write(folder: Path, *changes: tuple[str, str]) -> Path:
 def loaded(folder: Path, *changes: tuple[str, str]) -> Loaded:
     """The scenario with pieces of it replaced."""
     return load(write(folder, *changes))
+
+
+def shown(page: str) -> str:
+    """A page without its scripts and charts, which `test_charts.py` looks at."""
+    return re.sub(r"<script[^>]*>.*?</script>", "", page, flags=re.DOTALL)
 
 
 def packets(delay_ms: float, *, lost_every: int = 0, seconds: float = 10.0) -> Packets:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scenario_files
 from rich.console import Console
 from time_samples import IN_TIME, JUMPED, LATE, SILENT, TIMERS
 
@@ -423,7 +424,7 @@ def test_metrics_and_recordings_reach_the_run(
 
 
 def test_report_opens_offline(run: Path) -> None:
-    page = (run / "report.html").read_text()
+    page = scenario_files.shown((run / "report.html").read_text())
     # Distributions, over time, and the goodput of each upload.
     assert page.count("data:image/png;base64,") == 3
     for reference in ("http://", "https://", 'src="plots', "<script", "@import"):

@@ -30,6 +30,11 @@ class Figure:
     caption: str
     optional: bool = False
 
+    @property
+    def chart_file(self) -> str:
+        """Name in plots/ of the same as a chart that a reader can zoom, which may not be there."""
+        return f"{self.file.removesuffix('.png')}.json"
+
 
 def time_values(
     summary: dict[str, Any], what: str, timed: Iterable[tuple[str, dict[str, Any]]]

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from docsis_experiments.reports import (
     comparison_page,
     document,
+    embedding,
     figures_page,
     repeated_page,
     shares_page,
@@ -63,6 +64,7 @@ def write(folder: Path) -> Path:
     except json.JSONDecodeError as error:
         raise TestbedError(f"{folder}: summary.json or details.json is broken: {error}") from None
     document.validate(summary)
+    scripts = embedding.scripts() if any(figure["chart"] for figure in figures) else ()
     environment = Environment(
         loader=PackageLoader("docsis_experiments.reports", "."),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -73,21 +75,25 @@ def write(folder: Path) -> Path:
         summary=summary,
         details=details,
         figures=figures,
+        scripts=scripts,
+        policy=embedding.policy(scripts),
         topology=topology,
         # What an experiment may leave out.
         **{"opening": (), "bad_news": False, "times": (), "faults": (), "machine": ""}
         | page.values(summary, details),
     )
     path = folder / "report.html"
-    path.write_text(text)
+    # A policy has hashes of bytes.
+    path.write_text(text, encoding="utf-8")
     return path
 
 
-def _embedded(folder: Path, figure: Figure) -> dict[str, str]:
+def _embedded(folder: Path, figure: Figure) -> dict[str, str | None]:
     data = (folder / "plots" / figure.file).read_bytes()
     return {
         "title": figure.title,
         "alt": figure.alt,
         "caption": figure.caption,
         "data": base64.b64encode(data).decode("ascii"),
+        "chart": embedding.read(folder / "plots" / figure.chart_file),
     }

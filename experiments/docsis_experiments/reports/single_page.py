@@ -16,7 +16,6 @@ from docsis_experiments.reports.plots import single
 from docsis_experiments.reports.plots.look import STYLES, Style
 from docsis_experiments.reports.words import band, number
 
-
 FIRST: Final = (*MAIN, induced_latency.METRIC)
 """Metrics of the first table of runs; the second one has the rest."""
 

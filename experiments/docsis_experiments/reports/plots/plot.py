@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from matplotlib.figure import Figure as Drawing
 
 from docsis_experiments.reports.page import Figure
+
+if TYPE_CHECKING:
+    from docsis_experiments.reports.plots.chart import Chart
 
 S = TypeVar("S")
 
@@ -25,10 +28,12 @@ class Plot(Figure, Generic[S]):
         place: Where it stands among the others of its page: lowest first.
         applies: Whether there is something to draw.
         draw: Draws it, in the common style; whoever calls it writes the file.
+        chart: Makes the same as a chart that a reader can zoom; None where zooming would not help.
     """
 
     place: int
     applies: Callable[[S], bool] = field(default=lambda subject: True)
     draw: Callable[[S], Drawing]
+    chart: Callable[[S], Chart] | None = None
     # A page has those that were drawn.
     optional: bool = True

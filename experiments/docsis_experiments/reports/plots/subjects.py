@@ -33,6 +33,10 @@ class Runs:
     scenario: Scenario
     records: Sequence[RunRecord]
 
+    def only(self, places: Sequence[int]) -> Runs:
+        """Some of them, by their places."""
+        return Runs(self.scenario, [self.records[place] for place in places])
+
     @property
     def looks(self) -> list[dict[str, Any]]:
         """Colour and line of each run: of its manager as in all figures, where that tells."""

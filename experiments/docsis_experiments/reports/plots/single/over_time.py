@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput, latency, the queue and the channel over time, all runs laid over each other."""
+"""Goodput, latency, the queue and the channel over time, runs laid over each other."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from docsis_experiments.measurement.record import Floats, Packets
-from docsis_experiments.reports.plots.look import GREY, reference
+from docsis_experiments.measurement.record import Control, Floats, Packets, RunRecord
+from docsis_experiments.reports.plots.look import GREY, MOST_LINES, reference
 from docsis_experiments.reports.plots.plot import Plot
-from docsis_experiments.reports.plots.subjects import Runs, shown_groups
+from docsis_experiments.reports.plots.scales import chunks
+from docsis_experiments.reports.plots.subjects import Runs, Summary, shown_groups
+
+if TYPE_CHECKING:
+    from docsis_experiments.reports.plots.chart import Chart
 
 MEDIAN_SECONDS: Final = 0.25
 """Latency over time is the median of this long: each packet would be a cloud."""
@@ -25,141 +31,144 @@ RAMP_UP_SHOWN_SECONDS: Final = 5.0
 """How much of the time before the measured time is shown at the most: slow start would make the
 rest small."""
 
-_SHADED: Final = "#EDEDED"
+_TIME: Final = "Time since the measured time began (s)"
+_RAMP_UP: Final = "#F6F0E4"
+_STEP: Final = "#EDEDED"
 
 Span = tuple[float, float]
 """First and last second that is shown."""
 
+Line = tuple[Floats, Floats]
+"""Times and values."""
 
-def _draw(runs: Runs) -> Figure:
-    """Goodput, latency, the queue as the controller sees it, and the channel where it changes."""
-    scenario, records = runs.scenario, runs.records
-    span = (
-        -min(scenario.ramp_up_seconds, RAMP_UP_SHOWN_SECONDS),
-        max(record.seconds for record in records),
-    )
-    steps = next((record.steps for record in records if record.steps), ())
-    drawn: list[tuple[float, Callable[[Any], None]]] = []
-    if any(record.received for record in records):
-        drawn.append((1.0, lambda axes: _totals(axes, runs, span, bool(steps))))
-    drawn.append((1.6, lambda axes: _delays(axes, runs, span)))
-    if any(record.control.time_s.size for record in records):
-        drawn.append((1.2, lambda axes: _queues(axes, runs, span)))
-    if any(np.any(record.control.drop_prob > 0) for record in records):
-        drawn.append((0.9, lambda axes: _probabilities(axes, runs, span)))
-    if steps:
-        drawn.append((0.7, lambda axes: _capacity(axes, steps, span[1])))
-    heights = [height for height, _ in drawn]
-    figure = Figure(figsize=(10, 2.6 * sum(heights) + 0.6), layout="constrained")
-    panels = list(
-        np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
-    )
-    for axes, (_, draw) in zip(panels, drawn, strict=True):
-        draw(axes)
-        _shaded(axes, steps, span)
-    if span[0] < 0:
-        panels[0].annotate(
-            "ramp-up", (0, 0.03), xycoords=("data", "axes fraction"), xytext=(-6, 0),
-            textcoords="offset points", ha="right", color="#777777", fontsize=9,
-        )  # fmt: skip
-    panels[-1].set_xlabel("Time since the measured time began (s)")
-    handles = [
-        Line2D([], [], lw=1.6, label=record.name, **look)
-        for record, look in zip(records, runs.looks, strict=True)
+Steps = Sequence[tuple[float, float]]
+"""When the channel's rate changed, and to how many Mbit/s."""
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """One quantity.
+
+    Attributes:
+        title: Above it.
+        label: Of its axis.
+        height: Beside that of the others.
+        lines: Of each run; None of one that has none.
+        level: What the lines are held against, and words; None where there is nothing.
+        milliseconds: Whether the picture's scale shows targets and full buffers beside each other.
+    """
+
+    title: str
+    label: str
+    height: float
+    lines: tuple[Line | None, ...]
+    level: tuple[float, str] | None = None
+    milliseconds: bool = False
+
+
+def plots(summary: Summary) -> list[Plot[Runs]]:
+    """One for each three runs, so that no panel has more lines."""
+    names = [run.get("name", run["label"]) for run in summary["runs"]]
+    parts = list(chunks(range(len(names)), MOST_LINES))
+    return [
+        Plot(
+            place=30,
+            file=f"over-time{f'-{number}' if number > 1 else ''}.png",
+            title="Over time"
+            + (f": {' and '.join(names[at] for at in part)}" if len(parts) > 1 else ""),
+            alt="Goodput, latency, queue delay and drop probability over time, one line for each "
+            "run, and the channel's capacity where it changes.",
+            caption="Zero is the start of the measured time, and what is before it is ramp-up. "
+            "Steps of the channel are shaded in turns. Where goodput is above the rate, a segment "
+            "that was lost has come at last, and what waited behind it counts at once.",
+            applies=lambda runs: runs.scenario.grid is None,
+            draw=partial(_draw, part),
+            chart=partial(_chart, part),
+        )
+        for number, part in enumerate(parts, 1)
     ]
-    figure.legend(
-        handles=handles, loc="outside upper center", ncols=min(4, len(records)), fontsize=9
-    )
-    return figure
 
 
-def _shaded(axes: Any, steps: Sequence[tuple[float, float]], span: Span) -> None:
-    """The ramp-up, which is not in the figures of the tables, and steps of the channel in turns."""
-    axes.set_xlim(*span)
-    if span[0] < 0:
-        axes.axvspan(span[0], 0, color="#F6F0E4", lw=0, zorder=0)
-    for one, two in zip(steps[::2], [*steps, (span[1], 0.0)][1::2], strict=False):
-        axes.axvspan(max(0.0, one[0]), two[0], color=_SHADED, lw=0, zorder=0)
-
-
-def _totals(axes: Any, runs: Runs, span: Span, stepped: bool) -> None:
-    edges = np.arange(span[0], span[1] + TOTAL_SECONDS / 2, TOTAL_SECONDS)
-    for record, look in zip(runs.records, runs.looks, strict=True):
-        total = np.zeros(edges.size)
-        for received in record.received.values():
-            for count in received.flow_bytes.values():
-                total += np.interp(edges, received.time_s, count)
-        mbps = np.diff(total) * 8e-6 / TOTAL_SECONDS
-        axes.plot((edges[:-1] + edges[1:]) / 2, mbps, lw=1.4, **look)
-    rates = {record.sustained_mbps for record in runs.records}
-    if len(rates) == 1 and not stepped and not math.isnan(rate := rates.pop()):
-        reference(axes, rate, f"sustained rate {rate:g} Mbit/s")
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel("Goodput (Mbit/s)")
-    axes.set_title(f"Goodput of all flows together, mean of {TOTAL_SECONDS:g} s")
-
-
-def _queues(axes: Any, runs: Runs, span: Span) -> None:
-    highest = 20.0
-    for record, look in zip(runs.records, runs.looks, strict=True):
-        control = record.control
-        shown = (control.time_s >= span[0]) & (control.time_s <= span[1])
-        highest = max(highest, float(control.qdelay_ms[shown].max(initial=0.0)))
-        axes.plot(control.time_s[shown], control.qdelay_ms[shown], lw=1.0, **look)
-    _milliseconds(axes, highest)
-    if (target := runs.target_ms) is not None:
-        reference(axes, target, f"target {target:g} ms")
-    axes.set_ylabel("Queue delay (ms)")
-    axes.set_title("Queue delay as the controller computes it, every 16 ms")
-
-
-def _probabilities(axes: Any, runs: Runs, span: Span) -> None:
-    highest = 0.0
-    for record, look in zip(runs.records, runs.looks, strict=True):
-        control = record.control
-        shown = (control.time_s >= span[0]) & (control.time_s <= span[1])
-        if np.any(control.drop_prob > 0):
-            percent = 100 * control.drop_prob[shown]
-            highest = max(highest, float(percent.max(initial=0.0)))
-            axes.plot(control.time_s[shown], percent, lw=1.2, **look)
-    axes.set_ylabel("drop_prob (%)")
-    axes.set_ylim(0, highest * 1.08 or 1)
-    axes.set_title("Drop probability that the controller sets")
-
-
-def _capacity(axes: Any, steps: Sequence[tuple[float, float]], end: float) -> None:
-    times, rates = [at for at, _ in steps], [rate for _, rate in steps]
-    axes.step([*times, end], [*rates, rates[-1]], where="post", color=GREY, lw=1.6)
-    axes.set_ylabel("Mbit/s")
-    axes.set_ylim(0, max(rates) * 1.15)
-    axes.set_title("Capacity of the channel")
-
-
-def _delays(axes: Any, runs: Runs, span: Span) -> None:
+def _panels(runs: Runs, span: Span, steps: Steps) -> list[_Panel]:
+    """Those that there is something for."""
+    records, target = runs.records, runs.target_ms
     groups = shown_groups(runs.scenario)
-    highest = 20.0
-    for record, look in zip(runs.records, runs.looks, strict=True):
-        packets = Packets.together([record.packets[group] for group in groups])
-        middles, medians = _medians(packets, span)
-        if np.any(~np.isnan(medians)):
-            highest = max(highest, float(np.nanmax(medians)))
-        axes.plot(middles, medians, lw=1.3, **look)
-    _milliseconds(axes, highest)
-    axes.set_ylabel("Latency (ms)")
-    axes.set_title(f"Latency of {' and '.join(groups)}, median of {MEDIAN_SECONDS:g} s")
+    controls = [_within(record.control, span) for record in records]
+    found = []
+    if any(record.received for record in records):
+        found.append(
+            _Panel(
+                f"Goodput of all flows together, mean of {TOTAL_SECONDS:g} s",
+                "Goodput (Mbit/s)",
+                1.0,
+                tuple(_goodput(record, span) for record in records),
+                None if steps else _rate(records),
+            )
+        )
+    found.append(
+        _Panel(
+            f"Latency of {' and '.join(groups)}, median of {MEDIAN_SECONDS:g} s",
+            "Latency (ms)",
+            1.6,
+            tuple(
+                _medians(Packets.together([record.packets[group] for group in groups]), span)
+                for record in records
+            ),
+            milliseconds=True,
+        )
+    )
+    if any(record.control.time_s.size for record in records):
+        found.append(
+            _Panel(
+                "Queue delay as the controller computes it, every 16 ms",
+                "Queue delay (ms)",
+                1.2,
+                tuple((control.time_s, control.qdelay_ms) for control in controls),
+                None if target is None else (target, f"target {target:g} ms"),
+                milliseconds=True,
+            )
+        )
+    if any(np.any(record.control.drop_prob > 0) for record in records):
+        found.append(
+            _Panel(
+                "Drop probability that the controller sets",
+                "drop_prob (%)",
+                0.9,
+                tuple(
+                    (control.time_s, 100 * control.drop_prob)
+                    if np.any(control.drop_prob > 0)
+                    else None
+                    for control in controls
+                ),
+            )
+        )
+    return found
 
 
-def _milliseconds(axes: Any, highest: float) -> None:
-    """A scale that shows targets and full buffers beside each other."""
-    axes.set_yscale("symlog", linthresh=10, linscale=0.6)
-    top = highest * 1.3
-    shown = [0, *(tick for tick in (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if tick <= top)]
-    axes.set_yticks(shown, [str(tick) for tick in shown])
-    axes.minorticks_off()
-    axes.set_ylim(0, top)
+def _rate(records: Sequence[RunRecord]) -> tuple[float, str] | None:
+    """The sustained rate, where all runs have the same."""
+    rates = {record.sustained_mbps for record in records}
+    if len(rates) > 1 or math.isnan(rate := rates.pop()):
+        return None
+    return rate, f"sustained rate {rate:g} Mbit/s"
 
 
-def _medians(packets: Packets, span: Span) -> tuple[Floats, Floats]:
+def _within(control: Control, span: Span) -> Control:
+    shown = (control.time_s >= span[0]) & (control.time_s <= span[1])
+    return Control(control.time_s[shown], control.qdelay_ms[shown], control.drop_prob[shown])
+
+
+def _goodput(record: RunRecord, span: Span) -> Line:
+    """Middles of short times, and the goodput of all flows together in each."""
+    edges = np.arange(span[0], span[1] + TOTAL_SECONDS / 2, TOTAL_SECONDS)
+    total = np.zeros(edges.size)
+    for received in record.received.values():
+        for count in received.flow_bytes.values():
+            total += np.interp(edges, received.time_s, count)
+    return (edges[:-1] + edges[1:]) / 2, np.diff(total) * 8e-6 / TOTAL_SECONDS
+
+
+def _medians(packets: Packets, span: Span) -> Line:
     """Middles of short times, and the median latency in each; NaN where there was no packet."""
     edges = np.arange(*span, MEDIAN_SECONDS)
     places = np.digitize(packets.sent_s, edges)
@@ -172,15 +181,110 @@ def _medians(packets: Packets, span: Span) -> tuple[Floats, Floats]:
     return edges + MEDIAN_SECONDS / 2, medians
 
 
-PLOT: Final = Plot(
-    place=30,
-    file="over-time.png",
-    title="Over time",
-    alt="Goodput, latency, queue delay and drop probability over time, one line for each run, and "
-    "the channel's capacity where it changes.",
-    caption="All runs laid over each other; zero is the start of the measured time, and what is "
-    "before it is ramp-up. Steps of the channel are shaded in turns. Where goodput is above the "
-    "rate, a segment that was lost has come at last, and what waited behind it counts at once.",
-    applies=lambda runs: runs.scenario.grid is None,
-    draw=_draw,
-)
+def _span(runs: Runs) -> Span:
+    return (
+        -min(runs.scenario.ramp_up_seconds, RAMP_UP_SHOWN_SECONDS),
+        max(record.seconds for record in runs.records),
+    )
+
+
+def _steps(runs: Runs) -> Steps:
+    return next((record.steps for record in runs.records if record.steps), ())
+
+
+def _shades(steps: Steps, span: Span) -> list[tuple[float, float, str]]:
+    """The ramp-up, which is not in the figures of the tables, and steps of the channel in turns."""
+    ends = [*steps, (span[1], 0.0)][1::2]
+    turns = [(max(0.0, one[0]), two[0], _STEP) for one, two in zip(steps[::2], ends, strict=False)]
+    return ([(span[0], 0.0, _RAMP_UP)] if span[0] < 0 else []) + turns
+
+
+def _capacity(steps: Steps, span: Span) -> tuple[list[float], list[float]]:
+    """Times and rates, up to the end."""
+    times, rates = [at for at, _ in steps], [rate for _, rate in steps]
+    return [*times, span[1]], [*rates, rates[-1]]
+
+
+_CAPACITY: Final = ("Capacity of the channel", "Mbit/s")
+
+
+def _draw(part: Sequence[int], every: Runs) -> Figure:
+    """Goodput, latency, the queue as the controller sees it, and the channel where it changes."""
+    runs, span, steps = every.only(part), _span(every), _steps(every)
+    shown = _panels(runs, span, steps)
+    heights = [panel.height for panel in shown] + ([0.7] if steps else [])
+    figure = Figure(figsize=(10, 2.6 * sum(heights) + 0.6), layout="constrained")
+    drawn = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[
+        :, 0
+    ]
+    for axes, panel in zip(drawn, shown, strict=False):
+        _draw_panel(axes, panel, runs.looks)
+    if steps:
+        _, rates = _capacity(steps, span)
+        drawn[-1].step(*_capacity(steps, span), where="post", color=GREY, lw=1.6)
+        drawn[-1].set_ylim(0, max(rates) * 1.15)
+        drawn[-1].set_title(_CAPACITY[0])
+        drawn[-1].set_ylabel(_CAPACITY[1])
+    for axes in drawn:
+        axes.set_xlim(*span)
+        for left, right, colour in _shades(steps, span):
+            axes.axvspan(left, right, color=colour, lw=0, zorder=0)
+    if span[0] < 0:
+        drawn[0].annotate(
+            "ramp-up", (0, 0.03), xycoords=("data", "axes fraction"), xytext=(-6, 0),
+            textcoords="offset points", ha="right", color="#777777", fontsize=9,
+        )  # fmt: skip
+    drawn[-1].set_xlabel(_TIME)
+    handles = [
+        Line2D([], [], lw=1.6, label=record.name, **look)
+        for record, look in zip(runs.records, runs.looks, strict=True)
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=9)
+    return figure
+
+
+def _draw_panel(axes: Any, panel: _Panel, looks: Sequence[dict[str, Any]]) -> None:
+    highest = 0.0
+    for line, look in zip(panel.lines, looks, strict=True):
+        if line is not None:
+            axes.plot(*line, lw=1.2, **look)
+            highest = max(highest, float(np.nanmax(line[1], initial=0.0)))
+    if panel.milliseconds:
+        _milliseconds(axes, max(highest, 20.0))
+    else:
+        axes.set_ylim(0, 1.08 * max(highest, panel.level[0] if panel.level else 0.0) or 1.0)
+    if panel.level is not None:
+        reference(axes, *panel.level)
+    axes.set_ylabel(panel.label)
+    axes.set_title(panel.title)
+
+
+def _milliseconds(axes: Any, highest: float) -> None:
+    """A scale that shows targets and full buffers beside each other."""
+    axes.set_yscale("symlog", linthresh=10, linscale=0.6)
+    top = highest * 1.3
+    shown = [0, *(tick for tick in (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if tick <= top)]
+    axes.set_yticks(shown, [str(tick) for tick in shown])
+    axes.minorticks_off()
+    axes.set_ylim(0, top)
+
+
+def _chart(part: Sequence[int], every: Runs) -> Chart:
+    """The same panels."""
+    # Heavy, and needed only where a report is written.
+    from docsis_experiments.reports.plots.chart import Chart
+
+    runs, span, steps = every.only(part), _span(every), _steps(every)
+    names = [record.name for record in runs.records]
+    chart = Chart(names, _TIME, span, _shades(steps, span))
+    for panel in _panels(runs, span, steps):
+        chart.panel(panel.title, panel.label)
+        for name, line, look in zip(names, panel.lines, runs.looks, strict=True):
+            if line is not None:
+                chart.line(name, *line, look)
+        if panel.level is not None:
+            chart.level(panel.level[0])
+    if steps:
+        chart.panel(*_CAPACITY, height=140)
+        chart.steps(*_capacity(steps, span))
+    return chart
