@@ -26,7 +26,7 @@ from docsis_experiments.reports import repeated_summary, report
 from docsis_experiments.reports.plots import comparison, registry, repeated, single, sweep
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_experiments.reports.plots.repeated import against_buffer, published
-from docsis_experiments.reports.plots.subjects import Repeated
+from docsis_experiments.reports.plots.subjects import Repeated, Runs
 from docsis_experiments.scenario import job
 from docsis_experiments.stages.virtual.stage import VirtualStage
 
@@ -199,3 +199,27 @@ def test_a_repeated_grid_is_drawn_against_its_buffers(tmp_path: Path) -> None:
     # A run of each manager is no grid.
     runs = [run for run in subject.summary["runs"] if run["buffer_ms"] == 50.0]
     assert not plot.applies(Repeated({**subject.summary, "runs": runs}, subject.outcomes))
+
+
+def test_no_panel_of_single_runs_has_more_than_three(tmp_path: Path) -> None:
+    labels = ["one", "two", "three", "four", "five"]
+    runs = Runs(
+        scenario_files.loaded(tmp_path).scenario,
+        [scenario_files.record(label, 10.0 + at) for at, label in enumerate(labels)],
+    )
+    found = [
+        plot
+        for plot in registry.plots_of(single, {"runs": [{"label": label} for label in labels]})
+        if plot.chart is not None
+    ]
+    assert [(plot.file, plot.title) for plot in found] == [
+        ("latency-cdf.png", "Latency"),
+        ("over-time.png", "Over time: one and two and three"),
+        ("over-time-2.png", "Over time: four and five"),
+    ]
+    for plot in found:
+        for axes in plot.draw(runs).axes:
+            assert 0 < len(axes.get_lines()) <= 3
+        # In a chart each has a name of its own, which hides its lines.
+        assert plot.chart is not None
+        plot.chart(runs).layout()

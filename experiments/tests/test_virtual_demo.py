@@ -91,6 +91,8 @@ def test_it_leaves_what_mininet_leaves(first: tuple[Path, str]) -> None:
     page = (folder / "report.html").read_text()
     assert "virtual time, seed 7" in page
     assert "--virtual --seed 7" in page
+    assert "load average" in page
+    assert "in virtual time neither changes a figure" in page
 
 
 def test_summary_has_the_schema_and_says_how_to_repeat_it(first: tuple[Path, str]) -> None:

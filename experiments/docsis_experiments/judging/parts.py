@@ -65,6 +65,7 @@ class Part:
         published: What the source says.
         allowed: The same with the tolerance.
         labels: Runs that the number is of.
+        names: The same as people call them.
         limits: That the number keeps to, whatever is measured.
     """
 
@@ -75,6 +76,7 @@ class Part:
     published: Bounds
     allowed: Bounds
     labels: tuple[str, ...]
+    names: tuple[str, ...]
     limits: Limits = UNLIMITED
 
     def read(self, readings: Readings) -> Reading:
@@ -93,6 +95,7 @@ def slope(buffers_ms: Sequence[float], values: Sequence[float]) -> float:
 def parts_of(scenario: Scenario, expectation: Expectation) -> Iterator[Part]:
     """The parts of an expectation, in the order of its runs."""
     labels = [label for name in expectation.runs for label in scenario.labels(name)]
+    names = {run.label: run.name for run in scenario.all_runs}
     quantity = expectation.quantity
 
     def part(
@@ -116,13 +119,13 @@ def parts_of(scenario: Scenario, expectation: Expectation) -> Iterator[Part]:
                 None if high is None else high + tolerance.above,
             ),
             tuple(of),
+            tuple(names[label] for label in of),
             limits,
         )
 
     match expectation:
         case Order():
             tolerance = Tolerance(below=expectation.slack)
-            names = {run.label: run.name for run in scenario.all_runs}
             for before, after in pairwise(labels):
                 what = f"{quantity.words}, more than with {names[before]}"
                 yield part(what, after, quantity.unit, Band(at_least=0), tolerance, (before, after))

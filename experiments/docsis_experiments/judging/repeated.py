@@ -155,7 +155,8 @@ def _judged(part: Part, made: set[str], counted: Outcomes) -> Judged:
 def _verdict(
     part: Part, found: Estimate, made: set[str], count: int, absences: Sequence[str]
 ) -> tuple[Verdict, str]:
-    if missing := [label for label in part.labels if label not in made]:
+    named = zip(part.labels, part.names, strict=True)
+    if missing := [name for label, name in named if label not in made]:
         return Verdict.NOT_RUN, f"{' and '.join(missing)} was not run"
     if count < LEAST_RUNS:
         runs = "run counts" if count == 1 else "runs count"

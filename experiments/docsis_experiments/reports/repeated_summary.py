@@ -161,7 +161,7 @@ def _differences(pairs: Sequence[tuple[Outcome, Outcome]]) -> dict[str, Any]:
     }
 
 
-def part_figures(judged: Judged, called: Mapping[str, str]) -> dict[str, Any]:
+def part_figures(judged: Judged) -> dict[str, Any]:
     """One entry of `expectations`."""
     part = judged.part
     return {
@@ -171,7 +171,7 @@ def part_figures(judged: Judged, called: Mapping[str, str]) -> dict[str, Any]:
         if isinstance(part.expectation, Order)
         else part.what,
         "run": part.run,
-        "name": _name(part, called),
+        "name": _name(part),
         "unit": part.unit,
         "published": list(part.published),
         "allowed": list(part.allowed),
@@ -187,14 +187,14 @@ def part_figures(judged: Judged, called: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _name(part: Part, called: Mapping[str, str]) -> str:
+def _name(part: Part) -> str:
     match part.expectation:
         case Order():
-            before, after = part.labels
-            return f"{called[after]} less {called[before]}"
+            before, after = part.names
+            return f"{after} less {before}"
         case Slope():
-            return f"{called[part.labels[0]]} to {called[part.labels[-1]]}"
-    return called[part.run]
+            return f"{part.names[0]} to {part.names[-1]}"
+    return part.names[0]
 
 
 def sentence(judged: Sequence[Judged], count: int, words: str) -> str:
@@ -297,7 +297,7 @@ def summarise(
                 for run in runs
             ],
             "differences": differences(runs, called, outcomes),
-            "expectations": [part_figures(one, called) for one in judged],
+            "expectations": [part_figures(one) for one in judged],
         }
     )
     document.validate(figures)
