@@ -8,7 +8,7 @@ data that BokehJS draws.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from bokeh.layouts import gridplot
@@ -57,8 +57,8 @@ class Chart:
         """
         self._shades = shades
         self._x = x
-        self._range = Range1d(*span)
-        self._scale = "log" if logarithmic else "linear"
+        self._range = Range1d(start=span[0], end=span[1])
+        self._scale: Literal["log", "linear"] = "log" if logarithmic else "linear"
         self._panels: list[Any] = []
         self._lines: dict[str, list[Any]] = {name: [] for name in names}
 
@@ -70,7 +70,7 @@ class Chart:
             y: Words beside it.
             height: Pixels.
         """
-        made = figure(
+        made: Any = figure(
             height=height, sizing_mode="stretch_width", tools=_TOOLS, title=title,
             active_drag="xbox_zoom", active_scroll=None, x_axis_type=self._scale,
             background_fill_color=None, border_fill_color=None, outline_line_color=None,
