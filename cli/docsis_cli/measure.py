@@ -1,63 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 shares|figures|bench|ptf`."""
+"""`docsis-p4 figures|bench|ptf`."""
 
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-
-from docsis_cli.options import Target, TargetOption, TierOption, load
-from docsis_testbed.paths import TOPOLOGIES
-
-
-class Ways(StrEnum):
-    """Directions of the channel, as on the command line."""
-
-    UPSTREAM = "upstream"
-    DOWNSTREAM = "downstream"
-    BOTH = "both"
-
-
-def shares(
-    topology: Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")] = TOPOLOGIES
-    / "two-tiers.yaml",
-    tier: TierOption = None,
-    target: TargetOption = Target.EMBEDDED,
-    direction: Annotated[Ways, typer.Option("--direction", help="What to load.")] = Ways.BOTH,
-    seconds: Annotated[
-        float, typer.Option("--seconds", min=1, help="Measured time of each direction.")
-    ] = 10.0,
-    tolerance: Annotated[
-        float, typer.Option("--tolerance", min=0, metavar="PERCENT", help="How far off is too far.")
-    ] = 2.0,
-    frame_bytes: Annotated[
-        int, typer.Option("--frame-bytes", min=100, max=1518, help="Length to the end of the CRC.")
-    ] = 800,
-    tcp: Annotated[
-        bool, typer.Option("--tcp", help="TCP (CUBIC) wherever the classifiers allow it.")
-    ] = False,
-) -> None:
-    """Every service flow loaded at once: configured and measured shares; fails when they differ."""
-    loaded = load(topology, tier)
-    from docsis_control.modem_config.provisioned import Direction
-    from docsis_experiments.shares import job
-
-    both: tuple[Direction, Direction] = ("upstream", "downstream")
-    job.run(
-        loaded,
-        target=target.value,
-        directions=[way for way in both if direction in (Ways.BOTH, way)],
-        seconds=seconds,
-        tolerance_percent=tolerance,
-        tcp=tcp,
-        frame_bytes=frame_bytes,
-        console=Console(),
-    )
 
 
 def figures(

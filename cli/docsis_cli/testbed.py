@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 demo|run|stop|clean|report|schema`."""
+"""`docsis-p4 demo|shares|run|stop|clean|report|schema`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,11 +35,20 @@ from docsis_cli.options import (
 from docsis_cli.options import stage as stage_of
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import TOPOLOGIES
 
 if TYPE_CHECKING:
     from docsis_experiments.experiment.loader import Loaded
 
 _CONSOLE = Console()
+
+
+class Ways(StrEnum):
+    """Directions of the channel, as on the command line."""
+
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+    BOTH = "both"
 
 
 def demo(
@@ -67,6 +77,65 @@ def demo(
 
     try:
         loaded = experiment(chosen, aqm or (), seconds)
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    play(loaded, ())
+
+
+def shares(
+    topology: Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")] = TOPOLOGIES
+    / "two-tiers.yaml",
+    tier: TierOption = None,
+    target: TargetOption = Target.EMBEDDED,
+    direction: Annotated[Ways, typer.Option("--direction", help="What to load.")] = Ways.BOTH,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds", min=1, max=600, help="Measured time of each direction; 10 unless given."
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            "--tolerance", min=0, metavar="PERCENT", help="How far off is too far; 2 unless given."
+        ),
+    ] = None,
+    frame_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--frame-bytes",
+            min=100,
+            max=1518,
+            help="To the end of the CRC; 800 unless given.",
+        ),
+    ] = None,
+    tcp: Annotated[
+        bool, typer.Option("--tcp", help="TCP (CUBIC) wherever the classifiers allow it.")
+    ] = False,
+    virtual: VirtualOption = False,
+    seed: SeedOption = None,
+    seeds: SeedsOption = None,
+    jobs: JobsOption = None,
+    repeat: RepeatOption = None,
+) -> None:
+    """Every service flow loaded at once, a scenario that is shipped; fails when shares are off."""
+    often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
+    play = _player(target, often, virtual=virtual)
+    chosen = load(topology, tier)
+    from docsis_control.config.errors import ConfigError
+    from docsis_control.modem_config.provisioned import Direction
+    from docsis_experiments.experiment.channel_shares import channel_shares
+
+    both: tuple[Direction, Direction] = ("upstream", "downstream")
+    try:
+        loaded = channel_shares(
+            chosen,
+            directions=[way for way in both if direction in (Ways.BOTH, way)],
+            measured_seconds=seconds,
+            tolerance_percent=tolerance,
+            tcp=tcp,
+            frame_bytes=frame_bytes,
+        )
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     play(loaded, ())
@@ -253,7 +322,6 @@ def schema(
         **config.json_schemas(),
         **modem_config.json_schemas(),
         "queue-manager": queue_managers.json_schema(),
-        "shares": document.schema("shares"),
         "figures": document.schema("figures"),
         "scenario": scenarios.json_schema(),
         "sweep": sweeps.json_schema(),

@@ -128,7 +128,6 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "scenario-summary.schema.json",
         "scenario.schema.json",
         "service-classes.schema.json",
-        "shares.schema.json",
         "status.schema.json",
         "sweep-summary.schema.json",
         "sweep.schema.json",

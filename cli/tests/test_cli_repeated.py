@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import docsis_cli
-from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.repetition import job
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -64,6 +64,40 @@ def test_the_demo_refuses_the_same(
 ) -> None:
     told = refused(["demo", *options], capsys, monkeypatch)
     assert told.startswith(f"docsis-p4: {words}")
+
+
+@pytest.mark.parametrize(("options", "words"), REFUSED)
+def test_shares_refuses_the_same(
+    options: list[str], words: str, capsys: Told, monkeypatch: Changed
+) -> None:
+    told = refused(["shares", *options], capsys, monkeypatch)
+    assert told.startswith(f"docsis-p4: {words}")
+
+
+def test_shares_is_the_scenario_that_is_shipped(monkeypatch: Changed) -> None:
+    called: list[Loaded] = []
+
+    def run(loaded: Loaded, **given: Any) -> Path:
+        del given
+        called.append(loaded)
+        return Path()
+
+    monkeypatch.setattr(job, "run", run)
+    shares = ["docsis-p4", "shares", "--virtual", "--seeds", "7"]
+    changed = ["--direction", "downstream", "--tolerance", "3", "--tcp", "--seconds", "4"]
+    for options in ([], changed):
+        monkeypatch.setattr("sys.argv", [*shares, *options])
+        with pytest.raises(SystemExit) as ended:
+            docsis_cli.main()
+        assert not ended.value.code
+    shipped = load(TOPOLOGIES / "scenarios" / "channel-shares.yaml")
+    assert called[0].scenario == shipped.scenario
+    assert called[0].topology == shipped.topology
+    other = called[1].scenario
+    assert [run.label for run in other.all_runs] == ["downstream"]
+    assert other.measured == 4_000_000_000
+    assert other.expectations[0].model_dump()["tolerance"]["above"] == 3
+    assert other.traffic[0].model_dump()["transport"] == "tcp"
 
 
 @pytest.mark.parametrize(

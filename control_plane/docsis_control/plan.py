@@ -46,6 +46,13 @@ class Role(StrEnum):
     CMTS = "cmts"
 
 
+QUEUES: Final[Mapping[Direction, Role]] = {
+    "upstream": Role.CABLE_MODEM,
+    "downstream": Role.CMTS,
+}
+"""Which device queues a direction."""
+
+
 @dataclass(frozen=True)
 class SubQueues:
     """Flow queues of a service flow, in the device's pool of them.

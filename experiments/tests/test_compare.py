@@ -207,7 +207,8 @@ def test_what_cannot_be_compared(sweeps: tuple[Path, Path], single: Path, tmp_pa
     assert f"{cut / 'outcomes.parquet'}: is damaged" in refused(good, cut)
 
     for name, changes, words in (
-        ("shares", {"experiment": "shares"}, "is of shares, which has no distributions"),
+        ("figures", {"experiment": "figures"}, "is of figures, which has no distributions"),
+        ("shares", {"experiment": "shares"}, "is of shares from before it was a scenario"),
         ("other", {"experiment": "other"}, 'there is no "other"'),
         ("old", {"experiment": "latency"}, "is of a demo from before it was a scenario"),
         ("version", {"version": 99}, "is of another version, or damaged"),

@@ -12,8 +12,8 @@ from docsis_control.modem_config.provisioned import PacketClassifier
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
-from docsis_experiments.shares.load_plan import plan_load
-from docsis_experiments.stages.mininet.traffic.headers import TCP, UDP, Header, header_for
+from docsis_experiments.traffic.headers import TCP, UDP, Header, header_for
+from docsis_experiments.traffic.service_flow_load import plan_load
 from docsis_ptf.classifier_reference import Frame, Ip, decide
 from docsis_testbed.paths import TOPOLOGIES
 

@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,7 @@ def finished(
         timers=late,
         marks=marks,
     )
-    details = {"started": "2026-01-01 00:00:00", "plan": asdict(plan)}
+    details = {"started": "2026-01-01 00:00:00", "plans": {"upstream": plan.document()}}
     job.write_results(folder, scenario, records, figures, details)
     return run_folder.finish(folder)
 

@@ -18,6 +18,7 @@ from scenario_files import loaded, packets
 
 from docsis_experiments.judging.parts import Reading
 from docsis_experiments.measurement.record import Packets
+from docsis_experiments.measurement.service_flow_shares import Rates
 from docsis_experiments.runs import files, store
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_testbed.errors import TestbedError
@@ -75,15 +76,16 @@ def test_what_is_written_is_read(made: Outcome, tmp_path: Path) -> None:
 @settings(deadline=None)
 @given(
     values=st.dictionaries(st.text(max_size=20), st.floats(), max_size=5),
+    rate=st.floats(0, 1e12),
     words=st.text(max_size=50),
     count=st.integers(-(2**63), 2**63 - 1),
 )
 def test_any_values_come_back(
-    made: Outcome, values: dict[str, float], words: str, count: int
+    made: Outcome, values: dict[str, float], rate: float, words: str, count: int
 ) -> None:
     other = dataclasses.replace(
         made,
-        groups={"g": Group(values, ())},
+        groups={"g": Group(values, (), {words: Rates(rate, rate, rate)})},
         quantities={words: Reading(math.inf, words)},
         counters={words: count},
         faults=(words,),
@@ -95,6 +97,7 @@ def test_any_values_come_back(
     [again] = files.decode(content, "it")
     assert files.encode([again]) == content
     assert again.counters == {words: count}
+    assert again.groups["g"].service_flows == {words: Rates(rate, rate, rate)}
 
 
 @settings(max_examples=200, deadline=None)
@@ -137,9 +140,9 @@ def _rewritten(made: Outcome, name: bytes, value: bytes) -> bytes:
 
 
 def test_another_version_is_told(made: Outcome) -> None:
-    content = _rewritten(made, files._VERSION_KEY, b"2")
+    content = _rewritten(made, files._VERSION_KEY, b"3")
     with pytest.raises(
-        files.Damaged, match="it: is of version 2, and this program reads version 1"
+        files.Damaged, match="it: is of version 3, and this program reads version 2"
     ):
         files.decode(content, "it")
 
@@ -160,6 +163,8 @@ def test_content_that_was_not_written_is_told(made: Outcome) -> None:
         ({"faults": ("x",) * 21}, "longer words"),
         ({"withheld": "x" * 501}, "longer words"),
         ({"groups": {"g": Group({}, (1.0,))}}, "quantiles"),
+        ({"groups": {"g": Group({}, (), {"f": Rates(1.0, math.nan, 1.0)})}}, "service flows"),
+        ({"groups": {"g": Group({}, (), {"f": Rates(1.0, 1.0, -1.0)})}}, "service flows"),
         ({"groups": {"g": Group({}, tuple(range(len(PROBABILITIES), 0, -1)))}}, "quantiles"),
         ({"management": "{"}, "damaged"),
     ],

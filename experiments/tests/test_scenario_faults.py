@@ -21,9 +21,10 @@ def test_packets_that_the_capture_lost() -> None:
 
 
 def test_datagrams_that_the_receivers_lost() -> None:
-    assert not list(faults.lost_by_receivers(0))
-    (words,) = faults.lost_by_receivers(7)
+    assert not list(faults.lost_by_receivers(0, "goodput is"))
+    (words,) = faults.lost_by_receivers(7, "goodput is")
     assert words.startswith("the receivers' sockets had no room for 7 datagrams")
+    assert words.endswith("so goodput is not that of all")
 
 
 def test_flow_that_sends_after_its_end(tmp_path: Path) -> None:

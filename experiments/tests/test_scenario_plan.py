@@ -10,18 +10,17 @@ from pathlib import Path
 
 import pytest
 import scenario_files
+from docsis_experiments.stages.mininet.traffic.headers import TCP, UDP
 
-from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES, Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.flow_queues import FlowQueues
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.experiment.channel import Channel
 from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.experiment.plan import buffer_bytes, plan_for, service_flow, sustained_rate
-from docsis_experiments.shares.load_plan import ROLES
 from docsis_experiments.stages.mininet.traffic.capture import MOST_A_SECOND, sampling
 from docsis_experiments.stages.mininet.traffic.flows import PORTS_BETWEEN, Flow
-from docsis_experiments.stages.mininet.traffic.headers import TCP, UDP
 from docsis_experiments.traffic.senders import CALL_PORT
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -81,13 +80,13 @@ def test_buffer_is_the_runs_or_the_service_flows(tmp_path: Path) -> None:
 def test_index_in_the_pipeline_is_the_primary_service_flows(tmp_path: Path) -> None:
     topology = scenario_files.loaded(tmp_path).topology
     deployment = deploy(topology, Preset.DROP_TAIL)
-    for direction, role in ROLES.items():
+    for direction, role in QUEUES.items():
         flows = deployment.device(role).service_flows
         flow = next(flow for flow in flows if flow.index == PRIMARY_SERVICE_FLOW)
         assert flow.primary
         assert flow.modem == 1
         assert flow.max_sustained_rate == service_flow(topology, direction).max_sustained_rate
-    assert ROLES["upstream"] is Role.CABLE_MODEM
+    assert QUEUES["upstream"] is Role.CABLE_MODEM
 
 
 def test_channel_has_the_papers_order_and_covers_the_time() -> None:

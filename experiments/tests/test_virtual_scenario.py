@@ -107,7 +107,8 @@ def test_every_kind_of_traffic_is_measured(run: tuple[Path, str], figures: dict[
     # 454 of 500 bytes are payload, for 2 of 6 s.
     assert groups["steady"]["goodput_mbps"] == pytest.approx(0.5 * 454 / 500 / 3, rel=0.2)
     details = json.loads((run[0] / "details.json").read_text())
-    assert groups["train"]["packets"] * details["plan"]["one_in"] == pytest.approx(120, abs=20)
+    one_in = details["plans"]["upstream"]["one_in"]
+    assert groups["train"]["packets"] * one_in == pytest.approx(120, abs=20)
     assert one["faults"] == []
     assert (figures["seed"], len(one["digest"])) == (3, 16)
 

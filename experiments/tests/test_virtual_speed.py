@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from docsis_control.plan import GROUP_MODEM
+from docsis_control.plan import GROUP_MODEM, QUEUES
 from docsis_control.provisioning import deploy
-from docsis_experiments.shares.load_plan import ROLES
 from docsis_experiments.stages.mininet.counters import CounterQuery
 from docsis_experiments.stages.virtual import speed
 from docsis_experiments.stages.virtual.machine import EXACT
@@ -54,7 +53,7 @@ def test_all_512_service_flows_of_the_neighbourhood_are_busy_all_the_time(tmp_pa
 
         def received() -> dict[tuple[str, int], int]:
             found: dict[tuple[str, int], int] = {}
-            for direction, role in ROLES.items():
+            for direction, role in QUEUES.items():
                 device = deployment.device(role)
                 flows = [f.index for f in device.service_flows if f.modem != GROUP_MODEM]
                 query = CounterQuery(device.device_id, role)

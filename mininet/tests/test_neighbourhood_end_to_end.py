@@ -22,9 +22,9 @@ from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import load_topology
-from docsis_experiments.shares.load_plan import plan_load
 from docsis_experiments.stages.mininet.counters import counters
 from docsis_experiments.stages.mininet.traffic import load
+from docsis_experiments.traffic.service_flow_load import plan_load
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.session import wait_until_ready

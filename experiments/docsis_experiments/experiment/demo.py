@@ -31,7 +31,6 @@ def demo(
     Raises:
         ConfigError: The topology does not fit the traffic.
     """
-    loaded = load(FILE, topology)
     changes: dict[str, object] = {}
     if presets:
         # Whoever names one twice has it once.
@@ -40,4 +39,4 @@ def demo(
         )
     if measured_seconds is not None:
         changes["measured"] = round(measured_seconds * 1e9)
-    return Loaded(loaded.scenario.model_copy(update=changes), loaded.topology)
+    return load(FILE, topology, lambda scenario: scenario.model_copy(update=changes))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -32,12 +33,17 @@ class Loaded:
     topology: Topology
 
 
-def load(file: Path, topology: Topology | None = None) -> Loaded:
+def load(
+    file: Path,
+    topology: Topology | None = None,
+    change: Callable[[Scenario], Scenario] = lambda scenario: scenario,
+) -> Loaded:
     """Read a scenario.
 
     Args:
         file: The scenario's.
         topology: In the place of the one that the file names.
+        change: What is other than the file says, before anything is left to the topology.
 
     Raises:
         ConfigError: With the file, the line and the key.
@@ -60,7 +66,7 @@ def load(file: Path, topology: Topology | None = None) -> Loaded:
             )
         topology = load_topology(topology_file, scenario.tier)
     try:
-        return Loaded(resolved(scenario, topology), topology)
+        return Loaded(resolved(change(scenario), topology), topology)
     except KeyedError as error:
         location = tuple(int(part) if part.isdigit() else part for part in error.key.split("."))
         raise ConfigError([document.problem(location, str(error))]) from None

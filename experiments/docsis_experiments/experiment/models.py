@@ -87,6 +87,9 @@ class Run(Model):
     buffer: Buffer | None = Field(
         default=None, description="Instead of the queue manager's own buffer."
     )
+    direction: Direction | None = Field(
+        default=None, description="Which way the traffic of this run goes, instead of all others'."
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -264,6 +267,12 @@ class Scenario(Model):
         if self.idle and not any(Trace.CALL in group.leaves() for group in self.traffic):
             calls = kinds_that_leave(Trace.CALL)
             raise KeyedError("idle", f"needs a group of the kind {calls}: all else begins after it")
+        loading = [i for i, g in enumerate(self.traffic) if Trace.SHARES in g.leaves()]
+        if len(loading) > 1:
+            raise KeyedError(
+                f"traffic.{loading[1]}.kind",
+                f"{self.traffic[loading[0]].name} is in every service flow already; leave one out",
+            )
         for index, group in enumerate(self.traffic):
             if (group.start or 0) >= self.measured:
                 raise KeyedError(f"traffic.{index}.start", "is after the measured time")
@@ -300,6 +309,17 @@ class Scenario(Model):
             raise KeyedError(f"{key}.during", f"{metric.name} is of the whole run; leave it out")
         if quantity.during is not None and quantity.during.end > self.measured:
             raise KeyedError(f"{key}.during.end", "is after the measured time")
+
+    def played(self, run: Run) -> Scenario:
+        """The same as one of its runs plays it: its traffic goes that run's way."""
+        if run.direction is None:
+            return self
+        return self.model_copy(update={"direction": run.direction})
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """Those of its runs, each once."""
+        return tuple(dict.fromkeys(run.direction or self.direction for run in self.all_runs))
 
     @property
     def ramp_up_seconds(self) -> float:

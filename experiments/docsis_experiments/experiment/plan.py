@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import cycle, islice
 from typing import Any, Final
 
+from docsis_control.config.models import KeyedError
 from docsis_control.config.units import BufferLimit
 from docsis_control.lengths import frame_length
 from docsis_control.modem_config.provisioned import Direction, ServiceFlow
+from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
 from docsis_experiments.experiment.models import Run, Scenario
@@ -21,7 +24,16 @@ from docsis_experiments.stages.mininet.traffic.flows import (
     Flow,
 )
 from docsis_experiments.traffic.group import Group
-from docsis_experiments.traffic.senders import Sent, TcpMessages, TcpTransfers, UdpCall, UdpTrains
+from docsis_experiments.traffic.senders import (
+    Sent,
+    ServiceFlowStreams,
+    TcpMessages,
+    TcpTransfers,
+    UdpCall,
+    UdpTrains,
+)
+from docsis_experiments.traffic.service_flow_load import LoadPlan, plan_load
+from docsis_testbed.errors import TestbedError
 
 TAIL_SECONDS: Final = 3.0
 """Traffic goes on this long after the measured time: what was sent in it can arrive."""
@@ -84,6 +96,7 @@ class Plan:
         measured_seconds: What the results are about.
         one_in: Of that many packets one is looked at.
         idle_seconds: Before the ramp-up, with calls alone.
+        loads: Of all service flows, by group.
     """
 
     flows: tuple[Planned, ...]
@@ -92,6 +105,12 @@ class Plan:
     measured_seconds: float
     one_in: int
     idle_seconds: float = 0.0
+    loads: Mapping[str, LoadPlan] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """For a run's details."""
+        loads = {group: load.document() for group, load in self.loads.items()}
+        return {**asdict(replace(self, loads={})), "loads": loads}
 
     @property
     def measured_from(self) -> float:
@@ -128,16 +147,38 @@ def buffer_bytes(run: Run, topology: Topology, direction: Direction) -> int:
     return limit.bytes_at(sustained_rate(topology, direction))
 
 
+def load_of(streams: ServiceFlowStreams, topology: Topology, direction: Direction) -> LoadPlan:
+    """What is sent into the service flows of a direction.
+
+    Raises:
+        TestbedError: It reaches none, or the topology cannot be deployed.
+    """
+    try:
+        # Which queue manager runs changes neither shares nor headers.
+        deployment = deploy(topology, Preset.DROP_TAIL)
+    except KeyedError as error:
+        raise TestbedError(f"topology {topology.name}: {error.key}: {error}") from None
+    return plan_load(deployment, direction, tcp=streams.tcp, frame_bytes=streams.frame)
+
+
 def plan_for(scenario: Scenario, topology: Topology) -> Plan:
-    """The flows of a scenario, hosts and servers in turns, and its times."""
+    """The flows of a scenario, hosts and servers in turns, and its times.
+
+    Raises:
+        TestbedError: There is traffic for all service flows, and it reaches none.
+    """
     round_trips = {server.name: server.round_trip_time / 1e6 for server in topology.servers}
     addresses = {node.name: str(node.ip.ip) for node in topology.nodes}
     flows: list[Planned] = []
     calls: list[PlannedCall] = []
+    loads: dict[str, LoadPlan] = {}
     offered = 0.0
     for group in scenario.traffic:
         pairs = _pairs(group, scenario, topology)
         for number, name, sent in group.flows():
+            if isinstance(sent.sender, ServiceFlowStreams):
+                loads[group.name] = load_of(sent.sender, topology, scenario.direction)
+                continue
             source, destination = pairs[number]
             # The propagation delay is on what comes from a server.
             propagation = round_trips.get(source, 0.0)
@@ -170,6 +211,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         measured_seconds=scenario.measured / 1e9,
         one_in=sampling(rate / 8 / _FRAME + offered),
         idle_seconds=scenario.idle / 1e9,
+        loads=loads,
     )
 
 

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import math
+
 from docsis_control.config.models import MAX_RATE, KeyedError
+from docsis_control.modem_config.provisioned import Direction
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import AUTO, LONGEST, Scenario, check_groups
-from docsis_experiments.experiment.plan import service_flow
+from docsis_experiments.experiment.plan import load_of, service_flow
 from docsis_experiments.experiment.ramp_up import ramp_up_seconds
 from docsis_experiments.traffic.group import Group
-from docsis_experiments.traffic.senders import TcpTransfers
+from docsis_experiments.traffic.senders import Sent, ServiceFlowStreams, TcpTransfers
+from docsis_testbed.errors import TestbedError
 
 
 def resolved(scenario: Scenario, topology: Topology) -> Scenario:
@@ -24,6 +28,7 @@ def resolved(scenario: Scenario, topology: Topology) -> Scenario:
         _spread(group, topology, f"traffic.{index}") for index, group in enumerate(scenario.traffic)
     )
     check_groups(traffic, "traffic")
+    _check_loads(scenario, topology)
     changes: dict[str, object] = {"traffic": traffic}
     if scenario.ramp_up == AUTO:
         changes["ramp_up"] = _ramp_up(scenario, traffic, topology)
@@ -41,6 +46,17 @@ def _check_names(scenario: Scenario, topology: Topology) -> None:
                         f"traffic.{index}.{key}.{place}",
                         f'{topology.name} has no "{name}"; it has {", ".join(known)}',
                     )
+
+
+def _check_loads(scenario: Scenario, topology: Topology) -> None:
+    for index, group in enumerate(scenario.traffic):
+        for _, _, sent in group.flows():
+            if isinstance(sent.sender, ServiceFlowStreams):
+                try:
+                    for direction in scenario.directions:
+                        load_of(sent.sender, topology, direction)
+                except TestbedError as error:
+                    raise KeyedError(f"traffic.{index}.kind", str(error)) from None
 
 
 def _spread(group: Group, topology: Topology, key: str) -> Group:
@@ -62,15 +78,27 @@ def _spread(group: Group, topology: Topology, key: str) -> Group:
     )
 
 
-def _ramp_up(scenario: Scenario, traffic: tuple[Group, ...], topology: Topology) -> int:
-    """Nanoseconds."""
+def _steady_after(sent: Sent, transfers: int, topology: Topology, direction: Direction) -> float:
+    """Seconds after its start."""
+    if isinstance(sent.sender, ServiceFlowStreams):
+        return math.ceil(load_of(sent.sender, topology, direction).settle_seconds)
     channel = topology.channel
-    every = [sent for group in traffic for _, _, sent in group.flows()]
-    seconds = ramp_up_seconds(
-        service_flow(topology, scenario.direction),
-        getattr(channel, scenario.direction) if channel else MAX_RATE,
-        max(1, sum(isinstance(sent.sender, TcpTransfers) for sent in every)),
+    return ramp_up_seconds(
+        service_flow(topology, direction),
+        getattr(channel, direction) if channel else MAX_RATE,
+        transfers,
         max(server.round_trip_time for server in topology.servers) / 1e9,
+    )
+
+
+def _ramp_up(scenario: Scenario, traffic: tuple[Group, ...], topology: Topology) -> int:
+    """Nanoseconds: as long as the slowest traffic needs in the slowest direction."""
+    every = [sent for group in traffic for _, _, sent in group.flows()]
+    transfers = max(1, sum(isinstance(sent.sender, TcpTransfers) for sent in every))
+    seconds = max(
+        _steady_after(sent, transfers, topology, direction)
+        for sent in dict.fromkeys(every)
+        for direction in scenario.directions
     )
     if seconds * 1e9 > LONGEST:
         raise KeyedError(

@@ -69,6 +69,12 @@ class _Expectation(Model):
         "moved after a run; then it is shown and not judged.",
     )
 
+    every_run: bool | None = Field(
+        default=None,
+        description="Whether it must hold in every single run, as what is configured must and what "
+        "is published need not: then one run outside fails. No unless given.",
+    )
+
     @property
     def hash(self) -> str:
         """Of the expectation as written: another band is another hash."""

@@ -31,6 +31,7 @@ class Verdict:
         reason: Why the tolerance is what it is.
         hash: Of the expectation.
         no_test: Why its band is no test, in words; "" where it is one.
+        every_run: Whether it must hold in every single run.
         absent: Why there was nothing to be measured, in words; "" where there was.
         withheld: Why nothing can be said about what was measured, in words; "" where it can.
     """
@@ -45,6 +46,7 @@ class Verdict:
     reason: str
     hash: str = ""
     no_test: str = ""
+    every_run: bool = False
     absent: str = ""
     withheld: str = ""
 
@@ -116,6 +118,7 @@ def _verdict(part: Part, by_label: Mapping[str, RunRecord]) -> Verdict:
         reason=part.expectation.reason,
         hash=part.expectation.hash,
         no_test=part.expectation.no_test or "",
+        every_run=bool(part.expectation.every_run),
         absent=reading.absent,
         withheld="; ".join(f"{one.label}: {one.withheld}" for one in of if one.withheld),
     )

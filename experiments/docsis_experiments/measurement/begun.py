@@ -42,6 +42,7 @@ def begun(run: Run, plan: Plan, topology: Topology, direction: Direction) -> Run
         faults=(),
         calls=frozenset(call.group for call in plan.calls),
         idle=(-plan.measured_from, -plan.ramp_up_seconds) if plan.idle_seconds else None,
+        direction=direction,
         sustained_mbps=rate / 1e6,
         latency_target_ms=_latency_target_ms(run, topology, direction),
     )

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from docsis_control.modem_config.provisioned import Direction
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.experiment.managers import name_of_run
+from docsis_experiments.measurement.service_flow_shares import MeasuredShares
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.measurement.trace import Trace
 
@@ -119,6 +121,8 @@ class RunRecord:
         calls: Groups whose packets are those of calls.
         sustained_mbps: Rate that the service flow has for good.
         latency_target_ms: Of DOCSIS-PIE; None where another queue manager ran.
+        direction: Which way its traffic went.
+        shares: What each service flow got, by the group that loads them all.
     """
 
     label: str
@@ -142,11 +146,18 @@ class RunRecord:
     calls: frozenset[str] = frozenset()
     sustained_mbps: float = math.nan
     latency_target_ms: float | None = None
+    direction: Direction = "upstream"
+    shares: Mapping[str, MeasuredShares] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """For people: see `name_of_run`."""
         return name_of_run(self.label, self.preset)
+
+    def measured(self, group: str) -> Packets:
+        """Packets of the measured time; none where no packet of the group is looked at."""
+        packets = self.packets.get(group)
+        return Packets.together([]) if packets is None else packets.between(0.0, self.seconds)
 
     def traces(self, group: str) -> frozenset[Trace]:
         """What the record has of a group of the traffic."""
@@ -156,6 +167,7 @@ class RunRecord:
             Trace.GOODPUT: self.received,
             Trace.MESSAGES: self.messages,
             Trace.RETRANSMISSIONS: self.retransmitted,
+            Trace.SHARES: self.shares,
         }
         return frozenset(trace for trace, groups in there.items() if group in groups)
 
@@ -167,7 +179,7 @@ class RunRecord:
         return "" if self.timing.judged else self.timing.words
 
     def write(self, folder: Path) -> None:
-        """Write packets.csv, messages.csv, goodput.csv, queue.csv and channel.csv."""
+        """Write packets.csv, messages.csv, goodput.csv, queue.csv, channel.csv and shares.csv."""
         for name, groups in (("packets", self.packets), ("messages", self.messages)):
             _write(
                 folder / f"{name}.csv",
@@ -189,6 +201,16 @@ class RunRecord:
             zip(control.time_s, control.qdelay_ms, control.drop_prob, strict=True),
         )
         _write(folder / "channel.csv", ("time_s", "mbps"), self.steps)
+        _write(
+            folder / "shares.csv",
+            ("group", "modem", "service_flow", "configured_bps", "received_bps", "forwarded_bps"),
+            (
+                (group, one.load.flow.modem_name, one.load.flow.reference,
+                 one.load.configured, one.received, one.forwarded)
+                for group, shares in self.shares.items()
+                for one in shares.flows
+            ),
+        )  # fmt: skip
 
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[tuple[object, ...]]) -> None:

@@ -8,7 +8,7 @@ time jump, and then nothing of the run is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -87,15 +87,6 @@ class Timing:
 def p99_ms(late: Lateness) -> float:
     """What 99% of what was due was not later than, milliseconds."""
     return late.quantile_ns(0.99) / 1e6
-
-
-def unjudged(timings: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """Which runs get no verdict, in words.
-
-    Args:
-        timings: Label of each run, and its entry of summary.json.
-    """
-    return [f"{label}: {timing['words']}" for label, timing in timings if not timing["judged"]]
 
 
 def _document(late: Lateness) -> dict[str, Any]:

@@ -23,3 +23,6 @@ class Trace(StrEnum):
 
     RETRANSMISSIONS = "retransmissions"
     """How many segments TCP sent again."""
+
+    SHARES = "shares"
+    """What each service flow got, beside what it is configured to get."""

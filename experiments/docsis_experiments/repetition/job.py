@@ -13,6 +13,7 @@ from rich.console import Console
 
 from docsis_control.topology.document import write_topology
 from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.judging import repeated
 from docsis_experiments.judging.repeated import Verdict
 from docsis_experiments.repetition.making import Made, Maker, Order
@@ -58,6 +59,12 @@ def run(
     stage = maker.stage
     stage.admit(topology, [one.managed.management for one in runs], scenario)
     started, made = datetime.now(), Made()
+    made.told += [
+        f"{one.label}: without traffic: {'; '.join(load.left_out)}"
+        for one in runs
+        for load in plan_for(scenario.played(one), topology).loads.values()
+        if load.left_out
+    ]
     with maker.opened(f"run {scenario.name}", topology):
         # Before anything of ours runs: the machine's own.
         timers = stage.timers()

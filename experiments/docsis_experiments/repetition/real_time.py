@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run
-from docsis_experiments.experiment.plan import Plan, plan_for
+from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.repetition.making import Made, Order
 from docsis_experiments.runs.outcome import Outcome, of_record
 from docsis_experiments.runs.store import Store
@@ -66,7 +66,6 @@ class Repetitions:
         )
         made.kept = len(there)
         made.told += told
-        plan = plan_for(order.loaded.scenario, order.loaded.topology)
         topology_file = order.folder / "inputs" / "topology.yaml"
         again, done = len(order.numbers), 0
         for number in order.numbers:
@@ -75,7 +74,7 @@ class Repetitions:
                 tries = 0
                 while outcome is None:
                     tries += 1
-                    found = self._play(order, run, number, tries, done, plan, topology_file)
+                    found = self._play(order, run, number, tries, done, topology_file)
                     if not found.withheld:
                         self._store.keep(found)
                         outcome = found
@@ -104,12 +103,14 @@ class Repetitions:
         number: int,
         tries: int,
         done: int,
-        plan: Plan,
         topology_file: Path,
     ) -> Outcome:
         name = str(number) if tries == 1 else f"{number}-again-{tries - 1}"
         folder = order.folder / "runs" / run.folder / name
         folder.mkdir(parents=True)
+        loaded = order.loaded
+        scenario = loaded.scenario.played(run)
+        plan = plan_for(scenario, loaded.topology)
         each = plan.seconds + self.stage.build_seconds
 
         def show(phase: str, passed: float) -> None:
@@ -117,9 +118,8 @@ class Repetitions:
             words = f"{done} of {order.count} runs; {run.label}, {number} of {len(order.numbers)}"
             order.show(f"{words}: {phase}", done + part)
 
-        loaded = order.loaded
         record = self.stage.measure(
-            loaded.scenario,
+            scenario,
             run,
             plan,
             loaded.topology,

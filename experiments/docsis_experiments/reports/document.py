@@ -14,16 +14,15 @@ import jsonschema
 from docsis_experiments.reports.metric_schema import metric_properties
 from docsis_testbed.errors import TestbedError
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the shape of a scenario's summary. Those of its first shape have no number."""
 
-_OLD_DEMO: Final = "latency"
-"""What the summary of `docsis-p4 demo` called itself, if it did, before the demo was a scenario."""
+_OLD: Final[Mapping[str, str]] = {"latency": "a demo", "shares": "shares"}
+"""What summaries called themselves, if they did, of commands that were no scenarios yet."""
 
 _DIGITS: Final = 6
 
 SCHEMAS: Final[Mapping[str, str]] = {
-    "shares": "shares.schema.json",
     "figures": "figures.schema.json",
     "scenario": "scenario.schema.json",
     "sweep": "sweep.schema.json",
@@ -33,7 +32,7 @@ SCHEMAS: Final[Mapping[str, str]] = {
 """Schema by experiment, which is a key of the summary. Keys that came later are not required, so
 that the report of an older run can be written again."""
 
-_TIMED: Final = ("shares", "scenario", "repeated")
+_TIMED: Final = ("scenario", "repeated")
 """Experiments in real time."""
 
 
@@ -43,11 +42,11 @@ def experiment_of(summary: dict[str, Any]) -> str:
     Raises:
         TestbedError: it is of none that we know.
     """
-    name = summary.get("experiment", _OLD_DEMO)
-    if name == _OLD_DEMO:
+    name = summary.get("experiment", next(iter(_OLD)))
+    if name in _OLD:
         raise TestbedError(
-            "summary.json: is of a demo from before it was a scenario, and its shape is no longer "
-            "read; its folder has the report that was written then"
+            f"summary.json: is of {_OLD[name]} from before it was a scenario, and its shape is "
+            "no longer read; its folder has the report that was written then"
         )
     if name not in SCHEMAS:
         raise TestbedError(

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a run: results/<time>-<topology>/, with .partial behind it until it is whole.
+"""The folder of a run: results/<time>-<name>/, with .partial behind it until it is whole.
 
 summary.json           the figures; each experiment's has a schema
 report.html            the same for people; opens offline
 details.json           times, traffic, and what the summary leaves out
 inputs/topology.yaml   topology and tier as resolved: the run can be repeated from it
 plots/                 the report's figures
-runs/                  by queue manager or direction: raw samples as CSV, what every program
-                       said, the controller's record
+runs/                  by run: raw samples as CSV, what every program said, the controller's record
 """
 
 from __future__ import annotations
@@ -22,22 +21,11 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from docsis_control.topology.models import Topology
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 
 PARTIAL: Final = ".partial"
 """Ends the name of a folder whose run goes on, failed or was interrupted."""
-
-
-def create(topology: Topology, results: Path = RESULTS) -> Path:
-    """`create_named` for a run of a topology, which has its name."""
-    folder = create_named(topology.name, results)
-    try:
-        (folder / "inputs").mkdir()
-    except OSError as error:
-        raise TestbedError(f"{folder}: cannot be made ({error.strerror})") from None
-    return folder
 
 
 def create_named(name: str, results: Path = RESULTS) -> Path:

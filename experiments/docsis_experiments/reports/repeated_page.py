@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from docsis_experiments.measurement.metrics import latency
 from docsis_experiments.reports.columns import MAIN, OTHERS
 from docsis_experiments.reports.columns import columns as columns_of
 from docsis_experiments.reports.finding import Reading, finding, told_group
@@ -17,6 +18,8 @@ from docsis_experiments.reports.single_page import source_words
 from docsis_experiments.reports.words import band
 from docsis_experiments.reports.words import number as short
 from docsis_experiments.stages.mininet import timers
+
+MEDIAN: Final = latency.METRIC.named("p50")
 
 SHOWN: Final = {column.value: column.heading for column in columns_of(MAIN)}
 """Values of the first table of runs, and their headings."""
@@ -72,17 +75,18 @@ def columns(summary: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, s
 def found(summary: Mapping[str, Any]) -> str:
     """What the runs that count show, in a sentence of medians; "" where none counts."""
     runs = [(run["name"], run["groups"]) for run in summary["runs"] if run["groups"]]
-    group = told_group({n: g["values"] for n, g in runs[0][1].items()}) if runs else None
+    first = runs[0][1] if runs else {}
+    group = told_group({n: g["values"] for n, g in first.items() if MEDIAN in g["values"]})
     if group is None:
         return ""
     readings = []
     several = False
     for name, groups in runs:
-        latency = groups[group]["values"]["latency p50"]["median"]
+        median = groups[group]["values"][MEDIAN]["median"]
         rates = [g["values"]["goodput"]["median"] for g in groups.values() if _received(g)]
         several = several or len(rates) > 1
-        if latency is not None and not isinstance(latency, str):
-            readings.append(Reading(name, latency, sum(rates) if rates else None))
+        if median is not None and not isinstance(median, str):
+            readings.append(Reading(name, median, sum(rates) if rates else None))
     return finding(
         group, readings, "the sum of the median goodputs" if several else "the median goodput"
     )

@@ -19,11 +19,12 @@ from docsis_experiments.measurement.distribution import distribution
 from docsis_experiments.measurement.intervals import Estimate, estimate
 from docsis_experiments.measurement.metric import UNLIMITED, Limits
 from docsis_experiments.measurement.metrics import limits_of
+from docsis_experiments.measurement.service_flow_shares import Rates
 from docsis_experiments.reports import document
 from docsis_experiments.reports.head import head
 from docsis_experiments.runs.outcome import PROBABILITIES, Outcome
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 NEVER: Final = "never"
 """In the place of an infinite value."""
@@ -66,6 +67,7 @@ def run_figures(run: Run, name: str, outcomes: Sequence[Outcome]) -> dict[str, A
         "manager": any_one.manager,
         "management": json.loads(any_one.management),
         "buffer_ms": any_one.buffer_ms,
+        **({} if run.direction is None else {"direction": run.direction}),
         "made": len(outcomes),
         "counted": [one.number for one in counting],
         "not_counted": [
@@ -97,9 +99,23 @@ def _groups(counted: Sequence[Outcome]) -> dict[str, Any]:
                 for value in counted[0].groups[name].values
             },
             "latency_ms": latency_figures([one.groups[name].latency for one in counted]),
+            "service_flows": _service_flows([one.groups[name].service_flows for one in counted]),
         }
         for name in counted[0].groups
     }
+
+
+def _service_flows(rates: Sequence[Mapping[str, Rates]]) -> list[dict[str, Any]]:
+    """Of a group that loads all service flows, each of them; else nothing."""
+    return [
+        {
+            "name": name,
+            "configured_mbps": any_one.configured,
+            "received_mbps": estimated(estimate([one[name].received for one in rates])),
+            "forwarded_mbps": estimated(estimate([one[name].forwarded for one in rates])),
+        }
+        for name, any_one in rates[0].items()
+    ]
 
 
 def _of(values: Iterable[float], limits: Limits = UNLIMITED) -> Estimate:
@@ -125,11 +141,14 @@ def latency_figures(tables: Sequence[Sequence[float]]) -> dict[str, Any] | None:
 def differences(
     runs: Sequence[Run], called: Mapping[str, str], outcomes: Sequence[Outcome]
 ) -> list[dict[str, Any]]:
-    """Each run less the first, within a seed or repetition: one entry of `differences` each."""
+    """Each run less the first, within a seed or repetition: one entry of `differences` each.
+
+    What goes another way is another experiment, and has no difference.
+    """
     counted = Outcomes(outcomes)
     base = runs[0].label
     found = []
-    for run in runs[1:]:
+    for run in (run for run in runs[1:] if run.direction == runs[0].direction):
         numbers = counted.numbers((base, run.label))
         pairs = [(counted.of(base)[at], counted.of(run.label)[at]) for at in numbers]
         found.append(

@@ -17,7 +17,6 @@ from docsis_experiments.reports import (
     embedding,
     figures_page,
     repeated_page,
-    shares_page,
     single_page,
     sweep_page,
 )
@@ -26,7 +25,6 @@ from docsis_experiments.reports.plots.registry import plots_of
 from docsis_testbed.errors import TestbedError
 
 PAGES: Final[Mapping[str, Page]] = {
-    "shares": shares_page.PAGE,
     "figures": figures_page.PAGE,
     "scenario": single_page.PAGE,
     "sweep": sweep_page.PAGE,

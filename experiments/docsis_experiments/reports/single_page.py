@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.measurement import voice
-from docsis_experiments.measurement.metrics import induced_latency, mos
+from docsis_experiments.measurement.metrics import induced_latency, latency, mos
+from docsis_experiments.reports import service_flow_shares
 from docsis_experiments.reports.columns import MAIN, OTHERS, columns, told
 from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Page, stage_words, time_values
@@ -49,17 +50,58 @@ def source_words(summary: dict[str, Any]) -> str:
 def found(summary: Mapping[str, Any]) -> str:
     """What the runs that are valid show, in a sentence; "" where none does."""
     runs = [run for run in summary["runs"] if _valid(run)]
-    group = told_group(runs[0]["groups"]) if runs else None
+    groups = runs[0]["groups"] if runs else {}
+    group = told_group({n: g for n, g in groups.items() if latency.METRIC.key in g})
     if group is None:
         return ""
     return finding(
         group,
         [
-            Reading(run.get("name", run["label"]), latency, _goodput(run))
+            Reading(run.get("name", run["label"]), median, _goodput(run))
             for run in runs
-            if (latency := run["groups"][group]["latency_ms"]["p50"]) is not None
+            if (median := run["groups"][group][latency.METRIC.key]["p50"]) is not None
         ],
     )
+
+
+def broken(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry of `expectations` must hold in every run, and does not."""
+    return bool(entry.get("every_run")) and entry["holds"] is False
+
+
+def held_always(summary: Mapping[str, Any]) -> str:
+    """Whether what must hold in every run does in these, in a sentence; "" where nothing must."""
+    entries = [entry for entry in summary["expectations"] if entry.get("every_run")]
+    if not entries or any(entry["holds"] is None for entry in entries):
+        return ""
+    failed = [entry for entry in entries if broken(entry)]
+    if not failed:
+        return f"What must hold in every run holds: {entries[0]['what']} is within its tolerance."
+    return (
+        "What must hold in every run does not: "
+        + "; ".join(
+            f"{entry['what']} is {measured(entry)}{entry['unit']} with {entry['run']}, and "
+            f"{band(entry['allowed'])}{entry['unit']} is allowed"
+            for entry in failed
+        )
+        + "."
+    )
+
+
+def _directions(summary: Mapping[str, Any]) -> str:
+    each = (run.get("direction", summary["direction"]) for run in summary["runs"])
+    return " and ".join(dict.fromkeys(each))
+
+
+def _streams(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Packets that load all service flows, each direction once."""
+    plans = details.get("plans", {})
+    return [
+        stream
+        for plan in plans.values()
+        for load in plan["loads"].values()
+        for stream in load["streams"]
+    ]
 
 
 def _valid(run: Mapping[str, Any]) -> bool:
@@ -72,9 +114,16 @@ def _goodput(run: Mapping[str, Any]) -> float | None:
     return sum(rates) if rates else None
 
 
+def _plan(run: Mapping[str, Any], details: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of the run; results from before runs had directions of their own have one plan for all."""
+    plans = details.get("plans")
+    plan: Mapping[str, Any] = details["plan"] if plans is None else plans[run["direction"]]
+    return plan
+
+
 def _flows(run: dict[str, Any], details: dict[str, Any]) -> list[dict[str, Any]]:
     """Flows whose goodput was measured, with what is known of each."""
-    planned = details["plan"].get("flows", ())
+    planned = _plan(run, details).get("flows", ())
     found = []
     for name, group in run["groups"].items():
         paths = [flow for flow in planned if flow["group"] == name]
@@ -95,14 +144,18 @@ def _flows(run: dict[str, Any], details: dict[str, Any]) -> list[dict[str, Any]]
 def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     groups = [group for run in summary["runs"] for group in run["groups"].values()]
     names = {run["label"]: run.get("name", run["label"]) for run in summary["runs"]}
-    opening = found(summary)
+    opening = [held_always(summary), found(summary), service_flow_shares.found(summary)]
     return {
         "title": f"{summary['title']}: {summary['topology']}, {tier}"
         if (tier := summary.get("tier"))
         else summary["title"],
         "subtitle": f"{details['started']}, {summary['target']} switch, {summary['topology']}, "
-        f"{summary['direction']}{stage_words(summary)}",
-        "opening": [opening] if opening else [],
+        f"{_directions(summary)}{stage_words(summary)}",
+        "opening": [words for words in opening if words],
+        "bad_news": any(broken(entry) for entry in summary["expectations"]),
+        "loaded": list(service_flow_shares.loaded(summary)),
+        "streams": _streams(details),
+        "one_in": _plan(summary["runs"][0], details)["one_in"],
         "source": source_words(summary),
         "names": names,
         "number": number,

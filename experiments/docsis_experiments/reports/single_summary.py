@@ -17,7 +17,7 @@ from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.measurement.statistics import STATISTICS
 from docsis_experiments.measurement.trace import Trace
-from docsis_experiments.reports import document
+from docsis_experiments.reports import document, service_flow_shares
 from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.head import head
 
@@ -31,8 +31,7 @@ def figure(metric: Metric, value: float) -> float | int | None:
 
 def group_figures(name: str, run: RunRecord) -> dict[str, Any]:
     """One entry of a run's `groups`: all metrics that are told of it."""
-    packets = run.packets[name]
-    figures: dict[str, Any] = {"packets": int(packets.between(0.0, run.seconds).sent_s.size)}
+    figures: dict[str, Any] = {"packets": int(run.measured(name).sent_s.size)}
     for metric in METRICS.values():
         if not metric.told(run, name):
             continue
@@ -47,7 +46,9 @@ def group_figures(name: str, run: RunRecord) -> dict[str, Any]:
             each = metric.flows(Scope((name,)), run)
             figures[f"flow_{metric.key}"] = [figure(metric, value) for value in each]
     if Trace.CALL in run.traces(name) and run.idle is not None:
-        figures["idle_latency_ms"] = finite(idle_median(packets, run))
+        figures["idle_latency_ms"] = finite(idle_median(run.packets[name], run))
+    if shares := run.shares.get(name):
+        figures["shares"] = service_flow_shares.figures(shares)
     return figures
 
 
@@ -59,6 +60,7 @@ def run_figures(scenario: Scenario, run: RunRecord) -> dict[str, Any]:
         "manager": run.manager,
         "management": dict(run.management),
         "buffer_ms": run.buffer_ms,
+        "direction": run.direction,
         "groups": {group.name: group_figures(group.name, run) for group in scenario.traffic},
         "aqm_drops": run.counters["sf_drop_aqm"],
         "tail_drops": run.counters["sf_drop_buffer_full"],
@@ -86,6 +88,7 @@ def verdict_figures(verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "hash": verdict.hash,
         "no_test": verdict.no_test,
+        "every_run": verdict.every_run,
     }
 
 

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from docsis_experiments.judging.parts import Reading
+from docsis_experiments.measurement.service_flow_shares import Rates
 from docsis_experiments.runs.outcome import (
     MOST_FAULTS,
     MOST_WORDS,
@@ -33,7 +34,7 @@ from docsis_experiments.runs.outcome import (
 )
 from docsis_testbed.errors import TestbedError
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the file's shape and of the meaning of its columns."""
 
 MOST_BYTES: Final = 1 << 30
@@ -51,11 +52,19 @@ _VERSION_KEY: Final = b"docsis-p4 outcomes"
 _DIGEST_KEY: Final = b"sha256"
 
 _VALUE = pa.struct([pa.field("name", pa.string(), False), pa.field("value", pa.float64(), False)])
+_RATES: Final = ("configured", "received", "forwarded")
+_SERVICE_FLOW = pa.struct(
+    [
+        pa.field("name", pa.string(), False),
+        *(pa.field(f"{name}_mbps", pa.float64(), False) for name in _RATES),
+    ]
+)
 _GROUP = pa.struct(
     [
         pa.field("name", pa.string(), False),
         pa.field("values", pa.list_(_VALUE), False),
         pa.field("latency_ms", pa.list_(pa.float64()), False),
+        pa.field("service_flows", pa.list_(_SERVICE_FLOW), False),
     ]
 )
 _QUANTITY = pa.struct(
@@ -218,6 +227,10 @@ def _row(outcome: Outcome) -> dict[str, Any]:
                 "name": name,
                 "values": _named(group.values),
                 "latency_ms": [float(value) for value in group.latency],
+                "service_flows": [
+                    {"name": flow} | {f"{key}_mbps": float(getattr(rates, key)) for key in _RATES}
+                    for flow, rates in group.service_flows.items()
+                ],
             }
             for name, group in outcome.groups.items()
         ],
@@ -278,7 +291,20 @@ def _group(entry: dict[str, Any]) -> Group:
         or any(after < before for before, after in itertools.pairwise(table))
     ):
         raise _Refused("has a group whose quantiles of latency are none")
-    return Group(_by_name(entry["values"], "name", lambda one: float(one["value"])), table)
+    if len(entry["service_flows"]) > _MOST_ENTRIES:
+        raise _Refused(f"has a group with more than {_MOST_ENTRIES} service flows")
+    rates = [flow[f"{key}_mbps"] for flow in entry["service_flows"] for key in _RATES]
+    if not all(math.isfinite(rate) and rate >= 0 for rate in rates):
+        raise _Refused("has a group whose rates of service flows are none")
+    return Group(
+        _by_name(entry["values"], "name", lambda one: float(one["value"])),
+        table,
+        _by_name(
+            entry["service_flows"],
+            "name",
+            lambda one: Rates(**{key: one[f"{key}_mbps"] for key in _RATES}),
+        ),
+    )
 
 
 def _by_name(entries: Sequence[dict[str, Any]], name: str, made: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from docsis_experiments.judging.parts import Reading
 from docsis_experiments.measurement.metrics import METRICS
 from docsis_experiments.measurement.quantity import Quantity, absence, measure
 from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.measurement.service_flow_shares import Rates
 
 PROBABILITIES: Final[tuple[float, ...]] = (
     0.0,
@@ -41,10 +42,12 @@ class Group:
         values: By name: "packets", and of all metrics that its kind has: "goodput", or "latency
             mean", "latency p50" ...; NaN where nothing was there to be measured.
         latency: Milliseconds at PROBABILITIES; empty where no packet arrived.
+        service_flows: By name, where the group loads all service flows.
     """
 
     values: Mapping[str, float]
     latency: tuple[float, ...]
+    service_flows: Mapping[str, Rates] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -132,14 +135,17 @@ def of_record(
 
 
 def _group(record: RunRecord, name: str) -> Group:
-    packets = record.packets[name].between(0.0, record.seconds)
+    packets = record.measured(name)
     values = {"packets": float(packets.sent_s.size)}
     for metric in METRICS.values():
         if metric.told(record, name):
             values |= metric.values(record, name)
     delays = packets.delays
     table = np.quantile(delays, PROBABILITIES) if delays.size else np.zeros(0)
-    return Group(values, tuple(float(value) for value in table))
+    shares = record.shares.get(name)
+    return Group(
+        values, tuple(float(value) for value in table), {} if shares is None else shares.rates
+    )
 
 
 def _measured(quantity: Quantity, record: RunRecord) -> Reading:

@@ -24,8 +24,9 @@ def play(unit: Unit, scratch: Path | None = None) -> Outcome:
         TestbedError: The unit is none of this version, or its world cannot be built or go on.
     """
     loaded = unit.loaded
-    scenario, topology = loaded.scenario, loaded.topology
-    [run] = scenario.all_runs
+    topology = loaded.topology
+    [run] = loaded.scenario.all_runs
+    scenario = loaded.scenario.played(run)
     with TemporaryDirectory(prefix="docsis-p4-", dir=scratch) as folder:
         record = virtual.measure(
             scenario,

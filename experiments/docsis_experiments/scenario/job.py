@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,12 @@ from docsis_experiments.judging import judge
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.timing import MOST_P99_MS
 from docsis_experiments.reports import folder as run_folder
-from docsis_experiments.reports import report
+from docsis_experiments.reports import report, service_flow_shares
 from docsis_experiments.reports import single_summary as summary
 from docsis_experiments.reports.plots import registry, single
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
-from docsis_experiments.reports.single_page import found, measured
+from docsis_experiments.reports.single_page import broken, found, held_always, measured
 from docsis_experiments.reports.words import band
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.stage import Stage
@@ -62,14 +61,16 @@ def run(
         The run's folder.
 
     Raises:
-        NoVerdict: there are published values, and one run is no verdict; or time jumped, or the
-            measuring went wrong. The results are written.
-        TestbedError: something is missing or did not work; nothing is left behind but the folder.
+        NoVerdict: there are values that need not hold in every run, and one run is no verdict; or
+            time jumped, or the measuring went wrong. The results are written.
+        TestbedError: a value is outside that has to be inside in every run, and the results are
+            written; or something is missing or did not work, and nothing is left behind but the
+            folder.
     """
     scenario, topology = loaded.scenario, loaded.topology
     runs = chosen_runs(scenario, only)
     stage.admit(topology, [one.managed.management for one in runs], scenario)
-    plan = plan_for(scenario, topology)
+    plans = {one.label: plan_for(scenario.played(one), topology) for one in runs}
     started = datetime.now()
     with stage.opened(f"run {scenario.name}", topology):
         # Before anything of ours runs: the machine's own.
@@ -81,25 +82,26 @@ def run(
         write_scenario(scenario, folder / "inputs" / SCENARIO_FILE)
         records: list[RunRecord] = []
         with run_folder.told_if_unfinished(folder, console), progress_bar(console) as bar:
-            each = plan.seconds + stage.build_seconds
-            task = bar.add_task("starting", total=len(runs) * each)
+            total = sum(plan.seconds + stage.build_seconds for plan in plans.values())
+            task, before = bar.add_task("starting", total=total), 0.0
             for number, one in enumerate(runs):
                 raw_folder = folder / "runs" / one.folder
                 raw_folder.mkdir(parents=True)
 
-                def show(phase: str, passed: float, number: int = number, one: Run = one) -> None:
-                    bar.update(
-                        task,
-                        completed=number * each + passed,
-                        description=f"{number + 1}/{len(runs)} {one.label}: {phase}",
-                    )
+                words = f"{number + 1}/{len(runs)} {one.label}"
+
+                def show(
+                    phase: str, passed: float, words: str = words, before: float = before
+                ) -> None:
+                    bar.update(task, completed=before + passed, description=f"{words}: {phase}")
 
                 record = stage.measure(
-                    scenario, one, plan, topology, topology_file,
+                    scenario.played(one), one, plans[one.label], topology, topology_file,
                     folder=raw_folder, progress=show,
                 )  # fmt: skip
                 record.write(raw_folder)
                 records.append(record)
+                before += plans[one.label].seconds + stage.build_seconds
             bar.update(task, description="report", completed=bar.tasks[0].total)
             figures = summary.summarise(
                 scenario,
@@ -112,12 +114,17 @@ def run(
                 timers=late,
                 marks=stage.marks,
             )
-            details = {**run_folder.circumstances(started), "plan": asdict(plan)}
+            details = {
+                **run_folder.circumstances(started),
+                "plans": {one.direction: plans[one.label].document() for one in records},
+            }
             write_results(folder, scenario, records, figures, details)
             folder = run_folder.finish(folder)
-    if words := found(figures):
-        console.print(words, soft_wrap=True, highlight=False, markup=False)
-    console.print(run_table(figures))
+    for words in (held_always(figures), found(figures), service_flow_shares.found(figures)):
+        if words:
+            console.print(words, soft_wrap=True, highlight=False, markup=False)
+    for table in (run_table(figures), *service_flow_shares.tables(figures)):
+        console.print(table)
     if figures["expectations"]:
         console.print(verdicts_table(figures))
     console.print(timing_words(figures), soft_wrap=True, highlight=False)
@@ -127,7 +134,9 @@ def run(
     # Where nothing is published, switches that were late are told; only what is not valid is more.
     if figures["no_verdict"] and (figures["expectations"] or figures["passed"] is None):
         raise NoVerdict("; ".join(figures["no_verdict"]))
-    if entries := figures["expectations"]:
+    if any(broken(entry) for entry in figures["expectations"]):
+        raise TestbedError(f"{held_always(figures).rstrip('.')}; the report may say why")
+    if entries := [entry for entry in figures["expectations"] if not entry["every_run"]]:
         inside = sum(entry["holds"] is True for entry in entries)
         raise NoVerdict(
             f"one run is no verdict; {inside} of {len(entries)} measured values are within what is "

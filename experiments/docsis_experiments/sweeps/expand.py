@@ -82,7 +82,8 @@ def _points(sweep: Sweep, start: Condition) -> Iterator[Point]:
     runs = sweep.axes.managers or start.scenario.all_runs
     for chosen in itertools.product(*swept.values()):
         for run in runs:
-            alone = start.scenario.model_copy(update={"runs": (run,), "grid": None})
+            played = start.scenario.played(run)
+            alone = played.model_copy(update={"runs": (run,), "grid": None})
             condition = Condition(alone, start.topology)
             for name, (key, value) in zip(swept, chosen, strict=True):
                 try:

@@ -98,7 +98,22 @@ class UdpCall:
     leaves: ClassVar = frozenset({Trace.PACKETS, Trace.CALL})
 
 
-Sender = TcpTransfers | TcpMessages | UdpTrains | UdpCall
+@dataclass(frozen=True)
+class ServiceFlowStreams:
+    """A stream into each service flow of the direction, each offered more than its share.
+
+    Attributes:
+        tcp: TCP (CUBIC) wherever the classifiers allow it, instead of UDP.
+        frame: Bytes of a frame to the end of its CRC; of TCP, of a full segment's.
+    """
+
+    leaves: ClassVar = frozenset({Trace.SHARES})
+
+    tcp: bool
+    frame: int
+
+
+Sender = TcpTransfers | TcpMessages | UdpTrains | UdpCall | ServiceFlowStreams
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,3 @@ comparison/   of several results over each other
 Every module of these folders is a plot. `plot.py` says what a plot is, `registry.py` finds them,
 `subjects.py` has what they are given, `look.py` and `scales.py` what they have in common.
 """
-
-# Until shares is an experiment like the others; share_plot.py takes it from here.
-from docsis_experiments.reports.plots.look import RC as RC

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.reports.plots.look import STYLES, style
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Runs:
     def only(self, places: Sequence[int]) -> Runs:
         """Some of them, by their places."""
         return Runs(self.scenario, [self.records[place] for place in places])
+
+    @property
+    def seen(self) -> bool:
+        """Whether packets were looked at: of a load of all service flows none is."""
+        return any(one.sent_s.size for record in self.records for one in record.packets.values())
 
     @property
     def looks(self) -> list[dict[str, Any]]:
@@ -102,4 +108,4 @@ def called(summary: Summary) -> dict[str, str]:
 def shown_groups(scenario: Scenario) -> list[str]:
     """Groups whose latency is shown: what people wait for, or else everything."""
     waited = [group.name for group in scenario.traffic if group.kind in _INTERACTIVE]
-    return waited or [group.name for group in scenario.traffic]
+    return waited or [group.name for group in scenario.traffic if Trace.PACKETS in group.leaves()]

@@ -26,12 +26,17 @@ def lost_by_capture(counts: Mapping[End, Counted]) -> Iterator[str]:
             )
 
 
-def lost_by_receivers(datagrams: int) -> Iterator[str]:
-    """Datagrams that came to the receivers' sockets, which had no room for them."""
+def lost_by_receivers(datagrams: int, what: str) -> Iterator[str]:
+    """Datagrams that came to the receivers' sockets, which had no room for them.
+
+    Args:
+        datagrams: How many.
+        what: What is wrong because of them, with its verb.
+    """
     if datagrams:
         yield (
             f"the receivers' sockets had no room for {datagrams} datagrams that arrived, so "
-            "goodput is not that of all"
+            f"{what} not that of all"
         )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from docsis_control.plan import PRIMARY_SERVICE_FLOW
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run, Scenario
@@ -27,11 +27,12 @@ from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
 from docsis_experiments.measurement.timing import Timing
-from docsis_experiments.shares.load_plan import ROLES, counted_between, read_samples
 from docsis_experiments.stages.mininet import faults
 from docsis_experiments.stages.mininet.counters import CounterReader, counters
 from docsis_experiments.stages.mininet.lateness import LatenessReader, lateness_of
 from docsis_experiments.stages.mininet.rf import RfPort
+from docsis_experiments.stages.mininet.samples import counted_between, read_samples
+from docsis_experiments.stages.mininet.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
 from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
@@ -97,7 +98,7 @@ def measure(
         if scenario.initial_window is not None:
             for node in topology.nodes:
                 session.testbed.node(node.name).set_initial_window(scenario.initial_window)
-        reader = counters(device, ROLES[scenario.direction])
+        reader = counters(device, QUEUES[scenario.direction])
         clocks = lateness_of((topology.cable_modem, topology.cmts))
         port = RfPort(device) if scenario.channel else None
         played = _Played(session, plan, scenario, reader, clocks, port)
@@ -137,6 +138,10 @@ class _Played:
         self._reader = reader
         self._clocks = clocks
         self._port = port
+        self._loads = {
+            group: ServiceFlowTraffic(session.testbed, session.folder, load, reader)
+            for group, load in plan.loads.items()
+        }
         self._start_ns = 0
         self._steps: list[tuple[float, float]] = []
         self._counters: dict[str, int] = {}
@@ -158,25 +163,31 @@ class _Played:
             self._port.carry(steps[0][1])
         programs = self._start_receivers()
         calls = self._start_calls()
+        for load in self._loads.values():
+            programs += load.start(self._start, self._plan.idle_seconds)
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.measured_from * 1e9)
         if self._plan.idle_seconds:
             self._wait_until("idle", -self._plan.ramp_up_seconds)
         self._wait_until("ramp-up", 0.0)
         before, late = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.read()
+        for load in self._loads.values():
+            load.begin()
         for at, rate in steps:
             self._wait_until("measuring", at)
             if self._port is not None:
                 self._port.carry(rate)
                 self._steps.append(((time.time_ns() - self._start_ns) / 1e9, rate / 1e6))
         self._wait_until("measuring", self._plan.measured_seconds)
+        for load in self._loads.values():
+            load.end()
         after, self._timing = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.since(late)
         self._counters = {name: after[name] - before[name] for name in after}
         self._offset_ns = time.time_ns() - time.monotonic_ns()
         self._session.wait("ending", TAIL_SECONDS)
         everything = [sender, *programs, *calls] if sender else [*programs, *calls]
         self._session.let_end(*everything)
-        for process in [sender, *reversed(programs)] if sender else []:
+        for process in [*([sender] if sender else []), *reversed(programs)]:
             process.terminate()
             self._session.wait_for(process, "a program that sends or receives")
         for process in calls:
@@ -294,6 +305,7 @@ class _Played:
             timing=self._timing,
             faults=tuple(self._faults()),
             retransmitted=self._retransmitted(),
+            shares={group: load.shares() for group, load in self._loads.items()},
         )
 
     def _faults(self) -> Iterator[str]:
@@ -303,7 +315,7 @@ class _Played:
             yield from faults.lost_by_capture(capture.counts(packets))
             times, counts = read_samples(self._folder / "received.csv")
             yield from faults.lost_by_receivers(
-                counted_between(times, counts[LOST], self._start_ns, end_ns)
+                counted_between(times, counts[LOST], self._start_ns, end_ns), "goodput is"
             )
             last: dict[int, int] = {}
             for row in _rows(packets):
@@ -312,6 +324,8 @@ class _Played:
             yield from faults.sent_too_long(
                 self._plan, {port: (sent - self._start_ns) / 1e9 for port, sent in last.items()}
             )
+        for load in self._loads.values():
+            yield from faults.lost_by_receivers(load.lost(), "shares are")
         yield from faults.of_calls(
             (call.name, irtt.load(self._call_file(call)).between(self._start_ns, end_ns))
             for call in self._plan.calls

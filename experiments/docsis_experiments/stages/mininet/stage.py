@@ -16,13 +16,19 @@ from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import scenario as run_scenario
 from docsis_experiments.stages.mininet import timers
-from docsis_experiments.traffic.senders import TcpMessages, TcpTransfers, UdpCall, UdpTrains
+from docsis_experiments.traffic.senders import (
+    ServiceFlowStreams,
+    TcpMessages,
+    TcpTransfers,
+    UdpCall,
+    UdpTrains,
+)
 from docsis_testbed import preflight, versions
-from docsis_testbed.congestion import check_available
+from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState, recorded_run
 
-SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall)
+SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall, ServiceFlowStreams)
 """What Mininet's hosts have programs for."""
 
 _BUILD_SECONDS: Final = 4.5
@@ -64,8 +70,11 @@ class MininetStage:
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
         preflight.check_root()
-        flows = plan_for(scenario, topology).flows
-        check_available({planned.flow.congestion_control for planned in flows})
+        plan = plan_for(scenario, topology)
+        used = {planned.flow.congestion_control for planned in plan.flows}
+        if any(one.transport == "tcp" for load in plan.loads.values() for one in load.loads):
+            used.add(CONGESTION_CONTROL)
+        check_available(used)
 
     @contextmanager
     def opened(self, what: str, topology: Topology) -> Iterator[None]:

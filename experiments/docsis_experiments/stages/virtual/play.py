@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from docsis_control.plan import PRIMARY_SERVICE_FLOW, Deployment, Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
+from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count
 from docsis_control.topology.models import Device, Topology
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.stages.mininet import rf
@@ -82,10 +83,20 @@ class Play:
 
     def counters(self, device: Device, role: Role) -> dict[str, int]:
         """Packets that the pipeline has counted of the primary service flow so far."""
-        query = CounterQuery(device.device_id, role)
-        answers = self.world.call(device.name, _READ, query.request([PRIMARY_SERVICE_FLOW]))
-        counts = query.counts(answers)[PRIMARY_SERVICE_FLOW]
+        counts = self.counts(device, role, [PRIMARY_SERVICE_FLOW])[PRIMARY_SERVICE_FLOW]
         return {name: count.packets for name, count in counts.items()}
+
+    def counts(
+        self,
+        device: Device,
+        role: Role,
+        service_flows: Sequence[int],
+        names: Sequence[str] = SERVICE_FLOW_COUNTERS,
+    ) -> dict[int, dict[str, Count]]:
+        """What each of the pipeline's counters has at each service flow so far."""
+        query = CounterQuery(device.device_id, role)
+        answers = self.world.call(device.name, _READ, query.request(service_flows, names))
+        return query.counts(answers)
 
     def carry(self, device: Device, rate: int) -> None:
         """From now on the device's RF port sends that many bit/s at the most."""

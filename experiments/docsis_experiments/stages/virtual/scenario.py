@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from docsis_control.modem_config.provisioned import Direction
-from docsis_control.plan import PRIMARY_SERVICE_FLOW, Role
+from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Device, Topology
 from docsis_experiments.experiment.models import Run, Scenario
@@ -21,13 +20,12 @@ from docsis_experiments.measurement.controller import control_samples, controlle
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
+from docsis_experiments.stages.virtual.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.virtual.traffic import Started, start
 from docsis_testbed.progress import Progress
 
 if TYPE_CHECKING:
     from docsis_world import World
-
-_ROLES: Final[Mapping[Direction, Role]] = {"upstream": Role.CABLE_MODEM, "downstream": Role.CMTS}
 
 
 def measure(
@@ -92,7 +90,7 @@ class _Played:
         self._scenario = scenario
         self._plan = plan
         self._device = device
-        self._role = _ROLES[scenario.direction]
+        self._role = QUEUES[scenario.direction]
         self._steps: list[tuple[float, float]] = []
 
     def play(self, play: Play) -> None:
@@ -108,11 +106,19 @@ class _Played:
         self._traffic = start(play, plan, self._scenario.initial_window)
         if self._traffic.flows:
             play.world.sample(self._traffic.flows.values(), SAMPLE_NS)
+        self._loads = {
+            group: ServiceFlowTraffic(play, load, self._device, plan.idle_seconds)
+            for group, load in plan.loads.items()
+        }
         play.run_until("idle", plan.idle_seconds)
         play.run_until("ramp-up", begin)
         before = play.counters(self._device, self._role)
+        for load in self._loads.values():
+            load.begin()
         play.run_until("measuring", begin + plan.measured_seconds)
         after = play.counters(self._device, self._role)
+        for load in self._loads.values():
+            load.end()
         self._counters = {name: after[name] - before[name] for name in after}
         play.run_until("ending", begin + plan.measured_seconds + TAIL_SECONDS)
 
@@ -142,6 +148,7 @@ class _Played:
             faults=tuple(faults_of(play.world, topology)),
             digest=play.world.digest(),
             retransmitted=self._retransmitted(play, self._traffic),
+            shares={group: load.shares() for group, load in self._loads.items()},
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
+from docsis_control.plan import QUEUES
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
-from docsis_experiments.shares.load_plan import ROLES, Load, plan_load
 from docsis_experiments.stages.virtual.play import Play
 from docsis_experiments.traffic import senders
+from docsis_experiments.traffic.service_flow_load import Load, plan_load
 from docsis_testbed.paths import TOPOLOGIES
 
 MANAGER: Final = Preset.DOCSIS_PIE
@@ -85,7 +86,7 @@ class Busy:
         """See `Case`."""
         del seconds
         deployment = deploy(topology, MANAGER)
-        for direction in ROLES:
+        for direction in QUEUES:
             for tcp in (True, False):
                 for load in plan_load(deployment, direction, tcp=tcp).loads:
                     if tcp is (load.flow.traffic_priority == 0):

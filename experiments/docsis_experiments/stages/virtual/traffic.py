@@ -12,6 +12,7 @@ from docsis_experiments.traffic.senders import (
     CALL_FRAME_BYTES,
     CALL_INTERVAL_MS,
     CALL_PORT,
+    ServiceFlowStreams,
     TcpMessages,
     TcpTransfers,
     UdpCall,
@@ -21,7 +22,7 @@ from docsis_experiments.traffic.senders import (
 if TYPE_CHECKING:
     from docsis_world import World
 
-SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall)
+SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall, ServiceFlowStreams)
 """What a world's hosts can send."""
 
 _LINUX_WINDOW: Final = 10
@@ -56,6 +57,7 @@ def _call(world: World, call: PlannedCall, plan: Plan) -> int:
         call.source,
         call.destination,
         CALL_PORT,
+        ServiceFlowStreams,
         count=round(plan.seconds * 1e3 / CALL_INTERVAL_MS),
         interval_ns=CALL_INTERVAL_MS * 1_000_000,
         frame_length=CALL_FRAME_BYTES,

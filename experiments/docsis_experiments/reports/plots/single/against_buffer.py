@@ -44,7 +44,7 @@ def _point(record: RunRecord, value: float) -> Point:
 
 
 def _of(record: RunRecord, group: str, value: Callable[[Packets], float]) -> float:
-    return value(record.packets[group].between(0, record.seconds))
+    return value(record.measured(group))
 
 
 def _mean(packets: Packets) -> float:

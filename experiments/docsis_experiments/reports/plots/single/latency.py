@@ -53,7 +53,7 @@ class _Panels:
 
 
 def _delays(record: RunRecord, group: str) -> Floats:
-    return record.packets[group].between(0, record.seconds).delays
+    return record.measured(group).delays
 
 
 def _draw(every: Runs) -> Figure:
@@ -132,6 +132,7 @@ PLOT: Final = Plot(
     caption="Propagation that the topology adds in this direction is taken off, so this is what "
     "the queue adds. A call's packets are frames of 218 bytes with their CRC, every 20 ms. Of a "
     "grid with several queue managers only the largest buffer is shown.",
+    applies=lambda runs: runs.seen,
     draw=_draw,
     chart=_chart,
 )

@@ -81,7 +81,7 @@ def plots(summary: Summary) -> list[Plot[Runs]]:
             caption="Zero is the start of the measured time, and what is before it is ramp-up. "
             "Steps of the channel are shaded in turns. Where goodput is above the rate, a segment "
             "that was lost has come at last, and what waited behind it counts at once.",
-            applies=lambda runs: runs.scenario.grid is None,
+            applies=lambda runs: runs.seen and runs.scenario.grid is None,
             draw=partial(_draw, part),
             chart=partial(_chart, part),
         )

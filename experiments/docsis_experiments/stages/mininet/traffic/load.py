@@ -2,11 +2,12 @@
 """Steady UDP, and TCP that takes what it gets, between many hosts: one sender and one receiver.
 
     python -m ...traffic.load receive STREAMS.json SAMPLES.csv
-    python -m ...traffic.load send STREAMS.json
+    python -m ...traffic.load send STREAMS.json IDLE_SECONDS
 
 Each is one process with sockets in the namespaces of the hosts, because a program for each of
 hundreds of streams would need more of a machine than their packets do. Both say "ready" when
-their sockets are there, and go on until they are ended. The receiver writes ten times a second
+their sockets are there, and go on until they are ended; the sender sends nothing for an idle time
+after that. The receiver writes ten times a second
 what has arrived of each stream, in bytes of Ethernet frames to the end of their CRC, and how many
 datagrams its own sockets had no room for.
 """
@@ -92,15 +93,9 @@ class Stream:
         return made
 
 
-def send_command(streams: Path) -> list[str]:
-    """The sender of the streams in a file."""
-    return [
-        sys.executable,
-        "-m",
-        __name__,
-        "send",
-        str(streams),
-    ]
+def send_command(streams: Path, idle_seconds: float = 0.0) -> list[str]:
+    """The sender of the streams in a file, and for how long it is ready and sends nothing."""
+    return [sys.executable, "-m", __name__, "send", str(streams), f"{idle_seconds:g}"]
 
 
 def receive_command(streams: Path, samples: Path) -> list[str]:
@@ -131,24 +126,34 @@ class SendingError(Exception):
 _Failures = SimpleQueue[SendingError]
 
 
-def send(streams: Sequence[Stream]) -> None:
+def send(streams: Sequence[Stream], idle_seconds: float = 0.0) -> None:
     """Send until the process is ended.
+
+    Args:
+        streams: What is sent.
+        idle_seconds: Until the first packet of data.
 
     Raises:
         SendingError: A stream of TCP came to an end.
     """
     failures: _Failures = SimpleQueue()
-    for stream in streams:
-        if stream.transport == "tcp":
-            connection = stream.endpoint(socket.SOCK_STREAM)
-            threading.Thread(
-                target=_pour, args=(stream.name, connection, failures), daemon=True
-            ).start()
+    pouring = [
+        threading.Thread(
+            target=_pour,
+            args=(stream.name, stream.endpoint(socket.SOCK_STREAM), failures),
+            daemon=True,
+        )
+        for stream in streams
+        if stream.transport == "tcp"
+    ]
     paced = [s for s in streams if s.transport == "udp"]
     sockets = [stream.endpoint(socket.SOCK_DGRAM) for stream in paced]
     for made in sockets:
         made.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _SEND_BUFFER)
     print("ready", flush=True)
+    time.sleep(idle_seconds)
+    for thread in pouring:
+        thread.start()
     _pace(
         sockets,
         [stream.frame_bytes * 8 / stream.rate for stream in paced],
@@ -275,7 +280,7 @@ def main(arguments: Sequence[str]) -> None:
     streams = read(Path(arguments[1]))
     with _quietly():
         if arguments[0] == "send":
-            send(streams)
+            send(streams, float(arguments[2]))
         else:
             receiver = Receiver(streams)
             with Path(arguments[2]).open("w") as output:

@@ -13,7 +13,7 @@ from docsis_control.plan import Role, ServiceFlow
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
-from docsis_experiments.shares.expected import configured_shares, water_filled
+from docsis_experiments.measurement.configured_shares import configured_shares, water_filled
 from docsis_testbed.paths import TOPOLOGIES
 
 MBPS = 1e6

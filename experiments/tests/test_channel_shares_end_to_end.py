@@ -11,37 +11,34 @@ import pytest
 from late_machine import judged
 from rich.console import Console
 
-from docsis_control.topology.loader import load_topology
-from docsis_experiments.shares import job as shares
-from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
+from docsis_experiments.experiment.channel_shares import channel_shares
+from docsis_experiments.reports import service_flow_shares
+from docsis_experiments.scenario import job
+from docsis_experiments.stages.mininet.stage import MininetStage
+from docsis_testbed.paths import RUN_STATE
 from docsis_testbed.testbed import root_interfaces
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
 
-TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
 SECONDS = 4.0
 
 
 @pytest.mark.clock
 @pytest.mark.parametrize("tcp", [False, True])
 def test_shares_are_as_configured(tcp: bool, tmp_path: Path) -> None:
+    loaded = channel_shares(measured_seconds=SECONDS, tcp=tcp)
     # It raises where a share is off by more than its tolerance, 2%.
     folder = judged(
-        lambda: shares.run(
-            TOPOLOGY,
-            target="embedded",
-            directions=["upstream", "downstream"],
-            seconds=SECONDS,
-            tcp=tcp,
-            console=Console(),
-            results=tmp_path,
-        )
+        lambda: job.run(loaded, stage=MininetStage("embedded"), console=Console(), results=tmp_path)
     )
     figures = json.loads((folder / "summary.json").read_text())
     assert figures["passed"]
     up, down = (
-        {(f["modem"], f["primary"]): f["received_mbps"] for f in panel["flows"]}
-        for panel in figures["directions"]
+        {
+            (flow["modem"], flow["primary"]): flow["received_mbps"]
+            for flow in shares["service_flows"]
+        }
+        for _, shares in service_flow_shares.loaded(figures)
     )
     # By hand, from topologies/modems/{gold,silver}.yaml.
     assert up == pytest.approx(
@@ -54,5 +51,5 @@ def test_shares_are_as_configured(tcp: bool, tmp_path: Path) -> None:
     )
     assert (folder / "report.html").is_file()
     present = {name for _, name in socket.if_nameindex()}
-    assert not present & set(root_interfaces(TOPOLOGY))
+    assert not present & set(root_interfaces(loaded.topology))
     assert not list(RUN_STATE.glob("*.json"))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What receivers write ten times a second, read between two times. Pure but for the file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from docsis_testbed.errors import TestbedError
+
+
+def read_samples(
+    path: Path,
+) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[np.int64]]]:
+    """When the receiver looked, and what it had received of each stream, bytes; and `LOST`."""
+    with path.open(newline="") as file:
+        names = next(csv.reader(file))[1:]
+    # The last line may have been cut when the receiver was ended.
+    lines = path.read_text().rpartition("\n")[0].splitlines()[1:]
+    if not lines:
+        raise TestbedError(f"{path}: the receiver has left no sample; its log may say why")
+    table = np.array([[int(field) for field in line.split(",")] for line in lines], np.int64)
+    return table[:, 0], {name: table[:, i] for i, name in enumerate(names, 1)}
+
+
+def counted_between(
+    times: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], first: int, last: int
+) -> int:
+    """By how much a count rose from the last sample before a time to the first one behind it."""
+    start = max(0, int(np.searchsorted(times, first, side="right")) - 1)
+    end = min(times.size - 1, int(np.searchsorted(times, last)))
+    return int(counts[end] - counts[start])
+
+
+def rate_between(
+    times: npt.NDArray[np.int64], received: npt.NDArray[np.int64], first: int, last: int
+) -> float:
+    """Mean rate of a time, bit/s; the count is interpolated at its ends."""
+    start, end = np.interp([first, last], times, received)
+    return float(8e9 * (end - start) / (last - first))
