@@ -39,6 +39,7 @@ from docsis_experiments.measurement.statistics import statistic
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.reports import document, report, single_summary
 from docsis_experiments.reports import folder as run_folder
+from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.scenario import job
 from docsis_experiments.stages.mininet import scenario as run_scenario
@@ -128,7 +129,7 @@ def finished(
         marks=marks,
     )
     details = {"started": "2026-01-01 00:00:00", "plans": {"upstream": plan.document()}}
-    job.write_results(folder, scenario, records, figures, details)
+    report.complete(folder, figures, details, Runs(scenario, records))
     return run_folder.finish(folder)
 
 

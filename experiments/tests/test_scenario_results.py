@@ -25,6 +25,7 @@ from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.reports import document, report
 from docsis_experiments.reports import single_summary as summary
 from docsis_experiments.reports.plots.single import against_buffer, latency
+from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.scenario import job
 from docsis_testbed.errors import TestbedError
@@ -49,7 +50,7 @@ def written(folder: Path, loaded: Loaded, records: list[RunRecord]) -> Path:
     for name in ("inputs", "plots"):
         (folder / name).mkdir(parents=True)
     write_topology(loaded.topology, folder / "inputs" / "topology.yaml")
-    job.write_results(folder, loaded.scenario, records, summarised(loaded, records), DETAILS)
+    report.complete(folder, summarised(loaded, records), DETAILS, Runs(loaded.scenario, records))
     return folder
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +19,6 @@ from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.comparison_page import common_reason, sentences, told, with_interval
 from docsis_experiments.reports.document import finite
-from docsis_experiments.reports.plots import comparison, registry
 from docsis_experiments.reports.plots.subjects import Compared, called
 from docsis_experiments.reports.words import number
 from docsis_experiments.stages.virtual import versions
@@ -71,12 +69,8 @@ def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -
     figures = summarise(read_ones, names)
     folder = run_folder.create_named("comparison", results)
     with run_folder.told_if_unfinished(folder, console):
-        (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
-        details = run_folder.circumstances(started)
-        (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
         compared = Compared(figures, dict(zip(names, read_ones, strict=True)))
-        registry.write(comparison, figures, compared, folder / "plots")
-        report.write(folder)
+        report.complete(folder, figures, run_folder.circumstances(started), compared)
         folder = run_folder.finish(folder)
     for words in sentences(figures):
         console.print(words, soft_wrap=True, highlight=False, markup=False)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 figures`: sample, compare, draw."""
+"""`docsis-p4 figures`: sample and compare."""
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -12,9 +11,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from docsis_experiments.figures import checks, plots, samples
+from docsis_experiments.figures import checks, samples
 from docsis_experiments.figures.checks import Check, P
-from docsis_experiments.reports import document, figures_page, report
+from docsis_experiments.figures.samples import Sampled
+from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
 from docsis_ptf.renewal import CONFIDENCE
 from docsis_testbed import versions
@@ -88,15 +88,8 @@ def run(
             }
         )
         document.validate(summary)
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        details = run_folder.circumstances(started)
-        (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
-        pictures = folder / "plots"
-        plots.run_lengths(plain, derandomised, pictures / figures_page.RUN_LENGTHS.file)
-        plots.drops_in_thousand(plain, derandomised, pictures / figures_page.THOUSAND.file)
-        plots.effective(curve, pictures / figures_page.EFFECTIVE.file)
-        plots.collisions(hashed, groups, searched, pictures / figures_page.COLLISIONS.file)
-        report.write(folder)
+        sampled = Sampled(plain, derandomised, curve, hashed, groups, searched)
+        report.complete(folder, summary, run_folder.circumstances(started), sampled)
         bar.update(total, advance=1)
         folder = run_folder.finish(folder)
     console.print(table(found))

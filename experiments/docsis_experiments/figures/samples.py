@@ -49,6 +49,27 @@ class Sessions:
     collisions: int
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """All that is drawn.
+
+    Attributes:
+        plain: Of PIE, whose drops remember nothing.
+        derandomised: Of DOCSIS-PIE at the same probability.
+        curve: Of DOCSIS-PIE, by rising probability.
+        hashed: Of 256 queues.
+        groups: Of 64 queues, which is how often two come to a group.
+        searched: Of 64 groups of 4 with serial search.
+    """
+
+    plain: Drops
+    derandomised: Drops
+    curve: Sequence[Drops]
+    hashed: Sequence[Sessions]
+    groups: Sequence[Sessions]
+    searched: Sequence[Sessions]
+
+
 def _sample(*arguments: str) -> list[dict[str, Any]]:
     program = str(P4_BUILD / "cm.json")
     results: list[dict[str, Any]] = switch_report.run("sample", *arguments, "--program", program)[

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -110,8 +109,6 @@ def _written(
     """Content of summary.json, once everything is in the folder."""
     # Heavy, and not needed until the runs are there.
     from docsis_experiments.reports import repeated_summary, report
-    from docsis_experiments.reports.plots import registry
-    from docsis_experiments.reports.plots import repeated as plots
     from docsis_experiments.reports.plots.subjects import Repeated
 
     scenario, folder, stage = loaded.scenario, order.folder, maker.stage
@@ -132,10 +129,7 @@ def _written(
         marks=maker.marks,
     )
     details = {**run_folder.circumstances(started), "kept": made.kept, "told": made.told}
-    (folder / "summary.json").write_text(json.dumps(figures, indent=1) + "\n")
-    (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
-    registry.write(plots, figures, Repeated(figures, outcomes), folder / "plots")
-    report.write(folder)
+    report.complete(folder, figures, details, Repeated(figures, outcomes))
     return figures
 
 

@@ -109,4 +109,4 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-PAGE: Final = Page("comparison.html.j2", (), _values, has_topology=False, kind=comparison)
+PAGE: Final = Page("comparison.html.j2", _values, comparison, has_topology=False)

@@ -21,14 +21,12 @@ class Figure:
         title: Heading.
         alt: What it shows, for those who do not see it.
         caption: How to read it.
-        optional: Whether there are reports without it.
     """
 
     file: str
     title: str
     alt: str
     caption: str
-    optional: bool = False
 
     @property
     def chart_file(self) -> str:
@@ -75,15 +73,13 @@ class Page:
 
     Attributes:
         template: File of the package, which extends page.html.j2.
-        figures: In their order; those that are no plots of a kind.
         values: From summary.json and details.json to what the template needs: title and subtitle
             at least.
+        kind: Package of its plots, of which it shows those that were drawn.
         has_topology: Whether the run was one of a topology.
-        kind: Package of the plots that it takes what was drawn of; None where it takes none.
     """
 
     template: str
-    figures: tuple[Figure, ...]
     values: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+    kind: ModuleType
     has_topology: bool = True
-    kind: ModuleType | None = None

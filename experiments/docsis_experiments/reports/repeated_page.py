@@ -144,4 +144,4 @@ def _untested(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry["no_test"] is not None]
 
 
-PAGE: Final = Page("repeated.html.j2", (), _values, kind=repeated)
+PAGE: Final = Page("repeated.html.j2", _values, repeated)

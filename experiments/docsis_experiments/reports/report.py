@@ -21,6 +21,7 @@ from docsis_experiments.reports import (
     sweep_page,
 )
 from docsis_experiments.reports.page import Figure, Page
+from docsis_experiments.reports.plots import registry
 from docsis_experiments.reports.plots.registry import plots_of
 from docsis_testbed.errors import TestbedError
 
@@ -32,6 +33,27 @@ PAGES: Final[Mapping[str, Page]] = {
     "comparison": comparison_page.PAGE,
 }
 """By experiment."""
+
+
+def complete(
+    folder: Path, summary: dict[str, Any], details: dict[str, Any], subject: object
+) -> None:
+    """Write summary.json, details.json, what there is to be drawn, and the report.
+
+    Args:
+        folder: The run's folder; what else its report shows is there.
+        summary: Validated.
+        details: Times, traffic, and what the summary leaves out.
+        subject: What the plots of this kind of result are given.
+
+    Raises:
+        TestbedError: a file is missing.
+    """
+    for name, content in (("summary", summary), ("details", details)):
+        (folder / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+    kind = PAGES[document.experiment_of(summary)].kind
+    registry.write(kind, summary, subject, folder / "plots")
+    write(folder)
 
 
 def write(folder: Path) -> Path:
@@ -49,11 +71,10 @@ def write(folder: Path) -> Path:
         page = PAGES[document.experiment_of(summary)]
         inputs = folder / "inputs" / "topology.yaml"
         topology = inputs.read_text() if page.has_topology else ""
-        plots = [] if page.kind is None else plots_of(page.kind, summary)
         figures = [
-            _embedded(folder, figure)
-            for figure in (*page.figures, *plots)
-            if not figure.optional or (folder / "plots" / figure.file).is_file()
+            _embedded(folder, plot)
+            for plot in plots_of(page.kind, summary)
+            if (folder / "plots" / plot.file).is_file()
         ]
     except FileNotFoundError as error:
         raise TestbedError(

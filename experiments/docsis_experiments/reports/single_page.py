@@ -180,4 +180,4 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-PAGE: Final = Page("single.html.j2", (), _values, kind=single)
+PAGE: Final = Page("single.html.j2", _values, single)

@@ -55,4 +55,4 @@ def estimated(entry: Mapping[str, Any] | None) -> tuple[str, str]:
     return number(entry["median"]), f"[{number(entry['low'])}, {number(entry['high'])}]"
 
 
-PAGE: Final = Page("sweep.html.j2", (), _values, kind=sweep)
+PAGE: Final = Page("sweep.html.j2", _values, sweep)

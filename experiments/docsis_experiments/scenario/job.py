@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +24,6 @@ from docsis_experiments.measurement.timing import MOST_P99_MS
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report, service_flow_shares
 from docsis_experiments.reports import single_summary as summary
-from docsis_experiments.reports.plots import registry, single
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.reports.single_page import broken, found, held_always, measured
@@ -118,7 +116,7 @@ def run(
                 **run_folder.circumstances(started),
                 "plans": {one.direction: plans[one.label].document() for one in records},
             }
-            write_results(folder, scenario, records, figures, details)
+            report.complete(folder, figures, details, Runs(scenario, records))
             folder = run_folder.finish(folder)
     for words in (held_always(figures), found(figures), service_flow_shares.found(figures)):
         if words:
@@ -179,20 +177,6 @@ def write_scenario(scenario: Scenario, path: Path) -> None:
         "# As resolved for this run; repeat it with docsis-p4 run and this file.\n"
         + text.getvalue()
     )
-
-
-def write_results(
-    folder: Path,
-    scenario: Scenario,
-    records: Sequence[RunRecord],
-    figures: dict[str, Any],
-    details: dict[str, Any],
-) -> None:
-    """Write summary.json, details.json, the figures and the report."""
-    (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
-    (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
-    registry.write(single, figures, Runs(scenario, records), folder / "plots")
-    report.write(folder)
 
 
 def timing_words(figures: dict[str, Any]) -> Text:

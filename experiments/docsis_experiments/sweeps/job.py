@@ -19,7 +19,6 @@ from docsis_experiments.experiment.canonical import digest
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report, sweep_summary
-from docsis_experiments.reports.plots import registry, sweep
 from docsis_experiments.reports.plots.subjects import Swept
 from docsis_experiments.reports.words import number
 from docsis_experiments.runs import files, sources
@@ -194,11 +193,7 @@ def _write(
         write_topology(loaded.base.topology, inputs / "topology.yaml")
         files.write(folder / files.OUTCOMES, [cell.outcome for cell in cells])
         table.write(folder / TABLE, cells)
-        (folder / "summary.json").write_text(json.dumps(figures, indent=2) + "\n")
-        details = run_folder.circumstances(started)
-        (folder / "details.json").write_text(json.dumps(details, indent=2) + "\n")
-        registry.write(sweep, figures, Swept(figures), folder / "plots")
-        report.write(folder)
+        report.complete(folder, figures, run_folder.circumstances(started), Swept(figures))
         folder = run_folder.finish(folder)
     console.print(points_table(figures))
     return folder

@@ -105,6 +105,12 @@ MOST_LINES: Final = len(LOOKS)
 GREY: Final = "#555555"
 """Of what is not measured: references, and words beside them."""
 
+PLAIN: Final = _BLUE
+DERANDOMISED: Final = _GREEN
+GROUPS: Final = _VERMILION
+LAW: Final = "#222222"
+"""Of single decisions: without and with de-randomisation, of groups of queues, and by the law."""
+
 
 def style(index: int) -> dict[str, Any]:
     """Colour and line of what is at an index."""

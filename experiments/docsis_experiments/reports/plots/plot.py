@@ -21,8 +21,9 @@ S = TypeVar("S")
 class Plot(Figure, Generic[S]):
     """A picture of a report, and how it is drawn.
 
-    A module of `plots.single`, `repeated`, `sweep` or `comparison` has one as `PLOT`; or, where a
-    result has several of its kind, a function `plots` from the content of summary.json to them.
+    A module of `plots.single`, `repeated`, `sweep`, `comparison` or `decisions` has one as `PLOT`;
+    or, where a result has several of its kind, a function `plots` from the content of summary.json
+    to them.
 
     Attributes:
         place: Where it stands among the others of its page: lowest first.
@@ -35,5 +36,3 @@ class Plot(Figure, Generic[S]):
     applies: Callable[[S], bool] = field(default=lambda subject: True)
     draw: Callable[[S], Drawing]
     chart: Callable[[S], Chart] | None = None
-    # A page has those that were drawn.
-    optional: bool = True
