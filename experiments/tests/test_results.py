@@ -530,5 +530,5 @@ def test_a_topology_that_does_not_fit_is_refused_with_the_file_and_the_key() -> 
     [modem] = topology.modems
     hosts = tuple(modem.hosts[0].model_copy(update={"name": f"h{n}"}) for n in range(150))
     crowded = topology.model_copy(update={"modems": (modem.model_copy(update={"hosts": hosts}),)})
-    with pytest.raises(ConfigError, match=r"latency-under-load\.yaml:\d+.*makes 301 flows"):
+    with pytest.raises(ConfigError, match=r"latency-under-load\.yaml:\d+.*makes 300 pairs"):
         demo.demo(crowded)
