@@ -51,6 +51,43 @@ expectations:
     reason: another guess
 """
 
+EVERY_KIND: Final = f"""\
+name: short
+title: A short one
+source: {{paper: None}}
+scale: Nothing is published of it.
+topology: {NETWORK}
+direction: upstream
+ramp_up: 3 s
+measured: 6 s
+initial_window: 3
+channel: {{sequence: [10 Mbps, 5 Mbps], step: 3 s}}
+runs:
+  - {{label: tail, manager: drop-tail, buffer: 100 ms}}
+traffic:
+  - {{name: call, kind: voip}}
+  - {{name: ftp, kind: transfer, count: 2, size: 1 MB}}
+  - {{name: game, kind: game, interval: 500 ms}}
+  - {{name: steady, kind: cbr, rate: 500 kbps, frame: 500 B, start: 3 s, end: 5 s}}
+  - {{name: train, kind: burst, frames: 20, interval: 1 s}}
+expectations:
+  - check: value
+    quantity: {{metric: goodput, of: [ftp], during: {{start: 1 s, end: 3 s}}}}
+    runs: [tail]
+    published: 9.3
+    tolerance: {{below: 1.5, above: 0.5}}
+    source: nobody
+    reason: 10 Mbit/s of frames.
+  - check: value
+    quantity: {{metric: latency, of: [call], statistic: max}}
+    runs: [tail]
+    published: 1
+    tolerance: 0
+    source: nobody
+    reason: Cannot be; so the run fails.
+"""
+"""Every kind of traffic under a channel that changes; it is quick, and one of its values fails."""
+
 GRID: Final = (
     """\
 grid:
@@ -66,13 +103,12 @@ runs:
 """A grid, and the runs that it is to stand for."""
 
 
-def write(folder: Path, *changes: tuple[str, str]) -> Path:
-    """The scenario's file, with pieces of it replaced: (old, new)."""
-    text = TEXT
+def write(folder: Path, *changes: tuple[str, str], text: str = TEXT) -> Path:
+    """A scenario's file, with pieces of it replaced: (old, new)."""
+    file = folder / f"{text.split(maxsplit=2)[1]}.yaml"
     for old, new in changes:
         assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
         text = text.replace(old, new)
-    file = folder / "small.yaml"
     file.write_text(text)
     return file
 

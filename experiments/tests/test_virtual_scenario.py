@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from scenario_files import EVERY_KIND, write
 
 from docsis_experiments.experiment.loader import load
 from docsis_experiments.reports import document
@@ -23,51 +24,12 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
 SCENARIOS = TOPOLOGIES / "scenarios"
-NETWORKS = SCENARIOS / "networks"
-
-SHORT = f"""\
-name: short
-title: A short one
-source: {{paper: None}}
-scale: Nothing is published of it.
-topology: {NETWORKS / "home.yaml"}
-direction: upstream
-ramp_up: 3 s
-measured: 6 s
-initial_window: 3
-channel: {{sequence: [10 Mbps, 5 Mbps], step: 3 s}}
-runs:
-  - {{label: tail, manager: drop-tail, buffer: 100 ms}}
-traffic:
-  - {{name: call, kind: voip}}
-  - {{name: ftp, kind: transfer, count: 2, size: 1 MB}}
-  - {{name: game, kind: game, interval: 500 ms}}
-  - {{name: steady, kind: cbr, rate: 500 kbps, frame: 500 B, start: 3 s, end: 5 s}}
-  - {{name: train, kind: burst, frames: 20, interval: 1 s}}
-expectations:
-  - check: value
-    quantity: {{metric: goodput, of: [ftp], during: {{start: 1 s, end: 3 s}}}}
-    runs: [tail]
-    published: 9.3
-    tolerance: {{below: 1.5, above: 0.5}}
-    source: nobody
-    reason: 10 Mbit/s of frames.
-  - check: value
-    quantity: {{metric: latency, of: [call], statistic: max}}
-    runs: [tail]
-    published: 1
-    tolerance: 0
-    source: nobody
-    reason: Cannot be; so the run fails.
-"""
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a run, and how it failed."""
     folder = tmp_path_factory.mktemp("scenario")
-    file = folder / "short.yaml"
-    file.write_text(SHORT)
+    file = write(folder, text=EVERY_KIND)
     with pytest.raises(TestbedError) as raised:
         job.run(
             load(file),
@@ -150,9 +112,7 @@ def test_what_must_not_happen_to_frames_is_a_fault() -> None:
 
 
 def test_what_a_stage_cannot_send_is_refused_by_name(tmp_path: Path) -> None:
-    file = tmp_path / "short.yaml"
-    file.write_text(SHORT)
-    short = load(file).scenario
+    short = load(write(tmp_path, text=EVERY_KIND)).scenario
     check_senders(short, "virtual time", SENDERS)
     words = r"short: traffic\.2: game is of the kind game, whose TcpMessages virtual time cannot"
     with pytest.raises(TestbedError, match=words):

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from docsis_experiments.acceptance.equivalence import Verdict
 from docsis_experiments.acceptance.margins import BY_NAME
+from docsis_experiments.acceptance.rows import comparison_table
+
+_HEADINGS: Final = ("Mininet", "virtual", "difference", "margin")
 
 _STYLES: Final[Mapping[str, str]] = {
     Verdict.EQUIVALENT: "green",
@@ -25,39 +26,26 @@ _STYLES: Final[Mapping[str, str]] = {
 def table(case: Mapping[str, Any]) -> Table:
     """One case: a row for each queue manager and quantity."""
     counted = {stage: len(runs["counted"]) for stage, runs in case["runs"].items()}
-    result = Table(
-        title=f"{case['name']}: {counted['mininet']} runs on Mininet, {counted['virtual']} seeds",
-        title_justify="left",
-        caption="below a mean its 95% interval, below a difference its 90% interval",
-        caption_justify="left",
-        # A terminal of 80 characters has room for it.
-        box=box.SIMPLE,
-        show_edge=False,
+    return comparison_table(
+        f"{case['name']}: {counted['mininet']} runs on Mininet, {counted['virtual']} seeds",
+        "below a mean its 95% interval, below a difference its 90% interval",
+        _HEADINGS,
+        case["comparisons"],
+        labels={name: quantity.label for name, quantity in BY_NAME.items()},
+        cells=_cells,
+        styles=_STYLES,
     )
-    result.add_column("", no_wrap=True)
-    for heading in ("Mininet", "virtual", "difference", "margin"):
-        result.add_column(heading, justify="right", no_wrap=True)
-    result.add_column("")
-    manager = ""
-    for entry in case["comparisons"]:
-        if entry["manager"] != manager:
-            manager = entry["manager"]
-            result.add_section()
-            result.add_row(Text(manager, "bold"))
-        verdict = Text(entry["verdict"], _STYLES[entry["verdict"]])
-        label = BY_NAME[entry["quantity"]].label
-        if entry["verdict"] == Verdict.NOT_MEASURED:
-            result.add_row(label, "-", "-", "-", "-", verdict)
-            continue
-        result.add_row(
-            label,
-            _mean(entry["mininet"]),
-            _mean(entry["virtual"]),
-            _difference(entry["difference"], entry["interval"]),
-            _number(entry["margin"]),
-            verdict,
-        )
-    return result
+
+
+def _cells(entry: Mapping[str, Any]) -> Sequence[str]:
+    if entry["verdict"] == Verdict.NOT_MEASURED:
+        return ["-"] * len(_HEADINGS)
+    return (
+        _mean(entry["mininet"]),
+        _mean(entry["virtual"]),
+        _difference(entry["difference"], entry["interval"]),
+        _number(entry["margin"]),
+    )
 
 
 def notes(case: Mapping[str, Any]) -> Iterator[str]:

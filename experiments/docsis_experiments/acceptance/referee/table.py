@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from docsis_experiments.acceptance.referee.rule import QUANTITIES, Verdict
+from docsis_experiments.acceptance.rows import comparison_table
 
 _LABELS: Final = {quantity.name: quantity.label for quantity in QUANTITIES}
 
@@ -28,33 +27,19 @@ def table(document: Mapping[str, Any]) -> Table:
     first = document["comparisons"][0]
     counts = [len(first[side]["values"]) for side in ("referee", "virtual")]
     name = document["referee"]["referee"]
-    result = Table(
-        title=f"{document['case']}: {counts[0]} runs of {name}, {counts[1]} seeds",
-        title_justify="left",
-        caption=f"medians; below each its {document['confidence']:.0%} bootstrap interval",
-        caption_justify="left",
-        box=box.SIMPLE,
-        show_edge=False,
-        pad_edge=False,
-    )
-    result.add_column("", no_wrap=True)
-    for heading in (name, "virtual", "ratio"):
-        result.add_column(heading, justify="right", no_wrap=True)
-    result.add_column("", no_wrap=True)
-    manager = ""
-    for entry in document["comparisons"]:
-        if entry["manager"] != manager:
-            manager = entry["manager"]
-            result.add_section()
-            result.add_row(Text(manager, "bold"))
-        result.add_row(
-            _LABELS[entry["quantity"]],
+    return comparison_table(
+        f"{document['case']}: {counts[0]} runs of {name}, {counts[1]} seeds",
+        f"medians; below each its {document['confidence']:.0%} bootstrap interval",
+        (name, "virtual", "ratio"),
+        document["comparisons"],
+        labels=_LABELS,
+        cells=lambda entry: (
             _cell(entry["referee"], _measured),
             _cell(entry["virtual"], _measured),
             _cell(entry["ratio"], _ratio),
-            Text(entry["verdict"], _STYLES[entry["verdict"]]),
-        )
-    return result
+        ),
+        styles=_STYLES,
+    )
 
 
 def _cell(estimate: Mapping[str, Any], written: Callable[[float], str]) -> str:
