@@ -25,6 +25,7 @@ from docsis_testbed.paths import TOPOLOGIES
 
 SCENARIOS = TOPOLOGIES / "scenarios"
 
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a run, and how it failed."""
