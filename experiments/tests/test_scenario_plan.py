@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import scenario_files
-from docsis_experiments.stages.mininet.traffic.headers import TCP, UDP
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES, Role
 from docsis_control.provisioning import deploy
@@ -21,6 +20,7 @@ from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.experiment.plan import buffer_bytes, plan_for, service_flow, sustained_rate
 from docsis_experiments.stages.mininet.traffic.capture import MOST_A_SECOND, sampling
 from docsis_experiments.stages.mininet.traffic.flows import PORTS_BETWEEN, Flow
+from docsis_experiments.traffic.headers import TCP, UDP
 from docsis_experiments.traffic.senders import CALL_PORT
 from docsis_testbed.paths import TOPOLOGIES
 

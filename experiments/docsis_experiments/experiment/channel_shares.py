@@ -11,7 +11,7 @@ from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.judging.expectations import Expectation, Tolerance
-from docsis_experiments.traffic.kinds import Group
+from docsis_experiments.traffic.group import Group
 from docsis_testbed.paths import TOPOLOGIES
 
 FILE: Final = TOPOLOGIES / "scenarios" / "channel-shares.yaml"

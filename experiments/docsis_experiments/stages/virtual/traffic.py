@@ -57,7 +57,6 @@ def _call(world: World, call: PlannedCall, plan: Plan) -> int:
         call.source,
         call.destination,
         CALL_PORT,
-        ServiceFlowStreams,
         count=round(plan.seconds * 1e3 / CALL_INTERVAL_MS),
         interval_ns=CALL_INTERVAL_MS * 1_000_000,
         frame_length=CALL_FRAME_BYTES,
