@@ -7,9 +7,9 @@ The rule, which stood before any result that it judges:
    difference to another run's, or a slope over runs. It is formed within a seed or a repetition,
    so runs are compared that had the same arrivals.
 2. Over all seeds or repetitions the median of the number has a 95% interval
-   (`measurement.intervals` says by which method), cut off where the quantity ends: nothing is more
-   than fair. Wholly inside the allowed band the part is
-   *reproduced*, wholly outside *contradicted*, else *undecided*.
+   (`measurement.intervals` says by which method), which ends at the limits of the metric. Wholly
+   inside the allowed band the part is *reproduced*, wholly outside *contradicted*, else
+   *undecided*.
 3. A part is *undecided*, too, where there are fewer than 5 runs that count, or where a run that
    counts had nothing to be measured: what is missing is neither inside nor outside.
 4. Runs that are not valid (time jumped, a switch was too late, the measuring went wrong) do not

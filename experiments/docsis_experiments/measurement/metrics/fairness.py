@@ -37,5 +37,6 @@ METRIC: Final = Metric(
     absence=Scope.nothing_received,
     needs=Trace.GOODPUT,
     limits=Limits(0, 1),
+    form=".3f",
     place=60,
 )
