@@ -264,9 +264,9 @@ def _player(
     played = stage_of(target, virtual=virtual, seed=often.seed, metrics_port=metrics_port)
 
     def once(loaded: Loaded, only: Sequence[str]) -> Path:
-        from docsis_experiments.scenario import job
+        from docsis_experiments.repetition.once import run as run_once
 
-        return job.run(loaded, stage=played, only=only, console=_CONSOLE)
+        return run_once(loaded, stage=played, only=only, console=_CONSOLE)
 
     return once
 

@@ -107,12 +107,12 @@ import sys
 from pathlib import Path
 from rich.console import Console
 from docsis_experiments.experiment.loader import load
-from docsis_experiments.scenario import job
+from docsis_experiments.repetition import once
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import NoVerdict
 
 try:
-    job.run(load(Path(sys.argv[1])), stage=VirtualStage(1), console=Console(), results=Path("."))
+    once.run(load(Path(sys.argv[1])), stage=VirtualStage(1), console=Console(), results=Path("."))
 except NoVerdict:
     pass
 """
@@ -200,7 +200,8 @@ def with_kind(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_packets_of_a_kind_are_sent_and_measured(with_kind: Path) -> None:
     group = summary_of(with_kind)["runs"][0]["groups"]["meeting"]
-    one_in = json.loads((with_kind / "details.json").read_text())["plan"]["one_in"]
+    details = json.loads((with_kind / "details.json").read_text())
+    one_in = details["plans"]["upstream"]["one_in"]
     # Of two meetings in 2 s, each with 100 frames of sound and 50 pictures of 4 frames.
     sent = 2 * (100 + 50 * 4)
     assert group["packets"] * one_in == pytest.approx(sent, abs=2 * (1 + 4) + one_in)

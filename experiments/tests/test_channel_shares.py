@@ -19,6 +19,7 @@ from docsis_control.config.errors import ConfigError
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.channel_shares import FILE, channel_shares
+from docsis_experiments.experiment.document import write_scenario
 from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for
@@ -27,12 +28,12 @@ from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.service_flow_shares import MeasuredShares
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.repetition import job as repeated
+from docsis_experiments.repetition import once
 from docsis_experiments.repetition.making import Made, Order
 from docsis_experiments.reports import document, report, service_flow_shares
 from docsis_experiments.runs import files
 from docsis_experiments.runs.outcome import Outcome, of_record
 from docsis_experiments.runs.unit import quantities_of
-from docsis_experiments.scenario import job
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_experiments.traffic.service_flow_load import LoadPlan
 from docsis_testbed.errors import NoVerdict, TestbedError
@@ -106,7 +107,7 @@ def played(stage: Any, results: Path, loaded: Loaded | None = None) -> tuple[dic
     """The summary, and what the terminal shows; what the run raises goes through."""
     console = Console(width=80, file=io.StringIO(), record=True)
     try:
-        job.run(loaded or channel_shares(), stage=stage, console=console, results=results)
+        once.run(loaded or channel_shares(), stage=stage, console=console, results=results)
     finally:
         [folder] = results.iterdir()
         summary = json.loads((folder / "summary.json").read_text())
@@ -234,7 +235,7 @@ def test_options_are_in_the_place_of_what_the_file_says() -> None:
 
 def test_a_record_of_the_scenario_is_the_scenario(tmp_path: Path) -> None:
     loaded = channel_shares(tcp=True)
-    job.write_scenario(loaded.scenario, tmp_path / "scenario.yaml")
+    write_scenario(loaded.scenario, tmp_path / "scenario.yaml")
     again = load(tmp_path / "scenario.yaml", loaded.topology).scenario
     assert again.model_copy(update={"topology": loaded.scenario.topology}) == loaded.scenario
 

@@ -12,8 +12,8 @@ from late_machine import judged
 from rich.console import Console
 
 from docsis_experiments.experiment.channel_shares import channel_shares
+from docsis_experiments.repetition import once
 from docsis_experiments.reports import service_flow_shares
-from docsis_experiments.scenario import job
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_testbed.paths import RUN_STATE
 from docsis_testbed.testbed import root_interfaces
@@ -29,7 +29,9 @@ def test_shares_are_as_configured(tcp: bool, tmp_path: Path) -> None:
     loaded = channel_shares(measured_seconds=SECONDS, tcp=tcp)
     # It raises where a share is off by more than its tolerance, 2%.
     folder = judged(
-        lambda: job.run(loaded, stage=MininetStage("embedded"), console=Console(), results=tmp_path)
+        lambda: once.run(
+            loaded, stage=MininetStage("embedded"), console=Console(), results=tmp_path
+        )
     )
     figures = json.loads((folder / "summary.json").read_text())
     assert figures["passed"]

@@ -23,11 +23,11 @@ from docsis_experiments.comparison.difference import difference
 from docsis_experiments.comparison.reading import Result, Series, read
 from docsis_experiments.experiment.loader import load as load_scenario
 from docsis_experiments.measurement.distribution import distribution
+from docsis_experiments.repetition import once
 from docsis_experiments.reports import repeated_summary
 from docsis_experiments.runs import files, pool
 from docsis_experiments.runs.outcome import PROBABILITIES, Group
 from docsis_experiments.runs.store import Store
-from docsis_experiments.scenario import job as scenario_job
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_experiments.sweeps import job as sweep_job
 from docsis_experiments.sweeps.loader import load as load_sweep
@@ -147,7 +147,7 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("single")
     loaded = load_scenario(write_scenario(folder, *QUICK))
     plain = loaded.scenario.model_copy(update={"expectations": ()})
-    return scenario_job.run(
+    return once.run(
         type(loaded)(plain, loaded.topology),
         stage=VirtualStage(2),
         console=Console(quiet=True),

@@ -25,7 +25,7 @@ from rich.console import Console
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_experiments.experiment.demo import demo
-from docsis_experiments.scenario import job
+from docsis_experiments.repetition import once
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_testbed.errors import NoVerdict
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
@@ -62,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = tmp_path_factory.mktemp("results")
     # One in which time jumped is there all the same, and most of what is tested is true of it.
     with suppress(NoVerdict):
-        job.run(
+        once.run(
             demo(TOPOLOGY, [Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE], MEASURED_SECONDS),
             stage=MininetStage("embedded"),
             console=Console(),

@@ -22,12 +22,12 @@ from time_samples import TIMERS
 
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.judging import repeated as repeated_verdicts
+from docsis_experiments.repetition import once
 from docsis_experiments.reports import repeated_summary, report
 from docsis_experiments.reports.plots import comparison, registry, repeated, single, sweep
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_experiments.reports.plots.repeated import against_buffer, published
 from docsis_experiments.reports.plots.subjects import Repeated, Runs
-from docsis_experiments.scenario import job
 from docsis_experiments.stages.virtual.stage import VirtualStage
 
 PACKETS = """
@@ -83,7 +83,7 @@ def test_adding_a_plot_is_adding_one_file(add: Adder, tmp_path: Path) -> None:
         update={"expectations": (), "runs": loaded.scenario.runs[:1]}
     )
     add(single, "packets", PACKETS)
-    folder = job.run(
+    folder = once.run(
         Loaded(plain, loaded.topology),
         stage=VirtualStage(1),
         console=Console(quiet=True),

@@ -25,6 +25,7 @@ from docsis_control.topology.document import write_topology
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment import demo
+from docsis_experiments.experiment.document import SCENARIO_FILE, write_scenario
 from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for, service_flow
@@ -37,11 +38,11 @@ from docsis_experiments.measurement.metrics.loss import loss_percent
 from docsis_experiments.measurement.record import Control, Packets, Received, RunRecord
 from docsis_experiments.measurement.statistics import statistic
 from docsis_experiments.measurement.timing import Timing
+from docsis_experiments.repetition import once
 from docsis_experiments.reports import document, report, single_summary
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
-from docsis_experiments.scenario import job
 from docsis_experiments.stages.mininet import scenario as run_scenario
 from docsis_experiments.stages.mininet import stage as mininet_stage
 from docsis_experiments.stages.mininet import timers
@@ -108,7 +109,7 @@ def finished(
     folder = run_folder.create_named(scenario.name, results)
     (folder / "inputs").mkdir()
     write_topology(topology, folder / "inputs" / "topology.yaml")
-    job.write_scenario(scenario, folder / "inputs" / job.SCENARIO_FILE)
+    write_scenario(scenario, folder / "inputs" / SCENARIO_FILE)
     records = [
         known(run, plan, topology, delay, timing)
         for run, delay in zip(scenario.all_runs, (221.0, 11.0), strict=True)
@@ -176,7 +177,7 @@ def test_a_run_that_does_not_finish_is_called_partial(
     pretended.setattr(run_scenario, "measure", measure)
     said = io.StringIO()
     with pytest.raises(end):
-        job.run(
+        once.run(
             demonstration(),
             stage=MininetStage("embedded"),
             console=Console(file=said),
@@ -325,7 +326,7 @@ def test_lateness_is_told(tmp_path: Path, timing: Timing, row: str) -> None:
     console.print(run_table(figures))
     lines = console.export_text(clear=False).splitlines()
     assert any(row in line.split() for line in lines if "late" in line or "valid" in line)
-    console.print(job.timing_words(figures), soft_wrap=True)
+    console.print(once.timing_words(figures), soft_wrap=True)
     text = console.export_text()
     assert timing.words in text
     assert "0.08 / 0.12 ms under SCHED_RR" in text
@@ -343,7 +344,7 @@ def test_where_nothing_can_be_late_the_reason_is_told(tmp_path: Path) -> None:
     assert figures["no_verdict"] == []
     assert figures["runs"][0]["timing"]["absent"] == why
     assert (figures["stage"], figures["seed"]) == ("virtual", 2**64 - 1)
-    assert str(job.timing_words(figures)) == "Time is virtual."
+    assert str(once.timing_words(figures)) == "Time is virtual."
     page = (folder / "report.html").read_text()
     assert "Time is virtual." in page
     assert "Late by, ms" not in page
@@ -370,7 +371,7 @@ def test_demo_whose_time_jumped_ends_with_words(
 
     pretended.setattr(run_scenario, "measure", measure)
     with pytest.raises(NoVerdict, match="time jumped 2 times in cm1") as raised:
-        job.run(
+        once.run(
             demonstration(),
             stage=MininetStage("embedded"),
             console=Console(file=io.StringIO()),
@@ -393,7 +394,7 @@ def test_demo_whose_switches_were_late_is_told_and_no_failure(
 
     pretended.setattr(run_scenario, "measure", measure)
     said = io.StringIO()
-    job.run(
+    once.run(
         demonstration(),
         stage=MininetStage("embedded"),
         console=Console(file=said),
@@ -414,7 +415,7 @@ def test_metrics_and_recordings_reach_the_run(
         return known(run, plan, topology, 11.0)
 
     pretended.setattr(run_scenario, "measure", measure)
-    job.run(
+    once.run(
         demonstration(),
         stage=MininetStage("embedded", metrics_port=9090, recordings=tmp_path / "recordings"),
         console=Console(file=io.StringIO()),
@@ -443,7 +444,7 @@ def test_report_can_be_written_again(run: Path) -> None:
 
 
 def test_what_was_resolved_can_be_run_again(run: Path) -> None:
-    again = load(run / "inputs" / job.SCENARIO_FILE)
+    again = load(run / "inputs" / SCENARIO_FILE)
     assert again.topology == load_topology(RESIDENTIAL)
     before = demonstration().scenario
     assert again.scenario.model_copy(update={"topology": before.topology}) == before

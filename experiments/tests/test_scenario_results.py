@@ -22,12 +22,12 @@ from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.judging import judge
 from docsis_experiments.measurement.record import Control, Packets, RunRecord
 from docsis_experiments.measurement.timing import Timing
+from docsis_experiments.repetition import once
 from docsis_experiments.reports import document, report
 from docsis_experiments.reports import single_summary as summary
 from docsis_experiments.reports.plots.single import against_buffer, latency
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
-from docsis_experiments.scenario import job
 from docsis_testbed.errors import TestbedError
 
 DETAILS = {"started": "2026-01-01 00:00:00", "plan": {"one_in": 2}}
@@ -251,8 +251,8 @@ def told(figures: dict[str, Any]) -> str:
     """All that the terminal shows."""
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(run_table(figures))
-    console.print(job.verdicts_table(figures))
-    console.print(job.timing_words(figures), soft_wrap=True)
+    console.print(once.verdicts_table(figures))
+    console.print(once.timing_words(figures), soft_wrap=True)
     return console.export_text()
 
 

@@ -20,11 +20,12 @@ from docsis_cli.options import DEFAULT_TOPOLOGY
 from docsis_control.config.errors import ConfigError
 from docsis_experiments.experiment import plan, resolve
 from docsis_experiments.experiment.channel import TRANSITIONS
+from docsis_experiments.experiment.chosen import chosen_runs
+from docsis_experiments.experiment.document import SCENARIO_FILE, write_scenario
 from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.experiment.resolve import resolved
 from docsis_experiments.experiment.schema import json_schema
-from docsis_experiments.scenario import job
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_experiments.traffic.kinds.transfer import Transfers
 from docsis_testbed.errors import TestbedError
@@ -228,17 +229,17 @@ def test_record_of_a_run_can_be_read_again(tmp_path: Path) -> None:
     inputs.mkdir()
     (inputs / "topology.yaml").write_text(scenario_files.NETWORK.read_text())
     (inputs / "tiers").symlink_to(scenario_files.NETWORK.parent / "tiers")
-    job.write_scenario(before, inputs / job.SCENARIO_FILE)
-    again = load(inputs / job.SCENARIO_FILE).scenario
+    write_scenario(before, inputs / SCENARIO_FILE)
+    again = load(inputs / SCENARIO_FILE).scenario
     assert again.model_copy(update={"topology": before.topology}) == before
 
 
 def test_only_chooses_runs_by_label(tmp_path: Path) -> None:
     scenario = scenario_files.loaded(tmp_path).scenario
-    assert [run.label for run in job.chosen_runs(scenario, ["codel"])] == ["codel"]
-    assert len(job.chosen_runs(scenario, [])) == 2
+    assert [run.label for run in chosen_runs(scenario, ["codel"])] == ["codel"]
+    assert len(chosen_runs(scenario, [])) == 2
     with pytest.raises(TestbedError, match='has no run "pie"; it has tail, codel'):
-        job.chosen_runs(scenario, ["pie"])
+        chosen_runs(scenario, ["pie"])
 
 
 @pytest.mark.parametrize(

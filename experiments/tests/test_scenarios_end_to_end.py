@@ -22,7 +22,7 @@ from rich.console import Console
 from scenario_files import EVERY_KIND, write
 
 from docsis_experiments.experiment.loader import load
-from docsis_experiments.scenario import job
+from docsis_experiments.repetition import once
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_ptf.sleeper import Machine
 from docsis_testbed.errors import NoVerdict, TestbedError
@@ -49,7 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, Machine]:
         results = folder / f"results-{next(numbers)}"
         # One run is no verdict; of switches that were too late nothing is said at all.
         with pytest.raises(TestbedError) as raised:
-            job.run(
+            once.run(
                 load(file),
                 stage=MininetStage("embedded"),
                 console=Console(),

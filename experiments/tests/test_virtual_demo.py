@@ -33,11 +33,11 @@ from rich.console import Console
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_experiments.experiment.demo import demo
-from docsis_experiments.scenario import job
+from docsis_experiments.repetition import once
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.paths import TOPOLOGIES
 
-job.run(
+once.run(
     demo(
         load_topology(TOPOLOGIES / "residential.yaml"),
         [Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],

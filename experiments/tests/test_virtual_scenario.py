@@ -13,8 +13,8 @@ from rich.console import Console
 from scenario_files import EVERY_KIND, write
 
 from docsis_experiments.experiment.loader import load
+from docsis_experiments.repetition import once
 from docsis_experiments.reports import document
-from docsis_experiments.scenario import job
 from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.virtual import scenario
 from docsis_experiments.stages.virtual.stage import VirtualStage
@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("scenario")
     file = write(folder, text=EVERY_KIND)
     with pytest.raises(TestbedError) as raised:
-        job.run(
+        once.run(
             load(file),
             stage=VirtualStage(3),
             console=Console(file=io.StringIO()),
@@ -85,7 +85,7 @@ def test_a_run_can_be_repeated_from_its_folder(
     run: tuple[Path, str], figures: dict[str, Any], tmp_path: Path
 ) -> None:
     with pytest.raises(TestbedError, match="1 of 2"):
-        job.run(
+        once.run(
             load(run[0] / "inputs" / "scenario.yaml"),
             stage=VirtualStage(figures["seed"]),
             console=Console(file=io.StringIO()),

@@ -83,7 +83,7 @@ class ScenarioCase:
 
     def admit(self, stage: Stage) -> None:
         """See `Case`."""
-        from docsis_experiments.scenario.job import chosen_runs
+        from docsis_experiments.experiment.chosen import chosen_runs
 
         runs = chosen_runs(self.loaded.scenario, self.managers)
         managements = [one.managed.management for one in runs]
@@ -91,9 +91,9 @@ class ScenarioCase:
 
     def play(self, stage: Stage, console: Console, results: Path) -> None:
         """See `Case`."""
-        from docsis_experiments.scenario import job
+        from docsis_experiments.repetition import once
 
-        job.run(self.loaded, stage=stage, only=self.managers, console=console, results=results)
+        once.run(self.loaded, stage=stage, only=self.managers, console=console, results=results)
 
     def values(self, folder: Path, manager: str) -> values.Values:
         """See `Case`."""

@@ -11,6 +11,8 @@ from typing import Any
 from rich.console import Console
 
 from docsis_control.topology.document import write_topology
+from docsis_experiments.experiment.chosen import chosen_runs
+from docsis_experiments.experiment.document import SCENARIO_FILE, write_scenario
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.judging import repeated
@@ -19,7 +21,6 @@ from docsis_experiments.repetition.making import Made, Maker, Order
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.runs import files
 from docsis_experiments.runs.outcome import Outcome
-from docsis_experiments.scenario.job import SCENARIO_FILE, chosen_runs, write_scenario
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar

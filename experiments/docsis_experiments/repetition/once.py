@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 demo` and `run SCENARIO.yaml`: the runs one after the other, and what they left."""
+"""`docsis-p4 run` and `demo`, each run once: one after the other, and what they left."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,11 +11,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from ruamel.yaml import YAML
 
 from docsis_control.topology.document import write_topology
+from docsis_experiments.experiment.chosen import chosen_runs
+from docsis_experiments.experiment.document import SCENARIO_FILE, write_scenario
 from docsis_experiments.experiment.loader import Loaded
-from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.judging import judge
 from docsis_experiments.measurement.record import RunRecord
@@ -33,9 +32,6 @@ from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
-
-SCENARIO_FILE = "scenario.yaml"
-"""Name of the scenario in a run's inputs, beside topology.yaml."""
 
 
 def run(
@@ -142,41 +138,6 @@ def run(
             "--repeat 5"
         )
     return folder
-
-
-def chosen_runs(scenario: Scenario, only: Sequence[str]) -> list[Run]:
-    """The runs of these labels, or all.
-
-    Raises:
-        TestbedError: there is no such run.
-    """
-    labels: set[str] = set()
-    for name in only:
-        found = scenario.labels(name)
-        if not found:
-            raise TestbedError(
-                f'{scenario.name} has no run "{name}"; it has {", ".join(scenario.groups_of_runs)}'
-            )
-        labels.update(found)
-    return [one for one in scenario.all_runs if not only or one.label in labels]
-
-
-def write_scenario(scenario: Scenario, path: Path) -> None:
-    """Write a scenario beside its topology, in the form in which it can be read again."""
-    data = scenario.model_dump(mode="json", exclude_none=True)
-    # The tier is in the topology's record.
-    data.pop("tier", None)
-    data["topology"] = "topology.yaml"
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
-    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    text = io.StringIO()
-    yaml.dump(data, text)
-    path.write_text(
-        "# SPDX-License-Identifier: Apache-2.0\n"
-        "# As resolved for this run; repeat it with docsis-p4 run and this file.\n"
-        + text.getvalue()
-    )
 
 
 def timing_words(figures: dict[str, Any]) -> Text:

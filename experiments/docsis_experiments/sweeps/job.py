@@ -16,6 +16,7 @@ from rich.table import Table
 
 from docsis_control.topology.document import write_topology
 from docsis_experiments.experiment.canonical import digest
+from docsis_experiments.experiment.document import SCENARIO_FILE, write_scenario
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report, sweep_summary
@@ -25,7 +26,6 @@ from docsis_experiments.runs import files, sources
 from docsis_experiments.runs.pool import Played
 from docsis_experiments.runs.store import Store
 from docsis_experiments.runs.unit import Unit, key
-from docsis_experiments.scenario.job import SCENARIO_FILE, write_scenario
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_experiments.sweeps import document, table
 from docsis_experiments.sweeps.expand import Point
