@@ -141,11 +141,11 @@ class Chart:
         items = [
             LegendItem(label=name, renderers=lines) for name, lines in self._lines.items() if lines
         ]
-        legend = Legend(
+        legend: Any = Legend(
             items=items, orientation="horizontal", click_policy="hide", border_line_color=None,
-            background_fill_color=None, ncols=_NAMES_A_ROW, location="left", margin=0, padding=0,
-            spacing=12,
+            background_fill_color=None, ncols=_NAMES_A_ROW, location="left", margin=0, spacing=12,
         )  # fmt: skip
+        legend.padding = 0
         first.add_layout(legend, "above")
         first.height += _LEGEND_ROW * -(-len(items) // _NAMES_A_ROW)
         return gridplot(
