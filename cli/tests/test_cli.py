@@ -70,12 +70,10 @@ def test_missing_topology() -> None:
     assert result.stderr == "docsis-p4: /nonexistent/x.yaml: there is no such file\n"
 
 
-@pytest.mark.end_to_end
 def test_missing_bmv2() -> None:
-    # It is found by the machine's only run, so not beside another.
     result = docsis_p4("demo", "--target", "bmv2", PATH="/usr/bin:/bin:/usr/sbin:/sbin")
     assert result.returncode == 1
-    assert "simple_switch_grpc is not on PATH" in result.stderr
+    assert "simple_switch_grpc and simple_switch_CLI are not on PATH" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
 
 

@@ -108,6 +108,14 @@ def _parser() -> argparse.ArgumentParser:
         help="P4Runtime address of a switch, instead of 127.0.0.1 and the topology's port",
     )
     parser.add_argument(
+        "--thrift",
+        type=_address,
+        action="append",
+        default=[],
+        metavar="NAME=HOST:PORT",
+        help="Thrift server of a switch that is a BMv2: its queues get rate and depth, in packets",
+    )
+    parser.add_argument(
         "--pipelines",
         type=Path,
         default=BUILD_FOLDER,
@@ -158,12 +166,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         topology = load_topology(arguments.topology, arguments.tier)
         deployment = deploy(topology, arguments.aqm, arguments.downstream_aqm)
-        addresses = _addresses(deployment, arguments.address)
+        addresses = _addresses(deployment, arguments.address, "--address")
         options = Options(
             election_id=arguments.election_id,
             connect_timeout=arguments.connect_timeout,
             pipelines=arguments.pipelines,
             addresses=addresses,
+            thrift=_addresses(deployment, arguments.thrift, "--thrift"),
         )
         raise_priority()
         views = Views(arguments.status_folder, arguments.metrics_port)
@@ -180,11 +189,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _addresses(deployment: Deployment, given: list[tuple[str, str]]) -> dict[str, str]:
+def _addresses(deployment: Deployment, given: list[tuple[str, str]], option: str) -> dict[str, str]:
     known = [plan.name for plan in deployment.devices]
     for name, _ in given:
         if name not in known:
-            raise RuntimeError(f'--address: there is no switch "{name}"; there are {known}')
+            raise RuntimeError(f'{option}: there is no switch "{name}"; there are {known}')
     return dict(given)
 
 

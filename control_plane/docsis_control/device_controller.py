@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from docsis_control.bmv2.client import QueuesError, set_queues
+from docsis_control.bmv2.queues import port_queues
 from docsis_control.control_loop import ControlLoop
 from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.http2 import Calls
@@ -92,6 +94,7 @@ class DeviceController:
         self._pipeline = pipeline
         self._options = options
         self.address = options.addresses.get(plan.name, plan.address)
+        self._thrift = options.thrift.get(plan.name)
         self._law = DeviceLaw(plan.service_flows)
         # What the device's pipeline was marked with when all was pushed.
         self._cookie: int | None = None
@@ -212,7 +215,12 @@ class DeviceController:
             if session.loop is not None:
                 session.loop.controlled = self._controlled(session)
             self._changed.set()
-            return in_force
+        try:
+            # Updates of the law need not wait for it.
+            await self._set_queues(session.running)
+        except QueuesError as error:
+            _LOG.warning("the change is made, but queues keep the rates that they had: %s", error)
+        return in_force
 
     async def restore(self, plan: DevicePlan) -> None:
         """Takes back a change that the device has made.
@@ -262,15 +270,31 @@ class DeviceController:
         self._law = running.law
         self.record.follow([flow.index for flow in running.flows])
         self.record.traffic_manager = running.traffic_manager
+        await self._set_queues(running)
         if not running.traffic_manager and not self._told_no_traffic_manager:
             self._told_no_traffic_manager = True
             _LOG.warning(
-                "%s: the target has no docsis.tm.v1: its queues keep the target's own rates, "
-                "and its ports add no delay",
+                "%s: the target has no docsis.tm.v1: its queues %s, and its ports add no delay",
                 self.plan.name,
+                "have rates in packets per second"
+                if self._thrift
+                else "keep the target's own rates",
             )
         self._cookie = cookie
         return _Session(connection, clock, running)
+
+    async def _set_queues(self, running: RunningPlan) -> None:
+        """Gives a BMv2's queues their rates and depths.
+
+        Raises:
+            QueuesError: They could not be set; the message names the device.
+        """
+        if self._thrift is None or running.traffic_manager:
+            return
+        try:
+            await asyncio.to_thread(set_queues, self._thrift, port_queues(running.flows))
+        except QueuesError as error:
+            raise QueuesError(f"{self.plan.name}: {error}") from None
 
     async def _still_provisioned(self, connection: Connection) -> bool:
         """Whether only the connection was lost, not the switch's state."""

@@ -3,7 +3,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -434,13 +434,16 @@ def running(
 ) -> Callable[..., Any]:
     @asynccontextmanager
     async def run(
-        aqm: Preset = Preset.DOCSIS_PIE, of: Topology = topology, **options: bool
+        aqm: Preset = Preset.DOCSIS_PIE,
+        of: Topology = topology,
+        thrift: Mapping[str, str] | None = None,
+        **options: bool,
     ) -> AsyncIterator[Running]:
         modem = await make_switch(pipelines["cm"], 1, **options)
         cmts = await make_switch(pipelines["cmts"], 2, **options)
         controller = Controller(
             deploy(of, aqm),
-            Options(addresses={"cm1": modem.address, "cmts1": cmts.address}),
+            Options(addresses={"cm1": modem.address, "cmts1": cmts.address}, thrift=thrift or {}),
         )
         task = asyncio.create_task(controller.run())
         try:

@@ -24,7 +24,15 @@ def said(log: Path, since: int = 0) -> str:
         return file.read().decode(errors="replace")
 
 
+def errors_of(log: Path) -> Path:
+    """Where a program's standard error goes that is kept apart from what else it prints."""
+    return log.with_name(f"{log.name}.err")
+
+
 def last_words(log: Path, since: int = 0) -> str:
-    """The last line of that."""
-    lines = said(log, since).strip().splitlines()
-    return lines[-1] if lines else f"it said nothing; see {log.parent}"
+    """The last line of its standard error where that is kept apart, else of all that it printed."""
+    errors = errors_of(log)
+    for words in (said(errors) if errors.exists() else "", said(log, since)):
+        if lines := words.strip().splitlines():
+            return lines[-1]
+    return f"it said nothing; see {log.parent}"

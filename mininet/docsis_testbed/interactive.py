@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from docsis_control.bmv2.approximation import APPROXIMATIONS, approximated
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.presets import name_of
 from docsis_control.topology.document import write_topology
@@ -51,7 +52,12 @@ def run(
         TestbedError: something is missing or did not work; nothing is left behind.
     """
     preflight.check_queue_managers(target, upstream, downstream)
+    preflight.check_rates(target, topology)
+    preflight.check_target(target)
     preflight.check_root()
+    approximate = target == "bmv2"
+    if approximate:
+        topology = approximated(topology)
     with recorded_run("run") as state, _folder(logs) as folder:
         preflight.check_all(topology, target)
         topology_file = folder / "topology.yaml"
@@ -74,6 +80,12 @@ def run(
                 soft_wrap=True,
                 highlight=False,
             )
+            if approximate:
+                console.print(
+                    f"It is approximate: {'; '.join(APPROXIMATIONS)}.",
+                    soft_wrap=True,
+                    highlight=False,
+                )
             console.print(
                 f"Try: {server} iperf3 -s -D -1; {host} iperf3 -c {server} -C cubic -t 5; "
                 "`docsis-p4 show` in another terminal; exit leaves and cleans up.",

@@ -9,7 +9,6 @@ the processes of the run, and no others, in /proc.
 
 from __future__ import annotations
 
-import shutil
 import signal
 import socket
 import subprocess
@@ -23,6 +22,7 @@ from mininet.node import Host, Node, Switch
 
 from docsis_control.ports import CPU_PORT
 from docsis_testbed import netlink
+from docsis_testbed.addresses import thrift_port
 from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
@@ -268,18 +268,11 @@ class Bmv2Switch(P4Switch):
     """The reference target, simple_switch_grpc, from PATH."""
 
     def command(self) -> list[str]:
-        program = shutil.which("simple_switch_grpc")
-        if program is None:
-            raise TestbedError(
-                "TARGET=bmv2: simple_switch_grpc is not on PATH; install BMv2, "
-                "or use TARGET=embedded"
-            )
         return [
-            program,
+            "simple_switch_grpc",
             "--no-p4",
             *("--device-id", str(self.device_id)),
-            # Two switches on one machine must not share BMv2's default port.
-            *("--thrift-port", str(9090 + self.device_id)),
+            *("--thrift-port", str(thrift_port(self.device_id))),
             *self._interfaces(),
             *self.extra,
             "--",

@@ -10,13 +10,15 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from docsis_control.bmv2 import client as bmv2
+from docsis_control.bmv2.approximation import too_fast
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import name_of, resolve
 from docsis_control.topology.models import Topology
 from docsis_testbed import p4build
-from docsis_testbed.addresses import device_address
+from docsis_testbed.addresses import device_address, thrift_address
 from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import CLONE_NEWNET, made_apart
@@ -32,6 +34,9 @@ TOOLS = {
     "irtt": "irtt",
 }
 """Programs that are run, and the Debian package of each."""
+
+BMV2_TOOLS = ("simple_switch_grpc", bmv2.PROGRAM)
+"""The switch, and the client of its Thrift server."""
 
 _PROBE = ("d4probe1", "d4probe2")
 """Names of the interfaces made in a namespace of their own to try the kernel."""
@@ -98,8 +103,16 @@ def _refusal_of_veth() -> str | None:
     return None
 
 
-def check_port_free(address: str, what: str) -> None:
-    """Refuse to go on when something listens at host:port already."""
+def check_port_free(
+    address: str, what: str, otherwise: str = "give the device another grpc_port in the topology"
+) -> None:
+    """Refuse to go on when something listens at host:port already.
+
+    Args:
+        address: host:port.
+        what: What is to listen there, for the message.
+        otherwise: What to do where the other cannot be ended.
+    """
     host, port = address.rsplit(":", 1)
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -108,7 +121,7 @@ def check_port_free(address: str, what: str) -> None:
         except OSError:
             raise TestbedError(
                 f"{what}: something listens on {address} already; end it (`ss -ltnp` names it), "
-                "or give the device another grpc_port in the topology"
+                f"or {otherwise}"
             ) from None
 
 
@@ -131,10 +144,14 @@ def check_target(target: str) -> None:
         )
     if target == "embedded":
         switch_binary()
-    elif shutil.which("simple_switch_grpc") is None:
-        raise TestbedError(
-            "TARGET=bmv2: simple_switch_grpc is not on PATH; install BMv2, or use TARGET=embedded"
-        )
+    else:
+        missing = [tool for tool in BMV2_TOOLS if shutil.which(tool) is None]
+        if missing:
+            raise TestbedError(
+                f"TARGET=bmv2: {' and '.join(missing)} {'are' if missing[1:] else 'is'} not on "
+                "PATH; install BMv2 (the package p4lang-bmv2 of p4lang's repositories, which "
+                "BMv2's README names), or use TARGET=embedded"
+            )
 
 
 def check_queue_managers(target: str, *choices: Preset | QueueManagement | None) -> None:
@@ -150,6 +167,12 @@ def check_queue_managers(target: str, *choices: Preset | QueueManagement | None)
             )
 
 
+def check_rates(target: str, topology: Topology) -> None:
+    """Refuse to go on with service flows that are faster than the target."""
+    if target == "bmv2" and (words := too_fast(topology)):
+        raise TestbedError(f"TARGET=bmv2: {words}; choose another tier, or TARGET=embedded")
+
+
 def check_all(topology: Topology, target: str) -> None:
     """Everything that `demo` and `run` need. Leftovers of ours must be swept before."""
     check_root()
@@ -160,3 +183,9 @@ def check_all(topology: Topology, target: str) -> None:
     check_interfaces_free(root_interfaces(topology))
     for device in (topology.cable_modem, topology.cmts):
         check_port_free(device_address(device), f"P4Runtime server of {device.name}")
+        if target == "bmv2":
+            check_port_free(
+                thrift_address(device),
+                f"Thrift server of {device.name}",
+                "give the device another device_id in the topology",
+            )

@@ -18,6 +18,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import preset_of, resolve
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
+from docsis_testbed.addresses import thrift_address
 from docsis_testbed.endings import how, last_words, said
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
@@ -63,6 +64,7 @@ class ControllerProgram:
             *("--topology", str(topology_file)),
             *managers,
             *("--record", str(record)),
+            *_thrift_arguments(testbed),
             *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
         ]
 
@@ -115,6 +117,13 @@ def start_controller(
     controller.wait_ready()
     assert controller.process is not None, "started"
     return controller.process
+
+
+def _thrift_arguments(testbed: Testbed) -> Iterator[str]:
+    """Where the controller sets the queues of switches that have no docsis.tm.v1."""
+    if testbed.target == "bmv2":
+        for device in (testbed.topology.cable_modem, testbed.topology.cmts):
+            yield from ("--thrift", f"{device.name}={thrift_address(device)}")
 
 
 def controller_argument(choice: Preset | QueueManagement, file: Path) -> str:

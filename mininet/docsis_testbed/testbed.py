@@ -18,6 +18,7 @@ from mininet.net import Mininet
 from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Device, Host, Topology
 from docsis_testbed.addresses import device_address
+from docsis_testbed.endings import errors_of
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost
@@ -46,6 +47,7 @@ class Testbed:
 
     Attributes:
         topology: What was built.
+        target: Name of the switch target.
         net: The Mininet object, for its command line.
         recordings: Folder in which the embedded switches record what they are given, or None.
     """
@@ -65,7 +67,7 @@ class Testbed:
         self.logs = logs
         self.recordings = recordings
         self._run = run
-        self._switch_class = SWITCHES[target]
+        self.target = target
         # Mininet would raise system-wide limits that this testbed does not need.
         Mininet.inited = True
         self.net: Any = Mininet(topo=None, controller=None, build=False)
@@ -102,7 +104,7 @@ class Testbed:
     def _add_switch(self, device: Device) -> P4Switch:
         switch: P4Switch = self.net.addSwitch(
             device.name,
-            cls=self._switch_class,
+            cls=SWITCHES[self.target],
             run=self._run,
             device_id=device.device_id,
             grpc_address=device_address(device),
@@ -139,11 +141,11 @@ class Testbed:
         Args:
             node: Name of the host.
             command: The program and its arguments, without a shell.
-            log: File for what it prints.
+            log: File for what it prints; what it says of errors goes into one beside it.
         """
-        with log.open("wb") as output:
+        with log.open("wb") as output, errors_of(log).open("wb") as errors:
             process: subprocess.Popen[bytes] = self.node(node).popen(
-                list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=errors
             )
         return process
 

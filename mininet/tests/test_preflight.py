@@ -93,7 +93,8 @@ def test_unknown_target_and_missing_programs(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("DOCSIS_SWITCH", "/nonexistent/docsis-switch")
     with pytest.raises(TestbedError, match='no target "tofino"'):
         preflight.check_target("tofino")
-    with pytest.raises(TestbedError, match="simple_switch_grpc is not on PATH"):
+    both = "simple_switch_grpc and simple_switch_CLI are not on PATH; install BMv2"
+    with pytest.raises(TestbedError, match=both):
         preflight.check_target("bmv2")
     with pytest.raises(TestbedError, match="switch is not built; run `make setup`"):
         preflight.check_target("embedded")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from docsis_testbed.endings import how, last_words
+from docsis_testbed.endings import errors_of, how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.supervision import LONGEST_PAUSE, LOOK_SECONDS, pause_before, supervised
 
@@ -149,3 +149,13 @@ def test_last_words(tmp_path: Path) -> None:
     assert last_words(log, before) == f"it said nothing; see {tmp_path}"
     log.write_text("first run\nsecond\nrun\n")
     assert last_words(log, before) == "run"
+
+
+def test_a_program_is_told_with_its_own_error(tmp_path: Path) -> None:
+    """What it prints for others ends with anything: a table, or the bracket of JSON."""
+    log = tmp_path / "client.log"
+    log.write_text('{\n "intervals": []\n}\n')
+    errors_of(log).write_text("")
+    assert last_words(log) == "}"
+    errors_of(log).write_text("a warning\nthe server has gone\n")
+    assert last_words(log) == "the server has gone"

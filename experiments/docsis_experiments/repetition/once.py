@@ -64,6 +64,7 @@ def run(
     scenario, topology = loaded.scenario, loaded.topology
     runs = chosen_runs(scenario, only)
     stage.admit(topology, [one.managed.management for one in runs], scenario)
+    topology = stage.playable(topology)
     plans = {one.label: plan_for(scenario.played(one), topology) for one in runs}
     started = datetime.now()
     with stage.opened(f"run {scenario.name}", topology):
@@ -121,6 +122,9 @@ def run(
         console.print(table)
     if figures["expectations"]:
         console.print(verdicts_table(figures))
+    if approximations := figures.get("approximations"):
+        words = f"Approximate: {'; '.join(approximations)}."
+        console.print(words, soft_wrap=True, highlight=False, style="yellow")
     console.print(timing_words(figures), soft_wrap=True, highlight=False)
     if figures["left_out"]:
         console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)

@@ -35,7 +35,16 @@ class Repetitions:
     words = "repetitions"
 
     def __init__(self, stage: Stage, store: Store) -> None:
-        """Args: where runs are played, and where outcomes are kept meanwhile."""
+        """Args: where runs are played, and where outcomes are kept meanwhile.
+
+        Raises:
+            TestbedError: The stage's target does not tell how late it was.
+        """
+        if stage.target == "bmv2":
+            raise TestbedError(
+                "--repeat has no place beside --target bmv2: BMv2 does not tell how late it was, "
+                "so that none of its runs counts; leave one of the two out"
+            )
         self.stage = stage
         self._store = store
 

@@ -26,7 +26,7 @@ def run_table(figures: Entry) -> Table:
     """A column for each run; where a terminal has no room for all, a row for each run and group."""
     title = (
         f"{figures['title']}: {figures['topology']}, {figures['tier']}, {figures['target']} "
-        f"switch{stage_words(figures)}"
+        f"switch{', approximate' if figures.get('approximations') else ''}{stage_words(figures)}"
     )
     if len(figures["runs"]) <= SIDE_BY_SIDE:
         return _columns(title, figures["runs"])

@@ -149,7 +149,8 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "title": f"{summary['title']}: {summary['topology']}, {tier}"
         if (tier := summary.get("tier"))
         else summary["title"],
-        "subtitle": f"{details['started']}, {summary['target']} switch, {summary['topology']}, "
+        "subtitle": f"{details['started']}, {summary['target']} switch"
+        f"{' (approximate)' if summary.get('approximations') else ''}, {summary['topology']}, "
         f"{_directions(summary)}{stage_words(summary)}",
         "opening": [words for words in opening if words],
         "bad_news": any(broken(entry) for entry in summary["expectations"]),

@@ -51,6 +51,13 @@ class Stage(Protocol):
             TestbedError: What cannot be played, why, and what to do.
         """
 
+    def playable(self, topology: Topology) -> Topology:
+        """The topology as the stage's target can build it, which `marks` say in words.
+
+        Args:
+            topology: What was asked for, once it is admitted.
+        """
+
     def opened(self, what: str, topology: Topology) -> AbstractContextManager[None]:
         """Holds what the runs need until the end of the block; nothing is left behind it.
 

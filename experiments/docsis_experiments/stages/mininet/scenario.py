@@ -42,6 +42,9 @@ from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.runstate import RunState
 from docsis_testbed.session import Session, running_session, wait_until_ready
 
+_CALL_MARGIN_SECONDS = 1.0
+"""How much longer than all other traffic a call lasts."""
+
 
 def measure(
     scenario: Scenario,
@@ -101,7 +104,7 @@ def measure(
         reader = counters(device, QUEUES[scenario.direction])
         clocks = lateness_of((topology.cable_modem, topology.cmts))
         port = RfPort(device) if scenario.channel else None
-        played = _Played(session, plan, scenario, reader, clocks, port)
+        played = Played(session, plan, scenario, reader, clocks, port)
         played.play()
     return played.record(run, topology, device.name)
 
@@ -119,7 +122,7 @@ def packets_of_call(probes: irtt.Probes, start_ns: int, propagation_ms: float) -
     return Packets((probes.sent_ns - start_ns) / 1e9, delay_ms - propagation_ms)
 
 
-class _Played:
+class Played:
     """The traffic of a run, and what it left."""
 
     def __init__(
@@ -162,11 +165,13 @@ class _Played:
         if self._port is not None:
             self._port.carry(steps[0][1])
         programs = self._start_receivers()
-        calls = self._start_calls()
+        self._start_servers()
         for load in self._loads.values():
             programs += load.start(self._start, self._plan.idle_seconds)
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.measured_from * 1e9)
+        # Last: irtt is told how long to send, and whatever was started before may have taken long.
+        calls = self._start_calls()
         if self._plan.idle_seconds:
             self._wait_until("idle", -self._plan.ramp_up_seconds)
         self._wait_until("ramp-up", 0.0)
@@ -184,9 +189,10 @@ class _Played:
         after, self._timing = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.since(late)
         self._counters = {name: after[name] - before[name] for name in after}
         self._offset_ns = time.time_ns() - time.monotonic_ns()
-        self._session.wait("ending", TAIL_SECONDS)
-        everything = [sender, *programs, *calls] if sender else [*programs, *calls]
-        self._session.let_end(*everything)
+        # Nothing of theirs is measured any more, so a slow answer above may have let them end.
+        self._session.let_end(*calls)
+        self._wait_until("ending", self._plan.measured_seconds + TAIL_SECONDS)
+        self._session.let_end(*([sender, *programs] if sender else programs))
         for process in [*([sender] if sender else []), *reversed(programs)]:
             process.terminate()
             self._session.wait_for(process, "a program that sends or receives")
@@ -195,8 +201,11 @@ class _Played:
 
     def _wait_until(self, phase: str, seconds: float) -> None:
         """Until that long after the start of the measured time."""
-        left = (self._start_ns - time.time_ns()) / 1e9 + seconds
-        self._session.wait(phase, max(0.0, left))
+        self._session.wait(phase, self._left(seconds))
+
+    def _left(self, seconds: float) -> float:
+        """How long until then, seconds; 0 where it has passed."""
+        return max(0.0, (self._start_ns - time.time_ns()) / 1e9 + seconds)
 
     def _start_receivers(self) -> list[subprocess.Popen[bytes]]:
         if not self._plan.flows:
@@ -225,15 +234,17 @@ class _Played:
         wait_until_ready(process, f"the {what}", log)
         return process
 
-    def _start_calls(self) -> list[subprocess.Popen[bytes]]:
+    def _start_servers(self) -> None:
         session = self._session
-        # It starts before the sender, and goes on as long as that.
-        seconds = self._plan.seconds + 1.0
         for name in sorted({call.destination for call in self._plan.calls}):
             command = irtt.server_command(session.address(name))
             log = f"irtt-server-{name}.log"
             server = session.launch(name, real_time(command, PROBE_PRIORITY), log)
             irtt.wait_until_bound(server, self._folder / log)
+
+    def _start_calls(self) -> list[subprocess.Popen[bytes]]:
+        session, plan = self._session, self._plan
+        seconds = self._left(plan.measured_seconds + TAIL_SECONDS) + _CALL_MARGIN_SECONDS
         started = []
         for call in self._plan.calls:
             command = irtt.client_command(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from docsis_control.bmv2.approximation import APPROXIMATIONS, approximated
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run, Scenario
@@ -25,6 +26,7 @@ from docsis_experiments.traffic.senders import (
 )
 from docsis_testbed import preflight, versions
 from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState, recorded_run
 
@@ -58,7 +60,12 @@ class MininetStage:
     @property
     def marks(self) -> Mapping[str, Any]:
         """See `Stage`."""
-        return {"stage": "mininet"}
+        approximate = {"approximations": list(APPROXIMATIONS)} if self._approximate else {}
+        return {"stage": "mininet", **approximate}
+
+    @property
+    def _approximate(self) -> bool:
+        return self.target == "bmv2"
 
     def admit(
         self,
@@ -69,12 +76,23 @@ class MininetStage:
         """See `Stage`."""
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
+        preflight.check_rates(self.target, topology)
+        if self._approximate and scenario.channel is not None:
+            raise TestbedError(
+                f"TARGET=bmv2: {scenario.name} changes the channel's rate while it runs, and "
+                "BMv2's ports have none; use TARGET=embedded"
+            )
+        preflight.check_target(self.target)
         preflight.check_root()
         plan = plan_for(scenario, topology)
         used = {planned.flow.congestion_control for planned in plan.flows}
         if any(one.transport == "tcp" for load in plan.loads.values() for one in load.loads):
             used.add(CONGESTION_CONTROL)
         check_available(used)
+
+    def playable(self, topology: Topology) -> Topology:
+        """See `Stage`."""
+        return approximated(topology) if self._approximate else topology
 
     @contextmanager
     def opened(self, what: str, topology: Topology) -> Iterator[None]:

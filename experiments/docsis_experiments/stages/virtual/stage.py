@@ -60,6 +60,10 @@ class VirtualStage:
         check_built()
         p4build.require_current()
 
+    def playable(self, topology: Topology) -> Topology:
+        """See `Stage`; the switches are the embedded ones."""
+        return topology
+
     @contextmanager
     def opened(self, what: str, topology: Topology) -> Iterator[None]:
         """See `Stage`; there is nothing to be held."""

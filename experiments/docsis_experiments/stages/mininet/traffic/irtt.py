@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from docsis_experiments.stages.mininet.traffic import udp_payload
 from docsis_experiments.traffic.senders import CALL_FRAME_BYTES, CALL_INTERVAL_MS, CALL_PORT
+from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 
 PAYLOAD_BYTES: Final = udp_payload(CALL_FRAME_BYTES)
@@ -88,7 +89,9 @@ def wait_until_bound(process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + _BOUND_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise TestbedError(f"irtt's server ended at its start; see {log}")
+            raise TestbedError(
+                f"irtt's server {how(process.returncode)} at its start: {last_words(log)}"
+            )
         try:
             # The sockets of the namespace that the process is in.
             table = Path(f"/proc/{process.pid}/net/udp").read_text().splitlines()[1:]
