@@ -23,7 +23,7 @@ from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.judging import judge
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.repetition.real_time import Repetitions
-from docsis_experiments.reports import scenario_summary
+from docsis_experiments.reports import single_summary
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.runs.store import Store
 from docsis_experiments.scenario import job
@@ -98,7 +98,7 @@ def figures(tmp_path: Path) -> dict[str, Any]:
     loaded = scenario_files.loaded(tmp_path)
     silent = Timing({"cm1": None, "cmts1": None})
     records = [scenario_files.record(label, 20, timing=silent) for label in ("tail", "codel")]
-    made = scenario_summary.summarise(
+    made = single_summary.summarise(
         loaded.scenario,
         records,
         judge.judge(loaded.scenario, records),
