@@ -2,15 +2,14 @@
 """Tells BMv2 its queues' rates and depths over Thrift, by the client that BMv2 brings.
 
 That client, simple_switch_CLI, is of the same version as the switch and finds its own Python
-modules. It ends with status 0 whatever it is told, so what it prints is looked at.
+modules; this Python has Apache Thrift for them, which the python3 on PATH need not. It ends with
+status 0 whatever it is told, so what it prints is looked at.
 """
 
-import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 from docsis_control.bmv2.queues import PortQueue
@@ -52,8 +51,7 @@ def set_queues(address: str, queues: Iterable[PortQueue]) -> None:
         QueuesError: The client is not installed, or the switch did not take it.
     """
     host, port = address.rsplit(":", 1)
-    path = _path()
-    program = shutil.which(PROGRAM, path=path)
+    program = shutil.which(PROGRAM)
     if program is None:
         raise QueuesError(
             f"{PROGRAM} is not on PATH; install BMv2 with its Thrift client, as the package "
@@ -62,9 +60,8 @@ def set_queues(address: str, queues: Iterable[PortQueue]) -> None:
     lines = commands(queues)
     try:
         done = subprocess.run(
-            [program, "--thrift-ip", host, "--thrift-port", port],
+            [sys.executable, program, "--thrift-ip", host, "--thrift-port", port],
             input="".join(f"{line}\n" for line in lines),
-            env={**os.environ, "PATH": path},
             capture_output=True,
             text=True,
             errors="replace",
@@ -76,8 +73,6 @@ def set_queues(address: str, queues: Iterable[PortQueue]) -> None:
             f"{PROGRAM} did not end within {_SECONDS:.0f} s; is {address} the Thrift server of "
             "a BMv2?"
         ) from None
-    except OSError as error:
-        raise QueuesError(f"{program} does not start: {error.strerror}") from None
     if done.returncode != 0:
         raise QueuesError(
             f"{PROGRAM} ended with exit status {done.returncode}: "
@@ -105,15 +100,6 @@ def refused(lines: list[str], said: str) -> None:
     for line, answer in zip(lines, answers, strict=False):
         if answer.strip():
             raise QueuesError(f"{PROGRAM} {line}: {_last(answer)}")
-
-
-def _path() -> str:
-    """PATH without this Python environment: the client wants the Python that BMv2 came with."""
-    own = Path(sys.prefix) / "bin"
-    kept = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    if sys.prefix != sys.base_prefix:
-        kept = [folder for folder in kept if Path(folder) != own]
-    return os.pathsep.join(kept)
 
 
 def _last(text: str) -> str:
