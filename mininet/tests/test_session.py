@@ -11,8 +11,10 @@ from typing import Any, cast
 
 import pytest
 
+from docsis_control.topology.loader import load_topology
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.session import Session
+from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.session import ControllerProgram, Session
 
 
 @pytest.fixture
@@ -77,3 +79,30 @@ def test_what_may_end_may_end(session: Session, switch: subprocess.Popen[bytes])
     switch.kill()
     session.wait_for(switch, "the switch")
     session.check("ending")
+
+
+class FakeTestbed:
+    """Keeps the command that is to be started."""
+
+    def __init__(self, target: str, logs: Path) -> None:
+        self.topology = load_topology(TOPOLOGIES / "residential.yaml")
+        self.target = target
+        self.logs = logs
+        self.command: list[str] = []
+
+    def launch_here(self, command: list[str], log: Path, *, append: bool) -> None:
+        del log, append
+        self.command = command
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [("embedded", []), ("bmv2", ["cm1=127.0.0.1:9091", "cmts1=127.0.0.1:9092"])],
+)
+def test_the_controller_is_told_where_queues_are_set(
+    tmp_path: Path, target: str, told: list[str]
+) -> None:
+    testbed = FakeTestbed(target, tmp_path)
+    ControllerProgram(cast(Any, testbed), tmp_path / "topology.yaml", tmp_path).start()
+    given = zip(testbed.command, testbed.command[1:], strict=False)
+    assert [value for option, value in given if option == "--thrift"] == told
