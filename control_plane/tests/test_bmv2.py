@@ -222,7 +222,10 @@ def tiered(topology: Topology, tier: str) -> Topology:
 
 
 def test_tiers_that_bmv2_cannot_carry() -> None:
-    assert too_fast(RESIDENTIAL) == ""
-    assert too_fast(tiered(RESIDENTIAL, "cable-2018")) == (
-        "the tier cable-2018 has 200 Mbps upstream, and BMv2 carries 100 Mbps at the most"
+    assert too_fast(RESIDENTIAL, "upstream") == ""
+    assert too_fast(tiered(RESIDENTIAL, "cable-2018"), "upstream") == (
+        "the tier cable-2018 has 200 Mbps upstream, and BMv2 carries 50 Mbps at the most"
+    )
+    assert too_fast(RESIDENTIAL, "downstream").startswith(
+        "the tier cable-20 has 100 Mbps downstream"
     )

@@ -45,7 +45,7 @@ def test_a_tier_that_bmv2_cannot_carry_is_refused() -> None:
     with pytest.raises(TestbedError) as refused:
         admit(demo(load_topology(TOPOLOGIES / "residential.yaml", "cable-2018")))
     assert str(refused.value) == (
-        "TARGET=bmv2: the tier cable-2018 has 200 Mbps upstream, and BMv2 carries 100 Mbps at the "
+        "TARGET=bmv2: the tier cable-2018 has 200 Mbps upstream, and BMv2 carries 50 Mbps at the "
         "most; choose another tier, or TARGET=embedded"
     )
 

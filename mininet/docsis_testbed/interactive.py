@@ -52,7 +52,7 @@ def run(
         TestbedError: something is missing or did not work; nothing is left behind.
     """
     preflight.check_queue_managers(target, upstream, downstream)
-    preflight.check_rates(target, topology)
+    preflight.check_rates(target, topology, "upstream")
     preflight.check_target(target)
     preflight.check_root()
     approximate = target == "bmv2"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from docsis_control.bmv2 import client as bmv2
 from docsis_control.bmv2.approximation import too_fast
+from docsis_control.modem_config.provisioned import Direction
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
@@ -167,9 +168,9 @@ def check_queue_managers(target: str, *choices: Preset | QueueManagement | None)
             )
 
 
-def check_rates(target: str, topology: Topology) -> None:
-    """Refuse to go on with service flows that are faster than the target."""
-    if target == "bmv2" and (words := too_fast(topology)):
+def check_rates(target: str, topology: Topology, direction: Direction) -> None:
+    """Refuse to go on with service flows, loaded that way, that are faster than the target."""
+    if target == "bmv2" and (words := too_fast(topology, direction)):
         raise TestbedError(f"TARGET=bmv2: {words}; choose another tier, or TARGET=embedded")
 
 

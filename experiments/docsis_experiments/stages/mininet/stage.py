@@ -76,7 +76,7 @@ class MininetStage:
         """See `Stage`."""
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
-        preflight.check_rates(self.target, topology)
+        preflight.check_rates(self.target, topology, scenario.direction)
         if self._approximate and scenario.channel is not None:
             raise TestbedError(
                 f"TARGET=bmv2: {scenario.name} changes the channel's rate while it runs, and "
