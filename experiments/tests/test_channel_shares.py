@@ -268,7 +268,7 @@ def test_a_second_load_is_refused(tmp_path: Path) -> None:
 
 def test_share_deviation_is_of_a_load_alone(tmp_path: Path) -> None:
     file = changed(tmp_path, "kind: every-service-flow", "kind: transfer")
-    with pytest.raises(ConfigError, match="share-deviation is of the kind every-service-flow"):
+    with pytest.raises(ConfigError, match="share-deviation is told of the kind every-service-flow"):
         load(file)
 
 

@@ -14,7 +14,7 @@ from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Page
 from docsis_experiments.reports.plots import repeated
 from docsis_experiments.reports.repeated_summary import REACHES_OVER, counted
-from docsis_experiments.reports.single_page import source_words
+from docsis_experiments.reports.single_page import directions, source_words
 from docsis_experiments.reports.words import band
 from docsis_experiments.reports.words import number as short
 from docsis_experiments.stages.mininet import timers
@@ -117,7 +117,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": summary["title"],
         "subtitle": f"{details['started']}, {played(summary)}, {summary['target']} switch, "
-        f"{summary['topology']}, {summary['direction']}",
+        f"{summary['topology']}, {directions(summary)}",
         "opening": [words for words in (summary["sentence"], found(summary)) if words],
         "bad_news": summary["verdict"] == "contradicted",
         "source": source_words(summary),

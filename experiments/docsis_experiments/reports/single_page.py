@@ -88,7 +88,8 @@ def held_always(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _directions(summary: Mapping[str, Any]) -> str:
+def directions(summary: Mapping[str, Any]) -> str:
+    """Which ways the traffic of the runs went, in words."""
     each = (run.get("direction", summary["direction"]) for run in summary["runs"])
     return " and ".join(dict.fromkeys(each))
 
@@ -151,7 +152,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         else summary["title"],
         "subtitle": f"{details['started']}, {summary['target']} switch"
         f"{' (approximate)' if summary.get('approximations') else ''}, {summary['topology']}, "
-        f"{_directions(summary)}{stage_words(summary)}",
+        f"{directions(summary)}{stage_words(summary)}",
         "opening": [words for words in opening if words],
         "bad_news": any(broken(entry) for entry in summary["expectations"]),
         "loaded": list(service_flow_shares.loaded(summary)),
