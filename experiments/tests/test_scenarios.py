@@ -89,7 +89,7 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
         ("label: codel", "label: tail", 9, "runs", 'two runs are called "tail"'),
         ("label: codel", "label: Tail!", 9, "runs", '"tail" and "Tail!" are the same folder'),
         ("label: codel", "label: '?!'", 11, "runs.1.label", "no letter or digit"),
-        ("kind: voip", "kind: voice", 13, "traffic.0.kind", "one of burst, cbr, every-service-flow, game"),
+        ("kind: voip", "kind: voice", 13, "traffic.0.kind", "one of burst, cbr"),
         ("count: 3", "count: 0", 14, "traffic.1.count", "not possible"),
         ("count: 3", "sizes: 3 MB", 14, "traffic.1.sizes", 'did you mean "size"'),
         ("count: 3", "pause: 3 s", 14, "traffic.1.pause", "endless"),
