@@ -13,7 +13,7 @@ from rich.console import Console
 
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.experiment.demo import demo
-from docsis_experiments.scenario import job
+from docsis_experiments.repetition import once
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_testbed.preflight import BMV2_TOOLS
 
@@ -28,7 +28,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder: Path = job.run(
+    folder: Path = once.run(
         demo(presets=[Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE], measured_seconds=8.0),
         stage=MininetStage("bmv2"),
         console=Console(),

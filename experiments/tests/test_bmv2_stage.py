@@ -23,10 +23,10 @@ from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.judging import judge
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.repetition.real_time import Repetitions
-from docsis_experiments.reports import single_summary
+from docsis_experiments.reports import report, single_summary
+from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
 from docsis_experiments.runs.store import Store
-from docsis_experiments.scenario import job
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import TestbedError
@@ -112,7 +112,7 @@ def figures(tmp_path: Path) -> dict[str, Any]:
     for name in ("inputs", "plots"):
         (tmp_path / name).mkdir()
     write_topology(loaded.topology, tmp_path / "inputs" / "topology.yaml")
-    job.write_results(tmp_path, loaded.scenario, records, made, DETAILS)
+    report.complete(tmp_path, made, DETAILS, Runs(loaded.scenario, records))
     return made
 
 

@@ -115,6 +115,14 @@ def run(
             }
             report.complete(folder, figures, details, Runs(scenario, records))
             folder = run_folder.finish(folder)
+    _tell(figures, console)
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    _raise_what_is_left(figures)
+    return folder
+
+
+def _tell(figures: dict[str, Any], console: Console) -> None:
+    """Print what was found."""
     for words in (held_always(figures), found(figures), service_flow_shares.found(figures)):
         if words:
             console.print(words, soft_wrap=True, highlight=False, markup=False)
@@ -128,7 +136,10 @@ def run(
     console.print(timing_words(figures), soft_wrap=True, highlight=False)
     if figures["left_out"]:
         console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)
-    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+
+
+def _raise_what_is_left(figures: dict[str, Any]) -> None:
+    """Raises what one run cannot say, or what broke in it; see `run`."""
     # Where nothing is published, switches that were late are told; only what is not valid is more.
     if figures["no_verdict"] and (figures["expectations"] or figures["passed"] is None):
         raise NoVerdict("; ".join(figures["no_verdict"]))
@@ -141,7 +152,6 @@ def run(
             "allowed, and what many runs say is told by --virtual --seeds 30, or in Mininet by "
             "--repeat 5"
         )
-    return folder
 
 
 def timing_words(figures: dict[str, Any]) -> Text:
