@@ -21,6 +21,7 @@ from time_samples import TIMERS
 from docsis_experiments.comparison import job
 from docsis_experiments.comparison.difference import difference
 from docsis_experiments.comparison.reading import Result, Series, read
+from docsis_experiments.comparison.titles import titles
 from docsis_experiments.experiment.loader import load as load_scenario
 from docsis_experiments.measurement.distribution import distribution
 from docsis_experiments.repetition import once
@@ -372,3 +373,47 @@ def test_what_only_one_result_has_is_told_by_its_title(tmp_path: Path) -> None:
     said = console.export_text()
     assert "Not compared: A small one alone has codel." in said
     assert "Another one against A small one" in said
+
+
+def titled(title: str, **conditions: str) -> Result:
+    return Result("of no matter", title, "repeated", {}, conditions)
+
+
+@pytest.mark.parametrize(
+    ("results", "names", "said"),
+    [
+        ([titled("One"), titled("Two")], ["a", "b"], ["One", "Two"]),
+        (
+            [titled("One", tier="x", stage="Mininet"), titled("One", tier="y", stage="Mininet")],
+            ["a", "b"],
+            ["One, x", "One, y"],
+        ),
+        ([titled("One", tier="x"), titled("One")], ["a", "b"], ["One, x", "One, no tier"]),
+        (
+            [titled("One"), titled("One")],
+            ["20260102-030405-one", "here/20260102-030406-one"],
+            ["One, 2026-01-02 03:04:05", "One, 2026-01-02 03:04:06"],
+        ),
+        (
+            [titled("One"), titled("One")],
+            ["here/20260102-030405-one", "there/20260102-030405-one"],
+            ["One, here/20260102-030405-one", "One, there/20260102-030405-one"],
+        ),
+        ([titled("One"), titled("One")], ["a", "b"], ["One, a", "One, b"]),
+    ],
+)
+def test_results_have_titles_that_tell_them_apart(
+    results: list[Result], names: list[str], said: list[str]
+) -> None:
+    assert titles(results, names) == said
+
+
+def test_a_title_ends_with_what_two_results_differ_in(tmp_path: Path) -> None:
+    before = many(tmp_path / "before", by_seed)
+    after = many(tmp_path / "after", by_seed, "repetitions")
+    console = Console(record=True, width=160)
+    folder = job.run([before, after], console=console, results=tmp_path / "results")
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["title"] == "A small one, Mininet against A small one, virtual time"
+    assert summary["title"] in console.export_text()
+    assert summary["title"] in (folder / "report.html").read_text()

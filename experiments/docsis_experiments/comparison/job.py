@@ -14,6 +14,7 @@ from rich.table import Table
 
 from docsis_experiments.comparison.difference import difference
 from docsis_experiments.comparison.reading import Result, read
+from docsis_experiments.comparison.titles import titles
 from docsis_experiments.measurement.metrics import METRICS
 from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
@@ -87,11 +88,11 @@ def summarise(results: Sequence[Result], names: Sequence[str]) -> dict[str, Any]
     described = [
         {
             "name": name,
-            "title": one.title,
+            "title": title,
             "experiment": one.experiment,
             "runs": sum(len(series.runs) for series in one.series.values()),
         }
-        for name, one in zip(names, results, strict=True)
+        for name, title, one in zip(names, titles(results, names), results, strict=True)
     ]
     told_as = called({"results": described})
     left_out = []
@@ -210,7 +211,7 @@ def differences_table(figures: dict[str, Any]) -> Table:
         result.add_row(
             entry["series"],
             entry["group"],
-            f"{entry['quantity']}, {entry['unit']}",
+            f"{entry['quantity']}, {entry['unit']}" if entry["unit"] else entry["quantity"],
             number(entry["before"]),
             number(entry["after"]),
             with_interval(entry, reason),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,12 +58,14 @@ class Result:
         title: Of the experiment.
         experiment: Which kind of summary it has.
         series: By their names.
+        conditions: What it was made under, in words, by what they are: the topology, the stage ...
     """
 
     name: str
     title: str
     experiment: str
     series: Mapping[str, Series]
+    conditions: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(folder: Path) -> Result:
@@ -95,7 +97,21 @@ def read(folder: Path) -> Result:
     )
     if not series:
         raise TestbedError(f"{folder}: has no run that can be compared")
-    return Result(folder.resolve().name, str(summary["title"]), experiment, series)
+    return Result(
+        folder.resolve().name, str(summary["title"]), experiment, series, _conditions(summary)
+    )
+
+
+def _conditions(summary: Mapping[str, Any]) -> dict[str, str]:
+    words = {
+        "topology": summary["topology"],
+        "tier": summary.get("tier"),
+        "direction": summary["direction"],
+        "target": summary.get("target"),
+        "stage": "virtual time" if summary.get("stage") == "virtual" else "Mininet",
+        "measured": f"{summary['measured_seconds']:g} s",
+    }
+    return {name: str(said) for name, said in words.items() if said is not None}
 
 
 def _first_line(error: Exception) -> str:

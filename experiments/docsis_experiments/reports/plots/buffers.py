@@ -59,7 +59,7 @@ def against_buffers(managers: Sequence[Manager]) -> Figure:
         for manager in managers
         for groups in chunks(list(manager.latency), MOST_LINES)
     ]
-    figure = Figure(figsize=(max(6.4, 1.0 + 4.2 * len(columns)), 9.6), layout="constrained")
+    figure = Figure(figsize=(max(9.0, 1.0 + 4.2 * len(columns)), 8.8), layout="constrained")
     panels = figure.subplots(
         3, len(columns), sharex=True, sharey="row", squeeze=False, height_ratios=(1.6, 1, 1)
     )
