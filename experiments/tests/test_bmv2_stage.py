@@ -26,6 +26,7 @@ from docsis_experiments.repetition.real_time import Repetitions
 from docsis_experiments.reports import report, single_summary
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
+from docsis_experiments.reports.single_page import approximate
 from docsis_experiments.runs.store import Store
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_experiments.stages.virtual.stage import VirtualStage
@@ -122,6 +123,7 @@ def test_summary_table_and_report_say_what_is_approximate(
     assert figures["approximations"] == list(APPROXIMATIONS)
     printed = io.StringIO()
     Console(file=printed, width=100).print(run_table(figures))
+    assert approximate(figures).startswith("Approximate: BMv2 shapes in packets per second")
     assert "bmv2 switch, approximate" in " ".join(printed.getvalue().split())
     page = (tmp_path / "report.html").read_text()
     assert "bmv2 switch (approximate)" in page

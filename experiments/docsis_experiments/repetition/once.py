@@ -25,7 +25,13 @@ from docsis_experiments.reports import report, service_flow_shares
 from docsis_experiments.reports import single_summary as summary
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
-from docsis_experiments.reports.single_page import broken, found, held_always, measured
+from docsis_experiments.reports.single_page import (
+    approximate,
+    broken,
+    found,
+    held_always,
+    measured,
+)
 from docsis_experiments.reports.words import band
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.stage import Stage
@@ -115,24 +121,19 @@ def run(
             }
             report.complete(folder, figures, details, Runs(scenario, records))
             folder = run_folder.finish(folder)
-    _tell(figures, console)
-    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
-    _raise_what_is_left(figures)
-    return folder
-
-
-def _tell(figures: dict[str, Any], console: Console) -> None:
-    """Print what was found."""
-    for words in (held_always(figures), found(figures), service_flow_shares.found(figures)):
+    opening = (
+        held_always(figures),
+        found(figures),
+        service_flow_shares.found(figures),
+        approximate(figures),
+    )
+    for words in opening:
         if words:
             console.print(words, soft_wrap=True, highlight=False, markup=False)
     for table in (run_table(figures), *service_flow_shares.tables(figures)):
         console.print(table)
     if figures["expectations"]:
         console.print(verdicts_table(figures))
-    if approximations := figures.get("approximations"):
-        words = f"Approximate: {'; '.join(approximations)}."
-        console.print(words, soft_wrap=True, highlight=False, style="yellow")
     console.print(timing_words(figures), soft_wrap=True, highlight=False)
     if figures["left_out"]:
         console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)

@@ -88,8 +88,13 @@ def held_always(summary: Mapping[str, Any]) -> str:
     )
 
 
-def directions(summary: Mapping[str, Any]) -> str:
-    """Which ways the traffic of the runs went, in words."""
+def approximate(summary: Mapping[str, Any]) -> str:
+    """What the target does not do as DOCSIS asks for, in a sentence; "" where nothing is."""
+    words = summary.get("approximations", ())
+    return f"Approximate: {'; '.join(words)}." if words else ""
+
+
+def _directions(summary: Mapping[str, Any]) -> str:
     each = (run.get("direction", summary["direction"]) for run in summary["runs"])
     return " and ".join(dict.fromkeys(each))
 

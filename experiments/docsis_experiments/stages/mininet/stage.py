@@ -76,7 +76,8 @@ class MininetStage:
         """See `Stage`."""
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
-        preflight.check_rates(self.target, topology, scenario.direction)
+        for direction in scenario.directions:
+            preflight.check_rates(self.target, topology, direction)
         if self._approximate and scenario.channel is not None:
             raise TestbedError(
                 f"TARGET=bmv2: {scenario.name} changes the channel's rate while it runs, and "
