@@ -34,6 +34,7 @@ from docsis_experiments.reports import document, report, service_flow_shares
 from docsis_experiments.runs import files
 from docsis_experiments.runs.outcome import Outcome, of_record
 from docsis_experiments.runs.unit import quantities_of
+from docsis_experiments.stages.stage import Stage
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_experiments.traffic.service_flow_load import LoadPlan
 from docsis_testbed.errors import NoVerdict, TestbedError
@@ -63,6 +64,9 @@ class MadeUp:
         self.left_out: tuple[str, ...] = ()
 
     def admit(self, *_: object) -> None: ...
+
+    def playable(self, topology: Topology) -> Topology:
+        return topology
 
     @contextmanager
     def opened(self, *_: object) -> Iterator[None]:
@@ -103,7 +107,7 @@ def made_up(load: LoadPlan, received: float, forwarded: float) -> MeasuredShares
     )
 
 
-def played(stage: Any, results: Path, loaded: Loaded | None = None) -> tuple[dict[str, Any], str]:
+def played(stage: Stage, results: Path, loaded: Loaded | None = None) -> tuple[dict[str, Any], str]:
     """The summary, and what the terminal shows; what the run raises goes through."""
     console = Console(width=80, file=io.StringIO(), record=True)
     try:

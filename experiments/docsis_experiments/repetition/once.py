@@ -121,6 +121,14 @@ def run(
             }
             report.complete(folder, figures, details, Runs(scenario, records))
             folder = run_folder.finish(folder)
+    _tell(figures, console)
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+    _raise_what_is_left(figures)
+    return folder
+
+
+def _tell(figures: dict[str, Any], console: Console) -> None:
+    """Print what was found."""
     opening = (
         held_always(figures),
         found(figures),

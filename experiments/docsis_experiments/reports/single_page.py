@@ -94,7 +94,8 @@ def approximate(summary: Mapping[str, Any]) -> str:
     return f"Approximate: {'; '.join(words)}." if words else ""
 
 
-def _directions(summary: Mapping[str, Any]) -> str:
+def directions(summary: Mapping[str, Any]) -> str:
+    """Which ways the traffic of the runs went, in words."""
     each = (run.get("direction", summary["direction"]) for run in summary["runs"])
     return " and ".join(dict.fromkeys(each))
 
