@@ -186,6 +186,7 @@ def test_a_metric_is_expected_of_a_run(with_metric: Path) -> None:
 def test_a_metric_is_in_the_report(with_metric: Path) -> None:
     report = (with_metric / "report.html").read_text()
     assert "Delay variation, ms" in report
+    assert "Delay variation: Delay beyond that of the fastest packet (RFC 5481)." in report
     median = summary_of(with_metric)["runs"][0]["groups"]["call"]["delay_variation_ms"]["p50"]
     assert f"<td>{median:.1f}</td>" in report
 
