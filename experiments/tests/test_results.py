@@ -43,7 +43,7 @@ from docsis_experiments.reports import document, report, single_summary
 from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_experiments.reports.run_table import run_table
-from docsis_experiments.stages.mininet import scenario as run_scenario
+from docsis_experiments.stages.mininet import run as one_run
 from docsis_experiments.stages.mininet import stage as mininet_stage
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.mininet.stage import MininetStage
@@ -174,7 +174,7 @@ def test_a_run_that_does_not_finish_is_called_partial(
         second.append(folder)
         return known(run, plan, topology, 221.0)
 
-    pretended.setattr(run_scenario, "measure", measure)
+    pretended.setattr(one_run, "measure", measure)
     said = io.StringIO()
     with pytest.raises(end):
         once.run(
@@ -298,14 +298,14 @@ def test_lost_replies_are_no_loss() -> None:
     delay = np.full(sent.size, 11.0)
     arrived = np.ones(sent.size, dtype=np.bool_)
     arrived[7::50], delay[7::50] = False, np.nan
-    whole = run_scenario.packets_of_call(Probes(sent, delay, arrived, sent.size - 1), start_ns, 1.0)
+    whole = one_run.packets_of_call(Probes(sent, delay, arrived, sent.size - 1), start_ns, 1.0)
     assert loss_percent(whole) == pytest.approx(2.0)
     assert statistic("max", whole.delays) == 10.0
     assert whole.sent_s[1] == pytest.approx(0.02)
     # Of a hundred more the reply was lost: they arrived, but nobody knows when.
     some = delay.copy()
     some[100:200] = np.nan
-    fewer = run_scenario.packets_of_call(Probes(sent, some, arrived, sent.size - 1), start_ns, 1.0)
+    fewer = one_run.packets_of_call(Probes(sent, some, arrived, sent.size - 1), start_ns, 1.0)
     assert loss_percent(fewer) == pytest.approx(2.0)
     assert fewer.delays.size == whole.delays.size - 98
     mos = [voice.mos(p.delays, loss_percent(p) / 100) for p in (whole, fewer)]
@@ -369,7 +369,7 @@ def test_demo_whose_time_jumped_ends_with_words(
     ) -> RunRecord:
         return known(run, plan, topology, 11.0, JUMPED)
 
-    pretended.setattr(run_scenario, "measure", measure)
+    pretended.setattr(one_run, "measure", measure)
     with pytest.raises(NoVerdict, match="time jumped 2 times in cm1") as raised:
         once.run(
             demonstration(),
@@ -392,7 +392,7 @@ def test_demo_whose_switches_were_late_is_told_and_no_failure(
     ) -> RunRecord:
         return known(run, plan, topology, 11.0, timing)
 
-    pretended.setattr(run_scenario, "measure", measure)
+    pretended.setattr(one_run, "measure", measure)
     said = io.StringIO()
     once.run(
         demonstration(),
@@ -414,7 +414,7 @@ def test_metrics_and_recordings_reach_the_run(
         given.append(named)
         return known(run, plan, topology, 11.0)
 
-    pretended.setattr(run_scenario, "measure", measure)
+    pretended.setattr(one_run, "measure", measure)
     once.run(
         demonstration(),
         stage=MininetStage("embedded", metrics_port=9090, recordings=tmp_path / "recordings"),

@@ -12,8 +12,8 @@ import pytest
 from docsis_experiments.experiment.loader import load
 from docsis_experiments.experiment.plan import Plan, PlannedCall
 from docsis_experiments.measurement.timing import Timing
-from docsis_experiments.stages.mininet import scenario
-from docsis_experiments.stages.mininet.scenario import Played
+from docsis_experiments.stages.mininet import run
+from docsis_experiments.stages.mininet.run import Played
 from docsis_experiments.stages.mininet.traffic import irtt
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -118,7 +118,7 @@ def test_a_call_lasts(
     answer_seconds: float,
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(scenario, "time", cast(Any, clock))
+    monkeypatch.setattr(run, "time", cast(Any, clock))
     # The server has its port after a minute.
     monkeypatch.setattr(irtt, "wait_until_bound", lambda *_: clock.take(60.0))
     session = FakeSession(clock, tmp_path, launch_seconds)

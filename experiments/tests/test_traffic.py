@@ -13,7 +13,7 @@ import pytest
 from docsis_control.lengths import frame_length
 from docsis_experiments.measurement import voice
 from docsis_experiments.measurement.metrics.loss import loss_percent
-from docsis_experiments.stages.mininet.scenario import packets_of_call
+from docsis_experiments.stages.mininet.run import packets_of_call
 from docsis_experiments.stages.mininet.traffic import iperf3, irtt
 from docsis_testbed.errors import TestbedError
 

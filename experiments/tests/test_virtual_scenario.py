@@ -16,7 +16,7 @@ from docsis_experiments.experiment.loader import load
 from docsis_experiments.repetition import once
 from docsis_experiments.reports import document
 from docsis_experiments.stages.admission import check_senders
-from docsis_experiments.stages.virtual import scenario
+from docsis_experiments.stages.virtual.run import faults_of
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_experiments.stages.virtual.traffic import SENDERS
 from docsis_experiments.traffic.senders import TcpMessages
@@ -106,7 +106,7 @@ def test_what_must_not_happen_to_frames_is_a_fault() -> None:
             return {"malformed": 2 if host == "server1" else 0}
 
     world: Any = Broken()
-    assert list(scenario.faults_of(world, load(SCENARIOS / "bursts.yaml").topology)) == [
+    assert list(faults_of(world, load(SCENARIOS / "bursts.yaml").topology)) == [
         "links had no room for 3 frames, which no queue manager dropped",
         "2 frames reached server1 with a wrong checksum, or cut off",
     ]

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.runs.outcome import Outcome, of_record
 from docsis_experiments.runs.unit import Unit, key
-from docsis_experiments.stages.virtual import scenario as virtual
+from docsis_experiments.stages.virtual import run as virtual
 from docsis_experiments.stages.virtual.machine import MEASURED
 
 

@@ -15,7 +15,7 @@ from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.admission import check_senders
-from docsis_experiments.stages.mininet import scenario as run_scenario
+from docsis_experiments.stages.mininet import run as one_run
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.traffic.senders import (
     ServiceFlowStreams,
@@ -126,7 +126,7 @@ class MininetStage:
         progress: Progress,
     ) -> RunRecord:
         """See `Stage`."""
-        return run_scenario.measure(
+        return one_run.measure(
             scenario,
             run,
             plan,

@@ -14,7 +14,7 @@ from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.admission import check_senders
-from docsis_experiments.stages.virtual import scenario as run_scenario
+from docsis_experiments.stages.virtual import run as one_run
 from docsis_experiments.stages.virtual import versions
 from docsis_experiments.stages.virtual.machine import MEASURED, Machine
 from docsis_experiments.stages.virtual.module import check_built, check_seed
@@ -91,7 +91,7 @@ class VirtualStage:
     ) -> RunRecord:
         """See `Stage`."""
         del topology_file
-        return run_scenario.measure(
+        return one_run.measure(
             scenario,
             run,
             plan,
