@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from docsis_control.bmv2.approximation import approximated, too_fast
 from docsis_control.bmv2.client import PROGRAM, QueuesError, commands, refused, set_queues
 from docsis_control.bmv2.queues import FULL_FRAME, PortQueue, port_queues
+from docsis_control.dynamic.change import Action, Change, Kind
 from docsis_control.plan import Role, ServiceFlow
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
@@ -189,6 +190,23 @@ async def test_the_controller_sets_the_queues(client: Callable[..., Path], runni
     by_port = {arguments[3]: sent for arguments, sent in lines}
     assert by_port["9091"] == ["set_queue_depth 9767 1", "set_queue_rate 1646 1"]
     assert by_port["9092"] == ["set_queue_depth 3908 1", "set_queue_rate 8234 1"]
+
+
+async def test_queues_follow_a_change(client: Callable[..., Path], running: Any) -> None:
+    told = client()
+    rate = {"maximum_sustained_traffic_rate": "10 Mbps"}
+    async with running(thrift={"cm1": "127.0.0.1:9091"}, has_traffic_manager=False) as system:
+        await system.controller.change(
+            "cm1", [Change(Action.SET, Kind.UPSTREAM_SERVICE_FLOW, 1, rate)]
+        )
+        # The change is in force in the pipeline, so a client that fails is only told.
+        client("Error: no such port")
+        slower = {"maximum_sustained_traffic_rate": "5 Mbps"}
+        await system.controller.change(
+            "cm1", [Change(Action.SET, Kind.UPSTREAM_SERVICE_FLOW, 1, slower)]
+        )
+    rates = [json.loads(line)[1][1] for line in told.read_text().splitlines()]
+    assert rates == [f"set_queue_rate {mbps * 1_000_000 // 12_144} 1" for mbps in (20, 10, 5)]
 
 
 async def test_a_refusal_ends_the_controller(client: Callable[..., Path], running: Any) -> None:
