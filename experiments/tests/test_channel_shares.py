@@ -200,6 +200,8 @@ def test_report_opens_offline_and_can_be_written_again(tmp_path: Path) -> None:
     assert page.index("What must hold in every run does not") < page.index("<h2>")
     for words in ("gold, 1 (primary)", "-10.00", "by -10.00%", "Without traffic: service flow 3"):
         assert words in page
+    assert "It has to hold in every run." in page
+    assert "One run is no verdict" not in page
     assert "10.0.0.11:20000" in page
     for reference in ("http://", "https://", 'src="plots', "<script", "@import"):
         assert reference not in page
