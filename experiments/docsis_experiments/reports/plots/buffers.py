@@ -10,7 +10,7 @@ from typing import Any, Final
 from matplotlib.figure import Figure
 
 from docsis_experiments.reports.plots.look import GREY, LOOKS, MOST_LINES
-from docsis_experiments.reports.plots.scales import chunks
+from docsis_experiments.reports.plots.scales import chunks, reach
 
 ROWS: Final = {
     "latency mean": ("Mean latency of the packets", "Mean latency (ms)"),
@@ -88,9 +88,8 @@ def against_buffers(managers: Sequence[Manager]) -> Figure:
 
 
 def _line(axes: Any, points: Sequence[Point], look: Mapping[str, str], label: str) -> None:
-    # Student's interval is of the mean, so the median may lie outside of it.
-    below = [max(point.value - point.low, 0.0) for point in points]
-    above = [max(point.high - point.value, 0.0) for point in points]
+    reaches = [reach(point.value, point.low, point.high) for point in points]
+    below, above = ([one[end] for one in reaches] for end in (0, 1))
     axes.errorbar(
         [point.buffer_ms for point in points],
         [point.value for point in points],

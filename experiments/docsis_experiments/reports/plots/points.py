@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from docsis_experiments.measurement.intervals import LEAST_RUNS
+from docsis_experiments.reports.plots import scales
 from docsis_experiments.reports.plots.subjects import Summary
 
 ROWS: Final = ("p50", "p90", "p99", "goodput")
@@ -29,12 +30,9 @@ def value(point: Mapping[str, Any], group: str, what: str) -> Mapping[str, Any]:
 
 
 def reach(one: Mapping[str, Any]) -> tuple[float, float]:
-    """How far the interval goes below and above the median.
-
-    Student's interval is of the mean, so the median may lie outside of it; then it is 0.
-    """
+    """How far the interval goes below and above the median; 0 where there is none."""
     low, high = (one["median"] if one[end] is None else one[end] for end in ("low", "high"))
-    return max(float(one["median"] - low), 0.0), max(float(high - one["median"]), 0.0)
+    return scales.reach(one["median"], low, high)
 
 
 def label(what: str, group: str) -> str:

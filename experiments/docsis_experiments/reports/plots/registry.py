@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import importlib
 import io
-import pkgutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +13,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
+from docsis_experiments.declared import modules
 from docsis_experiments.reports.embedding import as_data
 from docsis_experiments.reports.plots.look import RC
 from docsis_experiments.reports.plots.plot import Plot
@@ -31,8 +30,8 @@ def plots_of(kind: ModuleType, summary: Mapping[str, Any]) -> list[Plot[Any]]:
         TypeError: A module has no plot; or two have the same file.
     """
     found: list[Plot[Any]] = []
-    for module in pkgutil.iter_modules(kind.__path__, f"{kind.__name__}."):
-        found += _of_module(importlib.import_module(module.name), summary)
+    for module in modules(kind.__name__, kind.__path__):
+        found += _of_module(module, summary)
     files = [plot.file for plot in found]
     if twice := next((file for file in files if files.count(file) > 1), None):
         raise TypeError(f"{kind.__name__}: two plots write {twice}")

@@ -40,3 +40,11 @@ def logarithmic(axis: Any, low: float, high: float, most: int | None = None) -> 
     axis.set_ticks(shown, [f"{tick:g}" for tick in shown])
     axis.set_tick_params(which="minor", length=0)
     axis.set_minor_locator(mpl.ticker.NullLocator())
+
+
+def reach(median: float, low: float, high: float) -> tuple[float, float]:
+    """How far an interval goes below and above a median.
+
+    Student's interval is of the mean, so the median may lie outside of it; then it is 0 there.
+    """
+    return max(float(median - low), 0.0), max(float(high - median), 0.0)

@@ -52,9 +52,8 @@ impl Awake {
     fn passed(&mut self, now: u64) -> i64 {
         let passed = now.saturating_sub(self.since);
         self.since = now;
-        i64::try_from(passed)
-            .unwrap_or(i64::MAX / 2)
-            .min(2 * REMEMBERED)
+        // More than this changes nothing, and it fits into what is returned.
+        passed.min(2 * REMEMBERED as u64) as i64
     }
 }
 
