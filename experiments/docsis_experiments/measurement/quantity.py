@@ -101,7 +101,7 @@ class Quantity(Model):
             f", {self.during.start / 1e9:g} to {self.during.end / 1e9:g} s" if self.during else ""
         )
         bound = f" to {self.bound / 1e6:g} ms" if self.bound is not None else ""
-        named = self.measures.named(self.statistic)
+        named = self.measures.named(self.statistic).replace("-", " ")
         return f"{named}{bound} of {' and '.join(self.of)}{during}"
 
 

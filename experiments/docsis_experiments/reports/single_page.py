@@ -76,7 +76,8 @@ def held_always(summary: Mapping[str, Any]) -> str:
         return ""
     failed = [entry for entry in entries if broken(entry)]
     if not failed:
-        return f"What must hold in every run holds: {entries[0]['what']} is within its tolerance."
+        told = " and ".join(dict.fromkeys(entry["what"] for entry in entries))
+        return f"What must hold in every run holds, within the tolerance: {told}."
     return (
         "What must hold in every run does not: "
         + "; ".join(
