@@ -246,7 +246,9 @@ def _run_scenario(file: Path, target: Target, often: Often, virtual: bool, only:
 def _player(
     target: Target, often: Often, *, virtual: bool, metrics_port: int | None = None
 ) -> Callable[[Loaded, Sequence[str]], Path]:
-    """What plays an experiment as the options say, once or many times, or only some of its runs.
+    """The function that plays an experiment, once or many times, as the options say.
+
+    It takes the experiment, and the labels of the runs to be played; without any it plays all.
 
     Raises:
         TestbedError: They contradict each other; it is told before anything heavy is loaded.

@@ -25,7 +25,7 @@ from docsis_control.topology import Topology, load_topology
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 RESIDENTIAL = load_topology(TOPOLOGIES / "residential.yaml")
 
-# What BMv2's client does: it greets, and prompts for each command and for the end of its input.
+# Behaves as BMv2's client: it prints a greeting, then a prompt before each command and at the end.
 CLIENT = """\
 #!{python}
 import json, os, sys
@@ -230,7 +230,7 @@ def test_an_approximated_topology_has_what_bmv2_has() -> None:
     assert [server.round_trip_time for server in made.servers] == [0, 0]
     # It stays what it is: a run can be repeated from its folder.
     assert approximated(made) == made
-    # What the law counts on is the rate at which the queue drains.
+    # The control law has to expect the rate at which the queue drains.
     [flow] = deploy(made, Preset.DOCSIS_PIE).device(Role.CABLE_MODEM).service_flows
     assert flow.burst_rate == flow.drain_rate == 20_000_000
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is cancelled ends, even where what it waits for comes at the same moment.
+"""A task that is cancelled ends, even if the answer it waits for comes at the same moment.
 
 A controller whose first device fails cancels the others and waits for them: one that went on would
 keep it for ever.

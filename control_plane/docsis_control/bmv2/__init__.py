@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in for DOCSIS's queues on BMv2, which has no docsis.tm.v1: queues in packets."""
+"""BMv2 as a target: it has no docsis.tm.v1, so its own queues, which count packets, are used."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A topology as BMv2 can build it, and what of it is approximate. Pure."""
+"""A topology as BMv2 can build it, and how that differs from what was asked for. Pure."""
 
 from typing import Final
 
@@ -22,7 +22,8 @@ APPROXIMATIONS: Final = (
     "BMv2 has eight queues a port: service flows of one Traffic Priority share one, with the sum "
     "of their rates",
 )
-"""What a result on BMv2 has to say of itself, each in a sentence without its full stop."""
+"""How a result on BMv2 differs from one on DOCSIS queues. Reports print each as a sentence and add
+the full stop."""
 
 
 def approximated(topology: Topology) -> Topology:

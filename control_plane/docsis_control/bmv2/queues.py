@@ -17,7 +17,7 @@ _MOST_PACKETS: Final = 2**31 - 1
 
 @dataclass(frozen=True)
 class PortQueue:
-    """What one of a port's queues is told, or all of them.
+    """The rate and depth of one queue of a port, or of all its queues.
 
     Attributes:
         port: The egress port.

@@ -67,7 +67,7 @@ def difference(before: Series, after: Series, group: str, name: str) -> Differen
         name: Of the value, as outcomes have it.
     """
     first, second = values(before, group, name), values(after, group, name)
-    # Of the seeds, and not of those that happen to have a value.
+    # The seeds decide whether two series are paired. One without a value does not change that.
     paired = before.seeded and after.seeded and before.runs.keys() == after.runs.keys()
     both = sorted(first.keys() & second.keys())
     medians = (_median(first), _median(second))
