@@ -12,7 +12,8 @@ import time
 import pytest
 
 from docsis_control.lengths import frame_length
-from docsis_experiments.stages.mininet.traffic import TCP_HEADERS, UDP_HEADERS, load, udp_payload
+from docsis_experiments.stages.mininet.traffic import load
+from docsis_experiments.traffic.lengths import TCP_HEADERS, UDP_HEADERS, udp_payload
 
 HOST = "127.0.0.1"
 

@@ -33,7 +33,8 @@ from docsis_control.ports import FIRST_HOST_PORT, RF_PORT
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Host, Topology
-from docsis_experiments.stages.mininet.traffic import UDP_HEADERS, iperf3, irtt
+from docsis_experiments.stages.mininet.traffic import iperf3, irtt
+from docsis_experiments.traffic.lengths import UDP_HEADERS
 from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_deferred

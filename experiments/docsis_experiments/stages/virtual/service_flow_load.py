@@ -13,8 +13,8 @@ from docsis_control.lengths import FCS_BYTES
 from docsis_control.plan import QUEUES
 from docsis_control.topology.models import Device
 from docsis_experiments.measurement.service_flow_shares import FORWARDED, MeasuredShares
-from docsis_experiments.stages.mininet.traffic import TCP_HEADERS
 from docsis_experiments.stages.virtual.play import Play
+from docsis_experiments.traffic.lengths import TCP_HEADERS
 from docsis_experiments.traffic.service_flow_load import Load, LoadPlan
 from docsis_testbed.congestion import CONGESTION_CONTROL
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from docsis_experiments.stages.mininet.traffic import udp_payload
+from docsis_experiments.traffic.lengths import udp_payload
 from docsis_experiments.traffic.senders import CALL_FRAME_BYTES, CALL_INTERVAL_MS, CALL_PORT
 from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError

@@ -29,13 +29,9 @@ from queue import SimpleQueue
 from typing import IO, Final, Literal
 
 from docsis_control.lengths import FCS_BYTES, counted_bytes, frame_length
-from docsis_experiments.stages.mininet.traffic import (
-    TCP_HEADERS,
-    UDP_HEADERS,
-    udp_payload,
-)
 from docsis_experiments.stages.mininet.traffic.receiving import LOST, ReceivingSockets, bound
 from docsis_experiments.stages.mininet.traffic.sending import BEHIND_SECONDS, send_or_lose
+from docsis_experiments.traffic.lengths import TCP_HEADERS, UDP_HEADERS, udp_payload
 from docsis_testbed.congestion import CONGESTION_CONTROL
 from docsis_testbed.namespaces import made_in
 

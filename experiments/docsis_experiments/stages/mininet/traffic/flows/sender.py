@@ -13,10 +13,10 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
 
-from docsis_experiments.stages.mininet.traffic import udp_payload
 from docsis_experiments.stages.mininet.traffic.flows import MESSAGE, Flow, Kind
 from docsis_experiments.stages.mininet.traffic.flows.retransmitted import Retransmitted
 from docsis_experiments.stages.mininet.traffic.sending import BEHIND_SECONDS, send_or_lose
+from docsis_experiments.traffic.lengths import udp_payload
 
 _CHUNK: Final = 1 << 17
 _RETRY_SECONDS: Final = 1.0
