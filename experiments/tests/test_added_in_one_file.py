@@ -177,7 +177,7 @@ def test_a_metric_is_measured_of_every_group(with_metric: Path) -> None:
 def test_a_metric_is_expected_of_a_run(with_metric: Path) -> None:
     summary = summary_of(with_metric)
     [entry] = summary["expectations"]
-    assert entry["what"] == "delay-variation p50 of call"
+    assert entry["what"] == "delay variation p50 of call"
     assert entry["unit"] == "ms"
     group = summary["runs"][0]["groups"]["call"]
     assert entry["measured"] == group["delay_variation_ms"]["p50"]
