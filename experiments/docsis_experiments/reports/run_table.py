@@ -82,8 +82,8 @@ def _missed(run: Entry) -> str:
 
 
 _RUN: Final[tuple[tuple[str, Callable[[Entry], str]], ...]] = (
-    ("early drops", lambda run: str(run["aqm_drops"])),
-    ("buffer-full drops", lambda run: str(run["tail_drops"])),
+    ("early drops while measuring", lambda run: str(run["aqm_drops"])),
+    ("buffer-full drops while measuring", lambda run: str(run["tail_drops"])),
     ("updates missed", _missed),
     ("loop late p99, ms", lambda run: f"{run['controller']['lateness_ms']['p99']:.2f}"),
     ("switch late p99, ms", _switches_p99),

@@ -32,7 +32,8 @@ def _absence(scope: Scope, run: RunRecord) -> str:
 METRIC: Final = Metric(
     name="retransmissions",
     title="Retransmissions",
-    description="Segments that TCP sent again over the whole run, by all flows of the group.",
+    description="Segments that TCP sent again over the whole run, slow starts before the measured "
+    "time included, by all flows of the group.",
     value=retransmissions,
     absence=_absence,
     needs=Trace.RETRANSMISSIONS,
