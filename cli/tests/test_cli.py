@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import typer
+from command_line import Start, called, docsis_p4, started
 
 from docsis_cli import app as program
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.paths import TOPOLOGIES
-
-PROGRAM = Path(sys.executable).with_name("docsis-p4")
 
 RESIDENTIAL = """
 name: bad
@@ -28,17 +24,6 @@ hosts:
 servers:
   - {name: server1, ip: 10.0.0.101/24, mac: "02:00:00:00:02:01", round_trip_time: 20 ms}
 """
-
-
-def docsis_p4(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(PROGRAM), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, **environment},
-    )
 
 
 @pytest.mark.parametrize(
@@ -64,8 +49,9 @@ def test_bad_topology_names_file_line_and_key(
     assert len(result.stderr.strip().splitlines()) == 1
 
 
-def test_missing_topology() -> None:
-    result = docsis_p4("demo", "--topology", "/nonexistent/x.yaml")
+@pytest.mark.parametrize("start", [called, started])
+def test_missing_topology(start: Start) -> None:
+    result = docsis_p4("demo", "--topology", "/nonexistent/x.yaml", start=start)
     assert result.returncode == 1
     assert result.stderr == "docsis-p4: /nonexistent/x.yaml: there is no such file\n"
 
@@ -77,8 +63,9 @@ def test_missing_bmv2() -> None:
     assert len(result.stderr.strip().splitlines()) == 1
 
 
-def test_unknown_option_is_a_usage_error() -> None:
-    assert docsis_p4("demo", "--aqm", "red").returncode == 2
+@pytest.mark.parametrize("start", [called, started])
+def test_unknown_option_is_a_usage_error(start: Start) -> None:
+    assert docsis_p4("demo", "--aqm", "red", start=start).returncode == 2
 
 
 def test_an_interrupt_is_said(capfd: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +122,8 @@ def test_schemas_are_written(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "topology.schema.json").read_text())["type"] == "object"
 
 
-def test_controller_has_its_own_help() -> None:
-    result = docsis_p4("controller", "--help")
+@pytest.mark.parametrize("start", [called, started])
+def test_controller_has_its_own_help(start: Start) -> None:
+    result = docsis_p4("controller", "--help", start=start)
     assert result.returncode == 0
     assert "--election-id" in result.stdout

@@ -4,28 +4,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import Ended, Start, called, started
 
 from docsis_testbed.paths import ROOT
 
-PROGRAM = Path(sys.executable).with_name("docsis-p4")
 DATA = ROOT / "control_plane" / "tests" / "data"
 CFG = DATA / "modem.cfg"
 YAML = DATA / "modem.yaml"
 
 
-def config(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [str(PROGRAM), "config", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
+def config(*arguments: str | Path, stdin: bytes = b"", start: Start = called) -> Ended:
+    return start("config", *arguments, stdin=stdin)
 
 
 @pytest.fixture
@@ -36,11 +28,12 @@ def secret(tmp_path: Path) -> Path:
 
 
 def test_both_ways_through_pipes(secret: Path) -> None:
-    decoded = config("decode", "-", "--shared-secret", secret, stdin=CFG.read_bytes())
+    with_secret = ("-", "--shared-secret", secret)
+    decoded = config("decode", *with_secret, stdin=CFG.read_bytes(), start=started)
     assert decoded.returncode == 0
     assert decoded.stderr == b""
     assert b"maximum_sustained_traffic_rate: 20 Mbps\n" in decoded.stdout
-    encoded = config("encode", "-", "--shared-secret", secret, stdin=decoded.stdout)
+    encoded = config("encode", *with_secret, stdin=decoded.stdout, start=started)
     assert encoded.returncode == 0
     assert encoded.stdout == CFG.read_bytes()
 

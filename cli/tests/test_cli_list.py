@@ -7,7 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
-from test_cli import docsis_p4
+from command_line import docsis_p4
 
 from docsis_cli.options import named_or_file
 from docsis_testbed.paths import TOPOLOGIES

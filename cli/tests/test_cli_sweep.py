@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_cli import docsis_p4
+from command_line import docsis_p4
 
 from docsis_testbed.paths import TOPOLOGIES
 

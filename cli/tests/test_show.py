@@ -7,8 +7,6 @@ import asyncio
 import dataclasses
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +14,7 @@ from threading import Event, Thread
 
 import jsonschema
 import pytest
+from command_line import docsis_p4
 from rich.console import Console
 
 from docsis_cli import status_tables as show
@@ -28,7 +27,6 @@ from docsis_control.status.server import serving
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
 
-PROGRAM = Path(sys.executable).with_name("docsis-p4")
 STATUS = decode((ROOT / "control_plane" / "tests" / "data" / "status.json").read_bytes())
 
 
@@ -150,10 +148,10 @@ def test_modems_are_chosen_by_name() -> None:
 
 def test_chosen_ones_are_shown_in_detail(tmp_path: Path) -> None:
     with controller(tmp_path):
-        result = docsis_p4("--modem", "cm1", "--status-folder", str(tmp_path))
+        result = docsis_p4("show", "--modem", "cm1", "--status-folder", str(tmp_path))
         assert result.returncode == 0, result.stderr
         assert "Classifiers" in result.stdout
-        result = docsis_p4("-m", "cm1", "-m", "cm2", "--status-folder", str(tmp_path))
+        result = docsis_p4("show", "-m", "cm1", "-m", "cm2", "--status-folder", str(tmp_path))
     assert result.returncode == 1
     assert result.stderr == 'docsis-p4: there is no modem "cm2"; there are cm1\n'
 
@@ -240,15 +238,9 @@ def controller(folder: Path) -> Iterator[None]:
         thread.join()
 
 
-def docsis_p4(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(PROGRAM), "show", *arguments], capture_output=True, text=True, check=False, timeout=60
-    )
-
-
 def test_json_is_the_document(tmp_path: Path) -> None:
     with controller(tmp_path):
-        result = docsis_p4("--json", "--status-folder", str(tmp_path))
+        result = docsis_p4("show", "--json", "--status-folder", str(tmp_path))
     assert result.returncode == 0, result.stderr
     (line,) = result.stdout.splitlines()
     document = json.loads(line)
@@ -258,13 +250,13 @@ def test_json_is_the_document(tmp_path: Path) -> None:
 
 def test_tables_come_out_of_the_command(tmp_path: Path) -> None:
     with controller(tmp_path):
-        result = docsis_p4("--status-folder", str(tmp_path))
+        result = docsis_p4("show", "--status-folder", str(tmp_path))
     assert result.returncode == 0, result.stderr
     assert "ACTIVE" in result.stdout
 
 
 def test_says_how_to_start_something(tmp_path: Path) -> None:
-    result = docsis_p4("--status-folder", str(tmp_path))
+    result = docsis_p4("show", "--status-folder", str(tmp_path))
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr == (

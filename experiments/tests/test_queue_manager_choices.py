@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_cli import docsis_p4
+from command_line import docsis_p4
 
 from docsis_control.queue_managers.document import changed, from_argument
 from docsis_control.queue_managers.names import Preset

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
 import jsonschema
 import pytest
 import scenario_files
+from command_line import docsis_p4
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -32,7 +31,6 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT, TOPOLOGIES
 
 SHIPPED = sorted((TOPOLOGIES / "scenarios").glob("*.yaml"))
-PROGRAM = Path(sys.executable).with_name("docsis-p4")
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
@@ -251,9 +249,7 @@ def test_only_chooses_runs_by_label(tmp_path: Path) -> None:
     ],
 )
 def test_command_line_says_what_is_wrong(words: list[str], message: str) -> None:
-    result = subprocess.run(
-        [str(PROGRAM), "run", *words], capture_output=True, text=True, check=False, timeout=60
-    )
+    result = docsis_p4("run", *words)
     assert result.returncode == 1
     assert message in result.stderr
 

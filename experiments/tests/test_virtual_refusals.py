@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import docsis_p4
 
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
@@ -17,7 +16,6 @@ from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
-PROGRAM = Path(sys.executable).with_name("docsis-p4")
 SCENARIO = str(TOPOLOGIES / "scenarios" / "bursts.yaml")
 
 
@@ -35,9 +33,7 @@ SCENARIO = str(TOPOLOGIES / "scenarios" / "bursts.yaml")
     ],
 )
 def test_it_is_refused_in_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
-    done = subprocess.run(
-        [str(PROGRAM), *arguments], capture_output=True, text=True, check=False, timeout=60
-    )
+    done = docsis_p4(*arguments)
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith(f"docsis-p4: {sentence}")
