@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import docsis_p4
+from pictures import without_pictures
 from rich.console import Console
 
 from docsis_control.topology.loader import load_topology
@@ -88,7 +90,10 @@ def by_quantity(document: dict[str, Any], manager: str) -> dict[str, dict[str, A
     return {c["quantity"]: c for c in case["comparisons"] if c["manager"] == manager}
 
 
-def test_a_scenarios_two_runs_are_played_on_both_stages(tmp_path: Path) -> None:
+def test_a_scenarios_two_runs_are_played_on_both_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     file = tmp_path / "short.yaml"
     file.write_text(SHORT)
     case = cases.ScenarioCase(load(file), ("drop-tail", "docsis-pie"))
@@ -107,7 +112,10 @@ def test_a_scenarios_two_runs_are_played_on_both_stages(tmp_path: Path) -> None:
     assert played == ["drop-tail", "docsis-pie"]
 
 
-def test_the_demos_two_runs_are_played_on_both_stages(tmp_path: Path) -> None:
+def test_the_demos_two_runs_are_played_on_both_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     topology = load_topology(TOPOLOGIES / "residential.yaml", "cable-20")
     managers = ("drop-tail-250ms", "docsis-pie")
     case = cases.ScenarioCase(demo(topology, measured_seconds=2.0), managers, variant="demo")
@@ -174,40 +182,38 @@ import sys
 
 sys.modules["mininet"] = None  # there is none
 from docsis_cli import main
+from docsis_experiments.reports.plots import registry
 
+registry.write = lambda *arguments: None  # no pictures
 main()
 """
 
 
-def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", ALONE, "accept", "closed-loop", *arguments],
+def test_the_command_plays_tells_and_resumes(tmp_path: Path) -> None:
+    arguments = (
+        "accept", "closed-loop", "--scenario", "low-rate", "--mininet-runs", "0", "--seeds", "1",
+        "--results", str(tmp_path / "kept"),
+    )  # fmt: skip
+    first = subprocess.run(
+        [sys.executable, "-c", ALONE, *arguments],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
     )
-
-
-def test_the_command_plays_tells_and_resumes(tmp_path: Path) -> None:
-    arguments = (
-        "--scenario", "low-rate", "--mininet-runs", "0", "--seeds", "1",
-        "--results", str(tmp_path / "kept"),
-    )  # fmt: skip
-    first = ran(*arguments)
     assert first.returncode == 3, first.stderr
     assert "low-rate: 0 runs on Mininet, 1 seeds" in first.stdout
     assert first.stderr.startswith("docsis-p4: 14 of 14 comparisons have too few runs")
     folders = sorted((tmp_path / "kept").rglob("summary.json"))
     assert len(folders) == 1
-    again = ran(*arguments)
+    again = docsis_p4(*arguments)
     assert again.returncode == 3
     assert sorted((tmp_path / "kept").rglob("summary.json")) == folders
     assert all(len(line) <= 80 for line in again.stdout.splitlines() if "Figures" not in line)
 
 
 def test_the_command_refuses_in_a_sentence(tmp_path: Path) -> None:
-    refused = ran("--scenario", "bursts", "--results", str(tmp_path))
+    refused = docsis_p4("accept", "closed-loop", "--scenario", "bursts", "--results", str(tmp_path))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.startswith('docsis-p4: --scenario: there is no "bursts"')
     assert len(refused.stderr.splitlines()) == 1

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,8 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from command_line import docsis_p4
+from pictures import without_pictures
 from rich.console import Console
 
 from docsis_control.topology.loader import load_topology
@@ -35,7 +35,6 @@ RUN: Mapping[str, float] = {
     "induced_p50_ms": 96.0,
     "idle_p50_ms": 4.0,
 }
-COMMAND = "from docsis_cli import main; main()"
 ABOUT = {
     "referee": "another",
     "versions": {"another": "1"},
@@ -261,7 +260,8 @@ def test_unusable_results_are_refused_before_anything_is_made(
     assert case.seeds == []
 
 
-def test_a_real_run_has_all_quantities(tmp_path: Path) -> None:
+def test_a_real_run_has_all_quantities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_pictures(monkeypatch)
     topology = load_topology(TOPOLOGIES / "residential.yaml", "cable-20")
     loaded = demo(topology, measured_seconds=2)
     case = cases.ScenarioCase(loaded, MANAGERS, variant="residential-cable-20")
@@ -299,13 +299,10 @@ def test_the_schemas_describe_themselves() -> None:
         jsonschema.Draft202012Validator.check_schema(data.schema(name))
 
 
-def test_the_command_refuses_a_file_that_is_not_there(tmp_path: Path) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", COMMAND, "accept", "referee", "--referee", "missing.json"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_the_command_refuses_a_file_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = docsis_p4("accept", "referee", "--referee", "missing.json")
     assert result.returncode == 1
     assert "missing.json: cannot be read (No such file or directory)" in result.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pictures import without_pictures
 from rich.console import Console
 from time_samples import IN_TIME, JUMPED, LATE, TIMERS
 
@@ -133,8 +134,9 @@ def flows_of(summary: dict[str, Any]) -> dict[str, dict[tuple[str, int], dict[st
 
 @pytest.mark.parametrize(("received", "forwarded"), [(1, 1), (0.981, 1), (1, 1.019)])
 def test_shares_within_the_tolerance_end_well(
-    tmp_path: Path, received: float, forwarded: float
+    tmp_path: Path, received: float, forwarded: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    without_pictures(monkeypatch)
     summary, told = played(MadeUp(received, forwarded), tmp_path)
     assert summary["passed"] is True
     for direction, flows in flows_of(summary).items():
@@ -156,8 +158,9 @@ def test_shares_within_the_tolerance_end_well(
 
 @pytest.mark.parametrize(("received", "forwarded"), [(1.021, 1), (0.979, 1), (1, 0.97)])
 def test_either_count_must_be_within_the_tolerance(
-    tmp_path: Path, received: float, forwarded: float
+    tmp_path: Path, received: float, forwarded: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    without_pictures(monkeypatch)
     with pytest.raises(TestbedError, match="What must hold in every run does not") as raised:
         played(MadeUp(received, forwarded), tmp_path)
     assert not isinstance(raised.value, NoVerdict)
@@ -169,7 +172,10 @@ def test_either_count_must_be_within_the_tolerance(
 
 @pytest.mark.parametrize("timing", [LATE, JUMPED])
 @pytest.mark.parametrize("factor", [1, 0.9])
-def test_late_switch_gives_no_verdict(tmp_path: Path, factor: float, timing: Timing) -> None:
+def test_late_switch_gives_no_verdict(
+    tmp_path: Path, factor: float, timing: Timing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     with pytest.raises(NoVerdict):
         played(MadeUp(factor, timing=timing), tmp_path)
     summary = json.loads((tmp_path / "summary.json").read_text())
@@ -181,7 +187,8 @@ def test_late_switch_gives_no_verdict(tmp_path: Path, factor: float, timing: Tim
     assert "farthest" not in told
 
 
-def test_tolerance_is_the_commands(tmp_path: Path) -> None:
+def test_tolerance_is_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_pictures(monkeypatch)
     wide = channel_shares(tolerance_percent=5.0)
     assert played(MadeUp(0.96), tmp_path, wide)[0]["passed"] is True
     assert wide.scenario.expectations[0].hash != channel_shares().scenario.expectations[0].hash
@@ -207,7 +214,8 @@ def test_report_opens_offline_and_can_be_written_again(tmp_path: Path) -> None:
         assert reference not in page
 
 
-def test_schema_knows_every_key(tmp_path: Path) -> None:
+def test_schema_knows_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_pictures(monkeypatch)
     summary, _ = played(MadeUp(), tmp_path, channel_shares(tcp=True, directions=["upstream"]))
     document.validate(summary)
     flows = flows_of(summary)["upstream"]

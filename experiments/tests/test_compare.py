@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outcome_files import QUICK, outcome, quick
+from pictures import without_pictures
 from rich.console import Console
 from scenario_files import write as write_scenario
 from time_samples import TIMERS
@@ -127,18 +128,20 @@ def sweeps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     experiment = write_scenario(folder, *QUICK)
     store = Store(folder / "kept")
     made: list[Path] = []
-    for seeds in ("[1, 2]", "[2]"):
-        path = folder / "mine.yaml"
-        path.write_text(SWEEP.format(experiment=experiment, seeds=seeds))
-        made.append(
-            sweep_job.run(
-                load_sweep(path),
-                play=lambda units: pool.play_all(units, 1),
-                console=Console(quiet=True),
-                results=folder / f"results{len(made)}",
-                store=store,
+    with pytest.MonkeyPatch.context() as patched:
+        without_pictures(patched)
+        for seeds in ("[1, 2]", "[2]"):
+            path = folder / "mine.yaml"
+            path.write_text(SWEEP.format(experiment=experiment, seeds=seeds))
+            made.append(
+                sweep_job.run(
+                    load_sweep(path),
+                    play=lambda units: pool.play_all(units, 1),
+                    console=Console(quiet=True),
+                    results=folder / f"results{len(made)}",
+                    store=store,
+                )
             )
-        )
     return made[0], made[1]
 
 
@@ -148,12 +151,14 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("single")
     loaded = load_scenario(write_scenario(folder, *QUICK))
     plain = loaded.scenario.model_copy(update={"expectations": ()})
-    return once.run(
-        type(loaded)(plain, loaded.topology),
-        stage=VirtualStage(2),
-        console=Console(quiet=True),
-        results=folder / "results",
-    )
+    with pytest.MonkeyPatch.context() as patched:
+        without_pictures(patched)
+        return once.run(
+            type(loaded)(plain, loaded.topology),
+            stage=VirtualStage(2),
+            console=Console(quiet=True),
+            results=folder / "results",
+        )
 
 
 def test_a_sweep_beside_a_run(sweeps: tuple[Path, Path], single: Path, tmp_path: Path) -> None:
@@ -171,7 +176,10 @@ def test_a_sweep_beside_a_run(sweeps: tuple[Path, Path], single: Path, tmp_path:
     assert page.count("data:image/png") == len(list((folder / "plots").iterdir())) > 0
 
 
-def test_seeds_that_are_not_the_same(sweeps: tuple[Path, Path], tmp_path: Path) -> None:
+def test_seeds_that_are_not_the_same(
+    sweeps: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     folder = job.run([*sweeps], console=Console(quiet=True), results=tmp_path)
     summary = json.loads((folder / "summary.json").read_text())
     assert {tuple(one["runs"]) for one in summary["differences"]} == {(2, 1)}
@@ -327,7 +335,10 @@ def test_the_band_of_ten_seeds_is_an_interval() -> None:
     assert distribution([[]]) is None
 
 
-def test_a_single_run_and_many_have_one_name_for_a_run(single: Path, tmp_path: Path) -> None:
+def test_a_single_run_and_many_have_one_name_for_a_run(
+    single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     before = many(tmp_path / "before", by_seed)
     folder = job.run([before, single], console=Console(quiet=True), results=tmp_path / "results")
     summary = json.loads((folder / "summary.json").read_text())
@@ -362,7 +373,10 @@ def test_results_whose_traffic_has_other_names_are_refused() -> None:
     )
 
 
-def test_what_only_one_result_has_is_told_by_its_title(tmp_path: Path) -> None:
+def test_what_only_one_result_has_is_told_by_its_title(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     before = many(tmp_path / "before", by_seed)
     after = many(tmp_path / "after", by_seed, title="Another one")
     summary = json.loads((after / "summary.json").read_text())
@@ -408,7 +422,10 @@ def test_results_have_titles_that_tell_them_apart(
     assert titles(results, names) == said
 
 
-def test_a_title_ends_with_what_two_results_differ_in(tmp_path: Path) -> None:
+def test_a_title_ends_with_what_two_results_differ_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     before = many(tmp_path / "before", by_seed)
     after = many(tmp_path / "after", by_seed, "repetitions")
     console = Console(record=True, width=160)

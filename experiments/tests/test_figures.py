@@ -117,7 +117,7 @@ def test_what_the_switch_refuses_is_said() -> None:
 
 def test_a_run_leaves_a_report(tmp_path: Path) -> None:
     folder, _ = job.run(
-        frames=20_000, trials=500, seed=SEED, console=Console(quiet=True), results=tmp_path
+        frames=4_000, trials=100, seed=SEED, console=Console(quiet=True), results=tmp_path
     )
     assert {path.name for path in (folder / "plots").iterdir()} == {
         "collisions.png", "drops-in-1000.png", "effective-probability.png", "run-lengths.png",

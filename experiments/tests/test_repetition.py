@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import scenario_files
+from pictures import without_pictures
 from rich.console import Console
 from time_samples import JUMPED, TIMERS
 
@@ -23,7 +24,6 @@ from docsis_experiments.repetition.making import Maker
 from docsis_experiments.repetition.real_time import Repetitions
 from docsis_experiments.repetition.virtual import Seeds
 from docsis_experiments.reports import document, report
-from docsis_experiments.reports.plots import registry
 from docsis_experiments.runs import files
 from docsis_experiments.runs.outcome import of_record
 from docsis_experiments.runs.pool import Played
@@ -236,7 +236,10 @@ def test_a_result_that_is_written_keeps_nothing_for_another(
     assert list((tmp_path / "kept").glob("*/*")) == []
 
 
-def test_one_that_was_stopped_goes_on(loaded: Loaded, tmp_path: Path) -> None:
+def test_one_that_was_stopped_goes_on(
+    loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     stage = ToldStage()
     stage.stopped_at = 7
     with pytest.raises(KeyboardInterrupt):
@@ -250,7 +253,10 @@ def test_one_that_was_stopped_goes_on(loaded: Loaded, tmp_path: Path) -> None:
     assert "7 runs were there already." in said
 
 
-def test_runs_are_made_again_a_bounded_number_of_times(loaded: Loaded, tmp_path: Path) -> None:
+def test_runs_are_made_again_a_bounded_number_of_times(
+    loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     stage = ToldStage()
     stage.changes = {number: {"timing": JUMPED} for number in range(100)}
     figures, said, failed = result(
@@ -279,7 +285,7 @@ def test_exit_statuses(
     loaded: Loaded, tmp_path: Path, count: int, delay: float, status: int, words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    _without_pictures(monkeypatch)
+    without_pictures(monkeypatch)
     stage = ToldStage(lambda label, number: delay if label == "tail" else 20.0)
     figures, _, failed = result(
         loaded, repetitions(stage, tmp_path / "kept"), count, tmp_path / "results"
@@ -291,7 +297,7 @@ def test_exit_statuses(
 
 
 def test_only_some_runs(loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _without_pictures(monkeypatch)
+    without_pictures(monkeypatch)
     figures, _, failed = result(
         loaded,
         repetitions(ToldStage(), tmp_path / "kept"),
@@ -303,10 +309,6 @@ def test_only_some_runs(loaded: Loaded, tmp_path: Path, monkeypatch: pytest.Monk
     assert figures["differences"] == []
     assert [entry["verdict"] for entry in figures["expectations"]] == ["reproduced", "not run"]
     assert figures["verdict"] == "undecided"
-
-
-def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "write", lambda *args: None)
 
 
 class ToldPool:
@@ -343,7 +345,7 @@ class ToldPool:
 def pool(monkeypatch: pytest.MonkeyPatch) -> ToldPool:
     made = ToldPool()
     monkeypatch.setattr(virtual, "play_all", made.play_all)
-    _without_pictures(monkeypatch)
+    without_pictures(monkeypatch)
     return made
 
 

@@ -7,6 +7,7 @@ import copy
 import csv
 import io
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scenario_files
+from pictures import without_pictures
 from rich.console import Console
 from time_samples import IN_TIME, JUMPED, LATE, SILENT, TIMERS
 
@@ -134,10 +136,16 @@ def finished(
     return run_folder.finish(folder)
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run of two queue managers, in time."""
-    return finished(tmp_path)
+    return finished(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, with which a test does what it likes."""
+    return Path(shutil.copytree(made, tmp_path / made.name))
 
 
 def figures_of(folder: Path) -> dict[str, Any]:
@@ -152,7 +160,8 @@ def pretended_run(_command: str) -> Iterator[object]:
 
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Mininet's stage without root, Mininet and switches."""
+    """Mininet's stage without root, Mininet and switches; reports without pictures."""
+    without_pictures(monkeypatch)
     for name in ("check_root", "check_all"):
         monkeypatch.setattr(preflight, name, lambda *_: None)
     monkeypatch.setattr(mininet_stage, "recorded_run", pretended_run)
@@ -313,7 +322,10 @@ def test_lost_replies_are_no_loss() -> None:
 
 
 @pytest.mark.parametrize(("timing", "row"), [(LATE, "2.31"), (JUMPED, "NO"), (SILENT, "-")])
-def test_lateness_is_told(tmp_path: Path, timing: Timing, row: str) -> None:
+def test_lateness_is_told(
+    tmp_path: Path, timing: Timing, row: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     folder = finished(tmp_path, timing)
     figures = figures_of(folder)
     assert figures["timers"] == TIMERS
@@ -335,7 +347,10 @@ def test_lateness_is_told(tmp_path: Path, timing: Timing, row: str) -> None:
     assert ("not valid</strong>" in page) is not timing.valid
 
 
-def test_where_nothing_can_be_late_the_reason_is_told(tmp_path: Path) -> None:
+def test_where_nothing_can_be_late_the_reason_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     why = "time is virtual"
     marks = {"stage": "virtual", "seed": 2**64 - 1}
     folder = finished(tmp_path, Timing({}, why), {"absent": why}, marks)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scenario_files
+from pictures import without_pictures
 from rich.console import Console
 from time_samples import JUMPED, LATE, TIMERS
 
@@ -117,7 +118,10 @@ def test_report_opens_offline_and_has_both_values(tmp_path: Path, records: list[
     assert report.write(folder).read_text() == whole
 
 
-def test_one_run_says_neither_that_a_value_holds_nor_that_it_fails(tmp_path: Path) -> None:
+def test_one_run_says_neither_that_a_value_holds_nor_that_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     records = [scenario_files.record("tail", 500), scenario_files.record("codel", 20)]
     folder = written(tmp_path / "run", scenario_files.loaded(tmp_path), records)
     assert not json.loads((folder / "summary.json").read_text())["passed"]
@@ -129,8 +133,9 @@ def test_one_run_says_neither_that_a_value_holds_nor_that_it_fails(tmp_path: Pat
 
 @pytest.mark.parametrize("timing", [LATE, JUMPED])
 def test_late_switch_gives_no_verdict_and_the_values_are_shown(
-    tmp_path: Path, timing: Timing
+    tmp_path: Path, timing: Timing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    without_pictures(monkeypatch)
     loaded = scenario_files.loaded(tmp_path)
     # The value would hold, and the order would too.
     records = [
@@ -162,7 +167,10 @@ def test_run_that_is_late_does_not_hide_another_that_fails(tmp_path: Path) -> No
     assert [entry["holds"] for entry in figures["expectations"]] == [False, None]
 
 
-def test_run_that_was_measured_wrongly_gets_no_verdict(tmp_path: Path) -> None:
+def test_run_that_was_measured_wrongly_gets_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     fault = "the capture had no room for 7 of 80 packets at the receivers"
     records = [
         scenario_files.record("tail", 50, faults=(fault,)),
@@ -192,8 +200,9 @@ def test_absent_value_fails_and_says_why(tmp_path: Path) -> None:
 
 
 def test_report_of_an_older_run_can_be_written_again(
-    tmp_path: Path, records: list[RunRecord]
+    tmp_path: Path, records: list[RunRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    without_pictures(monkeypatch)
     folder = written(tmp_path / "run", scenario_files.loaded(tmp_path), records)
     figures = json.loads((folder / "summary.json").read_text())
     for part in (figures, *figures["runs"], *figures["expectations"]):

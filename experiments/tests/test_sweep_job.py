@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from outcome_files import QUICK
+from pictures import without_pictures
 from rich.console import Console
 from scenario_files import write as write_scenario
 
@@ -64,13 +65,15 @@ def kept(tmp_path_factory: pytest.TempPathFactory, loaded: LoadedSweep) -> Store
     """All runs of the sweep, as a pool of processes makes them."""
     store = Store(tmp_path_factory.mktemp("kept"))
     results = tmp_path_factory.mktemp("results")
-    job.run(
-        loaded,
-        play=lambda units: pool.play_all(units, 2),
-        console=Console(quiet=True),
-        results=results,
-        store=store,
-    )
+    with pytest.MonkeyPatch.context() as patched:
+        without_pictures(patched)
+        job.run(
+            loaded,
+            play=lambda units: pool.play_all(units, 2),
+            console=Console(quiet=True),
+            results=results,
+            store=store,
+        )
     return store
 
 
@@ -126,14 +129,20 @@ def test_what_a_sweep_leaves(sweep: Sweep, kept: Store, loaded: LoadedSweep) -> 
     ]
 
 
-def test_what_is_there_is_not_played_again(sweep: Sweep, kept: Store, console: Console) -> None:
+def test_what_is_there_is_not_played_again(
+    sweep: Sweep, kept: Store, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     player = Counting()
     sweep(player, kept)
     assert player.played == []
     assert "4 of 4 runs are there already." in console.export_text()
 
 
-def test_the_same_bits_as_in_one_process(sweep: Sweep, kept: Store, tmp_path: Path) -> None:
+def test_the_same_bits_as_in_one_process(
+    sweep: Sweep, kept: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
     here = Store(tmp_path / "here")
     sweep(Counting(), here)
     assert [path.name for path in paths(here)] == [path.name for path in paths(kept)]
@@ -141,8 +150,13 @@ def test_the_same_bits_as_in_one_process(sweep: Sweep, kept: Store, tmp_path: Pa
 
 
 def test_a_stopped_sweep_goes_on_where_it_was(
-    sweep: Sweep, loaded: LoadedSweep, tmp_path: Path, console: Console
+    sweep: Sweep,
+    loaded: LoadedSweep,
+    tmp_path: Path,
+    console: Console,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    without_pictures(monkeypatch)
     store = Store(tmp_path / "kept")
     first, second = Counting(stop_after=1), Counting()
     with pytest.raises(KeyboardInterrupt):
@@ -155,8 +169,9 @@ def test_a_stopped_sweep_goes_on_where_it_was(
 
 
 def test_a_damaged_result_is_told_put_aside_and_made_again(
-    sweep: Sweep, kept: Store, tmp_path: Path, console: Console
+    sweep: Sweep, kept: Store, tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    without_pictures(monkeypatch)
     store = copied(kept, tmp_path / "kept")
     broken = paths(store)[0]
     before = broken.read_bytes()
@@ -172,6 +187,7 @@ def test_a_damaged_result_is_told_put_aside_and_made_again(
 def test_results_of_another_version_are_told_and_not_mixed(
     sweep: Sweep, kept: Store, tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    without_pictures(monkeypatch)
     store = copied(kept, tmp_path / "kept")
     ours = dict(sources.parts("virtual"))
     monkeypatch.setattr(sources, "parts", lambda stage: {**ours, "pipeline": "another"})

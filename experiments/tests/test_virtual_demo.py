@@ -34,26 +34,30 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_experiments.experiment.demo import demo
 from docsis_experiments.repetition import once
+from docsis_experiments.reports.plots import registry
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.paths import TOPOLOGIES
 
+seed, results, drawn = sys.argv[1:]
+if drawn == "False":
+    registry.write = lambda *arguments: None
 once.run(
     demo(
         load_topology(TOPOLOGIES / "residential.yaml"),
         [Preset.DROP_TAIL_250MS, Preset.DOCSIS_PIE],
-        float(sys.argv[3]),
+        8.0,
     ),
-    stage=VirtualStage(int(sys.argv[1])),
+    stage=VirtualStage(int(seed)),
     console=Console(width=80),
-    results=Path(sys.argv[2]),
+    results=Path(results),
 )
 """
 
 
-def played(seed: int, results: Path, seconds: float = 8.0) -> tuple[Path, str]:
-    """The folder of a demo in a process of its own, and what it said."""
+def played(seed: int, results: Path, *, drawn: bool = False) -> tuple[Path, str]:
+    """The folder of a demo in a process of its own, and what it said; it may have no pictures."""
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, str(seed), str(results), str(seconds)],
+        [sys.executable, "-c", ALONE, str(seed), str(results), str(drawn)],
         capture_output=True,
         text=True,
         check=False,
@@ -72,7 +76,7 @@ def summary_of(folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A demo of seed 7."""
-    return played(7, tmp_path_factory.mktemp("first"))
+    return played(7, tmp_path_factory.mktemp("first"), drawn=True)
 
 
 def test_it_leaves_what_mininet_leaves(first: tuple[Path, str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pictures import without_pictures
 from rich.console import Console
 from scenario_files import EVERY_KIND, write
 
@@ -82,8 +83,12 @@ def test_channel_was_made_slower(run: tuple[Path, str]) -> None:
 
 
 def test_a_run_can_be_repeated_from_its_folder(
-    run: tuple[Path, str], figures: dict[str, Any], tmp_path: Path
+    run: tuple[Path, str],
+    figures: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    without_pictures(monkeypatch)
     with pytest.raises(TestbedError, match="1 of 2"):
         once.run(
             load(run[0] / "inputs" / "scenario.yaml"),
