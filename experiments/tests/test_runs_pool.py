@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import pool_worker
 import pytest
 from outcome_files import quick
 
@@ -62,13 +62,6 @@ def test_a_killed_one_is_played_again(four: list[Unit], played: list[bytes]) -> 
     assert [files.encode([one]) for one in outcomes if one is not None] == played[:3]
 
 
-def _die(connection: Connection, scratch: str) -> None:
-    """A worker that is killed as soon as it has something to do."""
-    del scratch
-    connection.recv_bytes()
-    os._exit(9)
-
-
 def _lie(connection: Connection, scratch: str) -> None:
     """A worker that answers what is no outcome, and then another unit's."""
     del scratch
@@ -83,7 +76,7 @@ def _lie(connection: Connection, scratch: str) -> None:
 def test_one_that_is_always_killed_is_told(
     four: list[Unit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "_work", _die)
+    monkeypatch.setattr(pool, "_work", pool_worker.die)
     found = list(pool.play_all(four[:1], 2))
     assert [one.outcome for one in found] == [None]
     assert found[0].failure == (

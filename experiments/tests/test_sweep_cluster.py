@@ -11,21 +11,25 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import tls_files
 from outcome_files import quick
 from tls_files import Certificates
 
-from docsis_experiments.runs import files, pool, sources
+from docsis_experiments.runs import files, sources
+from docsis_experiments.runs.play import play
 from docsis_experiments.runs.pool import Played
 from docsis_experiments.runs.unit import Unit, units
 from docsis_experiments.sweeps import cluster
 from docsis_experiments.sweeps.tls import Access
 from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 DASK = [sys.executable, "-m", "dask"]
 
@@ -44,14 +48,14 @@ def until(what: str, happened: Callable[[], Any]) -> Any:
 
 
 class Cluster:
-    """A scheduler and workers, each a process of ours."""
+    """A scheduler, and a test's workers, each a process of ours."""
 
     def __init__(self, folder: Path, certificates: Certificates) -> None:
         self._folder = folder
         self._certificates = certificates
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._workers: list[subprocess.Popen[bytes]] = []
         place = folder / "scheduler.json"
-        self._start(
+        self._scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--protocol", "tls",
             "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(place),
         )  # fmt: skip
@@ -63,27 +67,53 @@ class Cluster:
         return Access.of(self.address, files.ca, files.certificate, files.key)
 
     def worker(self, name: str, *options: str) -> subprocess.Popen[bytes]:
-        return self._start(
+        worker = self._start(
             "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
             "--name", name, "--local-directory", str(self._folder), *options,
         )  # fmt: skip
+        self._workers.append(worker)
+        return worker
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        number = len(self._processes)
-        with (self._folder / f"{number}.log").open("wb") as log:
-            process = subprocess.Popen(
+        with (self._folder / "log").open("ab") as log:
+            return subprocess.Popen(
                 [*DASK, *arguments, *self._certificates.dask_options],
                 stdout=log,
                 stderr=log,
                 cwd=self._folder,
             )
-        self._processes.append(process)
-        return process
+
+    @contextmanager
+    def client(self) -> Iterator[Client]:
+        from distributed import Client, Security
+
+        access = self.access
+        security = Security(
+            require_encryption=True,
+            tls_ca_file=str(access.ca),
+            tls_client_cert=str(access.certificate),
+            tls_client_key=str(access.key),
+        )
+        with Client(access.address, security=security, set_as_default=False) as client:
+            yield client
+
+    def end_workers(self) -> None:
+        """Until the scheduler knows of none."""
+        if not self._workers:
+            return
+        while self._workers:
+            _end(self._workers.pop())
+        with self.client() as client:
+            until("no worker", lambda: not client.scheduler_info(n_workers=-1)["workers"])
 
     def end(self) -> None:
-        for process in self._processes:
-            process.kill()
-            process.wait()
+        for process in (*self._workers, self._scheduler):
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 def _address(place: Path) -> str | None:
@@ -98,11 +128,20 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return tls_files.make(tmp_path_factory.mktemp("tls") / "ours")
 
 
-@pytest.fixture
-def dask(tmp_path: Path, certificates: Certificates) -> Iterator[Cluster]:
-    started = Cluster(tmp_path, certificates)
+@pytest.fixture(scope="module")
+def scheduler(
+    tmp_path_factory: pytest.TempPathFactory, certificates: Certificates
+) -> Iterator[Cluster]:
+    started = Cluster(tmp_path_factory.mktemp("dask"), certificates)
     yield started
     started.end()
+
+
+@pytest.fixture
+def dask(scheduler: Cluster) -> Iterator[Cluster]:
+    """Without a worker yet."""
+    yield scheduler
+    scheduler.end_workers()
 
 
 @pytest.fixture(scope="module")
@@ -123,16 +162,7 @@ def bits(played: Iterator[Played]) -> dict[Unit, bytes]:
 
 def kill_while_it_plays(started: Cluster, worker: subprocess.Popen[bytes], name: str) -> None:
     """Kills a worker that has a unit and cannot have ended it."""
-    from distributed import Client, Security
-
-    access = started.access
-    security = Security(
-        require_encryption=True,
-        tls_ca_file=str(access.ca),
-        tls_client_cert=str(access.certificate),
-        tls_client_key=str(access.key),
-    )
-    with Client(access.address, security=security, set_as_default=False) as client:
+    with started.client() as client:
 
         def address() -> str | None:
             found = client.scheduler_info(n_workers=-1)["workers"]
@@ -166,10 +196,8 @@ def test_the_same_bits_wherever_they_are_made_and_whoever_is_killed(
         there = bits(each)
     killer.join(timeout=MOST_SECONDS)
     assert first.returncode == -signal.SIGKILL
-    with closing(pool.play_all(some, 2)) as each:
-        here = bits(each)
-    assert there == here
-    assert set(there) == set(some)
+    # As in a pool of processes, which makes the bits of this one: see `test_runs_pool`.
+    assert there == {unit: files.encode([play(unit)]) for unit in some}
     assert told == []
 
 
