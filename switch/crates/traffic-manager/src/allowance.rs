@@ -177,18 +177,21 @@ impl<T> Queue<T> {
         }
     }
 
-    /// What may be asked for, as [`Self::allow`] has left it.
-    pub(crate) fn backlog(&self) -> Backlog {
+    /// What may be asked for at `now`.
+    pub(crate) fn backlog(&self, now: u64) -> Backlog {
         let (Some(allowance), Some(head)) = (self.allowance.as_deref(), self.head()) else {
             return Backlog::default();
         };
-        let more_at = self.next_chunk(allowance).map(|chunk| {
-            let ready = self.buckets.ready_at(chunk).unwrap_or(u64::MAX);
+        let Shaped {
+            buckets, allowance, ..
+        } = self.shaped(now, allowance);
+        let more_at = self.next_chunk(&allowance).map(|chunk| {
+            let ready = buckets.ready_at(chunk).unwrap_or(u64::MAX);
             ready.max(allowance.until)
         });
         Backlog {
             waiting: self.depth(),
-            eligible: self.eligible(allowance),
+            eligible: self.eligible(&allowance),
             head: Some(head),
             more_at,
         }
@@ -197,7 +200,13 @@ impl<T> Queue<T> {
     fn eligible(&self, allowance: &Allowance) -> Traffic {
         match &self.frames {
             Frames::One(_) => allowance.covered,
-            Frames::Several(_) if !self.head_is_allowed() => Traffic::default(),
+            Frames::Several(_)
+                if self
+                    .head()
+                    .is_none_or(|needs| u64::from(needs) > allowance.bytes) =>
+            {
+                Traffic::default()
+            }
             Frames::Several(_) => {
                 let waiting = self.depth();
                 let bytes = allowance.bytes.min(self.needs());
@@ -208,6 +217,16 @@ impl<T> Queue<T> {
                     bytes,
                 }
             }
+        }
+    }
+
+    /// Bytes of the frame at a place from the head on; `None` where the queue ends, or where
+    /// sub-queues take turns and it is not the head.
+    pub(crate) fn length_at(&self, place: usize) -> Option<u32> {
+        match &self.frames {
+            Frames::One(fifo) => fifo.get(place).map(|frame| frame.needs),
+            Frames::Several(_) if place == 0 => self.head(),
+            Frames::Several(_) => None,
         }
     }
 

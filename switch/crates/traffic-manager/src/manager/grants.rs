@@ -118,7 +118,7 @@ impl<T> TrafficManager<T> {
                 continue;
             };
             allowance.noticed = false;
-            let backlog = queue.backlog();
+            let backlog = queue.backlog(now);
             let at = match backlog.eligible.frames {
                 0 => backlog.more_at,
                 _ => Some(now),
@@ -132,22 +132,28 @@ impl<T> TrafficManager<T> {
     }
 
     /// What may be asked for of a granted queue's frames; of another queue nothing is.
-    pub fn backlog(&mut self, now: u64, slot: Slot) -> Backlog {
-        self.advance(now);
-        let now = self.now;
-        let queue = self.queue_mut(slot.0);
-        queue.allow(now);
-        queue.backlog()
+    #[must_use]
+    pub fn backlog(&self, now: u64, slot: Slot) -> Backlog {
+        self.queue(slot.0).backlog(now.max(self.now))
+    }
+
+    /// Bytes of the frame at a place of a queue, from the head on. `None` where the queue ends;
+    /// and behind the head where sub-queues take turns, as then nobody knows.
+    #[must_use]
+    pub fn length_at(&self, slot: Slot, place: usize) -> Option<u32> {
+        self.queue(slot.0).length_at(place)
     }
 
     /// Offers the head of a granted queue, which a grant lets go now, as [`Self::offer`] does those
-    /// of other queues. `None` when the queue is empty or its head may not have been asked for.
-    pub fn grant(&mut self, now: u64, slot: Slot) -> Option<Offer> {
+    /// of other queues. `None` when the queue is empty, or its head is longer than `at_most` bytes
+    /// or may not have been asked for.
+    pub fn grant(&mut self, now: u64, slot: Slot, at_most: u32) -> Option<Offer> {
         self.advance(now);
         let now = self.now;
         let queue = self.queue_mut(slot.0);
         queue.allow(now);
-        if queue.standing != Standing::Granted || !queue.head_is_allowed() {
+        let fits = queue.head().is_some_and(|needs| needs <= at_most);
+        if queue.standing != Standing::Granted || !fits || !queue.head_is_allowed() {
             return None;
         }
         let offer = queue.offer();
@@ -220,7 +226,9 @@ pub(super) fn refuse_granted(config: &crate::config::PortConfig) -> Result<(), C
         if value != 0 {
             return Err(ConfigError::invalid(
                 format!("port {}", config.port),
-                format!("{field} is {value}, but an upstream channel carries the port's frames: set it there"),
+                format!(
+                    "{field} is {value}, but an upstream channel carries the port's frames: set it there"
+                ),
             ));
         }
     }

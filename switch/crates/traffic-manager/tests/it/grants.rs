@@ -56,7 +56,7 @@ fn flow(rate: u64, burst: u64, peak: u64) -> ServiceFlowConfig {
 /// A grant lets the head go, if it may.
 fn take(tm: &mut TrafficManager<u64>, now: u64, len: usize) -> Option<u64> {
     let slot = slot(tm);
-    tm.grant(now, slot)?;
+    tm.grant(now, slot, u32::MAX)?;
     match tm.commit(len) {
         Some(Commit::Sent(item)) => Some(item),
         _ => None,
@@ -222,6 +222,11 @@ proptest! {
             let more = waiting.iter().find(|(at, _)| *at > now);
             prop_assert_eq!(backlog.more_at, more.map(|(at, _)| *at));
             prop_assert_eq!(backlog.head.map(u64::from), waiting.first().map(|(_, len)| *len));
+            let lengths = (0..).map_while(|place| tm.length_at(slot, place)).map(u64::from);
+            prop_assert!(lengths.eq(waiting.iter().map(|(_, len)| *len)));
+            // A grant that is shorter than the head is of no use.
+            let shorter = backlog.head.unwrap_or(1) - 1;
+            prop_assert!(tm.grant(now, slot, shorter).is_none());
             // Nothing goes by itself.
             prop_assert_eq!((tm.offer(now), tm.next_deadline()), (None, None));
         }
@@ -270,7 +275,7 @@ proptest! {
                     }
                 }
                 Step::Take(frames) => for _ in 0..frames {
-                    if tm.grant(now, slot).is_none() {
+                    if tm.grant(now, slot, u32::MAX).is_none() {
                         break;
                     }
                     // The item's length, or what egress has made of it.
@@ -285,13 +290,13 @@ proptest! {
                         Commit::TooLong(item) => gone.push(item),
                     }
                 },
-                Step::Discard => if tm.grant(now, slot).is_some() {
+                Step::Discard => if tm.grant(now, slot, u32::MAX).is_some() {
                     gone.extend(tm.discard());
                 },
-                Step::Withdraw => if tm.grant(now, slot).is_some() {
+                Step::Withdraw => if tm.grant(now, slot, u32::MAX).is_some() {
                     gone.extend(tm.withdraw());
                 },
-                Step::Longer(by) => if tm.grant(now, slot).is_some() {
+                Step::Longer(by) => if tm.grant(now, slot, u32::MAX).is_some() {
                     let at = *tm.offered_mut().unwrap() as usize;
                     // Egress does that once.
                     let len = lengths[at].0 + by;
@@ -316,7 +321,7 @@ proptest! {
                 // Since the start there is no such part.
                 Bound::new(bound.rate, bound.burst).check(now, sent, 0);
             }
-            prop_assert_eq!(backlog.eligible.frames > 0, tm.grant(now, slot).is_some());
+            prop_assert_eq!(backlog.eligible.frames > 0, tm.grant(now, slot, u32::MAX).is_some());
             prop_assert_eq!(backlog.waiting.frames + gone.len() as u64, next);
             let state = tm.service_flows(now)[0];
             prop_assert_eq!(state.enqueued.frames, next);
@@ -351,7 +356,7 @@ proptest! {
             match step {
                 Step::Wait(ns) | Step::More(ns) => now += ns,
                 Step::Arrive(len, _) => drop(tm.enqueue(now, slot, 0, len, len as u64)),
-                Step::Take(_) => while let Some(offer) = tm.grant(now, slot) {
+                Step::Take(_) => while let Some(offer) = tm.grant(now, slot, u32::MAX) {
                     prop_assert_eq!(offer.queue, id(FLOW));
                     let len = *tm.offered_mut().unwrap();
                     prop_assert!(matches!(tm.commit(len as usize), Some(Commit::Sent(_))));
@@ -363,7 +368,7 @@ proptest! {
                     configure(&mut tm, now, vec![config]);
                     changed += 1;
                 }
-                _ => if tm.grant(now, slot).is_some() {
+                _ => if tm.grant(now, slot, u32::MAX).is_some() {
                     tm.discard();
                 },
             }
@@ -428,7 +433,7 @@ fn what_egress_drops_is_the_next_frame_s_to_ask_for() {
         tm.enqueue(0, slot, 0, 1500, number).unwrap();
     }
     assert_eq!(tm.backlog(0, slot).eligible.frames, 2);
-    tm.grant(0, slot).unwrap();
+    tm.grant(0, slot, u32::MAX).unwrap();
     assert_eq!(tm.discard(), Some(0));
     // As many as before, as no token was spent.
     assert_eq!(tm.backlog(0, slot).eligible.frames, 2);
@@ -437,7 +442,7 @@ fn what_egress_drops_is_the_next_frame_s_to_ask_for() {
     assert_eq!(take(&mut tm, 0, 1500), None);
     // A queue that is empty needs no tokens: they come back, as far as there is room.
     let at = tm.backlog(0, slot).more_at.unwrap();
-    tm.grant(at, slot).unwrap();
+    tm.grant(at, slot, u32::MAX).unwrap();
     assert_eq!(tm.discard(), Some(3));
     assert_eq!(tm.service_flows(at)[0].sustained_tokens, 1500 * 8_000_000);
 }
@@ -463,18 +468,18 @@ fn what_egress_makes_longer_than_was_asked_for_waits_for_tokens() {
     let slot = slot(&tm);
     tm.enqueue(0, slot, 0, 1400, 0).unwrap();
     tm.enqueue(0, slot, 0, 1000, 1).unwrap();
-    tm.grant(0, slot).unwrap();
+    tm.grant(0, slot, u32::MAX).unwrap();
     // 600 are left in the bucket and 1000 asked for on account of the next frame.
     assert!(matches!(tm.commit(3000), Some(Commit::Sent(0))));
     assert_eq!(tm.backlog(0, slot).more_at, Some(1_000_000));
-    tm.grant(1_000_000, slot).unwrap();
+    tm.grant(1_000_000, slot, u32::MAX).unwrap();
     assert!(matches!(tm.commit(1500), Some(Commit::Held(1))));
     assert_eq!(tm.backlog(1_000_000, slot).head, Some(1500));
-    assert!(tm.grant(1_499_999, slot).is_none());
+    assert!(tm.grant(1_499_999, slot, u32::MAX).is_none());
     assert_eq!(take(&mut tm, 1_500_000, 1500), Some(1));
     // Longer than the bucket is deep: it never could.
     tm.enqueue(9_000_000, slot, 0, 1000, 2).unwrap();
-    tm.grant(9_000_000, slot).unwrap();
+    tm.grant(9_000_000, slot, u32::MAX).unwrap();
     assert!(matches!(tm.commit(3001), Some(Commit::TooLong(2))));
     assert_eq!(tm.service_flows(9_000_000)[0].overflow.frames, 1);
 }
@@ -538,7 +543,7 @@ fn other_ports_send_by_themselves() {
     tm.enqueue(0, slot, 0, 100, 1).unwrap();
     tm.enqueue(0, other, 0, 100, 2).unwrap();
     assert_eq!(tm.backlog(0, other).eligible.frames, 0);
-    assert!(tm.grant(0, other).is_none());
+    assert!(tm.grant(0, other, u32::MAX).is_none());
     assert_eq!(tm.offer(0).unwrap().queue.port, 2);
     assert_eq!(tm.commit(100), Some(Commit::Sent(2)));
     assert_eq!(tm.offer(0), None);
