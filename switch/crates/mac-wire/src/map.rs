@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The MAP: who may use which minislots.
+
+use crate::clock::Minislot;
+use crate::flow::Sid;
+
+/// What minislots may be used for: the Interval Usage Codes that schedulers here give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Usage {
+    /// IUC 1: requests; to [`Sid::ALL`] in contention, to one SID a poll.
+    Request,
+    /// IUC 3.
+    InitialMaintenance,
+    /// IUC 4.
+    StationMaintenance,
+    /// IUC 9: a burst of an advanced PHY, short.
+    Short,
+    /// IUC 10: a burst of an advanced PHY, long.
+    Long,
+    /// IUC 11: an unsolicited grant.
+    Unsolicited,
+    /// IUC 12: a burst with OFDMA data profile.
+    Ofdma,
+}
+
+impl Usage {
+    /// Whether a modem sends data in it.
+    #[must_use]
+    pub fn is_data(self) -> bool {
+        matches!(
+            self,
+            Self::Short | Self::Long | Self::Unsolicited | Self::Ofdma
+        )
+    }
+}
+
+/// Minislots of one usage, of one SID or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Element {
+    /// Whose they are; [`Sid::ALL`] is everybody's.
+    pub sid: Sid,
+    /// What for.
+    pub usage: Usage,
+    /// The first of them.
+    pub first: Minislot,
+    /// How many, at least 1.
+    pub minislots: u32,
+}
+
+/// Exponents of the least and the greatest backoff window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Backoff {
+    /// The first window is 2 to this power.
+    pub start: u8,
+    /// No window is greater than 2 to this power.
+    pub end: u8,
+}
+
+/// One MAP. Successive MAPs of a channel tile time: each starts where the one before ends.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Map {
+    /// The upstream channel's number.
+    pub channel: u8,
+    /// Of the channel descriptor that it goes by.
+    pub ucd_count: u8,
+    /// The first minislot that it describes.
+    pub start: Minislot,
+    /// The first minislot that it does not describe.
+    pub end: Minislot,
+    /// Every request that arrived before this minislot has been dealt with.
+    pub ack: Minislot,
+    /// For ranging.
+    pub ranging: Backoff,
+    /// For requests.
+    pub data: Backoff,
+    /// In order of their first minislot; without overlap. Minislots between them are nobody's.
+    pub elements: Vec<Element>,
+    /// Requests of these were heard, and are not granted yet.
+    pub pending: Vec<Sid>,
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A channel's numbers.
+
+use crate::clock::Clock;
+use crate::map::Backoff;
+
+/// How many minislots a burst takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phy {
+    /// A fixed number of bytes beside the data, as paper 004 counts.
+    Flat {
+        /// Bytes that a minislot carries.
+        minislot_bytes: u32,
+        /// Bytes that a burst has beside its data.
+        overhead: u32,
+    },
+    /// Preamble, Reed-Solomon code words of `data` and 2T bytes, guard time (mac.md).
+    ScQam {
+        /// Bits that a minislot carries.
+        minislot_bits: u32,
+        /// Bits of the preamble.
+        preamble_bits: u32,
+        /// Bits of the guard time.
+        guard_bits: u32,
+        /// Data bytes k of a code word; the last is shortened, to 16 at the least.
+        codeword_data: u32,
+        /// Parity bytes 2T of a code word; 0 is no code.
+        codeword_parity: u32,
+    },
+    /// Whole minislots of this many bytes.
+    Ofdma {
+        /// Bytes that a minislot carries.
+        minislot_bytes: u32,
+    },
+}
+
+/// How a request is made and what may be outstanding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// Minislots for one burst, one request outstanding per SID (DOCSIS 1.x, 2.0).
+    OneBurst,
+    /// Bytes beyond those asked for, several outstanding (DOCSIS 3.0 and later).
+    QueueDepth,
+}
+
+/// What fills a burst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// One frame, or a fragment of it where fragmentation is on.
+    Single,
+    /// As many whole frames as were asked for, behind a concatenation header.
+    Concatenated,
+    /// A stream of bytes cut to fit, a segment header in each grant.
+    Continuous,
+}
+
+/// How long things take, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// From when the scheduler makes a MAP to the first minislot that it describes.
+    pub map_ahead: u64,
+    /// From when the scheduler makes a MAP to when modems have read it.
+    pub map_to_modem: u64,
+    /// From the end of the minislot that carries a request to when the scheduler knows of it.
+    pub request_heard: u64,
+    /// From the end of the minislot that carries a frame's last byte to its delivery.
+    pub delivery: u64,
+    /// Before the start of a grant a modem fills it: what comes later waits for the next.
+    pub burst_preparation: u64,
+    /// Requests that were sent in minislots so long before a MAP's start have been dealt with: Ack
+    /// Time is the MAP's start less this.
+    pub ack_before_start: u64,
+}
+
+/// An upstream channel's numbers, which its scheduler and its modems share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// As topology files name it.
+    pub name: String,
+    /// When minislots are.
+    pub clock: Clock,
+    /// How many of them a burst takes.
+    pub phy: Phy,
+    /// Minislots that a MAP describes.
+    pub map_minislots: u32,
+    /// Whether a MAP describes more where a grant does not fit.
+    pub stretch: bool,
+    /// Of each MAP, minislots for contention at least.
+    pub contention_minislots: u32,
+    /// Of each MAP, minislots for maintenance.
+    pub maintenance_minislots: u32,
+    /// Minislots that one request takes.
+    pub request_minislots: u32,
+    /// Windows for requests.
+    pub backoff: Backoff,
+    /// A request is made so often, then its frame is dropped.
+    pub tries: u8,
+    /// How requests are made.
+    pub asking: Asking,
+    /// What fills a burst.
+    pub packing: Packing,
+    /// Whether frames may be cut where packing does not do so anyway.
+    pub fragmentation: bool,
+    /// Whether a burst may carry a request.
+    pub piggyback: bool,
+    /// Bytes of MAC header of each frame upstream, extended headers included.
+    pub header: u32,
+    /// How long things take.
+    pub timing: Timing,
+}
