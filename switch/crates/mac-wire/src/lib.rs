@@ -14,5 +14,5 @@ mod request;
 pub use clock::{Clock, Minislot};
 pub use flow::{FlowConfig, Periodic, Policy, Service, Sid};
 pub use map::{Backoff, Element, Map, Usage};
-pub use profile::{Asking, Packing, Phy, Profile, Timing};
+pub use profile::{Asking, Capacity, ContentionPlace, GrantPlace, Packing, Phy, Profile, Timing};
 pub use request::{Amount, Request};

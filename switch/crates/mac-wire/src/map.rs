@@ -13,6 +13,10 @@ pub enum Usage {
     InitialMaintenance,
     /// IUC 4.
     StationMaintenance,
+    /// IUC 5: a burst of DOCSIS 1.x, short.
+    ShortData,
+    /// IUC 6: a burst of DOCSIS 1.x, long.
+    LongData,
     /// IUC 9: a burst of an advanced PHY, short.
     Short,
     /// IUC 10: a burst of an advanced PHY, long.
@@ -29,7 +33,12 @@ impl Usage {
     pub fn is_data(self) -> bool {
         matches!(
             self,
-            Self::Short | Self::Long | Self::Unsolicited | Self::Ofdma
+            Self::ShortData
+                | Self::LongData
+                | Self::Short
+                | Self::Long
+                | Self::Unsolicited
+                | Self::Ofdma
         )
     }
 }
