@@ -45,6 +45,12 @@ impl Clock {
         self.first_of(self.frames(now))
     }
 
+    /// A frame's length, nanoseconds, rounded up.
+    #[must_use]
+    pub fn frame_length(&self) -> u64 {
+        self.frame_start(1)
+    }
+
     /// Frames that have really started within `ns` nanoseconds, beside the first.
     fn frames(&self, ns: u64) -> u64 {
         saturated(u128::from(ns) * 1000 / u128::from(self.frame_ps.max(1)))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An upstream service flow as the MAC sees it: TLV 24 of a configuration file.
 
+use crate::policy::Policy;
+
 /// A service flow's number on a channel: 14 bits, not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sid(pub u16);
@@ -8,6 +10,14 @@ pub struct Sid(pub u16);
 impl Sid {
     /// Every modem's.
     pub const ALL: Self = Self(0x3fff);
+    /// The last that a service flow can have: those above are of groups of modems (RFI, \[?\]).
+    pub const LAST_UNICAST: Self = Self(0x3dff);
+
+    /// Whether it is on the wire the number of one flow or group: neither nobody's nor all's.
+    #[must_use]
+    pub fn is_one(self) -> bool {
+        (1..Self::ALL.0).contains(&self.0)
+    }
 }
 
 /// Grants or polls that come by themselves.
@@ -57,10 +67,6 @@ pub enum Service {
     },
 }
 
-/// The request/transmission policy, TLV 24.16: a bit that is set forbids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Policy(pub u32);
-
 /// What scheduler and modem are both told of a service flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowConfig {
@@ -88,4 +94,27 @@ pub struct FlowConfig {
     pub backoff_eighths: u8,
     /// Bytes that a queue-depth request counts in (TLV 24.26), 1 to 16.
     pub request_unit: u8,
+}
+
+impl FlowConfig {
+    /// A best-effort flow without limits.
+    #[must_use]
+    pub fn best_effort(sid: Sid) -> Self {
+        Self {
+            sid,
+            service: Service::BestEffort,
+            policy: Policy::USUAL,
+            priority: 0,
+            max_sustained_rate: 0,
+            // The default of TLV 24.9.
+            max_burst: 3044,
+            peak_rate: 0,
+            min_reserved_rate: 0,
+            assumed_packet_size: 0,
+            max_concatenated_burst: 0,
+            // The defaults of TLV 24.25 and 24.26 ([?]).
+            backoff_eighths: 8,
+            request_unit: 4,
+        }
+    }
 }

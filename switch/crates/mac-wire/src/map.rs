@@ -28,6 +28,18 @@ pub enum Usage {
 }
 
 impl Usage {
+    const ALL: [Self; 9] = [
+        Self::Request,
+        Self::InitialMaintenance,
+        Self::StationMaintenance,
+        Self::ShortData,
+        Self::LongData,
+        Self::Short,
+        Self::Long,
+        Self::Unsolicited,
+        Self::Ofdma,
+    ];
+
     /// Whether a modem sends data in it.
     #[must_use]
     pub fn is_data(self) -> bool {
@@ -40,6 +52,28 @@ impl Usage {
                 | Self::Unsolicited
                 | Self::Ofdma
         )
+    }
+
+    /// Its Interval Usage Code.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Request => 1,
+            Self::InitialMaintenance => 3,
+            Self::StationMaintenance => 4,
+            Self::ShortData => 5,
+            Self::LongData => 6,
+            Self::Short => 9,
+            Self::Long => 10,
+            Self::Unsolicited => 11,
+            Self::Ofdma => 12,
+        }
+    }
+
+    /// The usage of a code; `None` for those that schedulers here do not give.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|usage| usage.code() == code)
     }
 }
 
@@ -56,6 +90,14 @@ pub struct Element {
     pub minislots: u32,
 }
 
+impl Element {
+    /// The first minislot behind it.
+    #[must_use]
+    pub fn end(&self) -> Minislot {
+        Minislot(self.first.0.saturating_add(self.minislots.into()))
+    }
+}
+
 /// Exponents of the least and the greatest backoff window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Backoff {
@@ -63,6 +105,11 @@ pub struct Backoff {
     pub start: u8,
     /// No window is greater than 2 to this power.
     pub end: u8,
+}
+
+impl Backoff {
+    /// The greatest exponent; a window then has 32768 opportunities.
+    pub const MAX_EXPONENT: u8 = 15;
 }
 
 /// One MAP. Successive MAPs of a channel tile time: each starts where the one before ends.
@@ -86,4 +133,11 @@ pub struct Map {
     pub elements: Vec<Element>,
     /// Requests of these were heard, and are not granted yet.
     pub pending: Vec<Sid>,
+}
+
+impl Map {
+    /// Most information elements of a MAP (mac.md, "Minislots and MAP", \[?\]).
+    pub const MAX_INFORMATION_ELEMENTS: usize = 240;
+    /// Most minislots of a MAP (mac.md, "Minislots and MAP", \[?\]).
+    pub const MAX_MINISLOTS: u32 = 4096;
 }

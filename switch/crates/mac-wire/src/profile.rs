@@ -2,37 +2,8 @@
 //! A channel's numbers.
 
 use crate::clock::{Clock, Minislot};
-use crate::map::Backoff;
-
-/// How many minislots a burst takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phy {
-    /// A fixed number of bytes beside the data, as paper 004 counts.
-    Flat {
-        /// Bytes that a minislot carries.
-        minislot_bytes: u32,
-        /// Bytes that a burst has beside its data.
-        overhead: u32,
-    },
-    /// Preamble, Reed-Solomon code words of `data` and 2T bytes, guard time (mac.md).
-    ScQam {
-        /// Bits that a minislot carries.
-        minislot_bits: u32,
-        /// Bits of the preamble.
-        preamble_bits: u32,
-        /// Bits of the guard time.
-        guard_bits: u32,
-        /// Data bytes k of a code word; the last is shortened, to 16 at the least.
-        codeword_data: u32,
-        /// Parity bytes 2T of a code word; 0 is no code.
-        codeword_parity: u32,
-    },
-    /// Whole minislots of this many bytes.
-    Ofdma {
-        /// Bytes that a minislot carries.
-        minislot_bytes: u32,
-    },
-}
+use crate::map::{Backoff, Map, Usage};
+use crate::phy::Phy;
 
 /// How a request is made and what may be outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +30,11 @@ pub enum Packing {
 pub struct Timing {
     /// From when the scheduler makes a MAP to the first minislot that it describes.
     pub map_ahead: u64,
-    /// From when the scheduler makes a MAP to when modems have read it.
+    /// From when the scheduler makes a MAP to when it is at the modems.
     pub map_to_modem: u64,
+    /// From when a MAP is at a modem to its start at the least: what modems need to process one.
+    /// [`Profile::check`] sees to it; it does not delay anything.
+    pub map_processing: u64,
     /// From the end of the minislot that carries a request to when the scheduler knows of it.
     pub request_heard: u64,
     /// From the end of the minislot that carries a frame's last byte to its delivery.
@@ -185,5 +159,59 @@ impl Profile {
         };
         self.clock
             .at_or_before(usual_start.saturating_sub(self.timing.ack_before_start))
+    }
+}
+
+impl Profile {
+    /// The usual length of a MAP, nanoseconds.
+    #[must_use]
+    pub fn map_length(&self) -> u64 {
+        self.clock.start(Minislot(self.map_minislots.into()))
+    }
+
+    /// Contention opportunities that each MAP has at the least.
+    #[must_use]
+    pub fn contention_opportunities(&self) -> u32 {
+        self.contention_minislots / self.request_minislots.max(1)
+    }
+
+    /// Minislots of a MAP of usual length that are neither contention's nor maintenance's.
+    #[must_use]
+    pub fn data_minislots(&self) -> u32 {
+        self.map_minislots
+            .saturating_sub(self.contention_minislots)
+            .saturating_sub(self.maintenance_minislots)
+    }
+
+    /// Minislots of the longest grant: those of a MAP of usual length, or of the longest MAP where
+    /// MAPs are stretched.
+    #[must_use]
+    pub fn longest_grant(&self) -> u32 {
+        let map = if self.stretch {
+            Map::MAX_MINISLOTS
+        } else {
+            self.map_minislots
+        };
+        map.saturating_sub(self.contention_minislots)
+            .saturating_sub(self.maintenance_minislots)
+    }
+
+    /// The usage of grants that were asked for, or that come in their stead.
+    #[must_use]
+    pub fn data_usage(&self) -> Usage {
+        match self.phy {
+            Phy::Flat { .. } => Usage::LongData,
+            Phy::ScQam { .. } => Usage::Long,
+            Phy::Ofdma { .. } => Usage::Ofdma,
+        }
+    }
+
+    /// The usage of unsolicited grants.
+    #[must_use]
+    pub fn unsolicited_usage(&self) -> Usage {
+        match self.phy {
+            Phy::ScQam { .. } => Usage::Unsolicited,
+            Phy::Flat { .. } | Phy::Ofdma { .. } => self.data_usage(),
+        }
     }
 }

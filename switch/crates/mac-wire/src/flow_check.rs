@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What no service flow may be told, and what not on its channel.
+
+use crate::error::Refused;
+use crate::flow::{FlowConfig, Periodic, Service, Sid};
+use crate::profile::Profile;
+
+/// Longest interval and jitter, nanoseconds: their TLVs have 32 bits of microseconds.
+const MAX_INTERVAL: u64 = u32::MAX as u64 * 1000;
+/// Most bytes of an unsolicited grant: TLV 24.19 has 16 bits.
+const MAX_SIZE: u32 = u16::MAX as u32;
+/// Highest rate, bit/s, as in the traffic manager.
+const MAX_RATE: u64 = 1_000_000_000_000;
+
+impl FlowConfig {
+    /// Checks it for the channel of a profile that [`Profile::check`] accepts.
+    ///
+    /// # Errors
+    /// The first value out of bounds; an interval that is 0 or shorter than a MAP; an unsolicited grant
+    /// of no bytes or of more than a MAP holds; a policy that leaves it no way to ask.
+    pub fn check(&self, profile: &Profile) -> Result<(), Refused> {
+        self.check_numbers()?;
+        match self.service {
+            Service::BestEffort => self.check_contention(profile),
+            Service::NonRealTimePolling(polls) | Service::RealTimePolling(polls) => {
+                check_periodic("polls", polls, profile)
+            }
+            Service::UnsolicitedWithActivity {
+                grants,
+                size,
+                per_interval,
+                polls,
+            } => {
+                check_periodic("polls", polls, profile)?;
+                check_unsolicited(grants, size, per_interval, profile)
+            }
+            Service::Unsolicited {
+                grants,
+                size,
+                per_interval,
+            } => check_unsolicited(grants, size, per_interval, profile),
+            Service::Proactive { interval, rate } => check_proactive(interval, rate, profile),
+        }
+    }
+
+    fn check_numbers(&self) -> Result<(), Refused> {
+        let refused = |key, why: String| Err(Refused::new(key, why));
+        if !(1..=Sid::LAST_UNICAST.0).contains(&self.sid.0) {
+            return refused(
+                "sid",
+                format!(
+                    "is {:#06x}; a service flow's has to be 1 to {:#06x}.",
+                    self.sid.0,
+                    Sid::LAST_UNICAST.0
+                ),
+            );
+        }
+        if self.priority > 7 {
+            return refused(
+                "priority",
+                format!("is {}; it has to be 0 to 7.", self.priority),
+            );
+        }
+        if !(1..=16).contains(&self.request_unit) {
+            return refused(
+                "request_unit",
+                format!("is {} bytes; it has to be 1 to 16.", self.request_unit),
+            );
+        }
+        if self.backoff_eighths == 0 {
+            return refused(
+                "backoff_eighths",
+                "is 0, a window without opportunities; 8 is the whole window.".into(),
+            );
+        }
+        for (key, rate) in [
+            ("max_sustained_rate", self.max_sustained_rate),
+            ("peak_rate", self.peak_rate),
+            ("min_reserved_rate", self.min_reserved_rate),
+        ] {
+            if rate > MAX_RATE {
+                return refused(
+                    key,
+                    format!("is {rate} bit/s; it has to be at most {MAX_RATE}."),
+                );
+            }
+        }
+        if self.max_sustained_rate > 0 && self.min_reserved_rate > self.max_sustained_rate {
+            return refused(
+                "min_reserved_rate",
+                format!(
+                    "is {} bit/s; it has to be at most max_sustained_rate, {}.",
+                    self.min_reserved_rate, self.max_sustained_rate
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    /// A best-effort flow has nothing that brings it grants, so a piggybacked request never comes
+    /// about without one in contention. Priority and request/data regions are not given here.
+    fn check_contention(&self, profile: &Profile) -> Result<(), Refused> {
+        if !self.policy.allows_broadcast_requests() {
+            return Err(Refused::new(
+                "policy",
+                format!(
+                    "is {:#x}, which forbids broadcast requests (bit 0): a best-effort flow then has no \
+                     way to ask; clear the bit, or have the flow polled.",
+                    self.policy.0
+                ),
+            ));
+        }
+        if profile.contention_opportunities() == 0 && !profile.extra_contention {
+            return Err(Refused::new(
+                "service",
+                "is best effort, and the channel has no contention_minislots in which to ask; give it \
+                 some, or have the flow polled.",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_periodic(key: &'static str, periodic: Periodic, profile: &Profile) -> Result<(), Refused> {
+    let map = profile.map_length();
+    let Periodic { interval, jitter } = periodic;
+    if interval == 0 {
+        return Err(Refused::new(
+            key,
+            "have an interval of 0; say how often they come.",
+        ));
+    }
+    if interval < map {
+        return Err(Refused::new(
+            key,
+            format!(
+                "have an interval of {interval} ns, less than a MAP of {map} ns; lengthen it, or \
+                 shorten the MAPs."
+            ),
+        ));
+    }
+    if interval > MAX_INTERVAL || jitter > MAX_INTERVAL {
+        return Err(Refused::new(
+            key,
+            format!(
+                "have an interval of {interval} ns and a jitter of {jitter} ns; each has to be at \
+                 most {MAX_INTERVAL} ns."
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn check_unsolicited(
+    grants: Periodic,
+    size: u32,
+    per_interval: u8,
+    profile: &Profile,
+) -> Result<(), Refused> {
+    check_periodic("grants", grants, profile)?;
+    if size == 0 || size > MAX_SIZE {
+        return Err(Refused::new(
+            "size",
+            format!("is {size} bytes; an unsolicited grant has to have 1 to {MAX_SIZE}."),
+        ));
+    }
+    let minislots = profile.phy.minislots(size.into());
+    let most = profile.longest_grant();
+    if minislots > most {
+        return Err(Refused::new(
+            "size",
+            format!(
+                "is {size} bytes, which take {minislots} minislots; a MAP has {most} of them for data."
+            ),
+        ));
+    }
+    if per_interval == 0 {
+        return Err(Refused::new(
+            "per_interval",
+            "is 0; say how many grants come in each interval.",
+        ));
+    }
+    Ok(())
+}
+
+fn check_proactive(interval: u64, rate: u64, profile: &Profile) -> Result<(), Refused> {
+    let frame = profile.clock.frame_length();
+    if interval != 0 && interval < frame {
+        return Err(Refused::new(
+            "interval",
+            format!(
+                "is {interval} ns, less than a frame of {frame} ns; lengthen it, or leave it 0 for one \
+                 MAP."
+            ),
+        ));
+    }
+    if interval > MAX_INTERVAL {
+        return Err(Refused::new(
+            "interval",
+            format!("is {interval} ns; it has to be at most {MAX_INTERVAL}."),
+        ));
+    }
+    if !(1..=MAX_RATE).contains(&rate) {
+        return Err(Refused::new(
+            "rate",
+            format!("is {rate} bit/s; a guaranteed grant rate has to be 1 to {MAX_RATE}."),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+
+    const MILLISECOND: u64 = 1_000_000;
+
+    fn channel() -> Profile {
+        Profile::docsis_1_1_004(2 * MILLISECOND).unwrap()
+    }
+
+    fn flow(service: Service) -> FlowConfig {
+        FlowConfig {
+            service,
+            ..FlowConfig::best_effort(Sid(1))
+        }
+    }
+
+    fn every(interval: u64) -> Periodic {
+        Periodic {
+            interval,
+            jitter: MILLISECOND,
+        }
+    }
+
+    fn calls(grants: Periodic, size: u32, per_interval: u8) -> FlowConfig {
+        FlowConfig {
+            policy: Policy::USUAL_UNSOLICITED,
+            ..flow(Service::Unsolicited {
+                grants,
+                size,
+                per_interval,
+            })
+        }
+    }
+
+    fn refused_key(flow: &FlowConfig) -> &'static str {
+        flow.check(&channel()).unwrap_err().key
+    }
+
+    #[test]
+    fn usual_flows_are_accepted() {
+        let polls = Periodic {
+            interval: 20 * MILLISECOND,
+            jitter: MILLISECOND,
+        };
+        let polled = FlowConfig {
+            policy: Policy::USUAL_REAL_TIME_POLLING,
+            ..flow(Service::RealTimePolling(polls))
+        };
+        let active = FlowConfig {
+            policy: Policy::USUAL_UNSOLICITED,
+            ..flow(Service::UnsolicitedWithActivity {
+                grants: polls,
+                size: 232,
+                per_interval: 1,
+                polls,
+            })
+        };
+        for flow in [
+            flow(Service::BestEffort),
+            flow(Service::NonRealTimePolling(every(1000 * MILLISECOND))),
+            polled,
+            calls(every(20 * MILLISECOND), 232, 1),
+            active,
+        ] {
+            assert_eq!(flow.check(&channel()), Ok(()), "{flow:?}");
+        }
+    }
+
+    #[test]
+    fn best_effort_needs_broadcast_requests_and_a_channel_that_has_them() {
+        let silent = FlowConfig {
+            policy: Policy(Policy::BROADCAST_REQUESTS),
+            ..flow(Service::BestEffort)
+        };
+        assert_eq!(
+            silent.check(&channel()).unwrap_err().to_string(),
+            "policy is 0x1, which forbids broadcast requests (bit 0): a best-effort flow then has no \
+             way to ask; clear the bit, or have the flow polled."
+        );
+        let deaf = Profile {
+            contention_minislots: 0,
+            ..channel()
+        };
+        let asking = flow(Service::BestEffort);
+        assert_eq!(asking.check(&deaf).unwrap_err().key, "service");
+        let with_the_rest = Profile {
+            extra_contention: true,
+            ..deaf
+        };
+        assert_eq!(asking.check(&with_the_rest), Ok(()));
+    }
+
+    #[test]
+    fn intervals_are_not_0_and_not_below_a_map() {
+        assert_eq!(refused_key(&calls(every(0), 232, 1)), "grants");
+        assert_eq!(refused_key(&calls(every(1_999_999), 232, 1)), "grants");
+        assert_eq!(calls(every(2_000_000), 232, 1).check(&channel()), Ok(()));
+        assert_eq!(
+            refused_key(&flow(Service::RealTimePolling(every(0)))),
+            "polls"
+        );
+        let endless = Periodic {
+            interval: u64::MAX,
+            jitter: 0,
+        };
+        assert_eq!(refused_key(&calls(endless, 232, 1)), "grants");
+    }
+
+    #[test]
+    fn an_unsolicited_grant_has_bytes_and_fits_into_a_map() {
+        let interval = every(20 * MILLISECOND);
+        assert_eq!(refused_key(&calls(interval, 0, 1)), "size");
+        assert_eq!(refused_key(&calls(interval, 1 << 16, 1)), "size");
+        assert_eq!(refused_key(&calls(interval, 232, 0)), "per_interval");
+        let rigid = Profile {
+            stretch: false,
+            ..channel()
+        };
+        // 80 minislots less 12 and 3 are 65, of 16 bytes, less 10 for the preamble.
+        assert_eq!(calls(interval, 1030, 1).check(&rigid), Ok(()));
+        assert_eq!(
+            calls(interval, 1031, 1).check(&rigid).unwrap_err().key,
+            "size"
+        );
+    }
+
+    #[test]
+    fn proactive_grants_may_come_in_each_frame_and_have_a_rate() {
+        let channel = Profile::docsis_3_1(15);
+        let proactive = |interval, rate| flow(Service::Proactive { interval, rate });
+        assert_eq!(proactive(0, 5_000_000).check(&channel), Ok(()));
+        assert_eq!(proactive(135_000, 5_000_000).check(&channel), Ok(()));
+        for (interval, rate, key) in [
+            (134_999, 5_000_000, "interval"),
+            (u64::MAX, 5_000_000, "interval"),
+            (0, 0, "rate"),
+            (0, u64::MAX, "rate"),
+        ] {
+            let refused = proactive(interval, rate).check(&channel).unwrap_err();
+            assert_eq!(refused.key, key);
+        }
+    }
+
+    #[test]
+    fn numbers_are_within_their_bounds() {
+        let usual = flow(Service::BestEffort);
+        let changed = |change: fn(&mut FlowConfig)| {
+            let mut flow = usual;
+            change(&mut flow);
+            refused_key(&flow)
+        };
+        assert_eq!(changed(|flow| flow.sid = Sid(0)), "sid");
+        assert_eq!(changed(|flow| flow.sid = Sid(0x3e00)), "sid");
+        assert_eq!(changed(|flow| flow.sid = Sid::ALL), "sid");
+        assert_eq!(changed(|flow| flow.priority = 8), "priority");
+        assert_eq!(changed(|flow| flow.request_unit = 0), "request_unit");
+        assert_eq!(changed(|flow| flow.request_unit = 17), "request_unit");
+        assert_eq!(changed(|flow| flow.backoff_eighths = 0), "backoff_eighths");
+        assert_eq!(changed(|flow| flow.peak_rate = u64::MAX), "peak_rate");
+        assert_eq!(
+            changed(|flow| {
+                flow.max_sustained_rate = 1000;
+                flow.min_reserved_rate = 1001;
+            }),
+            "min_reserved_rate"
+        );
+    }
+}
