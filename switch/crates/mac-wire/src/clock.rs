@@ -73,3 +73,110 @@ impl Clock {
 fn saturated(value: u128) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// 4 ticks of 6.25 us, as in paper 004.
+    const SC_QAM: Clock = Clock {
+        per_frame: 1,
+        frame_ps: 25_000_000,
+    };
+    /// The defaults of docsis-ns3.
+    const OFDMA: Clock = Clock {
+        per_frame: 235,
+        frame_ps: 135_000_000,
+    };
+
+    #[test]
+    fn minislots_follow_each_other_or_lie_side_by_side_in_a_frame() {
+        assert_eq!(SC_QAM.start(Minislot(80)), 2_000_000);
+        assert_eq!(SC_QAM.end(Minislot(80)), 2_025_000);
+        assert_eq!(OFDMA.start(Minislot(234)), 0);
+        assert_eq!(OFDMA.end(Minislot(234)), 135_000);
+        assert_eq!(OFDMA.start(Minislot(235)), 135_000);
+    }
+
+    #[test]
+    fn the_next_minislot_is_a_frames_first() {
+        assert_eq!(OFDMA.at_or_after(0), Minislot(0));
+        assert_eq!(OFDMA.at_or_after(1), Minislot(235));
+        assert_eq!(OFDMA.at_or_after(135_000), Minislot(235));
+        assert_eq!(OFDMA.at_or_before(134_999), Minislot(0));
+        assert_eq!(OFDMA.at_or_before(135_000), Minislot(235));
+    }
+
+    #[test]
+    fn a_start_between_two_nanoseconds_is_rounded_up() {
+        // A third of a microsecond is no whole number of nanoseconds.
+        let clock = Clock {
+            per_frame: 1,
+            frame_ps: 333_334,
+        };
+        assert_eq!(clock.start(Minislot(1)), 334);
+        assert_eq!(clock.at_or_after(334), Minislot(1));
+        assert_eq!(clock.at_or_after(335), Minislot(2));
+        assert_eq!(clock.at_or_before(333), Minislot(0));
+    }
+
+    fn clocks() -> impl Strategy<Value = Clock> {
+        let frame_ps = prop_oneof![0..200_000_000_u64, 0..=u64::MAX];
+        let per_frame = prop_oneof![0..4097_u32, 0..=u32::MAX];
+        (per_frame, frame_ps).prop_map(|(per_frame, frame_ps)| Clock {
+            per_frame,
+            frame_ps,
+        })
+    }
+
+    /// Those that a profile may have.
+    fn usual_clocks() -> impl Strategy<Value = Clock> {
+        (1..4097_u32, 1000..200_000_000_u64).prop_map(|(per_frame, frame_ps)| Clock {
+            per_frame,
+            frame_ps,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_frame_ends_where_the_next_starts_and_time_goes_on(
+            clock in usual_clocks(), slot in 0..1_u64 << 40,
+        ) {
+            let (slot, next) = (Minislot(slot), Minislot(slot + u64::from(clock.per_frame)));
+            prop_assert_eq!(clock.end(slot), clock.start(next));
+            prop_assert!(clock.start(slot) < clock.start(next));
+            prop_assert!(clock.start(slot) <= clock.start(Minislot(slot.0 + 1)));
+        }
+
+        #[test]
+        fn no_minislot_before_the_next_starts_at_that_time_or_later(
+            clock in usual_clocks(), now in 0..1_u64 << 50,
+        ) {
+            let next = clock.at_or_after(now);
+            prop_assert!(clock.start(next) >= now);
+            if let Some(before) = next.0.checked_sub(1) {
+                prop_assert!(clock.start(Minislot(before)) < now);
+            }
+            let last = clock.at_or_before(now);
+            prop_assert!(clock.start(last) <= now);
+            prop_assert!(clock.end(last) > now);
+        }
+
+        #[test]
+        fn a_frames_start_leads_back_to_its_first_minislot(
+            clock in usual_clocks(), frame in 0..1_u64 << 32,
+        ) {
+            let first = Minislot(frame * u64::from(clock.per_frame));
+            prop_assert_eq!(clock.at_or_after(clock.start(first)), first);
+            prop_assert_eq!(clock.at_or_before(clock.start(first)), first);
+        }
+
+        #[test]
+        fn no_clock_and_no_time_make_it_panic(clock in clocks(), value in any::<u64>()) {
+            let slot = Minislot(value);
+            prop_assert!(clock.start(slot) <= clock.end(slot));
+            let _ = (clock.at_or_after(value), clock.at_or_before(value), clock.frame_length());
+        }
+    }
+}
