@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Minislots, and when they are.
 
+/// 64 bits of picoseconds last for 213 days; the rare case beyond them takes 128.
+const PS_PER_NS: u64 = 1000;
+
 /// A minislot's number, from the start of the channel on; 32 bits of it are on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Minislot(pub u64);
@@ -53,7 +56,11 @@ impl Clock {
 
     /// Frames that have really started within `ns` nanoseconds, beside the first.
     fn frames(&self, ns: u64) -> u64 {
-        saturated(u128::from(ns) * 1000 / u128::from(self.frame_ps.max(1)))
+        let frame_ps = self.frame_ps.max(1);
+        match ns.checked_mul(PS_PER_NS) {
+            Some(ps) => ps / frame_ps,
+            None => saturated(u128::from(ns) * u128::from(PS_PER_NS) / u128::from(frame_ps)),
+        }
     }
 
     fn first_of(&self, frame: u64) -> Minislot {
@@ -61,7 +68,12 @@ impl Clock {
     }
 
     fn frame_start(&self, frame: u64) -> u64 {
-        saturated((u128::from(frame) * u128::from(self.frame_ps)).div_ceil(1000))
+        match frame.checked_mul(self.frame_ps) {
+            Some(ps) => ps.div_ceil(PS_PER_NS),
+            None => saturated(
+                (u128::from(frame) * u128::from(self.frame_ps)).div_ceil(PS_PER_NS.into()),
+            ),
+        }
     }
 
     /// [`crate::Profile::check`] refuses 0; this keeps it from being divided by.

@@ -164,7 +164,9 @@ fn check_unsolicited(
             format!("is {size} bytes; an unsolicited grant has to have 1 to {MAX_SIZE}."),
         ));
     }
-    let minislots = profile.phy.minislots(size.into());
+    let minislots = profile
+        .phy
+        .minislots(u64::from(size) + u64::from(profile.segment_header));
     let most = profile.longest_grant();
     if minislots > most {
         return Err(Refused::new(

@@ -308,7 +308,7 @@ fn minislot(field: &'static str, low: u32, reference: Minislot) -> Result<Minisl
 }
 
 /// The minislot with these lower 32 bits that is nearest to `reference`, if it is one.
-pub(crate) fn unwrap(low: u32, reference: Minislot) -> Option<Minislot> {
+fn unwrap(low: u32, reference: Minislot) -> Option<Minislot> {
     let ahead = low.wrapping_sub(reference.0 as u32) as i32;
     reference.0.checked_add_signed(ahead.into()).map(Minislot)
 }

@@ -42,12 +42,14 @@ impl Phy {
         if bytes == 0 {
             return 0;
         }
-        let bytes = u128::from(bytes);
+        // What saturates is more than `u32::MAX` minislots also when divided by the largest size.
         let minislots = match *self {
             Self::Flat {
                 minislot_bytes,
                 overhead,
-            } => (bytes + u128::from(overhead)).div_ceil(at_least_one(minislot_bytes)),
+            } => bytes
+                .saturating_add(overhead.into())
+                .div_ceil(at_least_one(minislot_bytes)),
             Self::Ofdma { minislot_bytes } => bytes.div_ceil(at_least_one(minislot_bytes)),
             Self::ScQam {
                 minislot_bits,
@@ -55,10 +57,11 @@ impl Phy {
                 guard_bits,
                 codeword_data,
                 codeword_parity,
-            } => (8 * coded(bytes, codeword_data, codeword_parity)
-                + u128::from(preamble_bits)
-                + u128::from(guard_bits))
-            .div_ceil(at_least_one(minislot_bits)),
+            } => coded(bytes, codeword_data, codeword_parity)
+                .saturating_mul(8)
+                .saturating_add(preamble_bits.into())
+                .saturating_add(guard_bits.into())
+                .div_ceil(at_least_one(minislot_bits)),
         };
         u32::try_from(minislots).unwrap_or(u32::MAX)
     }
@@ -93,14 +96,16 @@ impl Phy {
 
 /// Bytes of the code words of `bytes` data bytes, at least one; 2T * ceil(B/k) more than those, and
 /// more where the last has to be filled up.
-fn coded(bytes: u128, data: u32, parity: u32) -> u128 {
+fn coded(bytes: u64, data: u32, parity: u32) -> u64 {
     if parity == 0 {
         return bytes;
     }
-    let (data, parity) = (u128::from(codeword(data)), u128::from(parity));
+    let (data, parity) = (u64::from(codeword(data)), u64::from(parity));
     let whole = (bytes - 1) / data;
     let last = bytes - whole * data;
-    whole * (data + parity) + last.max(LEAST_CODEWORD_DATA.into()) + parity
+    whole
+        .saturating_mul(data + parity)
+        .saturating_add(last.max(LEAST_CODEWORD_DATA.into()) + parity)
 }
 
 /// The most data bytes of which the code words have at most `coded` bytes.
@@ -125,7 +130,7 @@ fn codeword(data: u32) -> u32 {
 }
 
 /// [`crate::Profile::check`] refuses 0; this keeps it from being divided by.
-fn at_least_one(size: u32) -> u128 {
+fn at_least_one(size: u32) -> u64 {
     size.max(1).into()
 }
 

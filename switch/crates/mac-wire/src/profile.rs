@@ -2,7 +2,7 @@
 //! A channel's numbers.
 
 use crate::clock::{Clock, Minislot};
-use crate::map::{Backoff, Map, Usage};
+use crate::map::{Backoff, Map};
 use crate::phy::Phy;
 
 /// How a request is made and what may be outstanding.
@@ -194,24 +194,5 @@ impl Profile {
         };
         map.saturating_sub(self.contention_minislots)
             .saturating_sub(self.maintenance_minislots)
-    }
-
-    /// The usage of grants that were asked for, or that come in their stead.
-    #[must_use]
-    pub fn data_usage(&self) -> Usage {
-        match self.phy {
-            Phy::Flat { .. } => Usage::LongData,
-            Phy::ScQam { .. } => Usage::Long,
-            Phy::Ofdma { .. } => Usage::Ofdma,
-        }
-    }
-
-    /// The usage of unsolicited grants.
-    #[must_use]
-    pub fn unsolicited_usage(&self) -> Usage {
-        match self.phy {
-            Phy::ScQam { .. } => Usage::Unsolicited,
-            Phy::Flat { .. } | Phy::Ofdma { .. } => self.data_usage(),
-        }
     }
 }
