@@ -23,6 +23,7 @@ mod clock;
 mod crc;
 mod error;
 mod extended;
+mod extended_bytes;
 mod flow;
 mod flow_check;
 mod mac_header;

@@ -6,7 +6,8 @@
 
 use crate::crc::header_check_sequence;
 use crate::error::WireError;
-use crate::extended::{self, Extended, sid_bits};
+use crate::extended::Extended;
+use crate::extended_bytes::{self, sid_bits};
 use crate::flow::Sid;
 use crate::reader::Reader;
 
@@ -163,7 +164,7 @@ fn variable(
     payload: u16,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    let elements = extended::encode(extended)?;
+    let elements = extended_bytes::encode(extended)?;
     let length = u16::from(elements.length())
         .checked_add(payload)
         .ok_or(WireError::field(
@@ -191,7 +192,10 @@ fn read_variable(control: u8, reader: &mut Reader) -> Result<MacHeader, WireErro
                 length,
                 "it has to count the extended header too",
             ))?;
-        (extended::decode(reader.take(parameter.into())?)?, payload)
+        (
+            extended_bytes::decode(reader.take(parameter.into())?)?,
+            payload,
+        )
     };
     match control & !EXTENDED {
         PACKET => Ok(MacHeader::Packet { extended, payload }),
@@ -209,7 +213,7 @@ fn read_variable(control: u8, reader: &mut Reader) -> Result<MacHeader, WireErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extended::tests::{elements, sids};
+    use crate::extended_bytes::tests::{elements, sids};
     use proptest::prelude::*;
 
     fn bytes(header: &MacHeader) -> Vec<u8> {

@@ -116,7 +116,7 @@ fn in_bounds(unit: u8) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extended::tests::sids;
+    use crate::extended_bytes::tests::sids;
     use proptest::prelude::*;
 
     #[test]

@@ -3,6 +3,7 @@
 //! from a profile's numbers alone.
 
 mod checks;
+mod flows;
 mod maps;
 mod maps_refused;
 mod vectors;
