@@ -108,7 +108,8 @@ fn minislots_go_on_where_their_32_bits_wrap() {
 }
 
 fn usages() -> impl Strategy<Value = Usage> {
-    (0..16_u8).prop_filter_map("a usage of no scheduler", Usage::from_code)
+    let usages: Vec<_> = (0..16).filter_map(Usage::from_code).collect();
+    prop::sample::select(usages)
 }
 
 fn backoffs() -> impl Strategy<Value = Backoff> {
