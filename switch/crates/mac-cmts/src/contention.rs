@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Minislots in which everybody may ask.
+
+use mac_wire::{ContentionPlace, Profile, Sid, Usage};
+
+use crate::draft::Draft;
+use crate::random::Random;
+
+/// Gives the MAP its contention opportunities; says how many.
+pub(crate) fn offer(draft: &mut Draft, profile: &Profile, random: &mut Random) -> u64 {
+    let request = profile.request_minislots.max(1);
+    let wanted = profile.contention_minislots / request;
+    let from = match profile.contention_place {
+        ContentionPlace::Head => draft.start(),
+        ContentionPlace::RandomFrame => {
+            let per_frame = u64::from(profile.clock.per_frame.max(1));
+            let frames = (draft.end() - draft.start()) / per_frame;
+            let from = draft.start() + random.below(frames) * per_frame;
+            let whole = draft.first_fit(wanted * request, from);
+            if wanted > 0
+                && whole.is_some_and(|first| {
+                    draft.give(Sid::ALL, Usage::Request, first, wanted * request)
+                })
+            {
+                return wanted.into();
+            }
+            from
+        }
+    };
+    let behind = fill(draft, request, from, wanted);
+    behind + fill(draft, request, draft.start(), wanted - behind as u32)
+}
+
+/// Makes what is left of the MAP contention; says how many opportunities.
+pub(crate) fn offer_rest(draft: &mut Draft, profile: &Profile) -> u64 {
+    fill(
+        draft,
+        profile.request_minislots.max(1),
+        draft.start(),
+        u32::MAX,
+    )
+}
+
+/// Up to `wanted` opportunities in the free minislots from `from` on.
+fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32) -> u64 {
+    let (mut given, mut from) = (0, from);
+    while given < wanted && draft.has_room() {
+        let Some(first) = draft.first_fit(request, from) else {
+            break;
+        };
+        let (_, end) = draft.holes()[draft.holes().partition_point(|hole| hole.1 <= first)];
+        let most = ((end - first) / u64::from(request)).min(u64::from(wanted - given)) as u32;
+        if !draft.give(Sid::ALL, Usage::Request, first, most * request) {
+            break;
+        }
+        given += most;
+        from = first + u64::from(most * request);
+    }
+    given.into()
+}

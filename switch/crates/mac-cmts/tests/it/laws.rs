@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What holds for any flows and any traffic.
