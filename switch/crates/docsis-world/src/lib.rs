@@ -6,6 +6,7 @@
 #![allow(missing_docs)]
 
 mod arguments;
+mod channels;
 mod errors;
 mod guard;
 mod stream;
@@ -21,6 +22,7 @@ fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<world::World>()?;
     module.add_class::<stream::Stream>()?;
     module.add("RpcError", py.get_type::<errors::RpcError>())?;
+    module.add("CHANNEL_PROFILES", ::world::mac_wire::Profile::NAMES)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("WorldError", py.get_type::<errors::WorldError>())?;
     Ok(())
