@@ -6,10 +6,10 @@ use mac_wire::{ContentionPlace, Profile, Sid, Usage};
 use crate::draft::Draft;
 use crate::random::Random;
 
-/// Gives the MAP its contention opportunities; says how many.
-pub(crate) fn offer(draft: &mut Draft, profile: &Profile, random: &mut Random) -> u64 {
+/// Gives the MAP its contention opportunities where the profile has them; says how many.
+pub(crate) fn offer(draft: &mut Draft, profile: &Profile, random: &mut Random) -> u32 {
     let request = profile.request_minislots.max(1);
-    let wanted = profile.contention_minislots / request;
+    let wanted = profile.contention_opportunities();
     let from = match profile.contention_place {
         ContentionPlace::Head => draft.start(),
         ContentionPlace::RandomFrame => {
@@ -22,27 +22,22 @@ pub(crate) fn offer(draft: &mut Draft, profile: &Profile, random: &mut Random) -
                     draft.give(Sid::ALL, Usage::Request, first, wanted * request)
                 })
             {
-                return wanted.into();
+                return wanted;
             }
             from
         }
     };
     let behind = fill(draft, request, from, wanted);
-    behind + fill(draft, request, draft.start(), wanted - behind as u32)
+    behind + fill(draft, request, draft.start(), wanted - behind)
 }
 
-/// Makes what is left of the MAP contention; says how many opportunities.
-pub(crate) fn offer_rest(draft: &mut Draft, profile: &Profile) -> u64 {
-    fill(
-        draft,
-        profile.request_minislots.max(1),
-        draft.start(),
-        u32::MAX,
-    )
+/// Makes what is left of the MAP contention, up to some opportunities; says how many.
+pub(crate) fn offer_rest(draft: &mut Draft, profile: &Profile, most: u32) -> u32 {
+    fill(draft, profile.request_minislots.max(1), draft.start(), most)
 }
 
 /// Up to `wanted` opportunities in the free minislots from `from` on.
-fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32) -> u64 {
+fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32) -> u32 {
     let (mut given, mut from) = (0, from);
     while given < wanted && draft.has_room() {
         let Some(first) = draft.first_fit(request, from) else {
@@ -56,5 +51,5 @@ fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32) -> u64 {
         given += most;
         from = first + u64::from(most * request);
     }
-    given.into()
+    given
 }

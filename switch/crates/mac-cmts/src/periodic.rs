@@ -215,7 +215,12 @@ impl Timers {
             .map(|job| u64::from(job.cost))
             .sum();
         let room = offer.limit.saturating_sub(offer.from);
-        let mut spare = room.saturating_sub(offer.contention + needed);
+        let mut spare = if offer.stretch_to > 0 {
+            // Contention finds minislots behind them.
+            u64::MAX
+        } else {
+            room.saturating_sub(offer.contention + needed)
+        };
         let mut at = offer.from;
         loop {
             while self.arriving.front().is_some_and(|job| job.release <= at) {

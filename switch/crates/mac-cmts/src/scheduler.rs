@@ -274,15 +274,28 @@ impl Scheduler {
         self.grant(placed.flow, placed.first, load.cost, true);
     }
 
+    /// A MAP that may stretch does so where unsolicited grants left too little for contention.
     fn offer_contention(&mut self) {
-        let given = contention::offer(&mut self.draft, &self.profile, &mut self.random);
+        let mut given = contention::offer(&mut self.draft, &self.profile, &mut self.random);
+        let wanted = self.profile.contention_opportunities();
+        let most = self.draft.start() + u64::from(Map::MAX_MINISLOTS);
+        while given < wanted && self.profile.stretch {
+            let missing = u64::from((wanted - given) * self.profile.request_minislots);
+            let (end, limit) = (self.draft.end() + missing, self.draft.limit());
+            if end > most || !self.draft.has_room() {
+                break;
+            }
+            self.draft.stretch(end);
+            self.place_periodic(limit);
+            given += contention::offer_rest(&mut self.draft, &self.profile, wanted - given);
+        }
         self.count_opportunities(given);
     }
 
-    pub(crate) fn count_opportunities(&mut self, given: u64) {
-        self.counted.opportunities += given;
+    fn count_opportunities(&mut self, given: u32) {
+        self.counted.opportunities += u64::from(given);
         self.counted.minislots_contention +=
-            given * u64::from(self.profile.request_minislots.max(1));
+            u64::from(given) * u64::from(self.profile.request_minislots);
     }
 
     /// A grant more in the same interval for flows whose Queue Indicator earned one, where it fits.
@@ -359,7 +372,7 @@ impl Scheduler {
 
     fn finish(&mut self) {
         if self.profile.extra_contention {
-            let given = contention::offer_rest(&mut self.draft, &self.profile);
+            let given = contention::offer_rest(&mut self.draft, &self.profile, u32::MAX);
             self.count_opportunities(given);
         }
         self.acknowledge();
