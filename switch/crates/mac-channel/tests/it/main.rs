@@ -2,7 +2,10 @@
 //! Channels with queues of lengths alone, against mac.md's vectors and against laws.
 
 mod agreement;
+mod bucket;
+mod laws;
 mod plant;
+mod scenario;
 mod vectors_a;
 mod vectors_b;
 mod vectors_c;

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use mac_channel::{Channel, Eligible, Ends, Frame, Queue};
 use mac_wire::{FlowConfig, Profile, Sid};
 
+use crate::bucket::Bucket;
+
 /// SplitMix64: what a test draws.
 #[derive(Clone)]
 pub struct Random(u64);
@@ -33,9 +35,13 @@ pub struct Packet {
     pub length: u32,
 }
 
-/// A queue without shaping. One that is `endless` always has a frame of that length.
+/// A queue, shaped by its buckets if it has any. One that is `endless` always has a frame of that
+/// length.
 #[derive(Default)]
 pub struct Lengths {
+    pub buckets: Vec<Bucket>,
+    /// When frames were taken, and their bytes.
+    pub taken: Vec<(u64, u64)>,
     pub frames: VecDeque<Packet>,
     pub bytes: u64,
     pub endless: Option<u32>,
@@ -55,6 +61,12 @@ impl Lengths {
         });
     }
 
+    /// When all buckets have so many bytes.
+    fn ready_at(&self, bytes: u64) -> u64 {
+        let times = self.buckets.iter().map(|bucket| bucket.ready_at(bytes));
+        times.max().unwrap_or(0)
+    }
+
     fn pop(&mut self, now: u64) -> Option<Packet> {
         let packet = self.frames.pop_front()?;
         self.bytes -= u64::from(packet.length);
@@ -68,15 +80,29 @@ impl Lengths {
 impl Queue for Lengths {
     type Item = Packet;
 
-    fn eligible(&self, _now: u64) -> Eligible {
-        Eligible {
-            frames: self.frames.len() as u64,
-            bytes: self.bytes,
+    fn eligible(&self, now: u64) -> Eligible {
+        if self.buckets.is_empty() {
+            return Eligible {
+                frames: self.frames.len() as u64,
+                bytes: self.bytes,
+            };
         }
+        let mut eligible = Eligible::default();
+        for frame in &self.frames {
+            let bytes = eligible.bytes + u64::from(frame.length);
+            if self.ready_at(bytes) > now {
+                break;
+            }
+            eligible.bytes = bytes;
+            eligible.frames += 1;
+        }
+        eligible
     }
 
-    fn more_eligible_at(&self, _now: u64) -> Option<u64> {
-        None
+    fn more_eligible_at(&self, now: u64) -> Option<u64> {
+        let eligible = self.eligible(now);
+        let next = self.frames.get(eligible.frames as usize)?;
+        Some(self.ready_at(eligible.bytes + u64::from(next.length)))
     }
 
     fn length(&self, place: usize) -> Option<u32> {
@@ -84,7 +110,15 @@ impl Queue for Lengths {
     }
 
     fn take(&mut self, now: u64, at_most: u32) -> Option<Frame<Packet>> {
-        self.frames.front().filter(|head| head.length <= at_most)?;
+        let head = *self.frames.front()?;
+        let bytes = u64::from(head.length);
+        if head.length > at_most || self.ready_at(bytes) > now {
+            return None;
+        }
+        for bucket in &mut self.buckets {
+            bucket.take(now, bytes);
+        }
+        self.taken.push((now, bytes));
         let item = self.pop(now)?;
         Some(Frame {
             length: item.length,
