@@ -154,3 +154,51 @@ fn a_map_reads_back_as_the_scheduler_made_it() {
         before = map.end;
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: CASES, ..ProptestConfig::default() })]
+
+    /// Flows leave and come back with all that they had outstanding, and those that stay lose nothing.
+    #[test]
+    fn flows_come_and_go(
+        scenario in scenarios(),
+        turns in proptest::collection::vec((1..12_u16, 0..40_u64, any::<bool>()), 1..30),
+    ) {
+        let Scenario { profile, flows, seed, .. } = &scenario;
+        let mut channel = mac_channel::Channel::new(profile.clone(), 1, *seed).unwrap();
+        let mut plant = crate::plant::Plant::default();
+        let mut record = crate::scenario::Record::default();
+        let map = profile.map_length();
+        let mut now = 0;
+        let mut gone = Vec::new();
+        for (sid, later, push) in turns {
+            now += later * map / 8;
+            channel.step(now, &mut plant, &mut record);
+            let Some(&flow) = flows.iter().find(|flow| flow.sid.0 == sid) else {
+                continue;
+            };
+            if push {
+                plant.lengths(flow.sid).push(now, 300);
+                channel.wake(now, flow.sid, &mut plant);
+            } else if channel.remove(now, flow.sid) {
+                gone.push(flow.sid);
+                prop_assert!(channel.station(flow.sid).is_none());
+            } else {
+                let _ = channel.add(now, flow);
+                channel.wake(now, flow.sid, &mut plant);
+            }
+        }
+        channel.step(now + DRAIN * map, &mut plant, &mut record);
+        prop_assert_eq!(channel.statistics().maps_lost, 0);
+        for flow in flows {
+            let arrived = plant.delivered.iter().filter(|one| one.1 == flow.sid);
+            prop_assert!(arrived.map(|one| one.2.number).is_sorted_by(|one, next| one < next));
+            if let Some(station) = channel.station(flow.sid)
+                && !gone.contains(&flow.sid)
+            {
+                prop_assert_eq!(station.staged(), 0);
+                prop_assert!(plant.lengths(flow.sid).frames.is_empty(), "{flow:?} still waits");
+            }
+        }
+    }
+}

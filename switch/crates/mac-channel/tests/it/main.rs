@@ -3,9 +3,11 @@
 
 mod agreement;
 mod bucket;
+mod idle;
 mod laws;
 mod plant;
 mod scenario;
+mod services;
 mod vectors_a;
 mod vectors_b;
 mod vectors_c;

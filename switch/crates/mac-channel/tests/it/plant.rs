@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use mac_channel::{Channel, Eligible, Ends, Frame, Queue};
+use mac_channel::{Channel, Eligible, Ends, Frame, Grant, Queue};
 use mac_wire::{FlowConfig, Profile, Sid};
 
 use crate::bucket::Bucket;
@@ -135,6 +135,8 @@ impl Queue for Lengths {
 #[derive(Default)]
 pub struct Plant {
     queues: Vec<Lengths>,
+    /// How often a station's queue was asked for.
+    pub looks: u64,
     pub delivered: Vec<(u64, Sid, Packet)>,
 }
 
@@ -153,22 +155,14 @@ impl Ends for Plant {
     type Queue<'a> = &'a mut Lengths;
 
     fn queue(&mut self, sid: Sid) -> Option<&mut Lengths> {
+        self.looks += 1;
         self.queues.get_mut(usize::from(sid.0))
     }
 
-    fn deliver(&mut self, now: u64, sid: Sid, frame: Frame<Packet>) {
+    fn deliver(&mut self, now: u64, sid: Sid, frame: Frame<Packet>, _grant: &Grant) {
         assert_eq!(frame.length, frame.item.length);
         self.delivered.push((now, sid, frame.item));
     }
-}
-
-/// A channel with best-effort flows 1 to `flows`.
-pub fn channel(profile: &Profile, flows: u16, seed: u64) -> (Channel<Packet>, Plant) {
-    with_flows(
-        profile,
-        (1..=flows).map(|sid| FlowConfig::best_effort(Sid(sid))),
-        seed,
-    )
 }
 
 /// A channel with flows.
@@ -188,16 +182,23 @@ pub fn with_flows(
 
 /// Delays of `packets` frames of `length`, each alone on a channel of one modem: they come at times
 /// that are uniform within MAPs, when the one before has long gone. Nanoseconds.
-pub fn lone_delays(profile: &Profile, length: u32, packets: usize, seed: u64) -> Vec<u64> {
-    let (mut channel, mut plant) = channel(profile, 1, seed);
+pub fn lone_delays(
+    profile: &Profile,
+    flow: FlowConfig,
+    length: u32,
+    packets: usize,
+    seed: u64,
+) -> Vec<u64> {
+    let (mut channel, mut plant) = with_flows(profile, [flow].into_iter(), seed);
+    let sid = flow.sid;
     let mut random = Random::new(seed);
     let map = profile.map_length();
     let mut at = 8 * map;
     while plant.delivered.len() < packets {
         let arrival = at + random.below(map);
         channel.step(arrival, &mut plant, &mut ());
-        plant.lengths(Sid(1)).push(arrival, length);
-        channel.wake(arrival, Sid(1), &mut plant);
+        plant.lengths(sid).push(arrival, length);
+        channel.wake(arrival, sid, &mut plant);
         let before = plant.delivered.len();
         while plant.delivered.len() == before {
             let next = channel.next_deadline();

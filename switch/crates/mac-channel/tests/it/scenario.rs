@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random channels, flows and traffic, and what was seen of them.
 
-use mac_channel::{Channel, Heard, How, Observer};
-use mac_modem::{Filled, Grant};
+use mac_channel::{Channel, Filled, Grant, Heard, How, Observer};
 use mac_wire::{
     Asking, FlowConfig, Map, Minislot, Periodic, Policy, Profile, Request, Service, Sid,
 };
