@@ -27,19 +27,27 @@ pub(crate) fn offer(draft: &mut Draft, profile: &Profile, random: &mut Random) -
             from
         }
     };
-    let behind = fill(draft, request, from, wanted);
-    behind + fill(draft, request, draft.start(), wanted - behind)
+    // It has a minimum, so it goes before pending marks; an element takes up to two.
+    let behind = fill(draft, request, from, wanted, 1);
+    behind + fill(draft, request, draft.start(), wanted - behind, 1)
 }
 
-/// Makes what is left of the MAP contention, up to some opportunities; says how many.
-pub(crate) fn offer_rest(draft: &mut Draft, profile: &Profile, most: u32) -> u32 {
-    fill(draft, profile.request_minislots.max(1), draft.start(), most)
+/// Makes minislots that are left contention too, up to some opportunities; says how many.
+pub(crate) fn offer_more(draft: &mut Draft, profile: &Profile, most: u32, kept: usize) -> u32 {
+    fill(
+        draft,
+        profile.request_minislots.max(1),
+        draft.start(),
+        most,
+        kept,
+    )
 }
 
-/// Up to `wanted` opportunities in the free minislots from `from` on.
-fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32) -> u32 {
+/// Up to `wanted` opportunities in the free minislots from `from` on, while more information elements
+/// than `kept` are left.
+fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32, kept: usize) -> u32 {
     let (mut given, mut from) = (0, from);
-    while given < wanted && draft.has_room() {
+    while given < wanted && draft.left() > kept {
         let Some(first) = draft.first_fit(request, from) else {
             break;
         };
