@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Instant;
 
-use mac_channel::{Channel, Eligible, Ends, Frame, Queue};
+use mac_channel::{Channel, Eligible, Ends, Frame, Grant, Queue};
 use mac_wire::{FlowConfig, Profile, Sid};
 
 /// Frames of one length, by when they came.
@@ -74,7 +74,7 @@ impl Ends for Plant {
         self.queues.get_mut(usize::from(sid.0).checked_sub(1)?)
     }
 
-    fn deliver(&mut self, now: u64, _sid: Sid, frame: Frame<u64>) {
+    fn deliver(&mut self, now: u64, _sid: Sid, frame: Frame<u64>, _grant: &Grant) {
         self.delivered += 1;
         self.delay += u128::from(now - frame.item);
     }

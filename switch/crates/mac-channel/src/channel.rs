@@ -23,6 +23,16 @@ pub(crate) struct Planned {
     pub grant: Grant,
 }
 
+/// A frame that was sent to its last byte.
+#[derive(Debug)]
+pub(crate) struct Arrival<I> {
+    /// When it arrives, nanoseconds.
+    pub at: u64,
+    pub sid: Sid,
+    pub frame: Frame<I>,
+    pub grant: Grant,
+}
+
 /// An upstream channel. Times are nanoseconds; what the same calls in the same order do is always
 /// the same.
 #[derive(Debug)]
@@ -49,7 +59,7 @@ pub struct Channel<I> {
     pub(crate) polls: VecDeque<Planned>,
     pub(crate) air: Air,
     pub(crate) hearing: Hearing,
-    pub(crate) deliveries: VecDeque<(u64, Sid, Frame<I>)>,
+    pub(crate) deliveries: VecDeque<Arrival<I>>,
     pub(crate) leaving: Vec<Leaving<I>>,
     pub(crate) statistics: Statistics,
 }
@@ -93,7 +103,7 @@ impl<I> Channel<I> {
         }
     }
 
-    /// Adds a service flow, and wakes it if data waits already with [`Channel::wake`].
+    /// Adds a service flow. If data waits already, call [`Channel::wake`] too.
     ///
     /// # Errors
     /// A flow that the scheduler refuses, or a SID that is on the channel already.
@@ -157,7 +167,7 @@ impl<I> Channel<I> {
             .or(self.hearing.next(), Due::Hear)
             .or(Some(self.scheduler.next_map_at()), Due::MakeMap)
             .or(self.maps.front().map(|map| map.0), Due::ReadMap)
-            .or(self.deliveries.front().map(|one| one.0), Due::Deliver)
+            .or(self.deliveries.front().map(|one| one.at), Due::Deliver)
             .or(self.alarms.first().map(|alarm| alarm.0), Due::Alarm)
             .or(self.grants.front().map(|planned| planned.at), Due::Fill)
             .or(self.polls.front().map(|planned| planned.at), Due::Poll)

@@ -26,6 +26,6 @@ pub use channel::Channel;
 pub use ends::Ends;
 pub use histogram::Histogram;
 pub use mac_cmts::{Heard, Refusal};
-pub use mac_modem::{Eligible, Frame, Queue};
+pub use mac_modem::{Eligible, Filled, Frame, Grant, Queue};
 pub use observer::{How, Observer};
 pub use statistics::Statistics;

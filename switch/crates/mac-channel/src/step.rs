@@ -5,7 +5,7 @@ use mac_cmts::Heard;
 use mac_wire::{Minislot, Request};
 
 use crate::calendar::Due;
-use crate::channel::{Channel, Planned};
+use crate::channel::{Arrival, Channel, Planned};
 use crate::ends::Ends;
 use crate::observer::{How, Observer};
 
@@ -75,9 +75,9 @@ impl<I> Channel<I> {
     }
 
     fn deliver<E: Ends<Item = I>>(&mut self, ends: &mut E) {
-        if let Some((_, sid, frame)) = self.deliveries.pop_front() {
+        if let Some(arrival) = self.deliveries.pop_front() {
             self.statistics.frames += 1;
-            ends.deliver(self.now, sid, frame);
+            ends.deliver(self.now, arrival.sid, arrival.frame, &arrival.grant);
         }
     }
 
@@ -111,7 +111,12 @@ impl<I> Channel<I> {
         let (clock, timing) = (self.profile.clock, self.profile.timing);
         for leaving in self.leaving.drain(..) {
             let at = clock.end(leaving.last).saturating_add(timing.delivery);
-            self.deliveries.push_back((at, sid, leaving.frame));
+            self.deliveries.push_back(Arrival {
+                at,
+                sid,
+                frame: leaving.frame,
+                grant,
+            });
         }
         self.statistics.grants += 1;
         self.statistics.minislots_granted += u64::from(grant.minislots);

@@ -212,7 +212,9 @@ impl Scheduler {
         let clock = self.profile.clock;
         let base = clock.start(Minislot(self.next));
         let (interval, map) = (load.interval, self.map_ns);
-        let most = (1_000_000 / (others * others + 1)).clamp(4, 96);
+        let most = (1_000_000 / (others * others + 1)).clamp(16, 96);
+        // One load in each MAP, then a second: the first try is mostly right.
+        let turn = others as u64;
         let maps = interval.div_ceil(map).clamp(1, 16);
         let near = (0..4)
             .flat_map(move |quarter| (0..maps).map(move |index| index * map + quarter * (map / 4)));

@@ -6,10 +6,10 @@ use mac_wire::{ContentionPlace, Profile, Sid, Usage};
 use crate::draft::Draft;
 use crate::random::Random;
 
-/// Gives the MAP its contention opportunities; says how many.
-pub(crate) fn offer(draft: &mut Draft, profile: &Profile, random: &mut Random) -> u64 {
+/// Gives the MAP its contention opportunities where the profile has them; says how many.
+pub(crate) fn offer(draft: &mut Draft, profile: &Profile, random: &mut Random) -> u32 {
     let request = profile.request_minislots.max(1);
-    let wanted = profile.contention_minislots / request;
+    let wanted = profile.contention_opportunities();
     let from = match profile.contention_place {
         ContentionPlace::Head => draft.start(),
         ContentionPlace::RandomFrame => {
@@ -22,29 +22,32 @@ pub(crate) fn offer(draft: &mut Draft, profile: &Profile, random: &mut Random) -
                     draft.give(Sid::ALL, Usage::Request, first, wanted * request)
                 })
             {
-                return wanted.into();
+                return wanted;
             }
             from
         }
     };
-    let behind = fill(draft, request, from, wanted);
-    behind + fill(draft, request, draft.start(), wanted - behind as u32)
+    // It has a minimum, so it goes before pending marks; an element takes up to two.
+    let behind = fill(draft, request, from, wanted, 1);
+    behind + fill(draft, request, draft.start(), wanted - behind, 1)
 }
 
-/// Makes what is left of the MAP contention; says how many opportunities.
-pub(crate) fn offer_rest(draft: &mut Draft, profile: &Profile) -> u64 {
+/// Makes minislots that are left contention too, up to some opportunities; says how many.
+pub(crate) fn offer_more(draft: &mut Draft, profile: &Profile, most: u32, kept: usize) -> u32 {
     fill(
         draft,
         profile.request_minislots.max(1),
         draft.start(),
-        u32::MAX,
+        most,
+        kept,
     )
 }
 
-/// Up to `wanted` opportunities in the free minislots from `from` on.
-fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32) -> u64 {
+/// Up to `wanted` opportunities in the free minislots from `from` on, while more information elements
+/// than `kept` are left.
+fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32, kept: usize) -> u32 {
     let (mut given, mut from) = (0, from);
-    while given < wanted && draft.has_room() {
+    while given < wanted && draft.left() > kept {
         let Some(first) = draft.first_fit(request, from) else {
             break;
         };
@@ -56,5 +59,5 @@ fn fill(draft: &mut Draft, request: u32, from: u64, wanted: u32) -> u64 {
         given += most;
         from = first + u64::from(most * request);
     }
-    given.into()
+    given
 }

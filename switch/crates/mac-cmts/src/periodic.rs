@@ -58,7 +58,7 @@ pub(crate) struct Offer {
     pub(crate) end: u64,
     /// Minislots that contention needs: what is not urgent leaves them free.
     pub(crate) contention: u64,
-    /// Pieces: so many there may be, beside urgent ones.
+    /// Pieces: where more are due, those wait that are not urgent.
     pub(crate) pieces: usize,
     /// A MAP that may stretch does so for a piece that would cross its end, up to this minislot:
     /// to such loads, MAPs have no ends.
@@ -67,7 +67,7 @@ pub(crate) struct Offer {
 
 /// Pieces of a MAP at the most: with a gap behind each they leave information elements for
 /// contention and maintenance.
-const MOST_PIECES: usize = 100;
+const MOST_PIECES: usize = 108;
 
 /// All periodic loads of a channel.
 #[derive(Debug, Default)]
@@ -206,16 +206,21 @@ impl Timers {
         self.collect(offer.end, clock);
         let end = offer.end;
         let urgent = |job: &Job| job.latest < end;
-        let needed: u64 = self
-            .ready
-            .iter()
-            .map(|Reverse(job)| job)
+        let due = self.ready.iter().map(|Reverse(job)| job);
+        let (needed, pieces) = due
             .chain(&self.arriving)
             .filter(|job| urgent(job))
-            .map(|job| u64::from(job.cost))
-            .sum();
+            .fold((0, 0), |(needed, pieces), job| {
+                (needed + u64::from(job.cost), pieces + 1)
+            });
+        let mut spare_pieces = offer.pieces.saturating_sub(pieces);
         let room = offer.limit.saturating_sub(offer.from);
-        let mut spare = room.saturating_sub(offer.contention + needed);
+        let mut spare = if offer.stretch_to > 0 {
+            // Contention finds minislots behind them.
+            u64::MAX
+        } else {
+            room.saturating_sub(offer.contention + needed)
+        };
         let mut at = offer.from;
         loop {
             while self.arriving.front().is_some_and(|job| job.release <= at) {
@@ -236,7 +241,7 @@ impl Timers {
                 continue;
             }
             let cost = u64::from(job.cost);
-            let kept = !urgent(&job) && (spare < cost || placed.len() >= offer.pieces);
+            let kept = !urgent(&job) && (spare < cost || spare_pieces == 0);
             let more = (at + cost).saturating_sub(offer.limit);
             if more > 0 && !kept && offer.end + more <= offer.stretch_to {
                 offer.limit += more;
@@ -249,6 +254,7 @@ impl Timers {
             }
             if !urgent(&job) {
                 spare -= cost;
+                spare_pieces -= 1;
             }
             placed.push(Placed {
                 flow: stream.flow,

@@ -88,9 +88,9 @@ impl Ground {
     /// Whether all loads, at the times that they have, come in time whatever else happens.
     pub(crate) fn holds(&self, loads: &[Load]) -> bool {
         let holds = |anchor, from| View::new(self, anchor, from, loads).holds(loads);
-        // What holds in whichever phases needs no look at them.
+        // What holds in whichever phases needs no look at them. The last load is the new one.
         holds(None, From::Release)
-            || loads.iter().all(|load| {
+            || loads.iter().rev().all(|load| {
                 holds(Some(load), From::Release)
                     && (self.grid.is_none() || holds(Some(load), From::StartOfMap))
             })
@@ -183,21 +183,58 @@ impl<'a> View<'a> {
         let Some(points) = self.busy(loads).and_then(|busy| self.points(loads, busy)) else {
             return false;
         };
-        let (mut demand, mut pieces) = (0, 0);
+        let mut demand = 0;
         let mut points = points.iter().peekable();
-        while let Some(&(length, cost, count)) = points.next() {
-            (demand, pieces) = (demand + cost, pieces + count);
+        while let Some(&(length, cost, _)) = points.next() {
+            demand += cost;
             let whole_point = points.peek().is_none_or(|next| next.0 > length);
             if !whole_point || length < self.least {
                 continue;
             }
             let lost = self.blocking(length) + self.ends(length) * self.loss;
-            let maps = (length / self.ground.map).max(1);
-            if demand + lost > length || pieces > self.ground.pieces * maps {
+            if demand + lost > length {
                 return false;
             }
         }
-        true
+        self.pieces_hold(loads)
+    }
+
+    /// Information elements are few too: pieces, with MAPs that have room for so many each.
+    fn pieces_hold(&self, loads: &[Load]) -> bool {
+        let (map, room) = (self.ground.map, self.ground.pieces);
+        let mut busy = map;
+        for _ in 0..MOST_ROUNDS {
+            let released = loads.iter().zip(&self.ahead);
+            let pieces = released.fold(0_u64, |sum, (load, &ahead)| {
+                let count = u64::from(load.count);
+                sum.saturating_add(self.releases(load, ahead, busy).saturating_mul(count))
+            });
+            let needed = pieces.div_ceil(room.max(1)).saturating_mul(map);
+            if needed <= busy {
+                let Some(points) = self.points(loads, busy) else {
+                    return false;
+                };
+                let mut pieces = 0;
+                return points.iter().all(|&(length, _, count)| {
+                    pieces += count;
+                    pieces <= room * (length / map).max(1)
+                });
+            }
+            busy = needed;
+            if busy > LONGEST {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// How often a load is released within a length, at the most.
+    fn releases(&self, load: &Load, ahead: u64, length: u64) -> u64 {
+        let frame = self.ground.clock.frame_ps;
+        let until = self.ground.ps(length).saturating_add(frame);
+        until
+            .checked_sub(ahead + 1)
+            .map_or(0, |more| 1 + more / ps(load.interval))
     }
 
     /// The first length after which nothing that came can be waiting: what comes later is another
@@ -209,16 +246,10 @@ impl<'a> View<'a> {
             let maps = length
                 .checked_sub(self.next_map + 1)
                 .map_or(0, |more| 1 + more / self.ground.map);
-            let until = self
-                .ground
-                .ps(length)
-                .saturating_add(self.ground.clock.frame_ps);
             let mut work = blocking + self.ends(length) * self.loss;
             work += maps * self.ground.contention;
             for (load, &ahead) in loads.iter().zip(&self.ahead) {
-                let releases = until
-                    .checked_sub(ahead + 1)
-                    .map_or(0, |more| 1 + more / ps(load.interval));
+                let releases = self.releases(load, ahead, length);
                 let cost = u64::from(load.cost) * u64::from(load.count);
                 work = work.saturating_add(releases.saturating_mul(cost));
             }

@@ -20,8 +20,8 @@ use crate::statistics::{FlowStatistics, Granted, Statistics};
 /// Information elements that are kept for pending marks, if so many flows wait.
 const FOR_PENDING: usize = 80;
 
-/// Pieces of periodic loads that a MAP has, beside those that cannot wait.
-pub(crate) const PIECES: usize = 60;
+/// Pieces of periodic loads that a MAP has. Admission sees to it that no more are due.
+pub(crate) const PIECES: usize = 90;
 
 /// MAPs for which a grant is remembered after it is over.
 const REMEMBERED_MAPS: u64 = 4;
@@ -274,15 +274,28 @@ impl Scheduler {
         self.grant(placed.flow, placed.first, load.cost, true);
     }
 
+    /// A MAP that may stretch does so where unsolicited grants left too little for contention.
     fn offer_contention(&mut self) {
-        let given = contention::offer(&mut self.draft, &self.profile, &mut self.random);
+        let mut given = contention::offer(&mut self.draft, &self.profile, &mut self.random);
+        let wanted = self.profile.contention_opportunities();
+        let most = self.draft.start() + u64::from(Map::MAX_MINISLOTS);
+        while given < wanted && self.profile.stretch {
+            let missing = u64::from((wanted - given) * self.profile.request_minislots);
+            let (end, limit) = (self.draft.end() + missing, self.draft.limit());
+            if end > most || self.draft.left() < 3 {
+                break;
+            }
+            self.draft.stretch(end);
+            self.place_periodic(limit);
+            given += contention::offer_more(&mut self.draft, &self.profile, wanted - given, 1);
+        }
         self.count_opportunities(given);
     }
 
-    pub(crate) fn count_opportunities(&mut self, given: u64) {
-        self.counted.opportunities += given;
+    fn count_opportunities(&mut self, given: u32) {
+        self.counted.opportunities += u64::from(given);
         self.counted.minislots_contention +=
-            given * u64::from(self.profile.request_minislots.max(1));
+            u64::from(given) * u64::from(self.profile.request_minislots);
     }
 
     /// A grant more in the same interval for flows whose Queue Indicator earned one, where it fits.
@@ -359,7 +372,8 @@ impl Scheduler {
 
     fn finish(&mut self) {
         if self.profile.extra_contention {
-            let given = contention::offer_rest(&mut self.draft, &self.profile);
+            let kept = self.queues.len().min(FOR_PENDING) + 1;
+            let given = contention::offer_more(&mut self.draft, &self.profile, u32::MAX, kept);
             self.count_opportunities(given);
         }
         self.acknowledge();

@@ -31,6 +31,10 @@ pub struct Frame<I> {
 
 /// A service flow's queue, with its shaping: data becomes eligible only after that (000, 3.2).
 ///
+/// What happens to frames while they wait is the queue's: dropping, marking, and suppressing
+/// acknowledgements that a later one replaces. Frames that were asked for and have gone leave a
+/// grant unused, in whole or in part.
+///
 /// All times are nanoseconds. A modem calls nothing here for a flow that sleeps: whoever puts a
 /// frame into the queue wakes the station.
 pub trait Queue {

@@ -59,6 +59,9 @@ pub struct Station<I> {
     grants: u32,
     /// Bytes of frames that they carry.
     scheduled: u64,
+    /// The last of them was too small for the frame that waits, and carried nothing: grants that
+    /// nobody asked for may be so for ever, and do not keep it from asking.
+    too_small: bool,
     /// Polls that it was told of and has not used.
     polls: u32,
     alarm: Option<u64>,
@@ -79,6 +82,7 @@ impl<I> Station<I> {
             staged: None,
             grants: 0,
             scheduled: 0,
+            too_small: false,
             polls: 0,
             alarm: None,
             statistics: Statistics::default(),
@@ -273,13 +277,13 @@ impl<I> Station<I> {
             statistics: &mut self.statistics,
         }
         .fill();
-        let too_small = used == 0 && self.waits(now, queue);
+        self.too_small = used == 0 && self.waits(now, queue);
         let request = self.piggyback(now, grant, used, queue);
         if used == 0 && request.is_some() {
             used = self.rules.segment_header;
         }
         self.statistics.grants_unused += u64::from(used == 0);
-        self.statistics.grants_too_small += u64::from(too_small);
+        self.statistics.grants_too_small += u64::from(self.too_small);
         self.statistics.bytes_used = self.statistics.bytes_used.saturating_add(used);
         let queue_indicator = self
             .rules
@@ -338,7 +342,7 @@ impl<I> Station<I> {
         }
         match self.rules.asking {
             Asking::OneBurst => {
-                if !self.asked.is_empty() || self.grants > 0 {
+                if !self.asked.is_empty() || self.has_grants() {
                     return None;
                 }
                 self.drop_too_long(now, queue);
@@ -406,7 +410,12 @@ impl<I> Station<I> {
 
     /// Whether it has grants or polls, in which it can ask.
     fn has_opportunities(&self) -> bool {
-        self.grants > 0 || self.polls > 0
+        self.has_grants() || self.polls > 0
+    }
+
+    /// Whether it has grants that may carry something.
+    fn has_grants(&self) -> bool {
+        self.grants > 0 && !self.too_small
     }
 
     /// Whether the end of its request is all that it waits for.

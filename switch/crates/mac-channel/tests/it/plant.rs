@@ -3,8 +3,10 @@
 
 use std::collections::VecDeque;
 
-use mac_channel::{Channel, Eligible, Ends, Frame, Queue};
+use mac_channel::{Channel, Eligible, Ends, Frame, Grant, Queue};
 use mac_wire::{FlowConfig, Profile, Sid};
+
+use crate::bucket::Bucket;
 
 /// SplitMix64: what a test draws.
 #[derive(Clone)]
@@ -33,9 +35,13 @@ pub struct Packet {
     pub length: u32,
 }
 
-/// A queue without shaping. One that is `endless` always has a frame of that length.
+/// A queue, shaped by its buckets if it has any. One that is `endless` always has a frame of that
+/// length.
 #[derive(Default)]
 pub struct Lengths {
+    pub buckets: Vec<Bucket>,
+    /// When frames were taken, and their bytes.
+    pub taken: Vec<(u64, u64)>,
     pub frames: VecDeque<Packet>,
     pub bytes: u64,
     pub endless: Option<u32>,
@@ -55,6 +61,12 @@ impl Lengths {
         });
     }
 
+    /// When all buckets have so many bytes.
+    fn ready_at(&self, bytes: u64) -> u64 {
+        let times = self.buckets.iter().map(|bucket| bucket.ready_at(bytes));
+        times.max().unwrap_or(0)
+    }
+
     fn pop(&mut self, now: u64) -> Option<Packet> {
         let packet = self.frames.pop_front()?;
         self.bytes -= u64::from(packet.length);
@@ -68,15 +80,29 @@ impl Lengths {
 impl Queue for Lengths {
     type Item = Packet;
 
-    fn eligible(&self, _now: u64) -> Eligible {
-        Eligible {
-            frames: self.frames.len() as u64,
-            bytes: self.bytes,
+    fn eligible(&self, now: u64) -> Eligible {
+        if self.buckets.is_empty() {
+            return Eligible {
+                frames: self.frames.len() as u64,
+                bytes: self.bytes,
+            };
         }
+        let mut eligible = Eligible::default();
+        for frame in &self.frames {
+            let bytes = eligible.bytes + u64::from(frame.length);
+            if self.ready_at(bytes) > now {
+                break;
+            }
+            eligible.bytes = bytes;
+            eligible.frames += 1;
+        }
+        eligible
     }
 
-    fn more_eligible_at(&self, _now: u64) -> Option<u64> {
-        None
+    fn more_eligible_at(&self, now: u64) -> Option<u64> {
+        let eligible = self.eligible(now);
+        let next = self.frames.get(eligible.frames as usize)?;
+        Some(self.ready_at(eligible.bytes + u64::from(next.length)))
     }
 
     fn length(&self, place: usize) -> Option<u32> {
@@ -84,7 +110,15 @@ impl Queue for Lengths {
     }
 
     fn take(&mut self, now: u64, at_most: u32) -> Option<Frame<Packet>> {
-        self.frames.front().filter(|head| head.length <= at_most)?;
+        let head = *self.frames.front()?;
+        let bytes = u64::from(head.length);
+        if head.length > at_most || self.ready_at(bytes) > now {
+            return None;
+        }
+        for bucket in &mut self.buckets {
+            bucket.take(now, bytes);
+        }
+        self.taken.push((now, bytes));
         let item = self.pop(now)?;
         Some(Frame {
             length: item.length,
@@ -101,6 +135,8 @@ impl Queue for Lengths {
 #[derive(Default)]
 pub struct Plant {
     queues: Vec<Lengths>,
+    /// How often a station's queue was asked for.
+    pub looks: u64,
     pub delivered: Vec<(u64, Sid, Packet)>,
 }
 
@@ -119,22 +155,14 @@ impl Ends for Plant {
     type Queue<'a> = &'a mut Lengths;
 
     fn queue(&mut self, sid: Sid) -> Option<&mut Lengths> {
+        self.looks += 1;
         self.queues.get_mut(usize::from(sid.0))
     }
 
-    fn deliver(&mut self, now: u64, sid: Sid, frame: Frame<Packet>) {
+    fn deliver(&mut self, now: u64, sid: Sid, frame: Frame<Packet>, _grant: &Grant) {
         assert_eq!(frame.length, frame.item.length);
         self.delivered.push((now, sid, frame.item));
     }
-}
-
-/// A channel with best-effort flows 1 to `flows`.
-pub fn channel(profile: &Profile, flows: u16, seed: u64) -> (Channel<Packet>, Plant) {
-    with_flows(
-        profile,
-        (1..=flows).map(|sid| FlowConfig::best_effort(Sid(sid))),
-        seed,
-    )
 }
 
 /// A channel with flows.
@@ -154,16 +182,23 @@ pub fn with_flows(
 
 /// Delays of `packets` frames of `length`, each alone on a channel of one modem: they come at times
 /// that are uniform within MAPs, when the one before has long gone. Nanoseconds.
-pub fn lone_delays(profile: &Profile, length: u32, packets: usize, seed: u64) -> Vec<u64> {
-    let (mut channel, mut plant) = channel(profile, 1, seed);
+pub fn lone_delays(
+    profile: &Profile,
+    flow: FlowConfig,
+    length: u32,
+    packets: usize,
+    seed: u64,
+) -> Vec<u64> {
+    let (mut channel, mut plant) = with_flows(profile, [flow].into_iter(), seed);
+    let sid = flow.sid;
     let mut random = Random::new(seed);
     let map = profile.map_length();
     let mut at = 8 * map;
     while plant.delivered.len() < packets {
         let arrival = at + random.below(map);
         channel.step(arrival, &mut plant, &mut ());
-        plant.lengths(Sid(1)).push(arrival, length);
-        channel.wake(arrival, Sid(1), &mut plant);
+        plant.lengths(sid).push(arrival, length);
+        channel.wake(arrival, sid, &mut plant);
         let before = plant.delivered.len();
         while plant.delivered.len() == before {
             let next = channel.next_deadline();

@@ -16,7 +16,13 @@ const SHORT: u32 = 64;
 fn milliseconds(profile: &Profile, length: u32) -> Vec<Vec<f64>> {
     (0..SEEDS)
         .map(|seed| {
-            let delays = lone_delays(profile, length, PACKETS, seed);
+            let delays = lone_delays(
+                profile,
+                FlowConfig::best_effort(Sid(1)),
+                length,
+                PACKETS,
+                seed,
+            );
             delays.iter().map(|&delay| delay as f64 / 1e6).collect()
         })
         .collect()

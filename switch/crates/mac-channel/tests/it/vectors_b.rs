@@ -2,7 +2,7 @@
 //! mac.md's vector B: the defaults of docsis-ns3, a lone modem. The profile as it is named. The rule is
 //! in `agreement`; mac.md says that means and ranges are exact and quantiles right to 15 us.
 
-use mac_wire::Profile;
+use mac_wire::{FlowConfig, Profile, Sid};
 
 use crate::agreement::{SEEDS, Vector, distribution};
 use crate::plant::lone_delays;
@@ -17,7 +17,13 @@ fn microseconds(frames: u32, length: u32) -> Vec<Vec<f64>> {
     let profile = Profile::docsis_3_1(frames);
     (0..SEEDS)
         .map(|seed| {
-            let delays = lone_delays(&profile, length, PACKETS, seed);
+            let delays = lone_delays(
+                &profile,
+                FlowConfig::best_effort(Sid(1)),
+                length,
+                PACKETS,
+                seed,
+            );
             delays.iter().map(|&delay| delay as f64 / 1e3).collect()
         })
         .collect()

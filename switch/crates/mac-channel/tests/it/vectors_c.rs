@@ -168,6 +168,7 @@ fn check_greedy(lag: &str, profile: &Profile, count: u16, vector: (f64, f64, f64
 }
 
 #[test]
+#[expect(clippy::approx_constant, reason = "0.318 is a share, and not 1 / pi")]
 fn greedy_stations_of_lag_1() {
     let profile = lag_1();
     check_greedy("1", &profile, 2, (0.121, 1.69, 0.0), OWN);

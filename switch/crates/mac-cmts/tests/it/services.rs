@@ -301,3 +301,33 @@ fn proactive_grants_come_by_themselves_at_one_distance() {
         assert!(asked > 0 && asked < 42, "{asked}");
     }
 }
+
+/// Hundreds of calls on an OFDMA channel: information elements are few too, and all keep their windows.
+#[test]
+fn hundreds_of_calls_are_placed_or_refused() {
+    let mut drive = Drive::new(Profile::docsis_3_1(7));
+    let admitted: Vec<u16> = (1..=250)
+        .filter(|&sid| drive.scheduler.admit(0, call(sid, 2 * MS)).is_ok())
+        .collect();
+    assert!(admitted.len() > 200, "{}", admitted.len());
+    let t0: Vec<u64> = admitted
+        .iter()
+        .map(|&sid| drive.scheduler.reference(Sid(sid)).unwrap().grants.unwrap())
+        .collect();
+    let mut given = vec![0; admitted.len()];
+    for _ in 0..500 {
+        let map = drive.step();
+        for grant in crate::drive::grants(&map) {
+            let n = admitted
+                .iter()
+                .position(|&sid| Sid(sid) == grant.sid)
+                .unwrap();
+            let due = t0[n] + given[n] * 20 * MS;
+            let start = drive.profile.clock.start(grant.first);
+            assert!((due..=due + 2 * MS).contains(&start));
+            given[n] += 1;
+        }
+    }
+    assert!(given.iter().all(|&n| n >= 22));
+    assert_eq!(drive.statistics().missed, 0);
+}
