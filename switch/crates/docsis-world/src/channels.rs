@@ -14,7 +14,9 @@ pub fn settings(given: Option<&Bound<'_, PyDict>>) -> PyResult<Settings> {
     let mut settings = Settings::new();
     for (key, value) in given.into_iter().flatten() {
         let key: String = key.extract()?;
-        let setting = if value.is_instance_of::<PyBool>() {
+        let setting = if value.is_none() {
+            Setting::Absent
+        } else if value.is_instance_of::<PyBool>() {
             Setting::Switch(value.extract()?)
         } else if value.is_instance_of::<PyString>() {
             Setting::Word(value.extract()?)

@@ -14,6 +14,7 @@ mod traffic;
 mod world;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 #[pymodule]
 fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -22,7 +23,8 @@ fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<world::World>()?;
     module.add_class::<stream::Stream>()?;
     module.add("RpcError", py.get_type::<errors::RpcError>())?;
-    module.add("CHANNEL_PROFILES", ::world::mac_wire::Profile::NAMES)?;
+    let profiles = PyTuple::new(py, ::world::mac_wire::Profile::NAMES)?;
+    module.add("CHANNEL_PROFILES", profiles)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("WorldError", py.get_type::<errors::WorldError>())?;
     Ok(())

@@ -21,6 +21,8 @@ pub enum Setting {
     Switch(bool),
     /// One of several words.
     Word(String),
+    /// Nothing: of `capacity`, which a channel need not have.
+    Absent,
 }
 
 /// What is to be different, by key.
@@ -44,6 +46,7 @@ impl Reader<'_> {
     fn switch(&self) -> Result<bool, WorldError> {
         match self.setting {
             Setting::Switch(switch) => Ok(*switch),
+            Setting::Number(number @ 0..=1) => Ok(*number == 1),
             _ => Err(self.wrong("true or false")),
         }
     }
@@ -64,6 +67,7 @@ impl Reader<'_> {
             Setting::Number(number) => number.to_string(),
             Setting::Switch(switch) => switch.to_string(),
             Setting::Word(word) => format!("\"{word}\""),
+            Setting::Absent => "nothing".to_owned(),
         };
         invalid(format!("{} has to be {right}, not {given}", self.key))
     }
@@ -148,6 +152,7 @@ fn change(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, WorldError>
         "segment_header" => profile.segment_header = value.number()?,
         "backoff.start" => profile.backoff.start = value.number()?,
         "backoff.end" => profile.backoff.end = value.number()?,
+        "capacity" if *value.setting == Setting::Absent => profile.capacity = None,
         "clock.per_frame" => profile.clock.per_frame = value.number()?,
         "clock.frame_ps" => profile.clock.frame_ps = value.number()?,
         key if key.starts_with("capacity.") => return change_capacity(profile, value),
@@ -271,6 +276,10 @@ mod tests {
         assert_ne!(with("docsis-1.1-004", &settings), Ok(usual));
         let frames = with("docsis-3.1", &[("map_frames", Number(7))]);
         assert_eq!(frames, Ok(Profile::docsis_3_1(7)));
+        // What a plan has of flags and of what is not there.
+        let settings = [("capacity", Setting::Absent), ("stretch", Number(1))];
+        let plain = with("cablelabs-2014", &settings).unwrap();
+        assert!(plain.capacity.is_none() && plain.stretch);
         let rate = with("cablelabs-2014", &[("line_rate", Number(100_000_000))]);
         assert_eq!(rate, Ok(Profile::cablelabs_2014(100_000_000).unwrap()));
     }
@@ -296,8 +305,12 @@ mod tests {
             "tries is 256, which is too much"
         );
         assert_eq!(
-            refused("stretch", Number(1)),
-            "stretch has to be true or false, not 1"
+            refused("stretch", Number(2)),
+            "stretch has to be true or false, not 2"
+        );
+        assert_eq!(
+            refused("tries", Setting::Absent),
+            "tries has to be a whole number, not nothing"
         );
         assert_eq!(
             refused("packing", Word("loose".into())),

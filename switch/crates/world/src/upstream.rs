@@ -8,7 +8,7 @@
 //! MAC of a modem is not its.
 
 use device::QueueId;
-use mac_channel::{Channel, Eligible, Ends, Frame as Burst, Observer, Queue};
+use mac_channel::{Channel, Eligible, Ends, Frame as Burst, Grant, Observer, Queue};
 use mac_wire::{FlowConfig, Map, Profile, Sid};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -174,7 +174,7 @@ impl Ends for RfEnds<'_> {
         })
     }
 
-    fn deliver(&mut self, now: u64, sid: Sid, frame: Burst<Frame>) {
+    fn deliver(&mut self, now: u64, sid: Sid, frame: Burst<Frame>, _grant: &Grant) {
         debug_assert_eq!(now, self.net.now, "in due time");
         let frame = frame.item;
         self.net.release(frame.bytes.len());

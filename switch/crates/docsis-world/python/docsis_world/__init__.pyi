@@ -269,7 +269,7 @@ class World:
 
     # --- control ---------------------------------------------------------------------------
 
-    def add_channel(self, name: str, profile: str, **settings: int | bool | str) -> None:
+    def add_channel(self, name: str, profile: str, **settings: int | str | None) -> None:
         """Adds an upstream channel without service flows, whose first MAPs are made from now on.
 
         Args:
@@ -279,6 +279,7 @@ class World:
                 `**{"map_minislots": 80, "timing.delivery": 40_000}`. Times are nanoseconds but for
                 clock.frame_ps. Three set several fields at a time: line_rate (bit/s, of
                 cablelabs-2014), map_time (of docsis-1.1-004) and map_frames (of docsis-3.1).
+                A flag may be 0 or 1; `capacity=None` leaves all of it.
         """
 
     def grant_port(self, device: str, port: int, primary: int) -> None:
