@@ -77,6 +77,9 @@ pub struct DeviceCounters {
     /// Not a drop of frames: idle table entries that the controller did not hear
     /// of.
     pub idle_timeout_dropped: Traffic,
+    /// Dropped: its modem asked for it so often as a modem may, and the CMTS heard none of
+    /// the requests.
+    pub unheard: Traffic,
     /// Dropped: longer than the switch can receive.
     pub too_long: Traffic,
 }

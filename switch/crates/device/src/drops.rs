@@ -31,13 +31,15 @@ pub enum DropPlace {
     IngressQueueFull,
     /// It was longer than its queue's tokens ever allow.
     TooLong,
+    /// Its modem asked for it too often, and was not heard.
+    Unheard,
     /// Somewhere else.
     Other,
 }
 
 impl DropPlace {
     /// All places, in the order of their numbers.
-    pub const ALL: [DropPlace; 13] = [
+    pub const ALL: [DropPlace; 14] = [
         DropPlace::Ingress,
         DropPlace::Egress,
         DropPlace::NoPipeline,
@@ -50,6 +52,7 @@ impl DropPlace {
         DropPlace::TooManyPasses,
         DropPlace::IngressQueueFull,
         DropPlace::TooLong,
+        DropPlace::Unheard,
         DropPlace::Other,
     ];
 
@@ -69,6 +72,7 @@ impl DropPlace {
             DropPlace::TooManyPasses => "too_many_passes",
             DropPlace::IngressQueueFull => "ingress_queue_full",
             DropPlace::TooLong => "too_long",
+            DropPlace::Unheard => "unheard",
             DropPlace::Other => "other",
         }
     }
@@ -86,6 +90,7 @@ impl From<&DropReason<'_>> for DropPlace {
             DropReason::TooManyPasses => DropPlace::TooManyPasses,
             DropReason::IngressQueueFull => DropPlace::IngressQueueFull,
             DropReason::TooLong => DropPlace::TooLong,
+            DropReason::Unheard => DropPlace::Unheard,
             // What the program marks is counted where its outcome is seen.
             _ => DropPlace::Other,
         }

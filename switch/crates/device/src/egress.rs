@@ -7,7 +7,7 @@ use crate::drops::DropPlace;
 use crate::handle::Event;
 use crate::output::Output;
 use crate::paths::make_clone;
-use traffic_manager::Commit;
+use traffic_manager::{Commit, Offer};
 use v1model::trace::{DropReason, TraceEvent};
 use v1model::{EgressFate, EgressMetadata, InstanceType};
 
@@ -19,6 +19,16 @@ const IDLE_PAUSE: u64 = 500_000;
 /// Packets that leave queues before it is the turn of one that goes through
 /// ingress again.
 const MOST_DEQUEUES: u8 = 16;
+
+/// What egress has made of the frame on offer.
+pub(crate) enum Egressed {
+    /// There is no pipeline, or nothing on offer.
+    NoPipeline,
+    /// It is dropped, or on its way back to ingress.
+    Gone,
+    /// It is in [`Device::out`], to be sent, with a clone of it, if there is one.
+    Passed(Option<Box<v1model::Packet>>),
+}
 
 impl Device {
     /// Does the next thing that is due by `until`, if any, at the time at which it is
@@ -170,9 +180,21 @@ impl Device {
             return false;
         };
         let now = self.advance(at + self.skipped);
-        let (Some(pipeline), Some(queued)) = (&mut self.pipeline, self.tm.offered_mut()) else {
+        match self.egress_offered(now, &offer) {
             // Frames are only queued by a pipeline, and flushed with it.
-            return false;
+            Egressed::NoPipeline => return false,
+            Egressed::Gone => {}
+            Egressed::Passed(copy) => self.commit_offered(now, &offer, copy, output),
+        }
+        true
+    }
+
+    /// Runs the offered frame through egress, where that has not been done: what is to be sent
+    /// is in `out` then, and what is known of it in `note`.
+    #[inline(always)]
+    pub(crate) fn egress_offered(&mut self, now: u64, offer: &Offer) -> Egressed {
+        let (Some(pipeline), Some(queued)) = (&mut self.pipeline, self.tm.offered_mut()) else {
+            return Egressed::NoPipeline;
         };
         let mut copy = None;
         self.note = queued.note;
@@ -216,7 +238,7 @@ impl Device {
                         self.packets.give(dropped.packet);
                     }
                     self.enqueue_clones(now, copy);
-                    return true;
+                    return Egressed::Gone;
                 }
                 EgressFate::Recirculate => {
                     if let Some(mut back) = self.tm.withdraw() {
@@ -225,10 +247,23 @@ impl Device {
                         self.return_to_ingress(now, back.packet);
                     }
                     self.enqueue_clones(now, copy);
-                    return true;
+                    return Egressed::Gone;
                 }
             }
         }
+        Egressed::Passed(copy)
+    }
+
+    /// The offered frame, which egress has let pass, leaves or stays for want of tokens; then the
+    /// clone of it is queued.
+    #[inline(always)]
+    pub(crate) fn commit_offered(
+        &mut self,
+        now: u64,
+        offer: &Offer,
+        copy: Option<Box<v1model::Packet>>,
+        output: &mut impl Output,
+    ) {
         match self.tm.commit(self.out.len()) {
             Some(Commit::Sent(sent)) => {
                 let number = sent.packet.trace_number();
@@ -248,12 +283,11 @@ impl Device {
             None => {}
         }
         self.enqueue_clones(now, copy);
-        true
     }
 
     /// Clones that egress made, for `self.replicas`: queued when the packet
     /// itself has left, as in BMv2, whose queue depths do not count it.
-    fn enqueue_clones(&mut self, now: u64, copy: Option<Box<v1model::Packet>>) {
+    pub(crate) fn enqueue_clones(&mut self, now: u64, copy: Option<Box<v1model::Packet>>) {
         if let Some(copy) = copy {
             self.replicate(now, copy, InstanceType::EgressClone);
         }

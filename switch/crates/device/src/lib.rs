@@ -12,6 +12,7 @@ mod device;
 mod digest;
 mod drops;
 mod egress;
+mod grants;
 pub mod handle;
 mod lateness;
 mod output;
@@ -24,6 +25,7 @@ pub use counters::DeviceCounters;
 pub use device::{Device, DeviceConfig, Link, Replaced, TrafficManagerState};
 pub use digest::{DigestConfig, DigestList, Forgotten};
 pub use drops::{DropPlace, Drops};
+pub use grants::Taken;
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use lateness::Lateness;
 pub use output::{Note, Output};
@@ -31,6 +33,7 @@ pub use paths::{AGAIN, MOST_PASSES};
 pub use pool::Pool;
 pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
-    ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueConfig, PacketQueueState,
-    PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
+    Backlog, ConfigError, Configuration, ModelKind, Notice as GrantNotice, PacketQueueChange,
+    PacketQueueConfig, PacketQueueState, PortConfig, PortState, QueueId, ServiceFlowConfig,
+    ServiceFlowState, Traffic,
 };

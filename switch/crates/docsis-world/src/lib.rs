@@ -6,6 +6,7 @@
 #![allow(missing_docs)]
 
 mod arguments;
+mod channels;
 mod errors;
 mod guard;
 mod stream;
@@ -13,6 +14,7 @@ mod traffic;
 mod world;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 #[pymodule]
 fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -21,6 +23,8 @@ fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<world::World>()?;
     module.add_class::<stream::Stream>()?;
     module.add("RpcError", py.get_type::<errors::RpcError>())?;
+    let profiles = PyTuple::new(py, ::world::mac_wire::Profile::NAMES)?;
+    module.add("CHANNEL_PROFILES", profiles)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("WorldError", py.get_type::<errors::WorldError>())?;
     Ok(())

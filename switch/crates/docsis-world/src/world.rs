@@ -5,11 +5,12 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 use world::{
-    DeviceOptions, Flow, HostOptions, MessagesOptions, ProbesOptions, RequestsOptions,
+    DeviceOptions, Flow, HostOptions, MessagesOptions, ProbesOptions, QueueId, RequestsOptions,
     TransferOptions, UdpStreamOptions,
 };
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
+use crate::channels;
 use crate::errors::exception;
 use crate::guard::Guard;
 use crate::stream::Stream;
@@ -149,6 +150,77 @@ impl World {
             lateness: self::lateness(py, lateness)?,
         };
         self.guard.with(py, |world| world.add_host(&options))
+    }
+
+    // --- upstream channels -----------------------------------------------------
+
+    #[pyo3(signature = (name, profile, **settings))]
+    fn add_channel(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        profile: &str,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let settings = channels::settings(settings)?;
+        self.guard.with(py, |world| {
+            world.add_channel(name, world::channel_profile(profile, &settings)?)
+        })
+    }
+
+    fn grant_port(
+        &self,
+        py: Python<'_>,
+        device: &str,
+        port: Whole<'_>,
+        primary: Whole<'_>,
+    ) -> PyResult<()> {
+        let (port, primary) = (port.u16("port")?, primary.u32("primary")?);
+        self.guard
+            .with(py, |world| world.grant_port(device, port, primary))
+    }
+
+    #[pyo3(signature = (
+        channel, device, port, queue_id, sid, scheduling_type="best-effort", **values
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn add_upstream_flow(
+        &self,
+        py: Python<'_>,
+        channel: &str,
+        device: &str,
+        port: Whole<'_>,
+        queue_id: Whole<'_>,
+        sid: Whole<'_>,
+        scheduling_type: &str,
+        values: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let queue = QueueId {
+            port: port.u16("port")?,
+            queue_id: queue_id.u32("queue_id")?,
+        };
+        let values = values.cloned().unwrap_or_else(|| PyDict::new(py));
+        let flow = channels::service_flow(&sid, scheduling_type, &values)?;
+        self.guard.with(py, |world| {
+            world.add_upstream_flow(channel, device, queue, flow)
+        })
+    }
+
+    fn remove_upstream_flow(&self, py: Python<'_>, channel: &str, sid: Whole<'_>) -> PyResult<()> {
+        let sid = sid.u16("sid")?;
+        self.guard
+            .with(py, |world| world.remove_upstream_flow(channel, sid))
+    }
+
+    fn channel_counters<'py>(
+        &self,
+        py: Python<'py>,
+        channel: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let counters = self.guard.with(py, |world| {
+            world.channel_statistics(channel).map(channels::counters)
+        })?;
+        dict(py, &counters)
     }
 
     // --- control ---------------------------------------------------------------

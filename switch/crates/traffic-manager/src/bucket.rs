@@ -104,11 +104,67 @@ impl Bucket {
         self.updated = now;
     }
 
+    /// Puts back what was spent, as far as there is room for it.
+    pub(crate) fn give_back(&mut self, now: u64, bytes: u64) {
+        if self.rate != 0 {
+            self.tokens = (self.tokens(now) + cost(bytes)).min(self.depth);
+            self.updated = now;
+        }
+    }
+
     /// Spends `bytes` that [`Bucket::ready_at`] allows at `now`.
     #[cfg(test)]
     fn spend(&mut self, now: u64, bytes: u64) {
         let left = self.left(now, bytes).expect("tokens");
         self.leave(now, left);
+    }
+}
+
+/// A service flow's two buckets, which both have to allow what it sends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Buckets {
+    pub(crate) sustained: Bucket,
+    pub(crate) peak: Bucket,
+}
+
+impl Buckets {
+    /// When `bytes` may go; `None` is never.
+    #[inline]
+    pub(crate) fn ready_at(&self, bytes: u32) -> Option<u64> {
+        let bytes = u64::from(bytes);
+        Some(
+            self.sustained
+                .ready_at(bytes)?
+                .max(self.peak.ready_at(bytes)?),
+        )
+    }
+
+    /// Spends the tokens for `bytes`, if there are as many in both buckets.
+    #[inline]
+    pub(crate) fn spend(&mut self, now: u64, bytes: u32) -> bool {
+        let bytes = u64::from(bytes);
+        let left = (self.sustained.left(now, bytes), self.peak.left(now, bytes));
+        let (Some(sustained), Some(peak)) = left else {
+            return false;
+        };
+        self.sustained.leave(now, sustained);
+        self.peak.leave(now, peak);
+        true
+    }
+
+    /// Puts back what was spent, as far as there is room for it.
+    pub(crate) fn give_back(&mut self, now: u64, bytes: u64) {
+        self.sustained.give_back(now, bytes);
+        self.peak.give_back(now, bytes);
+    }
+
+    /// Whether tokens for a frame of `len` bytes, for which it waits at `now`, take longer than
+    /// `ns` to come.
+    pub(crate) fn earn_slower_than(&self, now: u64, len: u32, ns: u64) -> bool {
+        let bytes = u64::from(len);
+        let waits = self.sustained.ready_at(bytes).is_none_or(|at| at > now);
+        let bucket = if waits { &self.sustained } else { &self.peak };
+        bucket.earns_slower_than(bytes, ns)
     }
 }
 

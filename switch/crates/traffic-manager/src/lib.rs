@@ -38,6 +38,7 @@
 //! last been sent, at s, is at most 2 F + (t - s) * r / 8 of each flow, and is sent
 //! before what is entitled later: nothing is sent later than D after it is entitled.
 
+mod allowance;
 mod bucket;
 mod config;
 mod delay;
@@ -53,6 +54,7 @@ mod reservation;
 mod round_robin;
 mod sub_queues;
 
+pub use allowance::{Backlog, Notice};
 pub use bucket::TOKENS_PER_BYTE;
 pub use config::*;
 pub use delay::DelayLines;

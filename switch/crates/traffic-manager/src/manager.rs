@@ -2,6 +2,7 @@
 //! All queues of a device.
 
 mod configure;
+mod grants;
 
 use crate::bucket::PortBucket;
 use crate::config::{PortConfig, QueueId, ServiceFlowState, Traffic};
@@ -59,6 +60,10 @@ struct Port {
     blocked: Option<u64>,
     /// Slot by queue_id.
     slots: Vec<u32>,
+    /// Slot of the port's own queue: that of queue_id 0, but on a granted port.
+    own: u32,
+    /// Where grants let frames go: the queue_id of what goes to queue 0.
+    primary: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,6 +97,8 @@ pub struct TrafficManager<T> {
     /// Ports with a ready queue that are not known to lack tokens.
     active: VecDeque<u32>,
     offered: Option<Chosen>,
+    /// Granted queues of which somebody is to be told, each once.
+    notices: VecDeque<u32>,
 }
 
 impl<T> Default for TrafficManager<T> {
@@ -107,6 +114,7 @@ impl<T> Default for TrafficManager<T> {
             timers: BinaryHeap::new(),
             active: VecDeque::new(),
             offered: None,
+            notices: VecDeque::new(),
         }
     }
 }
@@ -135,10 +143,14 @@ impl<T> TrafficManager<T> {
             active: false,
             blocked: None,
             slots: Vec::new(),
+            own: NONE,
+            primary: None,
         });
         let queue = Queue::port_queue(self.now, port, index, config.effective_queue_limit());
         let slot = self.allocate(queue);
-        self.ports[index as usize].slots.push(slot);
+        let port = &mut self.ports[index as usize];
+        port.own = slot;
+        port.slots.push(slot);
     }
 
     fn allocate(&mut self, queue: Queue<T>) -> u32 {
@@ -202,6 +214,9 @@ impl<T> TrafficManager<T> {
         self.advance(now);
         let queue = self.queue_mut(slot.0);
         let len = u32::try_from(len).unwrap_or(u32::MAX);
+        if queue.standing == Standing::Granted {
+            return self.enqueue_granted(slot.0, sub_queue, len, item);
+        }
         queue.push(sub_queue, len, item)?;
         if queue.standing == Standing::Empty {
             queue.resume(now, Saved::Idle);
@@ -282,6 +297,9 @@ impl<T> TrafficManager<T> {
     /// Takes a queue out of its port's round, if it is there.
     fn stand_down(&mut self, slot: u32) {
         let queue = self.queues[slot as usize].as_mut().expect("a live slot");
+        if queue.standing == Standing::Granted {
+            return;
+        }
         if queue.standing == Standing::Ready {
             let port = &mut self.ports[queue.port as usize];
             let priority = queue.config.traffic_priority;
@@ -398,15 +416,7 @@ impl<T> TrafficManager<T> {
             None => self.select()?,
         };
         self.offered = Some(chosen);
-        let queue = self.queue(chosen.slot);
-        let mut left = queue.depth();
-        left.uncount(queue.frames.head().map_or(0, |head| head.len as usize));
-        Some(Offer {
-            queue: queue.config.queue,
-            shaped: queue.config.queue.queue_id != 0,
-            paced: queue.waited,
-            left,
-        })
+        Some(self.queue(chosen.slot).offer())
     }
 
     /// The frame that leaves next, if one may leave by `until`, and when it may: not
@@ -465,6 +475,9 @@ impl<T> TrafficManager<T> {
         let Chosen { slot, entitled } = self.offered.take()?;
         let now = self.now;
         let len = u32::try_from(len).unwrap_or(u32::MAX);
+        if self.queue(slot).standing == Standing::Granted {
+            return self.commit_granted(slot, len);
+        }
         let index = self.queue(slot).port;
         let port_at = self.ports[index as usize].bucket.ready_at(u64::from(len));
         let queue = self.queue_mut(slot);
@@ -489,6 +502,9 @@ impl<T> TrafficManager<T> {
     pub fn discard(&mut self) -> Option<T> {
         let slot = self.offered.take()?.slot;
         let queue = self.queue_mut(slot);
+        if queue.standing == Standing::Granted {
+            return self.release_granted(slot, Queue::discard);
+        }
         let index = queue.port;
         let item = queue.discard();
         self.settle(slot, index);
@@ -500,6 +516,9 @@ impl<T> TrafficManager<T> {
     pub fn withdraw(&mut self) -> Option<T> {
         let slot = self.offered.take()?.slot;
         let queue = self.queue_mut(slot);
+        if queue.standing == Standing::Granted {
+            return self.release_granted(slot, Queue::withdraw);
+        }
         let index = queue.port;
         let item = queue.withdraw();
         self.settle(slot, index);
@@ -555,7 +574,7 @@ impl<T> TrafficManager<T> {
     #[must_use]
     pub fn port_state(&self, port: u16) -> Option<(PortConfig, Traffic, Traffic)> {
         let port = &self.ports[self.port(port)? as usize];
-        let own = self.queue(port.slots[0]);
+        let own = self.queue(port.own);
         Some((port.config, own.overflowed(), own.depth()))
     }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One queue: frames, buckets, counters.
 
-use crate::bucket::{Bucket, TOKENS_PER_BYTE};
+use crate::allowance::Allowance;
+use crate::bucket::{Bucket, Buckets, TOKENS_PER_BYTE};
 use crate::config::{PEAK_BURST, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic};
 use crate::frames::Frames;
 use crate::reservation::{Reservation, Saved};
@@ -10,7 +11,7 @@ use crate::round_robin::Turn;
 /// Nanoseconds below which nobody can tell frames apart: to hand one to an
 /// interface takes longer. Frames for which tokens come faster are not sent
 /// one by one.
-const INSTANT: u64 = 2_000;
+pub(crate) const INSTANT: u64 = 2_000;
 
 /// Why a queue is, or is not, in its port's round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(crate) enum Standing {
     Waiting(u64),
     /// Its head may go.
     Ready,
+    /// Nowhere: grants let its frames go, and not its port.
+    Granted,
 }
 
 #[derive(Debug)]
@@ -35,8 +38,9 @@ pub(crate) struct Queue<T> {
     pub(crate) turn: Turn,
     /// Has been short of tokens, at a pace that matters, since it was last empty.
     pub(crate) waited: bool,
-    sustained: Bucket,
-    peak: Bucket,
+    pub(crate) buckets: Buckets,
+    /// What it may ask for, where grants let its frames go. Behind a pointer: most queues have none.
+    pub(crate) allowance: Option<Box<Allowance>>,
     /// Behind a pointer: most queues have none.
     reservation: Option<Box<Reservation>>,
     limit: u64,
@@ -89,8 +93,11 @@ impl<T> Queue<T> {
             standing: Standing::Empty,
             turn: Turn::default(),
             waited: false,
-            sustained: Bucket::new(now, config.max_sustained_rate, config.max_burst, tokens),
-            peak: Bucket::new(now, config.peak_rate, PEAK_BURST, PEAK_BURST),
+            buckets: Buckets {
+                sustained: Bucket::new(now, config.max_sustained_rate, config.max_burst, tokens),
+                peak: Bucket::new(now, config.peak_rate, PEAK_BURST, PEAK_BURST),
+            },
+            allowance: None,
             reservation: reservation(None, now, &config),
             limit: config.effective_queue_limit(),
             enqueued: Traffic::default(),
@@ -112,11 +119,12 @@ impl<T> Queue<T> {
     /// otherwise) tokens stay.
     pub(crate) fn reconfigure(&mut self, now: u64, config: ServiceFlowConfig) {
         let (rate, burst) = (config.max_sustained_rate, config.max_burst);
-        self.sustained = match config.initial_tokens {
+        let Buckets { sustained, peak } = &mut self.buckets;
+        *sustained = match config.initial_tokens {
             Some(tokens) => Bucket::new(now, rate, burst, tokens),
-            None => self.sustained.reconfigured(now, rate, burst),
+            None => sustained.reconfigured(now, rate, burst),
         };
-        self.peak = self.peak.reconfigured(now, config.peak_rate, PEAK_BURST);
+        *peak = peak.reconfigured(now, config.peak_rate, PEAK_BURST);
         self.reservation = reservation(self.reservation.take(), now, &config);
         self.limit = config.effective_queue_limit();
         if config.sub_queues != self.config.sub_queues {
@@ -134,12 +142,7 @@ impl<T> Queue<T> {
     /// When `bytes` may go; `None` is never.
     #[inline]
     pub(crate) fn ready_at(&self, bytes: u32) -> Option<u64> {
-        let bytes = u64::from(bytes);
-        Some(
-            self.sustained
-                .ready_at(bytes)?
-                .max(self.peak.ready_at(bytes)?),
-        )
+        self.buckets.ready_at(bytes)
     }
 
     /// Since when, or from when on, its head is within its minimum reserved
@@ -159,10 +162,7 @@ impl<T> Queue<T> {
     /// Whether tokens for a frame of `len` bytes, for which it waits at `now`,
     /// take longer to come than [`INSTANT`].
     pub(crate) fn is_paced(&self, now: u64, len: u32) -> bool {
-        let bytes = u64::from(len);
-        let waits = self.sustained.ready_at(bytes).is_none_or(|at| at > now);
-        let bucket = if waits { &self.sustained } else { &self.peak };
-        bucket.earns_slower_than(bytes, INSTANT)
+        self.buckets.earn_slower_than(now, len, INSTANT)
     }
 
     pub(crate) fn depth(&self) -> Traffic {
@@ -198,14 +198,7 @@ impl<T> Queue<T> {
     /// Spends the tokens for `len` bytes, if there are as many in both buckets.
     #[inline]
     pub(crate) fn spend(&mut self, now: u64, len: u32) -> bool {
-        let bytes = u64::from(len);
-        let left = (self.sustained.left(now, bytes), self.peak.left(now, bytes));
-        let (Some(sustained), Some(peak)) = left else {
-            return false;
-        };
-        self.sustained.leave(now, sustained);
-        self.peak.leave(now, peak);
-        true
+        self.buckets.spend(now, len)
     }
 
     /// The head leaves, `len` bytes long, for which its tokens are spent: within the
@@ -259,6 +252,7 @@ impl<T> Queue<T> {
     pub(crate) fn state(&self, now: u64) -> ServiceFlowState {
         // As in the pipeline: 1/8,000,000 byte.
         let report = |tokens: u128| (tokens / 1000) as u64;
+        let Buckets { sustained, peak } = self.buckets_at(now);
         const { assert!(TOKENS_PER_BYTE == 8_000_000 * 1000) };
         ServiceFlowState {
             config: self.config,
@@ -270,8 +264,8 @@ impl<T> Queue<T> {
             queued: self.queued,
             reserved: self.reserved,
             delayed: self.delayed,
-            sustained_tokens: report(self.sustained.tokens(now)),
-            peak_tokens: report(self.peak.tokens(now)),
+            sustained_tokens: report(sustained.tokens(now)),
+            peak_tokens: report(peak.tokens(now)),
         }
     }
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A device in a world: its server, its process, and where its ports lead.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use device::handle::{self, EventSender, Requests};
-use device::{Device, DeviceConfig, Event, ModelKind, Note, Output};
+use device::{Device, DeviceConfig, Event, ModelKind, Note, Output, QueueId};
+use mac_wire::Sid;
 use p4runtime::in_process::{self, InProcess};
 use p4runtime::{Limits, ServedDevice};
 use std::time::Duration;
@@ -44,6 +46,11 @@ pub struct DeviceNode {
     links: Vec<u32>,
     /// Frames that leave wait here for the process.
     gate: Gate<(u16, Frame)>,
+    /// Ports whose frames grants let go, each with the device, by its index, and the port where
+    /// they arrive.
+    granted: BTreeMap<u16, (u32, u16)>,
+    /// Queues of such ports that an upstream channel carries: which, and their SIDs there.
+    upstreams: BTreeMap<QueueId, (u32, Sid)>,
 }
 
 impl DeviceNode {
@@ -92,6 +99,8 @@ impl DeviceNode {
             epoch,
             links: vec![NOWHERE; ports.iter().max().map_or(0, |&port| usize::from(port) + 1)],
             gate,
+            granted: BTreeMap::new(),
+            upstreams: BTreeMap::new(),
         }
     }
 
@@ -114,6 +123,44 @@ impl DeviceNode {
     /// Puts a link behind a port.
     pub fn set_link(&mut self, port: u16, link: u32) {
         self.links[usize::from(port)] = link;
+    }
+
+    /// Where the frames of a granted port arrive; `None` of another port.
+    #[must_use]
+    pub fn granted(&self, port: u16) -> Option<(u32, u16)> {
+        self.granted.get(&port).copied()
+    }
+
+    /// Grants let go the frames of a port, which arrive there.
+    pub fn set_granted(&mut self, port: u16, to: (u32, u16)) {
+        self.granted.insert(port, to);
+    }
+
+    /// The channel that carries a queue, and its SID there.
+    #[must_use]
+    pub fn upstream(&self, queue: QueueId) -> Option<(u32, Sid)> {
+        self.upstreams.get(&queue).copied()
+    }
+
+    /// A channel carries a queue from now on, or none does.
+    pub fn set_upstream(&mut self, queue: QueueId, upstream: Option<(u32, Sid)>) {
+        match upstream {
+            Some(upstream) => self.upstreams.insert(queue, upstream),
+            None => self.upstreams.remove(&queue),
+        };
+    }
+
+    /// Tells channels of queues that had been empty and are not.
+    #[inline]
+    fn tell_channels(&mut self, net: &mut Net) {
+        if self.granted.is_empty() {
+            return;
+        }
+        while let Some(notice) = self.device.next_notice() {
+            if let Some((channel, sid)) = self.upstream(notice.queue) {
+                net.wake(channel, sid);
+            }
+        }
     }
 
     /// Runs a future of the server, and what that asks of the device, now.
@@ -169,6 +216,7 @@ impl DeviceNode {
         };
         net.schedule
             .set(self.source, deadline.map(|at| at.max(until)));
+        self.tell_channels(net);
         if std::mem::take(&mut self.told) {
             self.ask(runtime, until, async |server| server.deliver_events().await);
             self.reschedule(net);
@@ -180,6 +228,7 @@ impl DeviceNode {
         let deadline = self.device.next_deadline();
         let time = deadline.map(|at| at.max(net.now));
         net.schedule.set(self.source, time);
+        self.tell_channels(net);
     }
 
     /// The process runs: what left the device since goes onto the links.

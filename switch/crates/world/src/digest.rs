@@ -16,6 +16,8 @@ pub enum Happened {
     DeviceReceived,
     /// A link had no room for it.
     Dropped,
+    /// No frame: a channel's scheduler made a MAP.
+    Map,
 }
 
 /// Zeros that end a frame are left out in steps of so many.

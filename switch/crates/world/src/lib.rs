@@ -11,6 +11,7 @@
 //! All times are nanoseconds since the world began.
 
 mod application;
+mod channel_profile;
 mod device_node;
 mod digest;
 mod error;
@@ -22,19 +23,24 @@ mod random;
 mod records;
 mod samples;
 mod schedule;
+mod upstream;
 mod wire;
 mod world;
 
 pub use application::{Counts, TransferInfo};
+pub use channel_profile::{Setting, Settings, channel_profile};
+pub use device::QueueId;
 pub use error::WorldError;
 pub use host::HostCounters;
 pub use lateness::Lateness;
 pub use link::LinkConfig;
+pub use mac_channel::Statistics as ChannelStatistics;
+pub use mac_wire;
 pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
 pub use samples::SenderReading;
 pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
 pub use world::{
-    Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_DEVICES, MOST_HOSTS,
-    MessagesOptions, ProbesOptions, Profile, RequestsOptions, StreamId, TcpOptions, Times,
-    TransferOptions, UdpStreamOptions, World,
+    Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_CHANNELS, MOST_DEVICES,
+    MOST_HOSTS, MessagesOptions, ProbesOptions, Profile, RequestsOptions, StreamId, TcpOptions,
+    Times, TransferOptions, UdpStreamOptions, World,
 };

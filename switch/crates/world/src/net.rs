@@ -3,6 +3,7 @@
 //! digest and buffers.
 
 use device::{Note, Pool};
+use mac_wire::Sid;
 
 use crate::digest::{Digest, Happened, of_content, of_frame};
 use crate::error::{WorldError, limit};
@@ -56,6 +57,8 @@ pub struct Net {
     read: [Pool<Frame>; 2],
     /// Buffers with anything in them.
     spare: Pool<Vec<u8>>,
+    /// Upstream channels, by index: the source of each, and stations that are to be woken.
+    channels: Vec<(u32, Vec<Sid>)>,
     /// Why the world cannot go on.
     pub failure: Option<WorldError>,
 }
@@ -198,6 +201,33 @@ impl Net {
     /// It waits no more.
     pub fn unkeep(&mut self, length: usize) {
         self.bytes -= length;
+    }
+
+    /// Another upstream channel, with its source of events.
+    pub fn add_channel(&mut self, source: u32) {
+        self.channels.push((source, Vec::new()));
+    }
+
+    /// A station's queue was empty, and is not: its channel has to see to that now.
+    pub fn wake(&mut self, channel: u32, sid: Sid) {
+        let (source, woken) = &mut self.channels[channel as usize];
+        woken.push(sid);
+        self.schedule.set_earlier(*source, self.now);
+    }
+
+    /// The stations of a channel that are to be woken; an empty list in their place.
+    pub fn take_woken(&mut self, channel: u32) -> Vec<Sid> {
+        std::mem::take(&mut self.channels[channel as usize].1)
+    }
+
+    /// The list back, emptied, to be used again; more may have come to its place meanwhile.
+    pub fn give_woken(&mut self, channel: u32, mut list: Vec<Sid>) {
+        let (source, woken) = &mut self.channels[channel as usize];
+        list.append(woken);
+        *woken = list;
+        if !woken.is_empty() {
+            self.schedule.set_earlier(*source, self.now);
+        }
     }
 
     /// So many more numbers are recorded; whether they may be.

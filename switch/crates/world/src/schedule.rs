@@ -28,6 +28,8 @@ pub enum Kind {
     Device,
     /// A frame reaches a device.
     ToDevice,
+    /// The MAC of an upstream channel has something to do.
+    Channel,
     /// A device's process runs.
     Process,
     /// A frame reaches a host.

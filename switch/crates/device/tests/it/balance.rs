@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use traffic_manager::{ModelKind, PacketQueueChange};
 
 /// Frames on the one side and on the other.
-fn balance(device: &Device, now: u64) -> (u64, u64) {
+pub fn balance(device: &Device, now: u64) -> (u64, u64) {
     let counters = device.counters();
     let state = device.traffic_manager_state(now);
     let made = [

@@ -15,6 +15,7 @@ mod departure_rate;
 mod device;
 mod digests;
 mod flow_queues;
+mod grants;
 mod idle;
 mod lengths;
 mod lred;

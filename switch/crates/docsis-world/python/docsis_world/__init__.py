@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """P4 devices, links, hosts and their traffic in virtual time: see `World`."""
 
-from docsis_world._world import RpcError, Stream, World, WorldError, __version__
+from docsis_world._world import CHANNEL_PROFILES, RpcError, Stream, World, WorldError, __version__
 
-__all__ = ["RpcError", "Stream", "World", "WorldError", "__version__"]
+__all__ = ["CHANNEL_PROFILES", "RpcError", "Stream", "World", "WorldError", "__version__"]

@@ -16,10 +16,16 @@ use a world at a time: another one gets a `WorldError`.
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict, final
 
-__all__ = ["RpcError", "Stream", "World", "WorldError", "__version__"]
+__all__ = ["CHANNEL_PROFILES", "RpcError", "Stream", "World", "WorldError", "__version__"]
 
 __version__: str
 """Of the switch's workspace."""
+
+CHANNEL_PROFILES: tuple[str, ...]
+"""Names of upstream channels' profiles."""
+
+SchedulingType = Literal["best-effort", "nrtps", "rtps", "ugs-ad", "ugs", "pgs"]
+"""How a service flow comes to grants (TLV 24.15)."""
 
 Congestion = Literal["cubic", "reno", "ledbat"]
 """TCP's congestion control."""
@@ -83,6 +89,40 @@ class Counts(TypedDict):
     """Of frames to the end of their CRC."""
     payload: int
     """Payload that the receiving application got: of TCP in order, each byte once."""
+
+class ChannelCounters(TypedDict):
+    """What an upstream channel did, from its start on."""
+
+    maps: int
+    """MAPs that were made."""
+    map_bytes: int
+    """Bytes of their bodies."""
+    maps_lost: int
+    """MAPs that could not be encoded or read, which is a fault."""
+    opportunities: int
+    """Contention opportunities that MAPs offered."""
+    opportunities_used: int
+    """Of those, in which one modem asked or several."""
+    opportunities_collided: int
+    """Of those, in which several did."""
+    requests: int
+    """Requests that were sent in contention."""
+    requests_collided: int
+    """Of those, that collided."""
+    grants: int
+    """Grants whose time has come."""
+    minislots_granted: int
+    """Their minislots."""
+    minislots_used: int
+    """Of those, that bursts used."""
+    frames: int
+    """Frames that arrived at the CMTS."""
+    requests_answered: int
+    """Requests that were granted, wholly or in part."""
+    request_to_grant_mean_ns: int
+    """From the start of a request's minislot to that of its first grant; 0 without any."""
+    request_to_grant_p99_ns: int
+    """The time that 99% of these do not exceed, too great by at most 1/32."""
 
 class HostCounters(TypedDict):
     """Frames of a host."""
@@ -228,6 +268,98 @@ class World:
         """
 
     # --- control ---------------------------------------------------------------------------
+
+    def add_channel(self, name: str, profile: str, **settings: int | str | None) -> None:
+        """Adds an upstream channel without service flows, whose first MAPs are made from now on.
+
+        Args:
+            name: For `add_upstream_flow` and `channel_counters`.
+            profile: One of CHANNEL_PROFILES.
+            settings: What is different, by the field's name with a dot before a part's, as
+                `**{"map_minislots": 80, "timing.delivery": 40_000}`. Times are nanoseconds but for
+                clock.frame_ps. Three set several fields at a time: line_rate (bit/s, of
+                cablelabs-2014), map_time (of docsis-1.1-004) and map_frames (of docsis-3.1).
+                A flag may be 0 or 1; `capacity=None` leaves all of it.
+        """
+
+    def grant_port(self, device: str, port: int, primary: int) -> None:
+        """Lets channels carry what a device's port sends: by itself it sends nothing any more.
+
+        Frames arrive where the port's link leads, which carries the other direction alone. The
+        port has neither frames nor a rate or a delay, which are the channel's.
+
+        Args:
+            device: Its name.
+            port: Its port, connected to the CMTS.
+            primary: The queue of the service flow that sends what the pipeline puts into queue 0.
+        """
+
+    def add_upstream_flow(
+        self,
+        channel: str,
+        device: str,
+        port: int,
+        queue_id: int,
+        sid: int,
+        scheduling_type: SchedulingType = "best-effort",
+        *,
+        policy: int = ...,
+        polling_interval_ns: int = 0,
+        poll_jitter_ns: int = 0,
+        grant_size: int = 0,
+        grant_interval_ns: int = 0,
+        grant_jitter_ns: int = 0,
+        grants_per_interval: int = 1,
+        guaranteed_grant_interval_ns: int = 0,
+        guaranteed_grant_rate: int = 0,
+        traffic_priority: int = 0,
+        max_sustained_rate: int = 0,
+        max_burst: int = 3044,
+        peak_rate: int = 0,
+        min_reserved_rate: int = 0,
+        assumed_packet_size: int = 0,
+        max_concatenated_burst: int = 0,
+        backoff_eighths: int = 8,
+        request_unit: int = 4,
+    ) -> None:
+        """Lets a channel carry what waits in a queue of a granted port.
+
+        The values are those of TLV 24 of the modem's configuration file, complete. Rates (bit/s)
+        are what the CMTS enforces on grants; the modem shapes its requests by those of the queue
+        in its traffic manager.
+
+        Args:
+            channel: The channel's name.
+            device: The modem's name.
+            port: Its granted port.
+            queue_id: The queue there, not 0.
+            sid: The service flow's number on the channel, 1 to 16382.
+            scheduling_type: How it comes to grants. A value that this does not use is refused.
+            policy: What it must not do (24.16); usual for its scheduling type unless given.
+            polling_interval_ns: Between two polls.
+            poll_jitter_ns: How much later than that a poll may come.
+            grant_size: MAC bytes of an unsolicited grant.
+            grant_interval_ns: Between two intervals of unsolicited grants.
+            grant_jitter_ns: How much later than that a grant may come.
+            grants_per_interval: Unsolicited grants in each.
+            guaranteed_grant_interval_ns: Of proactive grants; 0 is one MAP.
+            guaranteed_grant_rate: Of proactive grants, bit/s.
+            traffic_priority: 0 to 7; 7 goes first.
+            max_sustained_rate: 0 is no limit.
+            max_burst: Bytes.
+            peak_rate: 0 is no limit.
+            min_reserved_rate: 0 is none.
+            assumed_packet_size: Bytes that a shorter frame counts for in the minimum rate.
+            max_concatenated_burst: Bytes; 0 is no limit.
+            backoff_eighths: Of the contention window.
+            request_unit: Bytes that a queue-depth request counts in.
+        """
+
+    def remove_upstream_flow(self, channel: str, sid: int) -> None:
+        """Ends that. What the service flow has sent still arrives; what waits, stays."""
+
+    def channel_counters(self, channel: str) -> ChannelCounters:
+        """What a channel did so far."""
 
     def call(self, device: str, method: str, request: bytes) -> list[bytes]:
         """Runs a method of the device's P4Runtime server now, after what is due.

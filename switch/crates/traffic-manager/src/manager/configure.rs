@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What configuration does to ports and queues, with frames in them.
 
+use super::grants::refuse_granted;
 use super::{NONE, Slot, TrafficManager};
 use crate::config::{ConfigError, Configuration, PortConfig, QueueId, ServiceFlowConfig};
-use crate::queue::Queue;
+use crate::queue::{Queue, Standing};
 use std::collections::BTreeSet;
 
 impl<T> TrafficManager<T> {
@@ -27,6 +28,9 @@ impl<T> TrafficManager<T> {
         for config in &request.ports {
             config.check()?;
             known(config.port)?;
+            if self.is_granted(config.port) {
+                refuse_granted(config)?;
+            }
             if !ports.insert(config.port) {
                 let place = format!("port {}", config.port);
                 return Err(ConfigError::invalid(place, "named twice"));
@@ -86,9 +90,12 @@ impl<T> TrafficManager<T> {
         port.bucket = port
             .bucket
             .reconfigured(now, config.rate, config.effective_burst());
-        let own = port.slots[0];
-        self.queue_mut(own)
-            .set_limit(config.effective_queue_limit());
+        let own = port.own;
+        let limit = match port.primary {
+            None => config.effective_queue_limit(),
+            Some(_) => 0,
+        };
+        self.queue_mut(own).set_limit(limit);
         self.activate(index);
     }
 
@@ -101,6 +108,16 @@ impl<T> TrafficManager<T> {
             self.ports[index as usize].entitled.reserve(most);
         }
         if let Some(Slot(slot)) = self.lookup(config.queue) {
+            let queue = self.queue_mut(slot);
+            if queue.standing == Standing::Granted {
+                queue.allow(now);
+                queue.reconfigure(now, config);
+                queue.rearranged(now);
+                if !queue.frames.is_empty() {
+                    self.notice(slot);
+                }
+                return;
+            }
             self.stand_down(slot);
             self.queue_mut(slot).reconfigure(now, config);
             self.stand(slot);
@@ -111,13 +128,18 @@ impl<T> TrafficManager<T> {
         let Some(index) = self.port(config.queue.port) else {
             return;
         };
-        let slot = self.allocate(Queue::service_flow(now, config, index));
+        let mut queue = Queue::service_flow(now, config, index);
+        if self.ports[index as usize].primary.is_some() {
+            queue.wait_for_grants(now);
+        }
+        let slot = self.allocate(queue);
         let slots = &mut self.ports[index as usize].slots;
         let id = config.queue.queue_id as usize;
         if slots.len() <= id {
             slots.resize(id + 1, NONE);
         }
         slots[id] = slot;
+        self.find_primary(index);
     }
 
     fn remove(&mut self, id: QueueId, sink: &mut dyn FnMut(T)) {
@@ -128,6 +150,8 @@ impl<T> TrafficManager<T> {
         let index = self.queue(slot).port;
         self.activate(index);
         self.ports[index as usize].slots[id.queue_id as usize] = NONE;
+        self.find_primary(index);
+        self.notices.retain(|&noticed| noticed != slot);
         if let Some(mut queue) = self.queues[slot as usize].take() {
             queue.flush(sink);
         }
@@ -137,12 +161,16 @@ impl<T> TrafficManager<T> {
     /// Hands every queued frame back, counted as flushed; queues and tokens stay.
     pub fn flush(&mut self, now: u64, sink: &mut dyn FnMut(T)) {
         self.advance(now);
+        let now = self.now;
         self.offered = None;
         for slot in 0..self.queues.len() as u32 {
             if self.queues[slot as usize].is_some() {
                 self.stand_down(slot);
                 let queue = self.queue_mut(slot);
                 queue.flush(sink);
+                if queue.standing == Standing::Granted {
+                    queue.rearranged(now);
+                }
                 queue.turn = Default::default();
             }
         }

@@ -9,6 +9,7 @@ mod turns;
 #[path = "../wishes/mod.rs"]
 mod wishes;
 
+mod grants;
 mod packets;
 mod reserved;
 mod reshaping;

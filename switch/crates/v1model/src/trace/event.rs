@@ -100,6 +100,8 @@ pub enum DropReason<'a> {
     TooManyPasses,
     /// It is longer than its queue's tokens can ever allow.
     TooLong,
+    /// Its modem asked for it so often as a modem may, and was not heard.
+    Unheard,
     /// Too many packets wait to go through ingress again.
     IngressQueueFull,
     /// The port has no queue for the packet's priority.
@@ -124,6 +126,7 @@ impl DropReason<'_> {
             DropReason::PacketIn => "packet_in_refused",
             DropReason::TooManyPasses => "too_many_passes",
             DropReason::TooLong => "too_long",
+            DropReason::Unheard => "unheard",
             DropReason::IngressQueueFull => "ingress_queue_full",
             DropReason::NoSuchPriority { .. } => "no_such_priority",
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A world: what it is made of.
 
+mod channels;
 mod control;
 mod results;
 mod run;
@@ -23,9 +24,11 @@ use crate::link::{End, Link, LinkConfig};
 use crate::net::Net;
 use crate::random::Random;
 use crate::schedule::{Kind, Rank};
+use crate::upstream::Upstream;
 use crate::wire::Mac;
 use run::{Injection, Sampler, Source};
 
+pub use channels::MOST_CHANNELS;
 pub use control::StreamId;
 pub use tcp_traffic::{
     Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions, TransferOptions,
@@ -94,8 +97,10 @@ pub struct World {
     applications: Vec<Application>,
     samplers: Vec<Sampler>,
     injections: Vec<Injection>,
+    channels: Vec<Upstream>,
     device_names: BTreeMap<String, u32>,
     host_names: BTreeMap<String, u32>,
+    channel_names: BTreeMap<String, u32>,
     streams: Vec<Option<(u32, InProcessStream)>>,
     runtime: Runtime,
 }
@@ -152,8 +157,10 @@ impl World {
             applications: Vec::new(),
             samplers: Vec::new(),
             injections: Vec::new(),
+            channels: Vec::new(),
             device_names: BTreeMap::new(),
             host_names: BTreeMap::new(),
+            channel_names: BTreeMap::new(),
             streams: Vec::new(),
             runtime,
         })

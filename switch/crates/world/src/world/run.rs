@@ -31,6 +31,8 @@ pub(super) enum Source {
     Sampler(u32),
     /// Frames that come from nowhere.
     Injection(u32),
+    /// An upstream channel's MAC.
+    Channel(u32),
 }
 
 /// Applications that are sampled together.
@@ -119,6 +121,11 @@ impl World {
                 }
                 let next = net.now + sampler.interval;
                 net.schedule.set(sampler.source, Some(next));
+            }
+            Source::Channel(channel) => {
+                let mut woken = net.take_woken(channel);
+                self.channels[channel as usize].step(net, &mut self.devices, &mut woken);
+                net.give_woken(channel, woken);
             }
             Source::Injection(injection) => {
                 let injection = &mut self.injections[injection as usize];

@@ -2,9 +2,11 @@
 //! Tests of whole worlds: one program, which is linked once.
 
 mod common;
+mod plant;
 
 mod balance;
 mod bits;
+mod channels;
 mod digests;
 mod entrance;
 mod hosts;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a channel connects: the modems' queues on one end, what is behind the CMTS on the other.
+
+use mac_modem::{Frame, Grant, Queue};
+use mac_wire::Sid;
+
+/// The ends of a channel, which belong to somebody else.
+pub trait Ends {
+    /// A frame, however queues have it.
+    type Item;
+    /// A service flow's queue, for as long as a station works with it.
+    type Queue<'a>: Queue<Item = Self::Item>
+    where
+        Self: 'a;
+
+    /// The queue of a service flow. A flow that is on the channel has one all the time; a station
+    /// without one does nothing.
+    fn queue(&mut self, sid: Sid) -> Option<Self::Queue<'_>>;
+
+    /// The last byte of a frame has arrived at the CMTS, in the burst in `grant`.
+    fn deliver(&mut self, now: u64, sid: Sid, frame: Frame<Self::Item>, grant: &Grant);
+}

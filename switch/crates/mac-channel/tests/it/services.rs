@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Scheduling services, end to end (mac.md, "Scheduling services", and lld.md, vectors of PGS). The
+//! rule for vectors is in `agreement`.
+
+use mac_wire::{FlowConfig, Minislot, Periodic, Policy, Profile, Service, Sid};
+
+use crate::agreement::{SEEDS, Vector, distribution};
+use crate::plant::{Plant, lone_delays, with_flows};
+use crate::scenario::Record;
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// lld.md: a packet that fits a proactive grant has a delay that is uniform from 445 us to an interval
+/// more.
+fn proactive(interval: u64, greatest: f64) {
+    let flow = FlowConfig {
+        service: Service::Proactive {
+            interval,
+            rate: 5_000_000,
+        },
+        ..FlowConfig::best_effort(Sid(1))
+    };
+    let samples: Vec<Vec<f64>> = (0..SEEDS)
+        .map(|seed| {
+            // 64 bytes and 10 of header: of 135 us, a grant has 89 at the least.
+            let delays = lone_delays(&Profile::docsis_3_1(15), flow, 64, 200, seed);
+            delays.iter().map(|&delay| delay as f64 / 1e3).collect()
+        })
+        .collect();
+    let width = greatest - 445.0;
+    let vector = Vector {
+        mean: 445.0 + width / 2.0,
+        sd: Some(width / 12_f64.sqrt()),
+        least: 445.0,
+        greatest,
+        quantiles: &[],
+        // lld.md's are whole, and exact.
+        digit: 0.0,
+        range_digit: 0.0,
+        quantile_error: 0.0,
+    };
+    distribution(&format!("proactive, {interval} ns"), &samples, &vector);
+}
+
+#[test]
+fn a_packet_that_fits_a_proactive_grant_of_each_frame() {
+    proactive(135_000, 580.0);
+}
+
+#[test]
+fn a_packet_that_fits_a_proactive_grant_of_each_map() {
+    proactive(2_025_000, 2470.0);
+}
+
+/// A call of 50 frames a second beside modems that always send: the call's delays, nanoseconds.
+fn call_beside_uploads(profile: &Profile, interval: u64, jitter: u64) -> Vec<u64> {
+    const LENGTH: u32 = 218;
+    let call = FlowConfig {
+        service: Service::Unsolicited {
+            grants: Periodic { interval, jitter },
+            size: LENGTH + profile.header,
+            per_interval: 1,
+        },
+        policy: Policy::USUAL_UNSOLICITED,
+        ..FlowConfig::best_effort(Sid(1))
+    };
+    let uploads = (2..=6).map(|sid| FlowConfig::best_effort(Sid(sid)));
+    let (mut channel, mut plant) = with_flows(profile, [call].into_iter().chain(uploads), 1);
+    for sid in 2..=6 {
+        let queue = plant.lengths(Sid(sid));
+        queue.endless = Some(1518);
+        for _ in 0..40 {
+            queue.push(0, 1518);
+        }
+        channel.wake(0, Sid(sid), &mut plant);
+    }
+    let mut record = Record::default();
+    // Not in step with the grants: a frame meets all phases of an interval.
+    for n in 1..=200 {
+        let at = n * (interval + 99_991);
+        channel.step(at, &mut plant, &mut record);
+        plant.lengths(Sid(1)).push(at, LENGTH);
+        channel.wake(at, Sid(1), &mut plant);
+    }
+    channel.step(
+        201 * (interval + 99_991) + interval,
+        &mut plant,
+        &mut record,
+    );
+    assert_grants_keep_their_jitter(profile, &record, interval, jitter);
+    assert!(
+        plant.delivered.iter().any(|(_, sid, _)| sid.0 > 1),
+        "nobody else sends"
+    );
+    delays(&plant, Sid(1))
+}
+
+fn delays(plant: &Plant, sid: Sid) -> Vec<u64> {
+    let own = plant.delivered.iter().filter(|one| one.1 == sid);
+    own.map(|(now, _, packet)| now - packet.born).collect()
+}
+
+/// Each grant starts in [t0 + i * interval, + jitter] for some t0.
+fn assert_grants_keep_their_jitter(profile: &Profile, record: &Record, interval: u64, jitter: u64) {
+    let starts: Vec<u64> = record
+        .bursts
+        .iter()
+        .filter(|burst| burst.1 == Sid(1))
+        .map(|burst| profile.clock.start(Minislot(burst.2.first.0)))
+        .collect();
+    assert!(starts.len() > 100);
+    let late = |n: usize| starts[n] as i128 - n as i128 * i128::from(interval);
+    let (least, most) = (
+        (0..starts.len()).map(late).min().unwrap(),
+        (0..starts.len()).map(late).max().unwrap(),
+    );
+    assert!(
+        most - least <= i128::from(jitter),
+        "grants wander by {} ns, more than their jitter of {jitter}",
+        most - least
+    );
+}
+
+#[test]
+fn a_call_waits_a_grant_interval_and_its_own_frame_whatever_else_is_sent() {
+    for name in ["docsis-1.1-004", "docsis-3.0", "docsis-3.1"] {
+        let profile = Profile::named(name).unwrap();
+        let (interval, jitter) = (20 * MILLISECOND, 2 * MILLISECOND);
+        let delays = call_beside_uploads(&profile, interval, jitter);
+        assert_eq!(delays.len(), 200, "{name}");
+        // It just misses the preparation of a grant at the start of its window; the next is at the end
+        // of its.
+        let clock = profile.clock;
+        let taken = profile
+            .phy
+            .minislots(u64::from(218 + profile.header + profile.segment_header));
+        let sent = clock.end(Minislot(u64::from(taken))) + clock.end(Minislot(0));
+        let timing = profile.timing;
+        let bound = interval + jitter + timing.burst_preparation + sent + timing.delivery;
+        let worst = delays.iter().max().unwrap();
+        assert!(*worst <= bound, "{name}: {worst} ns is above {bound}");
+    }
+}
+
+#[test]
+fn an_active_flow_resumes_its_grants_after_a_poll() {
+    let (interval, polls) = (10 * MILLISECOND, 20 * MILLISECOND);
+    let flow = FlowConfig {
+        service: Service::UnsolicitedWithActivity {
+            grants: Periodic {
+                interval,
+                jitter: 2 * MILLISECOND,
+            },
+            size: 300,
+            per_interval: 1,
+            polls: Periodic {
+                interval: polls,
+                jitter: 2 * MILLISECOND,
+            },
+        },
+        policy: Policy::USUAL_UNSOLICITED,
+        ..FlowConfig::best_effort(Sid(1))
+    };
+    let profile = Profile::docsis_3_0();
+    let (mut channel, mut plant) = with_flows(&profile, [flow].into_iter(), 1);
+    let mut record = Record::default();
+    // A second of silence, then a talk of a second, twice.
+    for second in [1, 3] {
+        for n in 0..100 {
+            let at = second * 1000 * MILLISECOND + n * interval;
+            channel.step(at, &mut plant, &mut record);
+            plant.lengths(Sid(1)).push(at, 218);
+            channel.wake(at, Sid(1), &mut plant);
+        }
+    }
+    channel.step(5000 * MILLISECOND, &mut plant, &mut record);
+    assert_eq!(plant.delivered.len(), 200);
+    let station = channel.station(Sid(1)).unwrap().statistics();
+    assert!(station.polls > 50, "{station:?}");
+    assert!(station.requests_polled >= 2, "{station:?}");
+    // 200 frames, and few grants beyond them: silence is three seconds, 300 grants of a flow that
+    // never pauses.
+    assert!(station.grants < 300, "{station:?}");
+    assert_eq!(station.requests_contention, 0);
+}
+
+#[test]
+fn a_polled_flow_never_contends_and_waits_a_polling_interval_at_the_most() {
+    let every = Periodic {
+        interval: 10 * MILLISECOND,
+        jitter: 2 * MILLISECOND,
+    };
+    let flow = FlowConfig {
+        service: Service::RealTimePolling(every),
+        policy: Policy::USUAL_REAL_TIME_POLLING,
+        ..FlowConfig::best_effort(Sid(1))
+    };
+    let profile = Profile::docsis_3_0();
+    let delays = lone_delays(&profile, flow, 1518, 200, 1);
+    // The poll, the request's way to the next MAP but one, and that MAP.
+    let timing = profile.timing;
+    let answer = timing.request_heard + timing.map_ahead + 2 * profile.map_length();
+    let bound = every.interval + every.jitter + answer + timing.delivery + MILLISECOND;
+    let worst = *delays.iter().max().unwrap();
+    assert!(worst <= bound, "{worst} ns is above {bound}");
+    assert!(
+        worst > every.interval,
+        "polls come more often than they should"
+    );
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Grants where a request may be granted in parts: first each flow's share of the MAP, then the
+//! minislots.
+
+use mac_wire::GrantPlace;
+
+use crate::flow::FlowIndex;
+use crate::scheduler::Scheduler;
+use crate::turn::needs_whole;
+
+/// How a flow's turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It has all that it may have in this MAP.
+    Satisfied,
+    /// It used up its turn.
+    Turn,
+    /// The MAP is full.
+    Full,
+    /// It could not be given anything of use.
+    Nothing,
+}
+
+impl Scheduler {
+    /// Flows below their reserved rates, then by priority, round robin among equals.
+    pub(crate) fn grant_parts(&mut self) {
+        self.chosen.clear();
+        let mut free = self.draft.free().min(self.grantable);
+        self.share_reserved(&mut free);
+        if let Some(priority) = self.to_rescue() {
+            self.share_rescue(priority, &mut free);
+        }
+        for priority in (0..self.queues.rings.len()).rev() {
+            self.share_ring(priority, &mut free);
+        }
+        self.place_parts();
+    }
+
+    /// Flows that may still join the MAP: each takes an information element, and one more may be
+    /// cut by what lies in the MAP already.
+    fn more_flows(&self) -> bool {
+        let kept = self.draft.holes().len() + 2;
+        self.draft.left() > self.queues.len().min(80) + self.chosen.len() + kept
+    }
+
+    fn share_reserved(&mut self, free: &mut u64) {
+        for _ in 0..self.queues.reserved.len() {
+            let Some(index) = self.queues.reserved.pop_front() else {
+                break;
+            };
+            if self.turn(index).is_none() {
+                if let Some(flow) = self.flows.get_mut(index) {
+                    flow.queued_reserved = false;
+                }
+                continue;
+            }
+            let now = self.now;
+            let entitled = self.flows.get_mut(index).and_then(|flow| {
+                let reservation = flow.reservation.as_mut()?;
+                Some(reservation.entitled(now))
+            });
+            let least = self.sizes.bytes(self.sizes.least_part);
+            let entitled = entitled.filter(|&bytes| bytes >= least).unwrap_or(0);
+            let minislots = u64::from(self.sizes.minislots(entitled));
+            if self.share(index, minislots, free) == (End::Full, 0) {
+                self.queues.reserved.push_front(index);
+                break;
+            }
+            self.queues.reserved.push_back(index);
+        }
+    }
+
+    fn share_rescue(&mut self, priority: usize, free: &mut u64) {
+        if let Some(&index) = self.queues.rings[priority].flows.front()
+            && self.turn(index).is_some()
+        {
+            let quantum = self.quantum();
+            self.share(index, quantum, free);
+        }
+    }
+
+    /// Deficit round robin (Shreedhar and Varghese, 1996), in minislots. Flows that could not be
+    /// served keep their places in front of those that were.
+    fn share_ring(&mut self, priority: usize, free: &mut u64) {
+        let flows = self.queues.rings[priority].flows.len() as u64;
+        let quantum = self.quantum().max(*free / flows.max(1));
+        let least = u64::from(self.sizes.least_part);
+        let mut skipped = std::mem::take(&mut self.skipped);
+        let mut done = std::mem::take(&mut self.done);
+        while let Some(index) = self.queues.rings[priority].flows.pop_front() {
+            let Some(turn) = self.turn(index) else {
+                if let Some(flow) = self.flows.get_mut(index) {
+                    flow.queued = false;
+                    flow.deficit = 0;
+                }
+                continue;
+            };
+            let Some(flow) = self.flows.get_mut(index) else {
+                continue;
+            };
+            if *free == 0 {
+                self.queues.rings[priority].flows.push_front(index);
+                break;
+            }
+            if turn.minislots >= turn.most {
+                flow.deficit = 0;
+                if turn.most > 0 {
+                    &mut done
+                } else {
+                    &mut skipped
+                }
+                .push(index);
+                continue;
+            }
+            let whole = needs_whole(flow.config.policy, self.sizes.cutting);
+            if flow.deficit < least || whole {
+                flow.deficit = flow.deficit.saturating_add(quantum);
+            }
+            let mut deficit = flow.deficit;
+            if whole && deficit < u64::from(turn.most) {
+                self.queues.rings[priority].flows.push_back(index);
+                continue;
+            }
+            let (end, given) = self.share(index, deficit, free);
+            deficit = if end == End::Satisfied {
+                0
+            } else {
+                deficit - given
+            };
+            if let Some(flow) = self.flows.get_mut(index) {
+                flow.deficit = deficit;
+            }
+            match end {
+                End::Satisfied => done.push(index),
+                End::Turn => self.queues.rings[priority].flows.push_back(index),
+                End::Full | End::Nothing => skipped.push(index),
+            }
+        }
+        let ring = &mut self.queues.rings[priority];
+        for &index in skipped.iter().rev() {
+            ring.flows.push_front(index);
+        }
+        ring.flows.extend(&done);
+        skipped.clear();
+        done.clear();
+        (self.skipped, self.done) = (skipped, done);
+    }
+
+    /// Adds up to `minislots` to a flow's share of the MAP; says how that ended, and what it got.
+    fn share(&mut self, index: FlowIndex, minislots: u64, free: &mut u64) -> (End, u64) {
+        let more_flows = self.more_flows();
+        let Some(flow) = self.flows.get_mut(index) else {
+            return (End::Nothing, 0);
+        };
+        let turn = &mut flow.turn;
+        let wanted = u64::from(turn.most.saturating_sub(turn.minislots));
+        let step = wanted.min(minislots).min(*free);
+        let has = u64::from(turn.minislots) + step;
+        let least = if needs_whole(flow.config.policy, self.sizes.cutting) {
+            turn.most
+        } else {
+            self.sizes.least_part.min(turn.most)
+        };
+        if step == 0 || has < u64::from(least) || (turn.minislots == 0 && !more_flows) {
+            let full = *free < wanted.min(minislots);
+            return (if full { End::Full } else { End::Nothing }, 0);
+        }
+        if turn.minislots == 0 {
+            self.chosen.push(index);
+            let priority = usize::from(flow.config.priority) % self.queues.rings.len();
+            self.queues.rings[priority].served = self.now;
+        }
+        turn.minislots += step as u32;
+        *free -= step;
+        let end = if step == wanted {
+            End::Satisfied
+        } else if *free == 0 {
+            End::Full
+        } else {
+            End::Turn
+        };
+        (end, step)
+    }
+
+    /// Gives all shares their minislots, one behind the other, from where the profile says. Those
+    /// that must not be cut come first.
+    fn place_parts(&mut self) {
+        let chosen = std::mem::take(&mut self.chosen);
+        for &index in &chosen {
+            let Some(flow) = self.flows.get_mut(index) else {
+                continue;
+            };
+            if needs_whole(flow.config.policy, self.sizes.cutting) {
+                let minislots = flow.turn.minislots;
+                if let Some(first) = self.draft.first_fit(minislots, self.draft.start()) {
+                    self.grant(index, first, minislots, false);
+                }
+            }
+        }
+        let shared = |scheduler: &Self, index: &FlowIndex| {
+            let flow = scheduler.flows.get(*index)?;
+            let whole = needs_whole(flow.config.policy, scheduler.sizes.cutting);
+            (!whole).then_some(flow.turn.minislots)
+        };
+        let needed: u64 = chosen
+            .iter()
+            .filter_map(|index| shared(self, index))
+            .map(u64::from)
+            .sum();
+        // Free minislots that may stay free in front, or between.
+        let mut slack = self.draft.free().saturating_sub(needed);
+        let mut at = self.draft.start();
+        if self.profile.grant_place == GrantPlace::Random {
+            let skip = self.random.below(slack + 1);
+            slack -= skip;
+            at = self.behind_free(skip);
+        }
+        for &index in &chosen {
+            let Some(minislots) = shared(self, &index) else {
+                continue;
+            };
+            at = self.place_share(index, minislots, at, &mut slack);
+        }
+        self.chosen = chosen;
+    }
+
+    /// The minislot behind the first `skip` free ones.
+    fn behind_free(&self, mut skip: u64) -> u64 {
+        for &(first, end) in self.draft.holes() {
+            if skip < end - first {
+                return first + skip;
+            }
+            skip -= end - first;
+        }
+        self.draft.end()
+    }
+
+    /// Gives a share its minislots from `at` on, in one grant where there is slack for it; says
+    /// where it ended.
+    fn place_share(
+        &mut self,
+        index: FlowIndex,
+        minislots: u32,
+        mut at: u64,
+        slack: &mut u64,
+    ) -> u64 {
+        let mut left = minislots;
+        while left > 0 && self.draft.has_room() {
+            let holes = self.draft.holes();
+            let near = holes.partition_point(|&(_, end)| end <= at);
+            let Some(&(first, end)) = holes.get(near) else {
+                break;
+            };
+            let first = first.max(at);
+            let room = end - first;
+            if room < u64::from(left) {
+                let later = holes[near + 1..].iter();
+                let fits = later.clone().any(|hole| hole.1 - hole.0 >= u64::from(left));
+                if room <= *slack && fits {
+                    *slack -= room;
+                    at = end;
+                    continue;
+                }
+                if room < u64::from(self.sizes.least_part) {
+                    at = end;
+                    continue;
+                }
+            }
+            let given = room.min(left.into()) as u32;
+            if !self.grant(index, first, given, false) {
+                break;
+            }
+            left -= given;
+            at = first + u64::from(given);
+        }
+        at
+    }
+}

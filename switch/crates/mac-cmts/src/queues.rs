@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The flows that have something to be granted, in the order of their turns.
+
+use std::collections::VecDeque;
+
+use crate::flow::{Flow, FlowIndex};
+
+/// Traffic priorities.
+pub(crate) const PRIORITIES: usize = 8;
+
+/// One queue of a traffic priority.
+#[derive(Debug, Default)]
+pub(crate) struct Ring {
+    pub(crate) flows: VecDeque<FlowIndex>,
+    /// When one of them was granted something, or when they came to be in it.
+    pub(crate) served: u64,
+}
+
+/// All queues. A flow that asked for something is in one of its priority, and, if it has a
+/// reserved rate, in that of reserved rates.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    pub(crate) rings: [Ring; PRIORITIES],
+    pub(crate) reserved: VecDeque<FlowIndex>,
+}
+
+impl Queues {
+    /// The flow has something to be granted.
+    pub(crate) fn join(&mut self, now: u64, index: FlowIndex, flow: &mut Flow) {
+        let ring = &mut self.rings[usize::from(flow.config.priority) % PRIORITIES];
+        if !flow.queued {
+            if ring.flows.is_empty() {
+                ring.served = now;
+            }
+            ring.flows.push_back(index);
+            flow.queued = true;
+        }
+        if !flow.queued_reserved
+            && let Some(reservation) = &mut flow.reservation
+        {
+            reservation.resume(now);
+            self.reserved.push_back(index);
+            flow.queued_reserved = true;
+        }
+    }
+
+    /// The flow is removed, or changes its place.
+    pub(crate) fn leave(&mut self, index: FlowIndex, flow: &mut Flow) {
+        if std::mem::take(&mut flow.queued) {
+            for ring in &mut self.rings {
+                ring.flows.retain(|&other| other != index);
+            }
+        }
+        if std::mem::take(&mut flow.queued_reserved) {
+            self.reserved.retain(|&other| other != index);
+        }
+    }
+
+    /// Flows that wait, those included that were served and are still in line.
+    pub(crate) fn len(&self) -> usize {
+        self.rings.iter().map(|ring| ring.flows.len()).sum()
+    }
+}

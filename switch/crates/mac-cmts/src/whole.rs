@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Grants where a request is granted whole or not at all. A MAP may stretch for one that is longer
+//! than what it has room for.
+
+use mac_wire::{GrantPlace, Map};
+
+use crate::asked::Asked;
+use crate::flow::FlowIndex;
+use crate::scheduler::Scheduler;
+
+impl Scheduler {
+    /// Flows below their reserved rates, then by priority, round robin among equals.
+    pub(crate) fn grant_whole(&mut self) {
+        for _ in 0..self.queues.reserved.len() {
+            let Some(index) = self.queues.reserved.pop_front() else {
+                break;
+            };
+            if self.turn(index).is_none() {
+                if let Some(flow) = self.flows.get_mut(index) {
+                    flow.queued_reserved = false;
+                }
+                continue;
+            }
+            let now = self.now;
+            let entitled = self.flows.get_mut(index).and_then(|flow| {
+                let reservation = flow.reservation.as_mut()?;
+                Some(reservation.entitled(now))
+            });
+            if entitled.is_some_and(|bytes| bytes > 0) {
+                self.grant_burst(index);
+            }
+            self.queues.reserved.push_back(index);
+        }
+        if let Some(priority) = self.to_rescue()
+            && let Some(&index) = self.queues.rings[priority].flows.front()
+            && self.turn(index).is_some()
+        {
+            self.grant_burst(index);
+        }
+        for priority in (0..self.queues.rings.len()).rev() {
+            self.grant_ring(priority);
+        }
+    }
+
+    /// Deficit round robin in minislots; who could not be served keeps its place.
+    fn grant_ring(&mut self, priority: usize) {
+        let quantum = self.quantum();
+        let mut skipped = std::mem::take(&mut self.skipped);
+        while let Some(index) = self.queues.rings[priority].flows.pop_front() {
+            let Some(turn) = self.turn(index) else {
+                if let Some(flow) = self.flows.get_mut(index) {
+                    flow.queued = false;
+                    flow.deficit = 0;
+                }
+                continue;
+            };
+            let Some(flow) = self.flows.get_mut(index) else {
+                continue;
+            };
+            if turn.most == 0 {
+                skipped.push(index);
+                continue;
+            }
+            let wanted = u64::from(turn.most);
+            flow.deficit = (flow.deficit + quantum).min(wanted);
+            if flow.deficit < wanted {
+                self.queues.rings[priority].flows.push_back(index);
+            } else if !self.grant_burst(index) {
+                skipped.push(index);
+            } else if let Some(flow) = self.flows.get_mut(index) {
+                // Granted whole: it asks again, and queues again.
+                flow.deficit = 0;
+                flow.queued = false;
+            }
+        }
+        let ring = &mut self.queues.rings[priority];
+        for &index in skipped.iter().rev() {
+            ring.flows.push_front(index);
+        }
+        skipped.clear();
+        self.skipped = skipped;
+    }
+
+    /// Grants a flow's burst, whole, if its rates allow it and there is a place.
+    fn grant_burst(&mut self, index: FlowIndex) -> bool {
+        let Some(turn) = self.turn(index).filter(|turn| turn.most > 0) else {
+            return false;
+        };
+        let wanted = turn.most;
+        if !self.draft.has_room() {
+            return false;
+        }
+        let fits = u64::from(wanted) <= self.grantable;
+        let place = fits.then(|| self.place_for(index, wanted)).flatten();
+        if let Some(first) = place
+            && self.grant(index, first, wanted, false)
+        {
+            if let Some(flow) = self.flows.get(index) {
+                let priority = usize::from(flow.config.priority) % self.queues.rings.len();
+                self.queues.rings[priority].served = self.now;
+            }
+            return true;
+        }
+        if self.solicited == 0 {
+            self.note_unfit(index);
+        }
+        false
+    }
+
+    /// It was the first of all, and did not fit; at some time that is enough.
+    fn note_unfit(&mut self, index: FlowIndex) {
+        let Some(flow) = self.flows.get_mut(index) else {
+            return;
+        };
+        flow.unfit = flow.unfit.saturating_add(1);
+        if flow.unfit > self.parameters.unfit_maps {
+            flow.unfit = 0;
+            flow.asked = Asked::Nothing;
+            flow.acknowledged = 0;
+            flow.asked_at = None;
+            self.counted.requests_impossible += 1;
+        }
+    }
+
+    fn place_for(&mut self, index: FlowIndex, wanted: u32) -> Option<u64> {
+        let start = self.draft.start();
+        if self.profile.grant_place == GrantPlace::Random {
+            let slack = self.draft.free().saturating_sub(wanted.into());
+            let from = start + self.random.below(slack + 1);
+            if let Some(first) = self.draft.first_fit(wanted, from) {
+                return Some(first);
+            }
+        }
+        let place = self.draft.first_fit(wanted, start);
+        if place.is_some() || !self.profile.stretch {
+            return place;
+        }
+        // For one burst a MAP, and only for what would not fit the next one either.
+        let room = self.profile.data_minislots();
+        let unfit = self.flows.get(index).is_some_and(|flow| flow.unfit > 0);
+        (!self.stretched && (wanted > room || unfit))
+            .then(|| self.stretch_for(wanted))
+            .flatten()
+    }
+
+    /// Stretches the MAP until the burst fits behind what is in it. Unsolicited grants that come
+    /// due meanwhile find their places first.
+    fn stretch_for(&mut self, wanted: u32) -> Option<u64> {
+        let start = self.draft.start();
+        let most = start + u64::from(Map::MAX_MINISLOTS);
+        self.stretched = true;
+        for _ in 0..8 {
+            let (end, limit) = (self.draft.end(), self.draft.limit());
+            let tail = self.draft.holes().last().filter(|hole| hole.1 == limit);
+            let tail = tail.map_or(limit, |hole| hole.0);
+            let new = tail + u64::from(wanted) + (end - limit);
+            if new > most || new <= end || !self.draft.has_room() {
+                return None;
+            }
+            self.draft.stretch(new);
+            self.place_periodic(limit);
+            let place = self.draft.first_fit(wanted, start);
+            if place.is_some() {
+                return place;
+            }
+        }
+        None
+    }
+}

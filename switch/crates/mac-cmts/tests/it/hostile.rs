@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whatever is heard is counted, bounded or refused.
+
+use mac_cmts::Heard;
+use mac_wire::{Amount, FlowConfig, Minislot, Periodic, Policy, Profile, Request, Service, Sid};
+
+use crate::drive::{Drive, best_effort, grants, grants_to};
+
+fn ask(sid: u16, amount: Amount) -> Heard {
+    Heard::Request {
+        request: Request {
+            sid: Sid(sid),
+            amount,
+        },
+        sent: Minislot(0),
+    }
+}
+
+fn burst(sid: u16, first: u64, used: u64) -> Heard {
+    Heard::Burst {
+        sid: Sid(sid),
+        first: Minislot(first),
+        used,
+        request: None,
+        queue_indicator: true,
+    }
+}
+
+#[test]
+fn strangers_are_counted() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    for sid in [0, 1, 0x3dff, 0x3fff, 0xffff] {
+        drive.at(0, ask(sid, Amount::Bytes(100)));
+        drive.at(0, burst(sid, u64::MAX, u64::MAX));
+    }
+    for _ in 0..5 {
+        assert!(grants(&drive.step()).is_empty());
+    }
+    assert_eq!(drive.statistics().requests_unknown, 5);
+    assert_eq!(drive.statistics().bursts_unknown, 5);
+}
+
+#[test]
+fn a_flow_has_so_much_outstanding_and_no_more() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    drive.admit(best_effort(1));
+    for _ in 0..3 {
+        drive.at(0, ask(1, Amount::Bytes(u64::MAX)));
+    }
+    drive.step();
+    assert_eq!(drive.statistics().requests_trimmed, 3);
+    let granted = drive.scheduler.take_granted(Sid(1)).unwrap();
+    assert!(granted.acknowledged <= 64 << 20);
+}
+
+#[test]
+fn what_no_map_can_hold_is_not_kept() {
+    let mut drive = Drive::new(Profile::docsis_1_1_004(2_000_000).unwrap());
+    drive.admit(best_effort(1));
+    drive.at(0, ask(1, Amount::Minislots(u32::MAX)));
+    for _ in 0..5 {
+        let map = drive.step();
+        assert!(map.pending.is_empty() && grants(&map).is_empty());
+    }
+    assert_eq!(drive.statistics().requests_impossible, 1);
+}
+
+#[test]
+fn amounts_of_another_kind_and_of_nothing_are_refused() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    drive.admit(best_effort(1));
+    drive.at(0, ask(1, Amount::Minislots(10)));
+    drive.at(0, ask(1, Amount::Bytes(0)));
+    assert!(grants(&drive.step()).is_empty());
+    assert_eq!(drive.statistics().requests_malformed, 2);
+}
+
+#[test]
+fn who_must_not_ask_is_not_heard() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    let grants = Periodic {
+        interval: 20_000_000,
+        jitter: 1_000_000,
+    };
+    drive.admit(FlowConfig {
+        service: Service::Unsolicited {
+            grants,
+            size: 200,
+            per_interval: 1,
+        },
+        ..best_effort(1)
+    });
+    drive.admit(FlowConfig {
+        service: Service::NonRealTimePolling(grants),
+        policy: Policy(Policy::BROADCAST_REQUESTS),
+        ..best_effort(2)
+    });
+    for sid in [1, 2] {
+        drive.at(0, ask(sid, Amount::Bytes(1000)));
+    }
+    drive.step();
+    assert_eq!(drive.statistics().requests_forbidden, 2);
+}
+
+#[test]
+fn a_burst_counts_once_and_never_for_more_than_its_grant() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    drive.admit(best_effort(1));
+    drive.request_soon(1, Amount::Bytes(1000));
+    let grant = loop {
+        if let Some(&grant) = grants_to(&drive.step(), 1).first() {
+            break grant;
+        }
+    };
+    drive.burst(grant, u64::MAX, None, true);
+    drive.burst(grant, u64::MAX, None, true);
+    for _ in 0..4 {
+        drive.step();
+    }
+    let statistics = drive.statistics();
+    assert_eq!(statistics.bytes_used, drive.bytes(&grant));
+    assert_eq!(statistics.minislots_used, u64::from(grant.minislots));
+    assert_eq!(
+        (statistics.minislots_wasted, statistics.bursts_unknown),
+        (0, 1)
+    );
+}
+
+#[test]
+fn grants_of_which_nothing_is_heard_are_forgotten() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    drive.admit(best_effort(1));
+    drive.request_soon(1, Amount::Bytes(1000));
+    for _ in 0..20 {
+        drive.step();
+    }
+    assert_eq!(drive.statistics().grants_unheard, 1);
+}
+
+/// 500 flows wait: not every pending mark has room, and Ack Time claims none that was not answered.
+#[test]
+fn ack_time_waits_for_marks_that_found_no_room() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    for sid in 1..=500 {
+        drive.admit(best_effort(sid));
+    }
+    let sent = |sid: u16| Minislot(480 + 2 * u64::from(sid % 40));
+    for sid in 1..=500 {
+        drive.request(sid, Amount::Bytes(60_000), sent(sid));
+    }
+    let mut answered = vec![false; 501];
+    for _ in 0..30 {
+        let map = drive.step_used();
+        for grant in grants(&map) {
+            answered[usize::from(grant.sid.0)] = true;
+        }
+        for sid in &map.pending {
+            answered[usize::from(sid.0)] = true;
+        }
+        for sid in 1..=500 {
+            assert!(answered[usize::from(sid)] || map.ack <= sent(sid));
+        }
+    }
+    assert!(answered[1..].iter().all(|&answered| answered));
+    assert!(drive.statistics().acks_held_back > 0);
+}
+
+#[test]
+fn a_profile_that_cannot_be_is_refused() {
+    let mut profile = Profile::docsis_3_0();
+    profile.contention_minislots = profile.map_minislots;
+    let refusal = mac_cmts::Scheduler::new(profile, 1, 1).unwrap_err();
+    assert!(refusal.to_string().contains("contention_minislots"));
+}

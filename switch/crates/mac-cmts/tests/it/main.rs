@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The scheduler as its channel sees it: what is heard goes in, MAPs come out.
+
+mod drive;
+mod hostile;
+mod laws;
+mod services;
+mod sharing;
+mod timing;

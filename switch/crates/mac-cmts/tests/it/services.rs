@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Scheduling services (mac.md, "Scheduling services").
+
+use mac_wire::{Amount, Element, FlowConfig, Periodic, Policy, Profile, Service, Sid, Usage};
+
+use crate::drive::{Drive, best_effort, grants_to};
+
+const MS: u64 = 1_000_000;
+
+fn call(sid: u16, jitter: u64) -> FlowConfig {
+    FlowConfig {
+        service: Service::Unsolicited {
+            grants: Periodic {
+                interval: 20 * MS,
+                jitter,
+            },
+            size: 232,
+            per_interval: 1,
+        },
+        policy: Policy::USUAL_UNSOLICITED,
+        ..best_effort(sid)
+    }
+}
+
+fn channel() -> Drive {
+    Drive::new(Profile::docsis_1_1_004(2 * MS).unwrap())
+}
+
+/// Polls of a SID in the next MAPs.
+fn polls(drive: &mut Drive, sid: u16, maps: usize) -> Vec<Element> {
+    let mut polls = Vec::new();
+    for _ in 0..maps {
+        let map = drive.step();
+        let own = |e: &&Element| e.sid == Sid(sid) && e.usage == Usage::Request;
+        polls.extend(map.elements.iter().filter(own));
+    }
+    polls
+}
+
+#[test]
+fn a_call_has_a_grant_in_every_interval_and_its_jitter_never_adds_up() {
+    let mut drive = channel();
+    drive.admit(call(1, 0));
+    drive.admit(best_effort(2));
+    let t0 = drive.scheduler.reference(Sid(1)).unwrap().grants.unwrap();
+    let mut starts = Vec::new();
+    for _ in 0..500 {
+        // Stretched MAPs all the time.
+        drive.request_soon(2, Amount::Minislots(96));
+        for grant in grants_to(&drive.maps[drive.maps.len() - 1], 1) {
+            // 232 bytes and 10 of preamble.
+            assert_eq!(grant.minislots, 16);
+            starts.push(drive.profile.clock.start(grant.first));
+        }
+    }
+    assert!(starts.len() > 40);
+    for (interval, start) in (0..).zip(starts) {
+        assert_eq!(start, t0 + interval * 20 * MS);
+    }
+    assert_eq!(drive.statistics().missed, 0);
+}
+
+#[test]
+fn calls_share_the_channel_until_one_more_does_not_fit() {
+    let mut drive = channel();
+    let mut sids = 0;
+    let refusal = loop {
+        match drive.scheduler.admit(0, call(sids + 1, 800_000)) {
+            Ok(()) => sids += 1,
+            Err(refusal) => break refusal,
+        }
+    };
+    // Two of 16 minislots in each of ten MAPs leave half of the channel; a third does not fit
+    // everywhere behind contention without a place of its own.
+    assert!(sids >= 20, "{sids}: {refusal}");
+    assert!(refusal.to_string().contains(&format!("SID {}", sids + 1)));
+    let t0 = |drive: &Drive, sid| drive.scheduler.reference(Sid(sid)).unwrap().grants;
+    let t0: Vec<u64> = (1..=sids).map(|sid| t0(&drive, sid).unwrap()).collect();
+    let mut given = vec![0; usize::from(sids)];
+    for _ in 0..1000 {
+        let map = drive.step();
+        for sid in 1..=sids {
+            for grant in grants_to(&map, sid) {
+                let n = usize::from(sid) - 1;
+                let due = t0[n] + given[n] * 20 * MS;
+                let start = drive.profile.clock.start(grant.first);
+                assert!((due..=due + 800_000).contains(&start));
+                given[n] += 1;
+            }
+        }
+    }
+    assert!(given.iter().all(|&n| n >= 98));
+    assert_eq!(drive.statistics().missed, 0);
+}
+
+#[test]
+fn a_change_that_is_refused_changes_nothing() {
+    let mut drive = channel();
+    drive.admit(call(1, 0));
+    let reference = drive.scheduler.reference(Sid(1));
+    let mut worse = call(1, 0);
+    worse.service = Service::Unsolicited {
+        grants: Periodic {
+            interval: 2 * MS,
+            jitter: 0,
+        },
+        size: 1000,
+        per_interval: 2,
+    };
+    assert!(drive.scheduler.admit(0, worse).is_err());
+    assert_eq!(drive.scheduler.reference(Sid(1)), reference);
+    let grants: usize = (0..100).map(|_| grants_to(&drive.step(), 1).len()).sum();
+    assert_eq!(grants, 10);
+    // What stays the same stays in its place.
+    let mut other = call(1, 0);
+    other.priority = 3;
+    drive.admit(other);
+    assert_eq!(drive.scheduler.reference(Sid(1)), reference);
+    assert!(drive.scheduler.remove(drive.now, Sid(1)));
+    assert!(!drive.scheduler.remove(drive.now, Sid(1)));
+    assert!((0..50).all(|_| grants_to(&drive.step(), 1).is_empty()));
+}
+
+#[test]
+fn a_queue_indicator_earns_one_percent_more() {
+    let mut drive = channel();
+    drive.admit(call(1, 800_000));
+    let count = |drive: &mut Drive, more| {
+        let mut count = 0;
+        for _ in 0..5000 {
+            let map = drive.step();
+            for grant in grants_to(&map, 1) {
+                count += 1;
+                let bytes = drive.bytes(&grant);
+                drive.burst(grant, bytes, None, more);
+            }
+        }
+        count
+    };
+    assert_eq!(count(&mut drive, false), 500);
+    // 5 more, less one for the start.
+    let more = count(&mut drive, true);
+    assert!((504..=505).contains(&more), "{more}");
+    assert!(count(&mut drive, false) <= 501);
+}
+
+#[test]
+fn ugs_with_activity_detection_is_polled_while_it_is_silent() {
+    let mut drive = channel();
+    let Service::Unsolicited {
+        grants,
+        size,
+        per_interval,
+    } = call(1, 0).service
+    else {
+        unreachable!()
+    };
+    drive.admit(FlowConfig {
+        service: Service::UnsolicitedWithActivity {
+            grants,
+            size,
+            per_interval,
+            polls: Periodic {
+                interval: 40 * MS,
+                jitter: MS,
+            },
+        },
+        ..call(1, 0)
+    });
+    let reference = drive.scheduler.reference(Sid(1)).unwrap();
+    let mut empty = 0;
+    while polls(&mut drive, 1, 1).is_empty() {
+        let map = drive.maps.last().unwrap().clone();
+        for grant in grants_to(&map, 1) {
+            empty += 1;
+            drive.burst(grant, 0, None, false);
+        }
+        assert!(empty < 20);
+    }
+    assert!(empty >= 8, "{empty}");
+    let silent = polls(&mut drive, 1, 100);
+    assert_eq!(silent.len(), 5);
+    for pair in silent.windows(2) {
+        let start = |e: &Element| drive.profile.clock.start(e.first);
+        let from = (start(&pair[0]) - reference.polls.unwrap()) % (40 * MS);
+        assert!(from <= MS);
+    }
+    let last = drive.maps.len() - 100;
+    assert!(
+        drive.maps[last..]
+            .iter()
+            .all(|map| grants_to(map, 1).is_empty())
+    );
+    drive.request(1, Amount::Minislots(16), silent[4].first);
+    let again: Vec<Element> = (0..100).flat_map(|_| grants_to(&drive.step(), 1)).collect();
+    assert!(again.len() >= 9);
+    for grant in again {
+        let since = drive.profile.clock.start(grant.first) - reference.grants.unwrap();
+        assert_eq!(since % (20 * MS), 0);
+    }
+    assert!(polls(&mut drive, 1, 100).is_empty());
+}
+
+#[test]
+fn rtps_is_polled_also_while_its_request_waits_and_must_not_contend() {
+    let mut drive = channel();
+    let video = FlowConfig {
+        service: Service::RealTimePolling(Periodic {
+            interval: 10 * MS,
+            jitter: 2 * MS,
+        }),
+        policy: Policy::USUAL_REAL_TIME_POLLING,
+        max_sustained_rate: 100_000,
+        max_burst: 1600,
+        max_concatenated_burst: 1528,
+        ..best_effort(1)
+    };
+    drive.admit(video);
+    drive.request_soon(1, Amount::Minislots(96));
+    assert!((1..=2).contains(&polls(&mut drive, 1, 6).len()));
+    assert_eq!(drive.statistics().requests_forbidden, 1);
+    let poll = loop {
+        if let Some(&poll) = polls(&mut drive, 1, 1).first() {
+            break poll;
+        }
+    };
+    drive.request(1, Amount::Minislots(96), poll.first);
+    let granted = (0..10).map(|_| grants_to(&drive.step(), 1).len());
+    assert_eq!(granted.sum::<usize>(), 1, "{:?}", drive.statistics());
+    let poll = loop {
+        if let Some(&poll) = polls(&mut drive, 1, 1).first() {
+            break poll;
+        }
+    };
+    // The bucket is empty: the request waits, and polls go on.
+    drive.request(1, Amount::Minislots(96), poll.first);
+    drive.step();
+    let waiting = polls(&mut drive, 1, 20);
+    assert!(waiting.len() >= 3);
+    assert!(drive.maps.last().unwrap().pending.contains(&Sid(1)));
+    assert_eq!(drive.statistics().requests_polled, 2);
+}
+
+#[test]
+fn nrtps_is_polled_and_may_contend() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    drive.admit(FlowConfig {
+        service: Service::NonRealTimePolling(Periodic {
+            interval: 1000 * MS,
+            jitter: 100 * MS,
+        }),
+        ..best_effort(1)
+    });
+    drive.request_soon(1, Amount::Bytes(1000));
+    let granted = (0..10).map(|_| grants_to(&drive.step(), 1).len());
+    assert_eq!(granted.sum::<usize>(), 1);
+    assert!((2..=3).contains(&polls(&mut drive, 1, 1000).len()));
+}
+
+/// lld.md: 5 Mbps in intervals of a frame are 2 minislots a frame, in intervals of a MAP 28.
+#[test]
+fn proactive_grants_come_by_themselves_at_one_distance() {
+    for (interval, minislots, distance) in [(135_000, 2, 235), (0, 28, 15 * 235)] {
+        let mut drive = Drive::new(Profile::docsis_3_1(15));
+        let flow = FlowConfig {
+            service: Service::Proactive {
+                interval,
+                rate: 5_000_000,
+            },
+            ..best_effort(1)
+        };
+        // Tokens do not hold them back.
+        drive.admit(FlowConfig {
+            max_sustained_rate: 1_000_000,
+            ..flow
+        });
+        let mut grants = Vec::new();
+        for _ in 0..20 {
+            let map = drive.step();
+            for grant in grants_to(&map, 1) {
+                assert_eq!(grant.minislots, minislots);
+                grants.push(grant.first.0 / 235);
+                drive.burst(grant, 0, None, false);
+            }
+        }
+        let pairs = grants.windows(2);
+        assert!(
+            pairs
+                .clone()
+                .all(|pair| pair[1] - pair[0] == distance / 235)
+        );
+        assert!(grants.len() as u64 >= 20 * 15 * 235 / distance - 15);
+        // It also asks; what it gets by itself is taken off.
+        drive.admit(flow);
+        drive.request_soon(1, Amount::Bytes(2000));
+        let asked: u32 = (0..4)
+            .flat_map(|_| grants_to(&drive.step(), 1))
+            .filter(|grant| grant.minislots != minislots)
+            .map(|grant| grant.minislots)
+            .sum();
+        assert!(asked > 0 && asked < 42, "{asked}");
+    }
+}
+
+/// Hundreds of calls on an OFDMA channel: information elements are few too, and all keep their windows.
+#[test]
+fn hundreds_of_calls_are_placed_or_refused() {
+    let mut drive = Drive::new(Profile::docsis_3_1(7));
+    let admitted: Vec<u16> = (1..=250)
+        .filter(|&sid| drive.scheduler.admit(0, call(sid, 2 * MS)).is_ok())
+        .collect();
+    assert!(admitted.len() > 200, "{}", admitted.len());
+    let t0: Vec<u64> = admitted
+        .iter()
+        .map(|&sid| drive.scheduler.reference(Sid(sid)).unwrap().grants.unwrap())
+        .collect();
+    let mut given = vec![0; admitted.len()];
+    for _ in 0..500 {
+        let map = drive.step();
+        for grant in crate::drive::grants(&map) {
+            let n = admitted
+                .iter()
+                .position(|&sid| Sid(sid) == grant.sid)
+                .unwrap();
+            let due = t0[n] + given[n] * 20 * MS;
+            let start = drive.profile.clock.start(grant.first);
+            assert!((due..=due + 2 * MS).contains(&start));
+            given[n] += 1;
+        }
+    }
+    assert!(given.iter().all(|&n| n >= 22));
+    assert_eq!(drive.statistics().missed, 0);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rates, priorities and turns.
+
+use mac_wire::{Amount, FlowConfig, Profile, Sid};
+
+use crate::drive::{Drive, best_effort, grants, grants_to};
+
+const MS: u64 = 1_000_000;
+
+/// Bytes granted to each flow in some MAPs, all asking for as much as there is.
+fn granted(drive: &mut Drive, flows: u16, maps: usize) -> Vec<u64> {
+    let mut bytes = vec![0; usize::from(flows) + 1];
+    for _ in 0..maps {
+        let map = drive.step();
+        for grant in grants(&map) {
+            bytes[usize::from(grant.sid.0)] += drive.bytes(&grant);
+            let all = drive.bytes(&grant);
+            drive.burst(grant, all, Some(Amount::Bytes(all)), false);
+        }
+    }
+    bytes.remove(0);
+    bytes
+}
+
+fn greedy(flows: impl IntoIterator<Item = FlowConfig>) -> Drive {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    for flow in flows {
+        drive.admit(flow);
+        drive.request_soon(flow.sid.0, Amount::Bytes(400_000));
+    }
+    for _ in 0..4 {
+        drive.step_used();
+    }
+    drive
+}
+
+#[test]
+fn equals_share_by_bytes() {
+    let mut drive = greedy((1..=7).map(best_effort));
+    let bytes = granted(&mut drive, 7, 500);
+    let mean = bytes.iter().sum::<u64>() / 7;
+    assert!(
+        bytes.iter().all(|b| b.abs_diff(mean) < mean / 50),
+        "{bytes:?}"
+    );
+}
+
+#[test]
+fn short_and_long_bursts_share_by_bytes_where_bursts_are_whole() {
+    let mut drive = Drive::new(Profile::docsis_1_1_004(2 * MS).unwrap());
+    for sid in [1, 2] {
+        drive.admit(best_effort(sid));
+    }
+    let sizes = [0, 20, 60];
+    for sid in [1, 2] {
+        drive.request_soon(sid, Amount::Minislots(sizes[usize::from(sid)]));
+    }
+    let mut count = [0, 0, 0];
+    for _ in 0..2000 {
+        let map = drive.step();
+        for grant in grants(&map) {
+            let sid = usize::from(grant.sid.0);
+            assert_eq!(grant.minislots, sizes[sid]);
+            count[sid] += 1;
+            let all = drive.bytes(&grant);
+            drive.burst(grant, all, Some(Amount::Minislots(sizes[sid])), false);
+        }
+    }
+    // A request a MAP cycle each: nobody waits for the other.
+    assert!(count[1] > 600 && count[2] > 600, "{count:?}");
+}
+
+#[test]
+fn priority_orders_and_starves_nobody() {
+    let high = FlowConfig {
+        priority: 7,
+        ..best_effort(1)
+    };
+    let mut drive = greedy([high, best_effort(2)]);
+    let bytes = granted(&mut drive, 2, 5000);
+    assert!(bytes[1] > 0 && bytes[1] * 50 < bytes[0], "{bytes:?}");
+}
+
+#[test]
+fn priority_does_not_override_rates() {
+    let high = FlowConfig {
+        priority: 7,
+        max_sustained_rate: 4_000_000,
+        ..best_effort(1)
+    };
+    let reserved = FlowConfig {
+        min_reserved_rate: 3_000_000,
+        ..best_effort(2)
+    };
+    let above = FlowConfig {
+        priority: 5,
+        ..best_effort(3)
+    };
+    let mut drive = greedy([high, reserved, above]);
+    let bytes = granted(&mut drive, 3, 1000);
+    // Two seconds, and 5% of headers. A grant a MAP is rounded up to minislots of 48 bytes.
+    let least = |rate: u64| rate / 8 * 2 * 104 / 100;
+    let most = |rate: u64| rate / 8 * 2 * 105 / 100 + 1000 * 48 + 3044;
+    assert!(
+        (least(4_000_000)..most(4_000_000)).contains(&bytes[0]),
+        "{bytes:?}"
+    );
+    assert!(
+        (least(3_000_000)..most(3_000_000)).contains(&bytes[1]),
+        "{bytes:?}"
+    );
+    assert!(bytes[2] > bytes[0] + bytes[1]);
+}
+
+#[test]
+fn reserved_rates_beyond_the_channel_are_refused() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    let reserved = |sid| FlowConfig {
+        min_reserved_rate: 10_000_000,
+        ..best_effort(sid)
+    };
+    drive.admit(reserved(1));
+    drive.admit(reserved(2));
+    let refusal = drive.scheduler.admit(0, reserved(3)).unwrap_err();
+    assert!(refusal.to_string().contains("90%") || refusal.to_string().contains('%'));
+    // A known flow's own rate does not count twice.
+    drive.admit(reserved(2));
+}
+
+/// What stays empty returns to the sustained bucket, and not to the peak bucket.
+#[test]
+fn unused_bytes_return_to_the_sustained_bucket() {
+    let flow = |peak_rate| FlowConfig {
+        max_sustained_rate: 100_000,
+        max_burst: 4000,
+        peak_rate,
+        ..best_effort(1)
+    };
+    for (peak_rate, again) in [(0, true), (100_000, false)] {
+        let mut drive = Drive::new(Profile::docsis_3_0());
+        drive.admit(flow(peak_rate));
+        // The peak bucket fills first, with 2 ms, or with the least part.
+        for _ in 0..200 {
+            drive.step();
+        }
+        let mut most = 0;
+        for _ in 0..20 {
+            drive.request_soon(1, Amount::Bytes(3000));
+            for _ in 0..2 {
+                let map = drive.step();
+                for grant in grants_to(&map, 1) {
+                    most += drive.bytes(&grant);
+                    drive.burst(grant, 0, None, false);
+                }
+            }
+        }
+        // 60 MAPs of 2 ms at 105 kbit/s are 1575 bytes.
+        assert_eq!(most > 20_000, again, "{most}");
+    }
+}
+
+/// Paper 000, appendix A.
+#[test]
+fn a_queue_manager_reads_what_was_granted_and_whether_requests_wait() {
+    let mut drive = Drive::new(Profile::docsis_3_0());
+    drive.admit(best_effort(1));
+    drive.request_soon(1, Amount::Bytes(20_000));
+    let (mut sum, mut waited) = (0, false);
+    for _ in 0..10 {
+        let map = drive.step();
+        let bytes: u64 = grants_to(&map, 1).iter().map(|g| drive.bytes(g)).sum();
+        let granted = drive.scheduler.take_granted(Sid(1)).unwrap();
+        assert_eq!(granted.bytes, bytes);
+        sum += bytes;
+        assert_eq!(granted.acknowledged > 0, map.pending == [Sid(1)]);
+        waited |= granted.acknowledged > 0;
+    }
+    assert!(sum >= 20_000 && waited);
+    assert!(drive.scheduler.take_granted(Sid(2)).is_none());
+}

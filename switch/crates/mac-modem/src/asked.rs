@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Requests that were sent, until they are granted or lost (mac.md, "Contention requests", 4, and
+//! "What a request asks for", outstanding bytes).
+
+use std::collections::VecDeque;
+
+use mac_wire::Minislot;
+
+/// Most requests of a station that may be outstanding.
+const MOST: usize = 64;
+
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    sent: Minislot,
+    /// Bytes that were not granted yet.
+    left: u64,
+    /// It was sent in contention, and nobody knows yet what became of it.
+    contends: bool,
+    granted: bool,
+    acknowledged: bool,
+}
+
+/// What a MAP says of a station's requests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answer {
+    pub ack: Minislot,
+    pub grants: u32,
+    /// Bytes of frames that they carry.
+    pub granted: u64,
+    pub pending: bool,
+}
+
+/// What became of the request that was sent in contention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Unknown,
+    Heard,
+    Lost,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outstanding {
+    /// In order of their minislots.
+    requests: VecDeque<Asked>,
+    bytes: u64,
+}
+
+impl Outstanding {
+    /// Bytes that were asked for and not granted.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.requests.len() >= MOST
+    }
+
+    /// When the first of them was sent.
+    pub fn oldest(&self) -> Option<Minislot> {
+        self.requests.front().map(|request| request.sent)
+    }
+
+    /// Bytes of those that are acknowledged.
+    pub fn waiting(&self) -> u64 {
+        let acknowledged = self.requests.iter().filter(|request| request.acknowledged);
+        acknowledged.fold(0, |sum: u64, request| sum.saturating_add(request.left))
+    }
+
+    pub fn add(&mut self, sent: Minislot, bytes: u64, contends: bool) {
+        let at = self
+            .requests
+            .partition_point(|request| request.sent <= sent);
+        self.requests.insert(
+            at,
+            Asked {
+                sent,
+                left: bytes,
+                contends,
+                granted: false,
+                acknowledged: false,
+            },
+        );
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Takes a MAP's grants off, and puts back what Ack Time passed that is neither granted nor
+    /// pending. `whole` requests are for one burst: a grant of any size answers one, unless the
+    /// rest is pending. `first_grant` is told when each that is granted now was sent.
+    pub fn read(
+        &mut self,
+        answer: &Answer,
+        whole: bool,
+        mut first_grant: impl FnMut(Minislot),
+    ) -> Fate {
+        let mut left = answer.granted;
+        let mut fate = Fate::Unknown;
+        let mut place = 0;
+        self.requests.retain_mut(|request| {
+            // Grants are for what the scheduler knows of, oldest first. What is over beyond that is
+            // rounding, not part of a later request.
+            let known = place == 0 || request.sent < answer.ack;
+            let granted = known && answer.grants > 0 && (place == 0 || left > 0);
+            place += 1;
+            if granted {
+                if !request.granted {
+                    first_grant(request.sent);
+                }
+                request.granted = true;
+                let taken = left.min(request.left);
+                left -= taken;
+                request.left -= taken;
+            }
+            request.acknowledged |= known && answer.pending;
+            let keep = if answer.pending {
+                whole || request.left > 0
+            } else {
+                let answered = request.left == 0 || whole && request.granted;
+                !answered && request.sent >= answer.ack
+            };
+            if request.contends {
+                if request.granted || request.acknowledged {
+                    request.contends = false;
+                    fate = Fate::Heard;
+                } else if !keep {
+                    fate = Fate::Lost;
+                }
+            }
+            keep
+        });
+        self.bytes = self
+            .requests
+            .iter()
+            .fold(0, |sum, request| sum.saturating_add(request.left));
+        fate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(ack: u64, granted: u64, pending: bool) -> Answer {
+        Answer {
+            ack: Minislot(ack),
+            grants: u32::from(granted > 0),
+            granted,
+            pending,
+        }
+    }
+
+    fn one(sent: u64, bytes: u64) -> Outstanding {
+        let mut outstanding = Outstanding::default();
+        outstanding.add(Minislot(sent), bytes, true);
+        outstanding
+    }
+
+    #[test]
+    fn an_ack_time_that_is_not_later_says_nothing() {
+        let mut outstanding = one(10, 100);
+        let fate = outstanding.read(&answer(10, 0, false), false, |_| ());
+        assert_eq!(fate, Fate::Unknown);
+        assert_eq!(outstanding.bytes(), 100);
+        let fate = outstanding.read(&answer(11, 0, false), false, |_| ());
+        assert_eq!(fate, Fate::Lost);
+        assert_eq!(outstanding.bytes(), 0);
+        assert!(outstanding.is_empty());
+    }
+
+    #[test]
+    fn a_grant_of_any_size_or_a_pending_mark_is_success() {
+        let mut outstanding = one(10, 100);
+        let mut granted = Vec::new();
+        let fate = outstanding.read(&answer(5, 1, false), false, |sent| granted.push(sent));
+        assert_eq!((fate, outstanding.bytes()), (Fate::Heard, 99));
+        assert_eq!(granted, [Minislot(10)]);
+
+        let mut outstanding = one(10, 100);
+        let fate = outstanding.read(&answer(11, 0, true), false, |_| ());
+        assert_eq!((fate, outstanding.bytes()), (Fate::Heard, 100));
+        assert_eq!(outstanding.waiting(), 100);
+        // Acknowledged and then forgotten by the CMTS: put back, but no collision.
+        let fate = outstanding.read(&answer(80, 0, false), false, |_| ());
+        assert_eq!((fate, outstanding.bytes()), (Fate::Unknown, 0));
+    }
+
+    #[test]
+    fn grants_are_for_the_oldest_and_rounding_is_for_none() {
+        let mut outstanding = one(10, 1528);
+        outstanding.add(Minislot(90), 500, false);
+        outstanding.read(&answer(50, 1536, false), false, |_| ());
+        assert_eq!(
+            (outstanding.bytes(), outstanding.oldest()),
+            (500, Some(Minislot(90)))
+        );
+        // Both known: one grant answers both.
+        let mut outstanding = one(10, 100);
+        outstanding.add(Minislot(20), 100, false);
+        let mut granted = Vec::new();
+        outstanding.read(&answer(50, 150, true), false, |sent| granted.push(sent.0));
+        assert_eq!((outstanding.bytes(), granted), (50, vec![10, 20]));
+    }
+
+    #[test]
+    fn a_request_for_a_burst_is_answered_by_a_small_grant_unless_the_rest_is_pending() {
+        let mut outstanding = one(10, 1526);
+        outstanding.read(&answer(5, 700, true), true, |_| ());
+        assert!(!outstanding.is_empty());
+        outstanding.read(&answer(80, 700, false), true, |_| ());
+        assert!(outstanding.is_empty());
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a channel's profile and a service flow's configuration leave a station to do.
+
+use mac_wire::{Asking, FlowConfig, Minislot, Packing, Phy, Profile, Service, Sid};
+
+/// Bytes of a concatenation header.
+pub(crate) const CONCATENATION: u64 = 6;
+/// Most frames behind one.
+pub(crate) const MOST_CONCATENATED: u64 = u8::MAX as u64;
+
+/// A station's rules.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub sid: Sid,
+    pub phy: Phy,
+    pub asking: Asking,
+    pub packing: Packing,
+    /// Bytes of MAC header of each frame.
+    pub header: u32,
+    /// Bytes of each grant that its segment header takes.
+    pub segment_header: u64,
+    pub tries: u8,
+    /// Whether it may ask in contention.
+    pub contention: bool,
+    /// Whether it may ask at all.
+    pub asks: bool,
+    pub piggyback: bool,
+    pub fragmentation: bool,
+    /// Grants of an interval where they come without asking and have one size: every frame goes
+    /// whole, in one of them.
+    pub unsolicited: Option<u8>,
+    /// Longest concatenated burst, bytes; `u64::MAX` is no limit.
+    pub longest_concatenation: u64,
+    /// Eighths of the contention window.
+    pub eighths: u8,
+    /// Bytes that a queue-depth request counts in.
+    pub unit: u8,
+}
+
+impl Rules {
+    pub fn new(profile: &Profile, flow: &FlowConfig) -> Self {
+        let (shares, asks, unsolicited) = match flow.service {
+            Service::BestEffort | Service::NonRealTimePolling(_) | Service::Proactive { .. } => {
+                (true, true, None)
+            }
+            Service::RealTimePolling(_) => (false, true, None),
+            Service::UnsolicitedWithActivity { per_interval, .. } => {
+                (false, true, Some(per_interval))
+            }
+            Service::Unsolicited { per_interval, .. } => (false, false, Some(per_interval)),
+        };
+        let packing = match profile.packing {
+            Packing::Concatenated
+                if unsolicited.is_some() || !flow.policy.allows_concatenation() =>
+            {
+                Packing::Single
+            }
+            packing => packing,
+        };
+        Self {
+            sid: flow.sid,
+            phy: profile.phy,
+            asking: profile.asking,
+            packing,
+            header: profile.header,
+            segment_header: match packing {
+                Packing::Continuous => profile.segment_header.into(),
+                _ => 0,
+            },
+            tries: profile.tries,
+            contention: shares && flow.policy.allows_broadcast_requests(),
+            asks,
+            piggyback: asks && profile.piggyback && flow.policy.allows_piggyback(),
+            fragmentation: unsolicited.is_none()
+                && profile.fragmentation
+                && flow.policy.allows_fragmentation(),
+            unsolicited,
+            longest_concatenation: match flow.max_concatenated_burst {
+                0 => u64::MAX,
+                bytes => bytes.into(),
+            },
+            eighths: flow.backoff_eighths,
+            unit: flow.request_unit,
+        }
+    }
+
+    /// Bytes of a grant of so many minislots that MAC frames or their parts may take.
+    pub fn capacity(&self, minislots: u32) -> u64 {
+        self.phy
+            .bytes(minislots)
+            .saturating_sub(self.segment_header)
+    }
+
+    /// MAC bytes of a frame.
+    pub fn mac_bytes(&self, length: u32) -> u64 {
+        u64::from(length) + u64::from(self.header)
+    }
+
+    /// The minislot in which a byte of a burst is sent, counted from 1, of the burst's MAC bytes.
+    pub fn minislot_of(&self, first: Minislot, minislots: u32, byte: u64) -> Minislot {
+        let taken = self.phy.minislots(byte).clamp(1, minislots.max(1));
+        Minislot(first.0.saturating_add(u64::from(taken) - 1))
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Upstream channels: the request/grant MAC between modems' ports and the CMTS's.
+
+use device::QueueId;
+use mac_channel::Statistics;
+use mac_wire::{FlowConfig, Profile, Sid};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::run::Source;
+use super::{World, checked_name, device_rank};
+use crate::error::{WorldError, invalid};
+use crate::link::End;
+use crate::schedule::Kind;
+use crate::upstream::Upstream;
+
+/// Channels of a world: a MAP has a byte for the channel's number.
+pub const MOST_CHANNELS: usize = 255;
+
+impl World {
+    /// Adds an upstream channel without service flows. Its first MAPs are made from now on.
+    ///
+    /// # Errors
+    /// Which value is not possible; what the scheduler refuses of the profile.
+    pub fn add_channel(&mut self, name: &str, profile: Profile) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let name = checked_name("channel", name)?;
+        let index = self.channels.len();
+        if index >= MOST_CHANNELS {
+            return Err(invalid(format!(
+                "a world has at most {MOST_CHANNELS} upstream channels"
+            )));
+        }
+        if self.channel_names.contains_key(name) {
+            return Err(invalid(format!("there is a channel \"{name}\" already")));
+        }
+        let seed = self.random("channel", name, 0).bits();
+        let hash = xxh3_64(name.as_bytes());
+        let rank = device_rank(Kind::Channel, 0, 0, index as u32);
+        // A source that a refusal leaves without a time stays without one.
+        let source = self.source(rank, Source::Channel(index as u32));
+        let channel = Upstream::new(profile, index as u8 + 1, seed, hash, source)?;
+        self.net.add_channel(source);
+        self.channels.push(channel);
+        self.channel_names.insert(name.to_owned(), index as u32);
+        self.channels[index].schedule(&mut self.net);
+        Ok(())
+    }
+
+    /// From now on a port sends nothing by itself: what its service flows may send, channels ask
+    /// for ([`Self::add_upstream_flow`]). Frames arrive where the port's link leads, which carries
+    /// the other direction alone. What the pipeline puts into queue 0 is sent by the service flow of
+    /// queue `primary`.
+    ///
+    /// # Errors
+    /// Which value is not possible: the port has no link to a device, or has frames, a rate or a
+    /// delay.
+    pub fn grant_port(&mut self, device: &str, port: u16, primary: u32) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let index = self.device_index(device)?;
+        let node = &mut self.devices[index];
+        let link = node.link(port).map(|link| self.net.links[link as usize].to);
+        let Some(End::Device(cmts, cmts_port)) = link else {
+            return Err(invalid(format!(
+                "port {port} of device \"{device}\" has no link to a CMTS: connect it first"
+            )));
+        };
+        if node.granted(port).is_some() {
+            return Err(invalid(format!(
+                "port {port} of device \"{device}\" is granted already"
+            )));
+        }
+        let granted = node.device.set_granted(self.net.now, port, primary);
+        granted.map_err(|refused| invalid(format!("device \"{device}\", {refused}")))?;
+        node.set_granted(port, (cmts, cmts_port));
+        node.reschedule(&mut self.net);
+        Ok(())
+    }
+
+    /// A channel carries what waits in a queue of a granted port, as the service flow says. Its
+    /// rates are what the CMTS enforces on grants; the modem shapes its requests by those of the
+    /// queue in its traffic manager.
+    ///
+    /// # Errors
+    /// Which value is not possible; what the scheduler refuses of the service flow.
+    pub fn add_upstream_flow(
+        &mut self,
+        channel: &str,
+        device: &str,
+        queue: QueueId,
+        flow: FlowConfig,
+    ) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let at = self.channel_index(channel)?;
+        let index = self.device_index(device)?;
+        let node = &self.devices[index];
+        let Some(to) = node.granted(queue.port) else {
+            return Err(invalid(format!(
+                "port {} of device \"{device}\" sends by itself: grant it first",
+                queue.port
+            )));
+        };
+        if queue.queue_id == 0 {
+            return Err(invalid(format!(
+                "queue 0 of device \"{device}\" is no service flow's: what goes there is sent by \
+                 the primary one"
+            )));
+        }
+        if let Some((other, sid)) = node.upstream(queue) {
+            let name = self.channel_names.iter().find(|(_, at)| **at == other);
+            return Err(invalid(format!(
+                "{queue} of device \"{device}\" is SID {} of channel \"{}\" already",
+                sid.0,
+                name.map_or("", |(name, _)| name)
+            )));
+        }
+        let place = (index as u32, queue);
+        self.channels[at].add(self.net.now, flow, place, to)?;
+        self.devices[index].set_upstream(queue, Some((at as u32, flow.sid)));
+        // Frames may wait already.
+        self.net.wake(at as u32, flow.sid);
+        Ok(())
+    }
+
+    /// A channel carries a service flow no more. What it has sent still arrives; what waits, stays.
+    ///
+    /// # Errors
+    /// There is no such channel, or no such SID on it.
+    pub fn remove_upstream_flow(&mut self, channel: &str, sid: u16) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let at = self.channel_index(channel)?;
+        let Some((device, queue)) = self.channels[at].remove(self.net.now, Sid(sid)) else {
+            return Err(invalid(format!("channel \"{channel}\" has no SID {sid}")));
+        };
+        self.devices[device as usize].set_upstream(queue, None);
+        self.channels[at].schedule(&mut self.net);
+        Ok(())
+    }
+
+    /// What a channel has counted.
+    ///
+    /// # Errors
+    /// There is no such channel.
+    pub fn channel_statistics(&self, channel: &str) -> Result<&Statistics, WorldError> {
+        let at = self.channel_index(channel)?;
+        Ok(self.channels[at].channel().statistics())
+    }
+
+    /// # Errors
+    /// There is no such channel.
+    fn channel_index(&self, name: &str) -> Result<usize, WorldError> {
+        let found = self.channel_names.get(name).copied();
+        found
+            .map(|index| index as usize)
+            .ok_or_else(|| invalid(format!("there is no channel \"{name}\" in this world")))
+    }
+}
