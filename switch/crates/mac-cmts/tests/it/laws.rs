@@ -236,17 +236,17 @@ impl World {
                     ..
                 } => {
                     let t0 = reference.grants.unwrap();
-                    check(t0, grants, per_interval.into(), 1, &known.grants, end, true);
+                    check_windows(t0, grants, per_interval.into(), 1, &known.grants, end, true);
                 }
                 Service::UnsolicitedWithActivity { grants, polls, .. } => {
                     let t0 = reference.grants.unwrap();
-                    check(t0, grants, 1, 1, &known.grants, end, false);
+                    check_windows(t0, grants, 1, 1, &known.grants, end, false);
                     let t0 = reference.polls.unwrap();
-                    check(t0, polls, 1, 0, &known.polls, end, false);
+                    check_windows(t0, polls, 1, 0, &known.polls, end, false);
                 }
                 Service::NonRealTimePolling(polls) | Service::RealTimePolling(polls) => {
                     let t0 = reference.polls.unwrap();
-                    check(t0, polls, 1, 0, &known.polls, end, true);
+                    check_windows(t0, polls, 1, 0, &known.polls, end, true);
                 }
                 Service::BestEffort | Service::Proactive { .. } => {}
             }
@@ -278,7 +278,16 @@ fn rounding(profile: &Profile) -> u64 {
     steps.max().unwrap()
 }
 
-fn check(t0: u64, periodic: Periodic, count: u64, extra: u64, starts: &[u64], end: u64, all: bool) {
+/// Pieces of each interval started in its window, none is missing (`all`), and none is too much.
+pub fn check_windows(
+    t0: u64,
+    periodic: Periodic,
+    count: u64,
+    extra: u64,
+    starts: &[u64],
+    end: u64,
+    all: bool,
+) {
     let Periodic { interval, jitter } = periodic;
     let jitter = jitter.min(interval);
     let mut seen = BTreeMap::new();

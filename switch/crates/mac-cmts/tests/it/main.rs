@@ -7,3 +7,4 @@ mod laws;
 mod services;
 mod sharing;
 mod timing;
+mod windows;
