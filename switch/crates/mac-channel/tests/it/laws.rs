@@ -80,9 +80,9 @@ fn no_flow_is_above_its_buckets(outcome: &mut Outcome) -> Result<(), TestCaseErr
     for flow in outcome.flows.clone() {
         let queue = outcome.plant.lengths(flow.sid);
         for bucket in &queue.buckets {
-            for (n, &(from, _)) in queue.taken.iter().enumerate() {
+            for (n, &(from, _)) in queue.charged.iter().enumerate() {
                 let mut bytes = 0;
-                for &(to, length) in &queue.taken[n..] {
+                for &(to, length) in &queue.charged[n..] {
                     bytes += length;
                     let earned = u128::from(to - from) * u128::from(bucket.rate);
                     let most = earned + u128::from(bucket.depth) * 8_000_000_000;

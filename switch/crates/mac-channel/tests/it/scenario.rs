@@ -87,6 +87,7 @@ impl Scenario {
             flows.push(flow);
             let queue = plant.lengths(flow.sid);
             queue.buckets = buckets(&flow);
+            queue.pays_requests = flow.sid.0 % 2 == 0;
             let mut at = 0;
             loop {
                 at += random.below(2 * self.gap * map) + 1;
