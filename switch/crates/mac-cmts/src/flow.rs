@@ -65,6 +65,8 @@ pub(crate) struct Unsolicited {
     pub(crate) polls: Option<Slot>,
     /// UGS-AD: whether grants come; otherwise polls do.
     pub(crate) active: bool,
+    /// UGS-AD: it asked, and its first grant has not come yet.
+    pub(crate) resuming: bool,
     /// UGS-AD: grants in a row that stayed empty.
     pub(crate) empty: u16,
     /// The queue outgrew the grants.

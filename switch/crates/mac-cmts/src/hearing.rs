@@ -75,7 +75,7 @@ impl Scheduler {
         }
         flow.statistics.requests += 1;
         if let Service::UnsolicitedWithActivity { .. } = flow.config.service {
-            self.resume(index);
+            self.resume(index, sent);
             return;
         }
         self.ask(index, asked, sent);
@@ -180,10 +180,15 @@ impl Scheduler {
     }
 
     /// UGS-AD: a request, and grants come again, where they always were.
-    fn resume(&mut self, index: FlowIndex) {
+    fn resume(&mut self, index: FlowIndex, sent: Minislot) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
+        if !flow.unsolicited.active && flow.fresh.is_none() {
+            flow.unsolicited.resuming = true;
+            flow.fresh = Some(sent);
+            self.fresh.push(index);
+        }
         let unsolicited = &mut flow.unsolicited;
         unsolicited.active = true;
         unsolicited.empty = 0;

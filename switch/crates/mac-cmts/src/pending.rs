@@ -13,12 +13,14 @@ impl Scheduler {
         let (previous, start) = (Minislot(self.previous), self.draft.map.start);
         let mut ack = self.profile.ack(previous, start).min(start);
         // Whatever timing says: a request is not heard before it arrived.
+        let timing = &self.profile.timing;
         let heard = self
             .now
-            .checked_sub(self.profile.timing.request_heard)
+            .checked_sub(timing.request_heard.max(timing.piggyback_heard))
             .map_or(Minislot(0), |until| self.profile.clock.at_or_before(until));
         ack = ack.min(heard);
         let map = self.counted.maps;
+        let mut held_back = false;
         let mut unanswered = std::mem::take(&mut self.fresh);
         unanswered.retain(|&index| {
             let Some(flow) = self.flows.get_mut(index) else {
@@ -27,18 +29,25 @@ impl Scheduler {
             let Some(sent) = flow.fresh else {
                 return false;
             };
-            if flow.granted_in != map && flow.asked != Asked::Nothing {
+            let waits = flow.asked != Asked::Nothing || flow.unsolicited.resuming;
+            if flow.granted_in != map && waits {
                 if self.draft.left() == 0 {
                     ack = ack.min(sent);
+                    held_back = true;
                     return true;
                 }
                 self.draft.map.pending.push(flow.config.sid);
                 flow.marked_in = map;
             }
+            if flow.unsolicited.resuming {
+                // It is in no queue that repeats its mark. It was answered, so nothing waits for it.
+                flow.fresh = Some(Minislot(u64::MAX));
+                return true;
+            }
             flow.fresh = None;
             false
         });
-        self.counted.acks_held_back += u64::from(!unanswered.is_empty());
+        self.counted.acks_held_back += u64::from(held_back);
         self.fresh = unanswered;
         self.repeat_marks();
         self.counted.pending_marks += self.draft.map.pending.len() as u64;

@@ -8,3 +8,4 @@ mod services;
 mod sharing;
 mod timing;
 mod windows;
+mod world;

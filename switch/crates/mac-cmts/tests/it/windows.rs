@@ -7,7 +7,7 @@ use mac_wire::{Amount, FlowConfig, Minislot, Periodic, Policy, Profile, Service,
 use proptest::prelude::*;
 
 use crate::drive::{Drive, best_effort};
-use crate::laws::check_windows;
+use crate::world::check_windows;
 
 const MS: u64 = 1_000_000;
 
