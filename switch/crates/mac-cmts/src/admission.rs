@@ -4,7 +4,7 @@
 use mac_wire::{FlowConfig, Minislot, Service, Sid};
 
 use crate::asked::Asked;
-use crate::flow::{Flow, FlowIndex, Turn, Unsolicited};
+use crate::flow::{Flow, FlowIndex, Turn, Unsolicited, Waits};
 use crate::load::{Kind, Load, loads};
 use crate::policing::Policing;
 use crate::refusal::{Refusal, refuse};
@@ -63,7 +63,7 @@ impl Scheduler {
             return false;
         };
         self.queues.leave(index, &mut flow);
-        self.fresh.retain(|&other| other != index);
+        self.queues.wait(index, &mut flow, Waits::default());
         let unsolicited = flow.unsolicited;
         for slot in [unsolicited.grants, unsolicited.polls]
             .into_iter()
@@ -258,12 +258,10 @@ impl Scheduler {
             asked_at: None,
             acknowledged: 0,
             granted: 0,
-            fresh: None,
+            waits: Waits::default(),
             queued: false,
             queued_reserved: false,
             deficit: 0,
-            granted_in: 0,
-            marked_in: 0,
             turn: Turn::default(),
             unfit: 0,
             unsolicited: Unsolicited::default(),

@@ -3,7 +3,6 @@
 
 use mac_wire::Minislot;
 
-use crate::asked::Asked;
 use crate::flow::FlowIndex;
 use crate::scheduler::Scheduler;
 use crate::sizes::Cutting;
@@ -30,14 +29,14 @@ impl Scheduler {
         if let Some(reservation) = &mut flow.reservation {
             reservation.spend(self.now, bytes, single);
         }
+        let before = flow.asked.bytes(&self.sizes);
         flow.asked = flow.asked.after(minislots, &self.sizes);
-        if flow.asked == Asked::Nothing {
-            flow.acknowledged = 0;
-        }
+        let rest = flow.asked.bytes(&self.sizes);
+        let waits = flow.waits.after(before.saturating_sub(rest), rest);
+        self.queues.wait(index, flow, waits);
+        flow.acknowledged = flow.acknowledged.min(rest);
         flow.granted = flow.granted.saturating_add(bytes);
-        flow.granted_in = self.counted.maps;
         flow.unfit = 0;
-        flow.unsolicited.resuming = false;
         flow.statistics.grants += 1;
         flow.statistics.bytes_granted += bytes;
         self.counted.bytes_granted += bytes;

@@ -4,7 +4,7 @@
 use mac_wire::{Amount, Asking, Minislot, Request, Service, Sid};
 
 use crate::asked::Asked;
-use crate::flow::{Flow, FlowIndex};
+use crate::flow::{Flow, FlowIndex, Waits};
 use crate::scheduler::{Heard, Scheduler};
 use crate::sizes::Cutting;
 
@@ -109,6 +109,12 @@ impl Scheduler {
             }
             (asked, _) => asked,
         };
+        let bytes = asked.bytes(&self.sizes);
+        let waits = match asked {
+            Asked::Burst(_) => Waits::only(sent, bytes),
+            _ => flow.waits.and(sent, bytes),
+        };
+        self.queues.wait(index, flow, waits);
         if before == Asked::Nothing {
             let arrived = self.profile.clock.end(sent);
             flow.asked_at = Some(arrived.min(self.now));
@@ -116,10 +122,6 @@ impl Scheduler {
             flow.unfit = 0;
         } else if matches!(asked, Asked::Burst(_)) {
             self.counted.requests_replaced += 1;
-        }
-        if flow.fresh.is_none() {
-            flow.fresh = Some(sent);
-            self.fresh.push(index);
         }
         self.queues.join(self.now, index, flow);
     }
@@ -184,10 +186,9 @@ impl Scheduler {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
-        if !flow.unsolicited.active && flow.fresh.is_none() {
-            flow.unsolicited.resuming = true;
-            flow.fresh = Some(sent);
-            self.fresh.push(index);
+        if !flow.unsolicited.active {
+            // Its request is answered by the first grant.
+            self.queues.wait(index, flow, Waits::only(sent, 0));
         }
         let unsolicited = &mut flow.unsolicited;
         unsolicited.active = true;

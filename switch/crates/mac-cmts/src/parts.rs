@@ -40,7 +40,7 @@ impl Scheduler {
     /// cut by what lies in the MAP already.
     fn more_flows(&self) -> bool {
         let kept = self.draft.holes().len() + 2;
-        self.draft.left() > self.queues.len().min(80) + self.chosen.len() + kept
+        self.draft.left() > self.draft.for_pending() + self.chosen.len() + kept
     }
 
     fn share_reserved(&mut self, free: &mut u64) {

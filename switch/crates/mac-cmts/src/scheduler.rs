@@ -15,8 +15,9 @@ use crate::refusal::Refusal;
 use crate::sizes::{Cutting, Sizes};
 use crate::statistics::Statistics;
 
-/// Information elements that are kept for pending marks, if so many flows wait.
-const FOR_PENDING: usize = 80;
+/// Pending marks that a MAP has at the most: the rest of its information elements is for grants.
+/// Ack Time stays at the first request that waits without a mark.
+pub(crate) const MOST_MARKS: usize = 120;
 
 /// Pieces of periodic loads that a MAP has. Admission sees to it that no more are due.
 pub(crate) const PIECES: usize = 90;
@@ -39,7 +40,7 @@ pub enum Heard {
         /// The first minislot of the opportunity.
         sent: Minislot,
     },
-    /// The end of a grant.
+    /// A grant, heard when its head is.
     Burst {
         /// Whose grant it was.
         sid: Sid,
@@ -69,8 +70,6 @@ pub struct Scheduler {
     pub(crate) timers: Timers,
     pub(crate) queues: Queues,
     pub(crate) record: Record,
-    /// Flows with requests that were neither granted nor marked, in the order in which they came.
-    pub(crate) fresh: Vec<FlowIndex>,
     pub(crate) draft: Draft,
     /// Where the last MAP starts.
     pub(crate) previous: u64,
@@ -135,7 +134,6 @@ impl Scheduler {
             timers: Timers::default(),
             queues: Queues::default(),
             record: Record::default(),
-            fresh: Vec::new(),
             draft: Draft::new(map, profile.maintenance_minislots),
             previous,
             next: start,
@@ -183,9 +181,9 @@ impl Scheduler {
             .forget_before(self.now.saturating_sub(past), &self.profile.clock);
         self.counted.grants_unheard += unheard;
         self.counted.maps += 1;
-        let waiting = self.queues.len().min(FOR_PENDING);
+        let marks = self.queues.waiting.len().min(MOST_MARKS);
         self.draft
-            .begin(self.next, self.profile.map_minislots, waiting);
+            .begin(self.next, self.profile.map_minislots, marks);
         self.solicited = 0;
         self.stretched = false;
         self.grantable = self.draw_capacity();
@@ -209,7 +207,7 @@ impl Scheduler {
 
     fn finish(&mut self) {
         if self.profile.extra_contention {
-            let kept = self.queues.len().min(FOR_PENDING) + 1;
+            let kept = self.queues.waiting.len().min(MOST_MARKS) + 1;
             let given = contention::offer_more(&mut self.draft, &self.profile, u32::MAX, kept);
             self.count_opportunities(given);
         }

@@ -5,7 +5,7 @@
 use mac_wire::{GrantPlace, Map};
 
 use crate::asked::Asked;
-use crate::flow::FlowIndex;
+use crate::flow::{FlowIndex, Waits};
 use crate::scheduler::Scheduler;
 
 impl Scheduler {
@@ -118,6 +118,7 @@ impl Scheduler {
             flow.asked = Asked::Nothing;
             flow.acknowledged = 0;
             flow.asked_at = None;
+            self.queues.wait(index, flow, Waits::default());
             self.counted.requests_impossible += 1;
         }
     }

@@ -137,34 +137,6 @@ fn grants_of_which_nothing_is_heard_are_forgotten() {
     assert_eq!(drive.statistics().grants_unheard, 1);
 }
 
-/// 500 flows wait: not every pending mark has room, and Ack Time claims none that was not answered.
-#[test]
-fn ack_time_waits_for_marks_that_found_no_room() {
-    let mut drive = Drive::new(Profile::docsis_3_0());
-    for sid in 1..=500 {
-        drive.admit(best_effort(sid));
-    }
-    let sent = |sid: u16| Minislot(480 + 2 * u64::from(sid % 40));
-    for sid in 1..=500 {
-        drive.request(sid, Amount::Bytes(60_000), sent(sid));
-    }
-    let mut answered = vec![false; 501];
-    for _ in 0..30 {
-        let map = drive.step_used();
-        for grant in grants(&map) {
-            answered[usize::from(grant.sid.0)] = true;
-        }
-        for sid in &map.pending {
-            answered[usize::from(sid.0)] = true;
-        }
-        for sid in 1..=500 {
-            assert!(answered[usize::from(sid)] || map.ack <= sent(sid));
-        }
-    }
-    assert!(answered[1..].iter().all(|&answered| answered));
-    assert!(drive.statistics().acks_held_back > 0);
-}
-
 #[test]
 fn a_profile_that_cannot_be_is_refused() {
     let mut profile = Profile::docsis_3_0();

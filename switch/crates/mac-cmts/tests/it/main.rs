@@ -4,6 +4,7 @@
 mod drive;
 mod hostile;
 mod laws;
+mod marks;
 mod services;
 mod sharing;
 mod timing;

@@ -129,8 +129,7 @@ impl World {
             let request = ask.then(|| self.amount());
             if let Some(amount) = request {
                 let profile = &self.drive.profile;
-                let last = Minislot(element.end().0 - 1);
-                let time = profile.clock.end(last) + profile.timing.piggyback_heard;
+                let time = profile.clock.end(element.first) + profile.timing.piggyback_heard;
                 self.note(time, sid, amount);
             }
             let more = self.choices.next() < 20;
