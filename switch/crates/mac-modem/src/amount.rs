@@ -23,7 +23,7 @@ pub(crate) fn one_burst<Q: Queue>(
     queue: &Q,
 ) -> Option<Wish> {
     let (bytes, frames) = burst(rules, staged, eligible, queue);
-    let minislots = rules.phy.minislots(bytes).min(Amount::MOST_MINISLOTS);
+    let minislots = rules.phy.minislots(bytes).min(rules.most_minislots);
     (minislots > 0).then_some(Wish {
         amount: Amount::Minislots(minislots),
         frames,
@@ -64,7 +64,7 @@ fn concatenated<Q: Queue>(rules: &Rules, eligible: u64, head: u64, queue: &Q) ->
         };
         let longer = total.saturating_add(rules.mac_bytes(next));
         if longer > rules.longest_concatenation
-            || rules.phy.minislots(longer) > Amount::MOST_MINISLOTS
+            || rules.phy.minislots(longer) > rules.most_minislots
         {
             break;
         }

@@ -133,6 +133,10 @@ fn buckets(flow: &FlowConfig) -> Vec<Bucket> {
 
 fn profiles() -> impl Strategy<Value = Profile> {
     let base = prop_oneof![
+        Just(Profile {
+            stretch: false,
+            ..Profile::docsis_1_1_004(5_000_000).unwrap()
+        }),
         Just(Profile::docsis_1_1_004(1_000_000).unwrap()),
         Just(Profile::docsis_1_1_004(2_000_000).unwrap()),
         Just(Profile::docsis_3_0()),

@@ -78,8 +78,8 @@ impl<I> Station<I> {
         if self.rules.fragmentation || self.rules.packing == Packing::Continuous {
             return;
         }
-        let phy = self.rules.phy;
-        let too_long = |bytes| phy.minislots(bytes) > Amount::MOST_MINISLOTS;
+        let (phy, most) = (self.rules.phy, self.rules.most_minislots);
+        let too_long = |bytes| phy.minislots(bytes) > most;
         if let Some(staged) = self.staged.take_if(|staged| too_long(staged.left)) {
             queue.abandon(now, staged.frame);
             self.statistics.too_long += 1;
