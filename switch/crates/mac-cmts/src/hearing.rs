@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is heard: requests, noise, and the ends of grants. Nothing of it is trusted.
 
-use mac_wire::{Amount, Asking, Minislot, Request, Service, Sid};
+use mac_wire::{Amount, Asking, Map, Minislot, Request, Service, Sid};
 
 use crate::asked::Asked;
 use crate::flow::{Flow, FlowIndex, Waits};
@@ -83,7 +83,12 @@ impl Scheduler {
 
     /// A flow asks for more, or, where one burst is asked for at a time, for another.
     fn ask(&mut self, index: FlowIndex, asked: Asked, sent: Minislot) {
-        let longest = self.profile.longest_grant();
+        let whole = self.sizes.cutting == Cutting::Whole;
+        let longest = if whole {
+            self.profile.longest_grant()
+        } else {
+            Map::MAX_MINISLOTS
+        };
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
@@ -91,7 +96,7 @@ impl Scheduler {
         let most = self.parameters.most_outstanding.max(1);
         flow.asked = match (asked, before) {
             (Asked::Burst(minislots), _) if minislots > longest => {
-                if self.sizes.cutting == Cutting::Whole {
+                if whole {
                     self.counted.requests_impossible += 1;
                     return;
                 }

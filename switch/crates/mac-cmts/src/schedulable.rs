@@ -158,4 +158,54 @@ mod tests {
         loads.push(full);
         assert!(!ground().holds(&loads));
     }
+
+    fn poll(t0: u64, jitter: u64) -> Load {
+        Load {
+            kind: Kind::Poll,
+            cost: 1,
+            ..call(t0, jitter)
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_map_costs_what_does_not_fit_before_it() {
+        // Neither fits before 77: they start at 80 and 97, 32 later than they might.
+        assert!(!ground().holds(&[call(65, 20), call(65, 20)]));
+        assert!(ground().holds(&[call(65, 36), call(65, 36)]));
+    }
+
+    #[test]
+    fn maintenance_delays_what_comes_due_in_it() {
+        // One at 76, the other at 80.
+        assert!(!ground().holds(&[poll(76, 3), poll(76, 3)]));
+        assert!(ground().holds(&[poll(76, 4), poll(76, 4)]));
+    }
+
+    #[test]
+    fn a_map_has_so_many_pieces_and_no_more() {
+        let ground = Ground {
+            clock: Clock {
+                per_frame: 235,
+                frame_ps: 135_000_000,
+            },
+            map: 15 * 235,
+            maintenance: 0,
+            contention: 1,
+            pieces: 90,
+            ..ground()
+        };
+        let polls = |count, jitter: u64| {
+            let one = Load {
+                interval: 40_500_000,
+                window: jitter * 235 + 234,
+                jitter: jitter * 135_000,
+                ..poll(0, 0)
+            };
+            vec![one; count]
+        };
+        assert!(ground.holds(&polls(90, 0)));
+        assert!(!ground.holds(&polls(91, 0)));
+        assert!(!ground.holds(&polls(180, 20)));
+        assert!(ground.holds(&polls(180, 30)));
+    }
 }

@@ -137,6 +137,17 @@ fn grants_of_which_nothing_is_heard_are_forgotten() {
     assert_eq!(drive.statistics().grants_unheard, 1);
 }
 
+/// Ack Time never claims minislots that were not heard, even if MAPs are made before their time.
+#[test]
+fn maps_that_are_made_too_early_acknowledge_nothing() {
+    let mut scheduler = mac_cmts::Scheduler::new(Profile::docsis_3_0(), 1, 1).unwrap();
+    for _ in 0..10 {
+        assert_eq!(scheduler.make_map(0).ack, Minislot(0));
+    }
+    let at = scheduler.next_map_at();
+    assert!(scheduler.make_map(at).ack > Minislot(0));
+}
+
 #[test]
 fn a_profile_that_cannot_be_is_refused() {
     let mut profile = Profile::docsis_3_0();

@@ -179,22 +179,26 @@ proptest! {
             let contention = map.elements.iter().find(|e| e.sid == Sid::ALL).unwrap();
             drive.request(1, amount, contention.first);
         }
+        // As deep as what has to pass at once: the least part, or a burst.
         let whole = match profile.packing {
-            Packing::Continuous => 400,
+            Packing::Continuous => profile.phy.bytes(profile.phy.minislots(72)),
             _ => 1528,
         };
-        let peak_depth = peak.map(|peak| (peak * 21 / 20 * 2.max(profile.map_length() / MS) / 8000).max(whole));
+        let with_headers = |rate: u64, ns: u64| {
+            let bytes = u128::from(rate) * 21 * u128::from(ns) / 20 / 8_000_000_000;
+            bytes as u64 + 1
+        };
+        let peak_depth = with_headers(peak.unwrap_or(0), profile.map_length().max(2 * MS));
         for from in 0..made.len() {
             let (mut granted, mut parts) = (0, 0);
             for &(now, bytes, more) in &made[from..] {
                 granted += bytes;
                 parts += more;
                 let rounded = parts * rounding(&profile);
-                let earned = |rate: u64| (now - made[from].0) * (rate / 1000 * 1050) / 8_000_000_000;
-                let slack = 2000;
-                prop_assert!(granted <= earned(sustained + 1000) + max_burst.max(whole) + rounded + slack);
-                if let (Some(peak), Some(depth)) = (peak, peak_depth) {
-                    prop_assert!(granted <= earned(peak + 1000) + depth + rounded + slack);
+                let earned = |rate: u64| with_headers(rate, now - made[from].0);
+                prop_assert!(granted <= earned(sustained) + max_burst.max(whole) + rounded);
+                if let Some(peak) = peak {
+                    prop_assert!(granted <= earned(peak) + peak_depth.max(whole) + rounded);
                 }
             }
         }
