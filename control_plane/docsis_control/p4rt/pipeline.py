@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled P4 programs: P4Info and the target's JSON, checked against each other."""
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable
@@ -14,6 +15,9 @@ from google.protobuf import text_format
 
 BUILD_FOLDER: Final = Path(__file__).resolve().parents[3] / "p4src" / "build"
 """Where the repository keeps p4c's output."""
+
+_MOST_KEPT: Final = 4
+"""Programs; a testbed has two."""
 
 
 class PipelineError(Exception):
@@ -42,13 +46,21 @@ class Pipeline:
 def load_pipeline(program: str, folder: Path = BUILD_FOLDER) -> Pipeline:
     """Reads FOLDER/PROGRAM.p4info.txtpb and FOLDER/PROGRAM.json.
 
+    Files with the same content may be the same object, which nobody changes.
+
     Raises:
         PipelineError: A file is missing or broken, or the two do not belong together.
     """
     info_file = folder / f"{program}.p4info.txtpb"
     json_file = folder / f"{program}.json"
-    info_text = _read(info_file)
-    device_config = _read(json_file)
+    return _parsed(program, info_file, _read(info_file), json_file, _read(json_file))
+
+
+# A P4Info in text takes a tenth of a second, and a process needs the same one again and again.
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _parsed(
+    program: str, info_file: Path, info_text: bytes, json_file: Path, device_config: bytes
+) -> Pipeline:
     try:
         p4info = text_format.Parse(info_text.decode("utf-8"), p4i.P4Info())
     except (text_format.ParseError, UnicodeDecodeError) as error:
