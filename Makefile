@@ -143,9 +143,13 @@ lint-python: $(STAMPS)/stubs
 JEMALLOC = found=$$(ls -d "$$PWD"/target/release/build/tikv-jemalloc-sys-*/out/lib/libjemalloc_pic.a \
     2>/dev/null | head -n 1) && { [ -z "$$found" ] || export JEMALLOC_OVERRIDE="$$found"; }
 
+# Clippy compiles what the tests run: with what `cargo clippy` only checks no test can be linked, and
+# every dependency would be read twice. Nobody edits between the two, so nothing is incremental.
+LINTED = $(JEMALLOC) && export CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER="$$PWD/clippy-rustc.py"
+
 lint-rust: switch
 	cd switch && cargo fmt --check
-	$(SHARES_JOBS)cd switch && $(JEMALLOC) && cargo clippy --locked --all-targets --quiet -- -D warnings
+	$(SHARES_JOBS)cd switch && $(LINTED) && cargo build --locked --quiet --all-targets
 
 fmt: $(STAMPS)/python ## format the code
 	$(VENV)/bin/ruff check --fix $(PYTHON_CODE)
@@ -154,15 +158,18 @@ fmt: $(STAMPS)/python ## format the code
 
 # In the development profile: with overflow checks and debug assertions. Examples are clippy's.
 test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
-	$(SHARES_JOBS)cd switch && $(JEMALLOC) && cargo test --locked --quiet --lib --bins --tests \
+	$(SHARES_JOBS)cd switch && $(LINTED) && cargo test --locked --quiet --lib --bins --tests \
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
 test-python: setup
 	$(VENV)/bin/pytest -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
 
+# Their files alone: pytest imports every file that it looks for them in.
+END_TO_END = $(shell grep -rl --include='test_*.py' 'pytest.mark.end_to_end' $(PYTHON_CODE))
+
 # After the PTF suite, which has switches of its own: a machine has one run at a time.
 test-end-to-end: setup $(if $(SIDE_BY_SIDE),ptf)
-	$(VENV)/bin/pytest -m 'end_to_end$(if $(WITHOUT_LONG), and not long)'
+	$(VENV)/bin/pytest -m 'end_to_end$(if $(WITHOUT_LONG), and not long)' $(END_TO_END)
 
 ptf: setup ## the PTF suite; TARGET=bmv2 or HOST:PORT for another switch
 	$(CLI) ptf --target "$(TARGET)" $(if $(WITHOUT_LONG),^long)
