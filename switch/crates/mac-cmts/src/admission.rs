@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which service flows a channel takes.
 
-use mac_wire::{FlowConfig, Minislot, Sid};
+use mac_wire::{FlowConfig, Minislot, Service, Sid};
 
 use crate::asked::Asked;
-use crate::flow::{Flow, FlowIndex, Turn, Unsolicited};
+use crate::flow::{Flow, FlowIndex, Turn, Unsolicited, Waits};
 use crate::load::{Kind, Load, loads};
 use crate::policing::Policing;
 use crate::refusal::{Refusal, refuse};
@@ -13,6 +13,7 @@ use crate::schedulable::{Ground, WHOLE};
 use crate::scheduler::{PIECES, Scheduler};
 use crate::sizes::Cutting;
 use crate::statistics::FlowStatistics;
+use crate::turn::needs_whole;
 
 /// The longest Ethernet frame with its CRC.
 const FRAME: u32 = 1522;
@@ -62,7 +63,7 @@ impl Scheduler {
             return false;
         };
         self.queues.leave(index, &mut flow);
-        self.fresh.retain(|&other| other != index);
+        self.queues.wait(index, &mut flow, Waits::default());
         let unsolicited = flow.unsolicited;
         for slot in [unsolicited.grants, unsolicited.polls]
             .into_iter()
@@ -130,9 +131,7 @@ impl Scheduler {
     /// Parts of [`WHOLE`] that a Minimum Reserved Traffic Rate takes, in frames of the assumed
     /// size.
     fn reserved_share(&self, config: &FlowConfig) -> u128 {
-        if config.min_reserved_rate == 0 {
-            return 0;
-        }
+        let rate = reserved_rate(config);
         let frame = match config.assumed_packet_size {
             0 => FRAME,
             size => size,
@@ -141,7 +140,7 @@ impl Scheduler {
         let minislots = u128::from(self.sizes.minislots(bytes));
         let clock = &self.profile.clock;
         // Frames a second, times minislots, times seconds of a minislot.
-        u128::from(config.min_reserved_rate)
+        u128::from(rate)
             .saturating_mul(minislots * u128::from(clock.frame_ps))
             .saturating_mul(WHOLE / 1_000_000)
             .div_ceil(8_000_000 * u128::from(frame) * u128::from(clock.per_frame.max(1)))
@@ -216,8 +215,9 @@ impl Scheduler {
         // One load in each MAP, then a second: the first try is mostly right.
         let turn = others as u64;
         let maps = interval.div_ceil(map).clamp(1, 16);
-        let near = (0..4)
-            .flat_map(move |quarter| (0..maps).map(move |index| index * map + quarter * (map / 4)));
+        let near = (0..4).flat_map(move |quarter| {
+            (0..maps).map(move |index| (index + turn) % maps * map + quarter * (map / 4))
+        });
         // Bits reversed: halves, quarters, eighths.
         let far = (1..64_u64).map(move |number| {
             let part = u128::from(number.reverse_bits());
@@ -231,7 +231,8 @@ impl Scheduler {
 
     /// Bytes that a flow's buckets must let pass at once.
     fn whole_bytes(&self, config: &FlowConfig) -> u64 {
-        if self.sizes.cutting == Cutting::Stream {
+        let cutting = self.sizes.cutting;
+        if cutting != Cutting::Whole && !needs_whole(config.policy, cutting) {
             return self.sizes.bytes(self.sizes.least_part);
         }
         let longest = self.profile.longest_grant().min(LONGEST_REQUEST);
@@ -243,7 +244,7 @@ impl Scheduler {
     }
 
     fn reservation(&self, config: &FlowConfig) -> Option<Reservation> {
-        let rate = self.parameters.with_headers(config.min_reserved_rate);
+        let rate = self.parameters.with_headers(reserved_rate(config));
         (rate > 0).then(|| Reservation::new(self.now, rate, config.assumed_packet_size))
     }
 
@@ -257,12 +258,10 @@ impl Scheduler {
             asked_at: None,
             acknowledged: 0,
             granted: 0,
-            fresh: None,
+            waits: Waits::default(),
             queued: false,
             queued_reserved: false,
             deficit: 0,
-            granted_in: 0,
-            marked_in: 0,
             turn: Turn::default(),
             unfit: 0,
             unsolicited: Unsolicited::default(),
@@ -283,7 +282,7 @@ impl Scheduler {
         flow.policing = flow
             .policing
             .changed(now, &config, &self.parameters, map_ns, whole);
-        if flow.config.min_reserved_rate != config.min_reserved_rate
+        if reserved_rate(&flow.config) != reserved_rate(&config)
             || flow.config.assumed_packet_size != config.assumed_packet_size
         {
             flow.reservation = reservation;
@@ -317,5 +316,13 @@ impl Scheduler {
                 Kind::Grant | Kind::Proactive => flow.unsolicited.grants = slot,
             }
         }
+    }
+}
+
+/// The Minimum Reserved Traffic Rate; unsolicited grants are what they are.
+fn reserved_rate(config: &FlowConfig) -> u64 {
+    match config.service {
+        Service::Unsolicited { .. } | Service::UnsolicitedWithActivity { .. } => 0,
+        _ => config.min_reserved_rate,
     }
 }

@@ -71,6 +71,11 @@ impl Draft {
         self.left() > self.for_pending + 1
     }
 
+    /// Information elements that are kept back for pending marks.
+    pub(crate) fn for_pending(&self) -> usize {
+        self.for_pending
+    }
+
     /// Information elements that are left.
     pub(crate) fn left(&self) -> usize {
         let maintenance = usize::from(self.maintenance > 0);

@@ -27,24 +27,66 @@ pub(crate) struct Flow {
     pub(crate) acknowledged: u64,
     /// Bytes granted since they were last read.
     pub(crate) granted: u64,
-    /// The earliest request that was neither granted nor marked as pending.
-    pub(crate) fresh: Option<Minislot>,
+    /// Since when it waits.
+    pub(crate) waits: Waits,
     /// Whether it stands in its priority's queue.
     pub(crate) queued: bool,
     /// Whether it stands in the queue of reserved rates.
     pub(crate) queued_reserved: bool,
     /// Minislots that it may have before its turn ends.
     pub(crate) deficit: u64,
-    /// The last MAP that has a grant of it, counted from 1.
-    pub(crate) granted_in: u64,
-    /// The last MAP that marks it as pending.
-    pub(crate) marked_in: u64,
     /// What it gets in the MAP that is being made.
     pub(crate) turn: Turn,
     /// MAPs in a row whose holes were all too short for a burst that has to be whole.
     pub(crate) unfit: u16,
     pub(crate) unsolicited: Unsolicited,
     pub(crate) statistics: FlowStatistics,
+}
+
+/// When the requests were sent that are not granted yet. Those behind the first are taken together,
+/// so that nothing grows with their number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Waits {
+    /// The minislot of the first.
+    pub(crate) since: Option<u64>,
+    /// Bytes of it that are left.
+    left: u64,
+    /// The minislot of the second.
+    later: Option<u64>,
+}
+
+impl Waits {
+    /// For one request that takes the place of all others.
+    pub(crate) fn only(sent: Minislot, bytes: u64) -> Self {
+        Self {
+            since: Some(sent.0),
+            left: bytes,
+            later: None,
+        }
+    }
+
+    /// For one more request.
+    pub(crate) fn and(self, sent: Minislot, bytes: u64) -> Self {
+        match self.since {
+            None => Self::only(sent, bytes),
+            Some(_) => Self {
+                later: self.later.or(Some(sent.0)),
+                ..self
+            },
+        }
+    }
+
+    /// After a grant that carries `bytes` of them and leaves `rest` bytes in all.
+    pub(crate) fn after(self, bytes: u64, rest: u64) -> Self {
+        match self.later {
+            _ if rest == 0 => Self::default(),
+            Some(later) if bytes >= self.left => Self::only(Minislot(later), rest),
+            _ => Self {
+                left: self.left.saturating_sub(bytes).max(1),
+                ..self
+            },
+        }
+    }
 }
 
 /// What a flow gets in one MAP.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is heard: requests, noise, and the ends of grants. Nothing of it is trusted.
 
-use mac_wire::{Amount, Asking, Minislot, Request, Service, Sid};
+use mac_wire::{Amount, Asking, Map, Minislot, Request, Service, Sid};
 
 use crate::asked::Asked;
-use crate::flow::{Flow, FlowIndex};
+use crate::flow::{Flow, FlowIndex, Waits};
 use crate::scheduler::{Heard, Scheduler};
 use crate::sizes::Cutting;
 
@@ -75,7 +75,7 @@ impl Scheduler {
         }
         flow.statistics.requests += 1;
         if let Service::UnsolicitedWithActivity { .. } = flow.config.service {
-            self.resume(index);
+            self.resume(index, sent);
             return;
         }
         self.ask(index, asked, sent);
@@ -83,7 +83,12 @@ impl Scheduler {
 
     /// A flow asks for more, or, where one burst is asked for at a time, for another.
     fn ask(&mut self, index: FlowIndex, asked: Asked, sent: Minislot) {
-        let longest = self.profile.longest_grant();
+        let whole = self.sizes.cutting == Cutting::Whole;
+        let longest = if whole {
+            self.profile.longest_grant()
+        } else {
+            Map::MAX_MINISLOTS
+        };
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
@@ -91,7 +96,7 @@ impl Scheduler {
         let most = self.parameters.most_outstanding.max(1);
         flow.asked = match (asked, before) {
             (Asked::Burst(minislots), _) if minislots > longest => {
-                if self.sizes.cutting == Cutting::Whole {
+                if whole {
                     self.counted.requests_impossible += 1;
                     return;
                 }
@@ -109,6 +114,12 @@ impl Scheduler {
             }
             (asked, _) => asked,
         };
+        let bytes = asked.bytes(&self.sizes);
+        let waits = match asked {
+            Asked::Burst(_) => Waits::only(sent, bytes),
+            _ => flow.waits.and(sent, bytes),
+        };
+        self.queues.wait(index, flow, waits);
         if before == Asked::Nothing {
             let arrived = self.profile.clock.end(sent);
             flow.asked_at = Some(arrived.min(self.now));
@@ -116,10 +127,6 @@ impl Scheduler {
             flow.unfit = 0;
         } else if matches!(asked, Asked::Burst(_)) {
             self.counted.requests_replaced += 1;
-        }
-        if flow.fresh.is_none() {
-            flow.fresh = Some(sent);
-            self.fresh.push(index);
         }
         self.queues.join(self.now, index, flow);
     }
@@ -180,10 +187,14 @@ impl Scheduler {
     }
 
     /// UGS-AD: a request, and grants come again, where they always were.
-    fn resume(&mut self, index: FlowIndex) {
+    fn resume(&mut self, index: FlowIndex, sent: Minislot) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
+        if !flow.unsolicited.active {
+            // Its request is answered by the first grant.
+            self.queues.wait(index, flow, Waits::only(sent, 0));
+        }
         let unsolicited = &mut flow.unsolicited;
         unsolicited.active = true;
         unsolicited.empty = 0;

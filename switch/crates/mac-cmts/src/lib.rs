@@ -8,9 +8,11 @@
 mod admission;
 mod asked;
 mod contention;
+mod demand;
 mod draft;
 mod flow;
 mod given;
+mod granting;
 mod hearing;
 mod load;
 mod parameters;
@@ -20,6 +22,7 @@ mod periodic;
 mod policing;
 mod queues;
 mod random;
+mod reading;
 mod refusal;
 mod reserved;
 mod schedulable;
@@ -27,12 +30,14 @@ mod scheduler;
 mod sizes;
 mod statistics;
 mod turn;
+mod unsolicited;
 mod whole;
 
 #[cfg(test)]
 mod testing;
 
 pub use parameters::Parameters;
+pub use reading::Reference;
 pub use refusal::Refusal;
-pub use scheduler::{Heard, Reference, Scheduler};
+pub use scheduler::{Heard, Scheduler};
 pub use statistics::{FlowStatistics, Granted, Statistics};

@@ -40,29 +40,23 @@ impl Scheduler {
     /// cut by what lies in the MAP already.
     fn more_flows(&self) -> bool {
         let kept = self.draft.holes().len() + 2;
-        self.draft.left() > self.queues.len().min(80) + self.chosen.len() + kept
+        self.draft.left() > self.draft.for_pending() + self.chosen.len() + kept
     }
 
     fn share_reserved(&mut self, free: &mut u64) {
+        let quantum = u32::try_from(self.quantum()).unwrap_or(u32::MAX);
         for _ in 0..self.queues.reserved.len() {
-            let Some(index) = self.queues.reserved.pop_front() else {
-                break;
-            };
-            if self.turn(index).is_none() {
-                if let Some(flow) = self.flows.get_mut(index) {
-                    flow.queued_reserved = false;
-                }
+            let Some((index, entitled)) = self.next_reserved() else {
                 continue;
-            }
-            let now = self.now;
-            let entitled = self.flows.get_mut(index).and_then(|flow| {
-                let reservation = flow.reservation.as_mut()?;
-                Some(reservation.entitled(now))
-            });
-            let least = self.sizes.bytes(self.sizes.least_part);
-            let entitled = entitled.filter(|&bytes| bytes >= least).unwrap_or(0);
-            let minislots = u64::from(self.sizes.minislots(entitled));
-            if self.share(index, minislots, free) == (End::Full, 0) {
+            };
+            // Many small parts would go to headers: it waits until it is entitled to a whole turn.
+            let most = self.turn(index).map_or(0, |turn| turn.most);
+            let minislots = if entitled < self.sizes.bytes(most.min(quantum)) {
+                0
+            } else {
+                self.sizes.minislots(entitled)
+            };
+            if self.share(index, minislots.into(), free) == (End::Full, 0) {
                 self.queues.reserved.push_front(index);
                 break;
             }

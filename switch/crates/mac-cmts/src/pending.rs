@@ -1,53 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Pending marks, and what Ack Time may claim.
+//!
+//! A modem takes a request for lost that Ack Time passed and that a MAP neither grants nor marks. So
+//! every MAP marks all that waits, the oldest requests first, and where marks find no room Ack Time
+//! stays at the first request without one: its modem waits on.
 
 use mac_wire::Minislot;
 
-use crate::asked::Asked;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{MOST_MARKS, Scheduler};
 
 impl Scheduler {
-    /// Marks what was asked for and not granted, and sets Ack Time. Requests that were never
-    /// answered come first; while one of them finds no room, Ack Time stays at it.
+    /// Marks what was asked for and not granted, and sets Ack Time.
     pub(crate) fn acknowledge(&mut self) {
         let (previous, start) = (Minislot(self.previous), self.draft.map.start);
         let mut ack = self.profile.ack(previous, start).min(start);
         // Whatever timing says: a request is not heard before it arrived.
+        let timing = &self.profile.timing;
         let heard = self
             .now
-            .checked_sub(self.profile.timing.request_heard)
+            .checked_sub(timing.request_heard.max(timing.piggyback_heard))
             .map_or(Minislot(0), |until| self.profile.clock.at_or_before(until));
         ack = ack.min(heard);
-        let map = self.counted.maps;
-        let mut unanswered = std::mem::take(&mut self.fresh);
-        unanswered.retain(|&index| {
-            let Some(flow) = self.flows.get_mut(index) else {
-                return false;
-            };
-            let Some(sent) = flow.fresh else {
-                return false;
-            };
-            if flow.granted_in != map && flow.asked != Asked::Nothing {
-                if self.draft.left() == 0 {
-                    ack = ack.min(sent);
-                    return true;
-                }
-                self.draft.map.pending.push(flow.config.sid);
-                flow.marked_in = map;
-            }
-            flow.fresh = None;
-            false
-        });
-        self.counted.acks_held_back += u64::from(!unanswered.is_empty());
-        self.fresh = unanswered;
-        self.repeat_marks();
-        self.counted.pending_marks += self.draft.map.pending.len() as u64;
-        self.draft.map.ack = self.draft.map.ack.max(ack);
-    }
-
-    /// Marks all others that wait, as far as there is room, so that nobody asks again.
-    fn repeat_marks(&mut self) {
-        let map = self.counted.maps;
         let Self {
             queues,
             flows,
@@ -55,16 +28,20 @@ impl Scheduler {
             sizes,
             ..
         } = self;
-        for &index in queues.rings.iter().rev().flat_map(|ring| &ring.flows) {
+        for &(since, index) in &queues.waiting {
             let Some(flow) = flows.get_mut(index) else {
                 continue;
             };
-            // Requests after this MAP come on top.
-            flow.acknowledged = flow.asked.bytes(sizes);
-            if flow.asked != Asked::Nothing && flow.marked_in != map && draft.left() > 0 {
-                draft.map.pending.push(flow.config.sid);
-                flow.marked_in = map;
+            if draft.map.pending.len() >= MOST_MARKS || draft.left() == 0 {
+                self.counted.acks_held_back += u64::from(Minislot(since) < ack);
+                self.counted.marks_without_room += u64::from(Minislot(since) < draft.map.ack);
+                ack = ack.min(Minislot(since));
+                break;
             }
+            flow.acknowledged = flow.asked.bytes(sizes);
+            draft.map.pending.push(flow.config.sid);
         }
+        self.counted.pending_marks += draft.map.pending.len() as u64;
+        draft.map.ack = draft.map.ack.max(ack);
     }
 }

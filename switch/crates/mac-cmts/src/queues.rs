@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The flows that have something to be granted, in the order of their turns.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use crate::flow::{Flow, FlowIndex};
+use crate::flow::{Flow, FlowIndex, Waits};
 
 /// Traffic priorities.
 pub(crate) const PRIORITIES: usize = 8;
@@ -22,6 +22,8 @@ pub(crate) struct Ring {
 pub(crate) struct Queues {
     pub(crate) rings: [Ring; PRIORITIES],
     pub(crate) reserved: VecDeque<FlowIndex>,
+    /// By the minislot of the first request that is not granted: all flows that have one.
+    pub(crate) waiting: BTreeSet<(u64, FlowIndex)>,
 }
 
 impl Queues {
@@ -44,6 +46,19 @@ impl Queues {
         }
     }
 
+    /// The flow's first request is another, or there is none any more.
+    pub(crate) fn wait(&mut self, index: FlowIndex, flow: &mut Flow, waits: Waits) {
+        if flow.waits.since != waits.since {
+            if let Some(since) = flow.waits.since {
+                self.waiting.remove(&(since, index));
+            }
+            if let Some(since) = waits.since {
+                self.waiting.insert((since, index));
+            }
+        }
+        flow.waits = waits;
+    }
+
     /// The flow is removed, or changes its place.
     pub(crate) fn leave(&mut self, index: FlowIndex, flow: &mut Flow) {
         if std::mem::take(&mut flow.queued) {
@@ -54,10 +69,5 @@ impl Queues {
         if std::mem::take(&mut flow.queued_reserved) {
             self.reserved.retain(|&other| other != index);
         }
-    }
-
-    /// Flows that wait, those included that were served and are still in line.
-    pub(crate) fn len(&self) -> usize {
-        self.rings.iter().map(|ring| ring.flows.len()).sum()
     }
 }

@@ -3,22 +3,21 @@
 
 use mac_wire::{Capacity, Map, Minislot, Profile, Request, Sid};
 
-use crate::asked::Asked;
 use crate::contention;
 use crate::draft::Draft;
 use crate::flow::{FlowIndex, Flows};
 use crate::given::Record;
-use crate::load::Kind;
 use crate::parameters::Parameters;
-use crate::periodic::{Offer, Placed, Timers};
+use crate::periodic::{Placed, Timers};
 use crate::queues::Queues;
 use crate::random::Random;
 use crate::refusal::Refusal;
 use crate::sizes::{Cutting, Sizes};
-use crate::statistics::{FlowStatistics, Granted, Statistics};
+use crate::statistics::Statistics;
 
-/// Information elements that are kept for pending marks, if so many flows wait.
-const FOR_PENDING: usize = 80;
+/// Pending marks that a MAP has at the most: the rest of its information elements is for grants.
+/// Ack Time stays at the first request that waits without a mark.
+pub(crate) const MOST_MARKS: usize = 120;
 
 /// Pieces of periodic loads that a MAP has. Admission sees to it that no more are due.
 pub(crate) const PIECES: usize = 90;
@@ -41,7 +40,7 @@ pub enum Heard {
         /// The first minislot of the opportunity.
         sent: Minislot,
     },
-    /// The end of a grant.
+    /// A grant, heard when its head is.
     Burst {
         /// Whose grant it was.
         sid: Sid,
@@ -54,15 +53,6 @@ pub enum Heard {
         /// The bit of the extended header of an unsolicited service: the queue outgrew the grants.
         queue_indicator: bool,
     },
-}
-
-/// When the intervals of a flow's unsolicited grants and polls start, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reference {
-    /// The first interval of its unsolicited or proactive grants.
-    pub grants: Option<u64>,
-    /// The first interval of its polls.
-    pub polls: Option<u64>,
 }
 
 /// The CMTS's scheduler of one upstream channel: what was heard goes in, MAPs come out. The same
@@ -80,8 +70,6 @@ pub struct Scheduler {
     pub(crate) timers: Timers,
     pub(crate) queues: Queues,
     pub(crate) record: Record,
-    /// Flows with requests that were neither granted nor marked, in the order in which they came.
-    pub(crate) fresh: Vec<FlowIndex>,
     pub(crate) draft: Draft,
     /// Where the last MAP starts.
     pub(crate) previous: u64,
@@ -146,7 +134,6 @@ impl Scheduler {
             timers: Timers::default(),
             queues: Queues::default(),
             record: Record::default(),
-            fresh: Vec::new(),
             draft: Draft::new(map, profile.maintenance_minislots),
             previous,
             next: start,
@@ -186,15 +173,17 @@ impl Scheduler {
     }
 
     fn begin(&mut self) {
-        let past = REMEMBERED_MAPS * self.map_ns + self.profile.timing.request_heard;
+        let timing = &self.profile.timing;
+        let heard = timing.request_heard.max(timing.piggyback_heard);
+        let past = REMEMBERED_MAPS * self.map_ns + heard;
         let unheard = self
             .record
             .forget_before(self.now.saturating_sub(past), &self.profile.clock);
         self.counted.grants_unheard += unheard;
         self.counted.maps += 1;
-        let waiting = self.queues.len().min(FOR_PENDING);
+        let marks = self.queues.waiting.len().min(MOST_MARKS);
         self.draft
-            .begin(self.next, self.profile.map_minislots, waiting);
+            .begin(self.next, self.profile.map_minislots, marks);
         self.solicited = 0;
         self.stretched = false;
         self.grantable = self.draw_capacity();
@@ -216,163 +205,9 @@ impl Scheduler {
         mean.saturating_sub(away) + self.random.below(2 * away + 1)
     }
 
-    /// Gives unsolicited grants and polls their places from a minislot on.
-    pub(crate) fn place_periodic(&mut self, from: u64) {
-        let stretching = from > self.draft.start();
-        let contention = if stretching {
-            0
-        } else {
-            self.profile.contention_minislots.into()
-        };
-        let offer = Offer {
-            from,
-            limit: self.draft.limit(),
-            end: self.draft.end(),
-            contention,
-            pieces: PIECES,
-            stretch_to: if self.profile.stretch {
-                self.draft.start() + u64::from(Map::MAX_MINISLOTS)
-            } else {
-                0
-            },
-        };
-        let before = self.placed.len();
-        let end = self
-            .timers
-            .place(offer, &self.profile.clock, &mut self.placed);
-        self.draft.stretch(end);
-        self.counted.missed = self.timers.missed;
-        for index in before..self.placed.len() {
-            self.settle(self.placed[index]);
-        }
-    }
-
-    /// A piece of a periodic load has its place.
-    fn settle(&mut self, placed: Placed) {
-        let Some(load) = self.timers.load(placed.slot).copied() else {
-            return;
-        };
-        let Some(flow) = self.flows.get_mut(placed.flow) else {
-            return;
-        };
-        if load.kind == Kind::Poll {
-            let sid = flow.config.sid;
-            flow.statistics.polls += 1;
-            self.counted.polls += 1;
-            self.counted.minislots_polls += u64::from(load.cost);
-            self.draft
-                .give(sid, mac_wire::Usage::Request, placed.first, load.cost);
-            return;
-        }
-        let extra = &mut flow.unsolicited;
-        if extra.queue_indicator {
-            extra.credit = extra
-                .credit
-                .saturating_add(self.parameters.queue_indicator_percent);
-        }
-        self.counted.grants_unsolicited += 1;
-        self.grant(placed.flow, placed.first, load.cost, true);
-    }
-
-    /// A MAP that may stretch does so where unsolicited grants left too little for contention.
-    fn offer_contention(&mut self) {
-        let mut given = contention::offer(&mut self.draft, &self.profile, &mut self.random);
-        let wanted = self.profile.contention_opportunities();
-        let most = self.draft.start() + u64::from(Map::MAX_MINISLOTS);
-        while given < wanted && self.profile.stretch {
-            let missing = u64::from((wanted - given) * self.profile.request_minislots);
-            let (end, limit) = (self.draft.end() + missing, self.draft.limit());
-            if end > most || self.draft.left() < 3 {
-                break;
-            }
-            self.draft.stretch(end);
-            self.place_periodic(limit);
-            given += contention::offer_more(&mut self.draft, &self.profile, wanted - given, 1);
-        }
-        self.count_opportunities(given);
-    }
-
-    fn count_opportunities(&mut self, given: u32) {
-        self.counted.opportunities += u64::from(given);
-        self.counted.minislots_contention +=
-            u64::from(given) * u64::from(self.profile.request_minislots);
-    }
-
-    /// A grant more in the same interval for flows whose Queue Indicator earned one, where it fits.
-    fn place_extra_grants(&mut self) {
-        for index in 0..self.placed.len() {
-            let placed = self.placed[index];
-            let (Some(load), Some(flow)) = (
-                self.timers.load(placed.slot),
-                self.flows.get_mut(placed.flow),
-            ) else {
-                continue;
-            };
-            if flow.unsolicited.credit < 100 || load.kind != Kind::Grant {
-                continue;
-            }
-            let cost = load.cost;
-            let place = self.draft.first_fit(cost, placed.first);
-            if let Some(first) = place.filter(|&first| first <= placed.latest)
-                && self.draft.has_room()
-            {
-                flow.unsolicited.credit -= 100;
-                self.counted.grants_unsolicited += 1;
-                self.grant(placed.flow, first, cost, true);
-            }
-        }
-    }
-
-    /// Gives a flow minislots that are free, and accounts for them.
-    pub(crate) fn grant(
-        &mut self,
-        index: FlowIndex,
-        first: u64,
-        minislots: u32,
-        unsolicited: bool,
-    ) -> bool {
-        let Some(flow) = self.flows.get_mut(index) else {
-            return false;
-        };
-        let usage = self.sizes.usage(unsolicited);
-        if !self.draft.give(flow.config.sid, usage, first, minislots) {
-            return false;
-        }
-        let bytes = self.sizes.bytes(minislots);
-        flow.policing.charge(self.now, bytes);
-        let single = self.sizes.cutting != Cutting::Stream;
-        if let Some(reservation) = &mut flow.reservation {
-            reservation.spend(self.now, bytes, single);
-        }
-        flow.asked = flow.asked.after(minislots, &self.sizes);
-        if flow.asked == Asked::Nothing {
-            flow.acknowledged = 0;
-        }
-        flow.granted = flow.granted.saturating_add(bytes);
-        flow.granted_in = self.counted.maps;
-        flow.unfit = 0;
-        flow.statistics.grants += 1;
-        flow.statistics.bytes_granted += bytes;
-        self.counted.bytes_granted += bytes;
-        self.counted.minislots_granted += u64::from(minislots);
-        self.grantable = self.grantable.saturating_sub(minislots.into());
-        if let Some(asked_at) = flow.asked_at.take() {
-            let start = self.profile.clock.start(Minislot(first));
-            let delay = start.saturating_sub(asked_at);
-            self.counted.access_delays += 1;
-            self.counted.access_delay_sum = self.counted.access_delay_sum.saturating_add(delay);
-            self.counted.access_delay_max = self.counted.access_delay_max.max(delay);
-        }
-        if !unsolicited {
-            self.solicited += u64::from(minislots);
-            self.counted.grants += 1;
-        }
-        true
-    }
-
     fn finish(&mut self) {
         if self.profile.extra_contention {
-            let kept = self.queues.len().min(FOR_PENDING) + 1;
+            let kept = self.queues.waiting.len().min(MOST_MARKS) + 1;
             let given = contention::offer_more(&mut self.draft, &self.profile, u32::MAX, kept);
             self.count_opportunities(given);
         }
@@ -392,38 +227,5 @@ impl Scheduler {
     /// What other users leave of the channel from the next MAP on.
     pub fn set_capacity(&mut self, capacity: Option<Capacity>) {
         self.capacity = capacity;
-    }
-
-    /// What was counted so far.
-    #[must_use]
-    pub fn statistics(&self) -> Statistics {
-        self.counted
-    }
-
-    /// What was counted of one flow.
-    #[must_use]
-    pub fn flow_statistics(&self, sid: Sid) -> Option<FlowStatistics> {
-        let flow = self.flows.get(self.flows.index(sid)?)?;
-        Some(flow.statistics)
-    }
-
-    /// What a flow's queue manager is told (paper 000, appendix A); counts anew from here.
-    pub fn take_granted(&mut self, sid: Sid) -> Option<Granted> {
-        let flow = self.flows.get_mut(self.flows.index(sid)?)?;
-        Some(Granted {
-            bytes: std::mem::take(&mut flow.granted),
-            acknowledged: flow.acknowledged,
-        })
-    }
-
-    /// When the intervals of a flow's unsolicited grants and polls start.
-    #[must_use]
-    pub fn reference(&self, sid: Sid) -> Option<Reference> {
-        let unsolicited = &self.flows.get(self.flows.index(sid)?)?.unsolicited;
-        let t0 = |slot: Option<u32>| Some(self.timers.load(slot?)?.t0);
-        Some(Reference {
-            grants: t0(unsolicited.grants),
-            polls: t0(unsolicited.polls),
-        })
     }
 }

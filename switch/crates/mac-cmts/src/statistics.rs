@@ -48,6 +48,8 @@ pub struct Statistics {
     pub pending_marks: u64,
     /// MAPs whose Ack Time stayed back because not every pending mark had room.
     pub acks_held_back: u64,
+    /// MAPs in which a request that Ack Time had passed waited without a mark: a fault.
+    pub marks_without_room: u64,
     /// Polls.
     pub polls: u64,
     /// Grants in answer to requests.

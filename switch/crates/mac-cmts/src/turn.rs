@@ -38,6 +38,19 @@ impl Scheduler {
         Some(flow.turn)
     }
 
+    /// Takes the first flow out of the line for reserved rates, with the bytes that it is entitled
+    /// to; `None` where it has nothing to be granted and does not come back.
+    pub(crate) fn next_reserved(&mut self) -> Option<(FlowIndex, u64)> {
+        let index = self.queues.reserved.pop_front()?;
+        let waits = self.turn(index).is_some();
+        let flow = self.flows.get_mut(index)?;
+        if let Some(reservation) = flow.reservation.as_mut().filter(|_| waits) {
+            return Some((index, reservation.entitled(self.now)));
+        }
+        flow.queued_reserved = false;
+        None
+    }
+
     /// The least priority of which nobody was served for too long, if it is time for a rescue.
     /// Its first flow gets a turn before all others.
     pub(crate) fn to_rescue(&self) -> Option<usize> {

@@ -5,28 +5,17 @@
 use mac_wire::{GrantPlace, Map};
 
 use crate::asked::Asked;
-use crate::flow::FlowIndex;
+use crate::flow::{FlowIndex, Waits};
 use crate::scheduler::Scheduler;
 
 impl Scheduler {
     /// Flows below their reserved rates, then by priority, round robin among equals.
     pub(crate) fn grant_whole(&mut self) {
         for _ in 0..self.queues.reserved.len() {
-            let Some(index) = self.queues.reserved.pop_front() else {
-                break;
-            };
-            if self.turn(index).is_none() {
-                if let Some(flow) = self.flows.get_mut(index) {
-                    flow.queued_reserved = false;
-                }
+            let Some((index, entitled)) = self.next_reserved() else {
                 continue;
-            }
-            let now = self.now;
-            let entitled = self.flows.get_mut(index).and_then(|flow| {
-                let reservation = flow.reservation.as_mut()?;
-                Some(reservation.entitled(now))
-            });
-            if entitled.is_some_and(|bytes| bytes > 0) {
+            };
+            if entitled > 0 {
                 self.grant_burst(index);
             }
             self.queues.reserved.push_back(index);
@@ -118,6 +107,7 @@ impl Scheduler {
             flow.asked = Asked::Nothing;
             flow.acknowledged = 0;
             flow.asked_at = None;
+            self.queues.wait(index, flow, Waits::default());
             self.counted.requests_impossible += 1;
         }
     }

@@ -41,8 +41,8 @@ pub trait Queue {
     /// A frame, however the queue has it.
     type Item;
 
-    /// What may go at `now`: as many frames from the head on as the tokens of both buckets cover.
-    /// What was asked for and has not left still counts in it, and is not paid for. A queue that
+    /// What may go at `now`, or be asked for: as many frames from the head on as the tokens of both
+    /// buckets cover. What was asked for and has not left still counts in it. A queue that
     /// does not know how many frames its tokens cover may say so many that the headers are about
     /// right; a flow that is not shaped has all its frames.
     fn eligible(&self, now: u64) -> Eligible;
@@ -53,6 +53,15 @@ pub trait Queue {
     /// The length of the frame at a place from the head on, as of [`Frame::length`]; `None` where
     /// the queue ends, or cannot tell what follows. Only concatenation asks for more than the head.
     fn length(&self, place: usize) -> Option<u32>;
+
+    /// The first `frames` frames have been asked for, or have grants to come, unless a request that
+    /// was lost is made again. A queue whose tokens pay for requests, and not for departures, takes
+    /// them now for those that it has not paid for, and has these eligible until they go: so a bucket
+    /// goes on filling while grants are on their way, and a peak rate counts from the last request
+    /// (mac.md, "CMTS scheduler", ns-3's CM).
+    fn asked(&mut self, now: u64, frames: u64) {
+        let _ = (now, frames);
+    }
 
     /// Takes the head, if it is eligible and its length is `at_most`: egress runs now, once. A head
     /// that egress drops is replaced at once by the next, if that is eligible and short enough.
@@ -86,6 +95,10 @@ impl<Q: Queue> Queue for &mut Q {
 
     fn length(&self, place: usize) -> Option<u32> {
         (**self).length(place)
+    }
+
+    fn asked(&mut self, now: u64, frames: u64) {
+        (**self).asked(now, frames);
     }
 
     fn take(&mut self, now: u64, at_most: u32) -> Option<Frame<Self::Item>> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a channel's profile and a service flow's configuration leave a station to do.
 
-use mac_wire::{Asking, FlowConfig, Minislot, Packing, Phy, Profile, Service, Sid};
+use mac_wire::{Amount, Asking, FlowConfig, Minislot, Packing, Phy, Profile, Service, Sid};
 
 /// Bytes of a concatenation header.
 pub(crate) const CONCATENATION: u64 = 6;
@@ -29,6 +29,9 @@ pub(crate) struct Rules {
     /// Grants of an interval where they come without asking and have one size: every frame goes
     /// whole, in one of them.
     pub unsolicited: Option<u8>,
+    /// Most minislots of a request for one burst: its 8 bits, and what the channel can grant at once
+    /// where frames go whole.
+    pub most_minislots: u32,
     /// Longest concatenated burst, bytes; `u64::MAX` is no limit.
     pub longest_concatenation: u64,
     /// Eighths of the contention window.
@@ -57,6 +60,8 @@ impl Rules {
             }
             packing => packing,
         };
+        let fragmentation =
+            unsolicited.is_none() && profile.fragmentation && flow.policy.allows_fragmentation();
         Self {
             sid: flow.sid,
             phy: profile.phy,
@@ -71,10 +76,13 @@ impl Rules {
             contention: shares && flow.policy.allows_broadcast_requests(),
             asks,
             piggyback: asks && profile.piggyback && flow.policy.allows_piggyback(),
-            fragmentation: unsolicited.is_none()
-                && profile.fragmentation
-                && flow.policy.allows_fragmentation(),
+            fragmentation,
             unsolicited,
+            most_minislots: if fragmentation {
+                Amount::MOST_MINISLOTS
+            } else {
+                Amount::MOST_MINISLOTS.min(profile.longest_grant())
+            },
             longest_concatenation: match flow.max_concatenated_burst {
                 0 => u64::MAX,
                 bytes => bytes.into(),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What holds for random channels, flows and traffic.
 
+use mac_channel::Heard;
 use mac_cmts::Scheduler;
-use mac_wire::{Map, Minislot};
+use mac_wire::{Amount, FRAGMENT_OVERHEAD, Map, Minislot, Packing, Request, Service};
 use proptest::prelude::*;
 
 use crate::scenario::{Outcome, Scenario, scenarios};
@@ -80,9 +81,9 @@ fn no_flow_is_above_its_buckets(outcome: &mut Outcome) -> Result<(), TestCaseErr
     for flow in outcome.flows.clone() {
         let queue = outcome.plant.lengths(flow.sid);
         for bucket in &queue.buckets {
-            for (n, &(from, _)) in queue.taken.iter().enumerate() {
+            for (n, &(from, _)) in queue.charged.iter().enumerate() {
                 let mut bytes = 0;
-                for &(to, length) in &queue.taken[n..] {
+                for &(to, length) in &queue.charged[n..] {
                     bytes += length;
                     let earned = u128::from(to - from) * u128::from(bucket.rate);
                     let most = earned + u128::from(bucket.depth) * 8_000_000_000;
@@ -116,6 +117,66 @@ fn replayed_requests_make_the_same_maps(
     Ok(())
 }
 
+/// What a flow without unsolicited grants was granted, it has asked for before, and the CMTS has heard
+/// it: all but what rounding up to minislots and cutting add.
+fn nothing_is_granted_before_it_was_heard(outcome: &Outcome) -> Result<(), TestCaseError> {
+    let profile = outcome.channel.profile();
+    for flow in &outcome.flows {
+        let asks = matches!(
+            flow.service,
+            Service::BestEffort | Service::NonRealTimePolling(_) | Service::RealTimePolling(_)
+        );
+        if !asks {
+            continue;
+        }
+        let station = outcome.channel.station(flow.sid).unwrap();
+        // What a grant adds where it may have been cut.
+        let fragment = match (profile.packing, profile.fragmentation) {
+            (Packing::Continuous, _) | (_, false) => 0,
+            _ => FRAGMENT_OVERHEAD as u64,
+        };
+        let carried = |minislots: u32| station.capacity(minislots);
+        let mut heard = outcome.record.heard.iter().peekable();
+        let (mut asked, mut granted) = (0, 0);
+        for (made, body) in &outcome.record.maps {
+            while let Some((_, heard)) = heard.next_if(|(at, _)| at <= made) {
+                let request = match heard {
+                    Heard::Request { request, .. } => Some(*request),
+                    Heard::Burst { request, .. } => *request,
+                    Heard::Noise { .. } => None,
+                };
+                asked += match request.filter(|request| request.sid == flow.sid) {
+                    Some(Request {
+                        amount: Amount::Minislots(minislots),
+                        ..
+                    }) => carried(minislots),
+                    Some(Request {
+                        amount: Amount::Bytes(bytes),
+                        ..
+                    }) => bytes,
+                    None => 0,
+                };
+            }
+            let map = Map::decode(body, Minislot(0)).unwrap();
+            for element in map
+                .elements
+                .iter()
+                .filter(|element| element.sid == flow.sid)
+            {
+                if element.usage.is_data() {
+                    // So many needed one minislot more.
+                    granted += carried(element.minislots - 1).saturating_sub(fragment);
+                }
+            }
+            prop_assert!(
+                granted <= asked,
+                "{granted} bytes of {flow:?}, and {asked} asked for"
+            );
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, ..ProptestConfig::default() })]
 
@@ -126,6 +187,7 @@ proptest! {
         every_frame_is_accounted_for(&mut outcome)?;
         no_two_share_minislots(&outcome)?;
         no_flow_is_above_its_buckets(&mut outcome)?;
+        nothing_is_granted_before_it_was_heard(&outcome)?;
         replayed_requests_make_the_same_maps(&scenario, &outcome)?;
         let statistics = outcome.channel.statistics();
         prop_assert_eq!(statistics.maps_lost, 0);

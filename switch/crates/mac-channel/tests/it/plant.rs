@@ -40,8 +40,12 @@ pub struct Packet {
 #[derive(Default)]
 pub struct Lengths {
     pub buckets: Vec<Bucket>,
-    /// When frames were taken, and their bytes.
-    pub taken: Vec<(u64, u64)>,
+    /// Tokens pay for requests, not for departures.
+    pub pays_requests: bool,
+    /// Frames from the head on that are paid for.
+    paid: usize,
+    /// When tokens were taken, and for how many bytes.
+    pub charged: Vec<(u64, u64)>,
     pub frames: VecDeque<Packet>,
     pub bytes: u64,
     pub endless: Option<u32>,
@@ -67,8 +71,16 @@ impl Lengths {
         times.max().unwrap_or(0)
     }
 
+    fn pay(&mut self, now: u64, bytes: u64) {
+        for bucket in &mut self.buckets {
+            bucket.take(now, bytes);
+        }
+        self.charged.push((now, bytes));
+    }
+
     fn pop(&mut self, now: u64) -> Option<Packet> {
         let packet = self.frames.pop_front()?;
+        self.paid = self.paid.saturating_sub(1);
         self.bytes -= u64::from(packet.length);
         if let Some(length) = self.endless {
             self.push(now, length);
@@ -88,37 +100,49 @@ impl Queue for Lengths {
             };
         }
         let mut eligible = Eligible::default();
-        for frame in &self.frames {
-            let bytes = eligible.bytes + u64::from(frame.length);
-            if self.ready_at(bytes) > now {
-                break;
+        let mut unpaid = 0;
+        for (place, frame) in self.frames.iter().enumerate() {
+            let length = u64::from(frame.length);
+            if place >= self.paid {
+                unpaid += length;
+                if self.ready_at(unpaid) > now {
+                    break;
+                }
             }
-            eligible.bytes = bytes;
+            eligible.bytes += length;
             eligible.frames += 1;
         }
         eligible
     }
 
     fn more_eligible_at(&self, now: u64) -> Option<u64> {
-        let eligible = self.eligible(now);
-        let next = self.frames.get(eligible.frames as usize)?;
-        Some(self.ready_at(eligible.bytes + u64::from(next.length)))
+        let next = self.eligible(now).frames as usize + 1;
+        let unpaid = self.frames.range(self.paid..).take(next - self.paid);
+        let bytes = unpaid.map(|frame| u64::from(frame.length)).sum();
+        (next <= self.frames.len()).then(|| self.ready_at(bytes))
     }
 
     fn length(&self, place: usize) -> Option<u32> {
         self.frames.get(place).map(|packet| packet.length)
     }
 
+    fn asked(&mut self, now: u64, frames: u64) {
+        while self.pays_requests && (self.paid as u64) < frames {
+            let bytes = u64::from(self.frames[self.paid].length);
+            self.pay(now, bytes);
+            self.paid += 1;
+        }
+    }
+
     fn take(&mut self, now: u64, at_most: u32) -> Option<Frame<Packet>> {
         let head = *self.frames.front()?;
         let bytes = u64::from(head.length);
-        if head.length > at_most || self.ready_at(bytes) > now {
+        if head.length > at_most || self.paid == 0 && self.ready_at(bytes) > now {
             return None;
         }
-        for bucket in &mut self.buckets {
-            bucket.take(now, bytes);
+        if self.paid == 0 {
+            self.pay(now, bytes);
         }
-        self.taken.push((now, bytes));
         let item = self.pop(now)?;
         Some(Frame {
             length: item.length,

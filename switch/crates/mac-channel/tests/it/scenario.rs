@@ -87,6 +87,7 @@ impl Scenario {
             flows.push(flow);
             let queue = plant.lengths(flow.sid);
             queue.buckets = buckets(&flow);
+            queue.pays_requests = flow.sid.0 % 2 == 0;
             let mut at = 0;
             loop {
                 at += random.below(2 * self.gap * map) + 1;
@@ -132,6 +133,10 @@ fn buckets(flow: &FlowConfig) -> Vec<Bucket> {
 
 fn profiles() -> impl Strategy<Value = Profile> {
     let base = prop_oneof![
+        Just(Profile {
+            stretch: false,
+            ..Profile::docsis_1_1_004(5_000_000).unwrap()
+        }),
         Just(Profile::docsis_1_1_004(1_000_000).unwrap()),
         Just(Profile::docsis_1_1_004(2_000_000).unwrap()),
         Just(Profile::docsis_3_0()),

@@ -5,6 +5,7 @@
 use mac_wire::{FlowConfig, Minislot, Periodic, Policy, Profile, Service, Sid};
 
 use crate::agreement::{SEEDS, Vector, distribution};
+use crate::bucket::Bucket;
 use crate::plant::{Plant, lone_delays, with_flows};
 use crate::scenario::Record;
 
@@ -207,4 +208,46 @@ fn a_polled_flow_never_contends_and_waits_a_polling_interval_at_the_most() {
         worst > every.interval,
         "polls come more often than they should"
     );
+}
+
+#[test]
+fn a_shaped_upload_gets_its_rate_and_not_more() {
+    const RATE: u64 = 10_000_000;
+    // As much as earns in 40 ms, which no request takes: so the bucket never stays full, and a flow
+    // that always sends differs from its rate by the bucket's depth at the most.
+    const DEPTH: u64 = 50_000;
+    for (name, pays_requests) in [
+        ("docsis-3.0", false),
+        ("docsis-3.0", true),
+        ("docsis-3.1", false),
+        ("docsis-3.1", true),
+        ("cablelabs-2014", true),
+    ] {
+        let flow = FlowConfig {
+            max_sustained_rate: RATE,
+            max_burst: DEPTH,
+            ..FlowConfig::best_effort(Sid(1))
+        };
+        let profile = Profile::named(name).unwrap();
+        let (mut channel, mut plant) = with_flows(&profile, [flow].into_iter(), 1);
+        let queue = plant.lengths(Sid(1));
+        queue.buckets = vec![Bucket::new(RATE, DEPTH)];
+        queue.pays_requests = pays_requests;
+        queue.endless = Some(1518);
+        for _ in 0..100 {
+            queue.push(0, 1518);
+        }
+        channel.wake(0, Sid(1), &mut plant);
+        let mut sent = |seconds: u64| {
+            channel.step(seconds * 1000 * MILLISECOND, &mut plant, &mut ());
+            1518 * plant.delivered.len() as u64
+        };
+        let first = sent(1);
+        let bytes = sent(3) - first;
+        let rate = 2 * RATE / 8;
+        assert!(
+            bytes.abs_diff(rate) <= DEPTH,
+            "{name}, paying for requests {pays_requests}: {bytes} bytes, and the rate is {rate}"
+        );
+    }
 }

@@ -114,6 +114,32 @@ fn a_short_frame_arrives_91_minislots_earlier() {
     agrees("5 minislots, mean", &means, 5.2375, 0.00005);
 }
 
+#[test]
+fn a_lone_frame_of_the_authors_of_paper_000() {
+    // docsis.md's (U + 2 + U') MAPs and the transmission, which mac.md has at 004's 2.4 ms and here is
+    // 13 minislots of a microsecond. A burst and the request's minislot have to fit into the MAP
+    // beside U', so it ends 14 us earlier: the error that this placement has of its own.
+    const TRANSMISSION: f64 = 0.013;
+    const PLACEMENT: f64 = 0.014;
+    let profile = Profile::named("cablelabs-2014").unwrap();
+    let shift = TRANSMISSION - 2.4;
+    let vector = Vector {
+        mean: 8.4 + shift,
+        sd: Some(0.816),
+        least: 4.0 + TRANSMISSION,
+        greatest: 8.0 + TRANSMISSION,
+        quantiles: &[
+            (0.05, 7.03 - 2.4 + TRANSMISSION),
+            (0.95, 9.77 - 2.4 + TRANSMISSION),
+        ],
+        digit: PLACEMENT,
+        range_digit: 0.0005,
+        // Two digits.
+        quantile_error: PLACEMENT + 0.005,
+    };
+    distribution("(U + 2 + U')T + tx", &milliseconds(&profile, FULL), &vector);
+}
+
 /// Mbit/s of 1500-byte packets of one modem that always has the next.
 fn saturated(map_ms: u64, policy: u32, piggyback: bool) -> Vec<f64> {
     let profile = Profile {

@@ -91,8 +91,7 @@ impl Drive {
     /// How a grant was used; `request` goes in its head.
     pub fn burst(&mut self, grant: Element, used: u64, request: Option<Amount>, more: bool) {
         let sid = grant.sid;
-        let last = Minislot(grant.end().0 - 1);
-        let time = self.profile.clock.end(last) + self.profile.timing.piggyback_heard;
+        let time = self.profile.clock.end(grant.first) + self.profile.timing.piggyback_heard;
         let heard = Heard::Burst {
             sid,
             first: grant.first,

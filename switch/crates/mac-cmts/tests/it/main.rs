@@ -4,6 +4,9 @@
 mod drive;
 mod hostile;
 mod laws;
+mod marks;
 mod services;
 mod sharing;
 mod timing;
+mod windows;
+mod world;

@@ -193,6 +193,12 @@ fn ugs_with_activity_detection_is_polled_while_it_is_silent() {
     );
     drive.request(1, Amount::Minislots(16), silent[4].first);
     let again: Vec<Element> = (0..100).flat_map(|_| grants_to(&drive.step(), 1)).collect();
+    // From when it is heard until grants come again it is marked, and not after.
+    let marked = |map: &&mac_wire::Map| map.pending == [Sid(1)];
+    let marks = drive.maps.iter().filter(marked).count();
+    let first = drive.maps.iter().position(|map| marked(&map)).unwrap();
+    assert!((1..=10).contains(&marks), "{marks}");
+    assert!(grants_to(&drive.maps[first + marks], 1).len() == 1);
     assert!(again.len() >= 9);
     for grant in again {
         let since = drive.profile.clock.start(grant.first) - reference.grants.unwrap();

@@ -64,6 +64,28 @@ fn what_does_not_fit_is_pending_until_it_is_granted() {
     }
 }
 
+/// Where frames may be cut, a MAP grants what it has, and the rest stays pending: 65 of 96 minislots
+/// carry 1030 bytes, 16 of them a fragment's, so 512 are left, and 16.
+#[test]
+fn a_burst_is_cut_where_fragmentation_is_on() {
+    let mut drive = Drive::new(Profile {
+        fragmentation: true,
+        stretch: false,
+        ..Profile::docsis_1_1_004(2_000_000).unwrap()
+    });
+    drive.admit(best_effort(1));
+    drive.step();
+    drive.request(1, Amount::Minislots(96), Minislot(80));
+    drive.step();
+    let map = drive.step();
+    assert_eq!(grants_to(&map, 1)[0].minislots, 65);
+    assert_eq!(map.pending, [Sid(1)]);
+    let map = drive.step();
+    let rest = drive.profile.phy.minislots(1526 - (1030 - 16) + 16);
+    assert_eq!(grants_to(&map, 1)[0].minislots, rest);
+    assert!(map.pending.is_empty());
+}
+
 /// mac.md, vector B: MAPs are made 1110 us ahead; a request that is known then is granted.
 #[test]
 fn docsis_3_1_grants_what_is_known_when_a_map_is_made() {

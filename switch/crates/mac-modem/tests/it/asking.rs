@@ -47,6 +47,18 @@ fn one_burst_keeps_to_the_policy_and_to_the_longest_concatenated_burst() {
 }
 
 #[test]
+fn one_burst_is_no_longer_than_a_map_that_does_not_stretch_can_grant() {
+    let profile = Profile {
+        stretch: false,
+        ..Profile::docsis_1_1_004(5_000_000).unwrap()
+    };
+    // 185 minislots for data; two frames take 192.
+    let mut bench = Bench::new(profile, flow());
+    bench.come(&[1518; 3]);
+    assert_eq!(asked(&mut bench, 0), Some(Amount::Minislots(96)));
+}
+
+#[test]
 fn a_frame_that_no_request_can_ask_for_is_dropped_where_frames_go_whole() {
     let mut bench = Bench::new(paper_004(), flow());
     bench.come(&[5000, 64]);

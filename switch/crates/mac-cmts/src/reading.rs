@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the scheduler tells others.
+
+use mac_wire::Sid;
+
+use crate::scheduler::Scheduler;
+use crate::statistics::{FlowStatistics, Granted, Statistics};
+
+/// When the intervals of a flow's unsolicited grants and polls start, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reference {
+    /// The first interval of its unsolicited or proactive grants.
+    pub grants: Option<u64>,
+    /// The first interval of its polls.
+    pub polls: Option<u64>,
+}
+
+impl Scheduler {
+    /// What was counted so far.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.counted
+    }
+
+    /// What was counted of one flow.
+    #[must_use]
+    pub fn flow_statistics(&self, sid: Sid) -> Option<FlowStatistics> {
+        let flow = self.flows.get(self.flows.index(sid)?)?;
+        Some(flow.statistics)
+    }
+
+    /// What a flow's queue manager is told (paper 000, appendix A); counts anew from here.
+    pub fn take_granted(&mut self, sid: Sid) -> Option<Granted> {
+        let flow = self.flows.get_mut(self.flows.index(sid)?)?;
+        Some(Granted {
+            bytes: std::mem::take(&mut flow.granted),
+            acknowledged: flow.acknowledged,
+        })
+    }
+
+    /// When the intervals of a flow's unsolicited grants and polls start.
+    #[must_use]
+    pub fn reference(&self, sid: Sid) -> Option<Reference> {
+        let unsolicited = &self.flows.get(self.flows.index(sid)?)?.unsolicited;
+        let t0 = |slot: Option<u32>| Some(self.timers.load(slot?)?.t0);
+        Some(Reference {
+            grants: t0(unsolicited.grants),
+            polls: t0(unsolicited.polls),
+        })
+    }
+}
