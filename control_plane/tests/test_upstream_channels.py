@@ -8,18 +8,26 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
+from docsis_control.app import main
 from docsis_control.config import ConfigError
 from docsis_control.config.models import KeyedError
 from docsis_control.dynamic.change import Action, Change, Kind
 from docsis_control.dynamic.change import changed as with_changes
 from docsis_control.mac.plan import UpstreamChannelPlan
 from docsis_control.mac.planning import refuse_channels, upstream_channels
-from docsis_control.mac.profiles import named
+from docsis_control.mac.profiles import NAMES, NONE, named
 from docsis_control.modem_config.scheduling import Scheduling, SchedulingType
 from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import Topology, json_schemas, load_topology
+from docsis_control.topology.channel_numbers import (
+    BackoffNumbers,
+    CapacityNumbers,
+    PhyNumbers,
+    TimingNumbers,
+)
+from docsis_control.topology.upstream_channels import UpstreamChannel
 
 HOME = """\
 upstream_classifiers:
@@ -241,6 +249,30 @@ def test_what_has_no_mac_refuses_by_name(write: Write) -> None:
         "topology street has the upstream channel us1 (docsis-3.1), and BMv2 has no request/grant "
         "MAC; leave upstream_channel out, or make it none"
     )
+
+
+def test_the_controller_of_switches_in_real_time_refuses_it(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write()
+    assert main(["--topology", str(file)]) == 1
+    assert capsys.readouterr().err == (
+        f"docsis-p4 controller: {file}: upstream_channel: topology street has the upstream channel "
+        "us1 (docsis-3.1), and a switch that runs in real time has no request/grant MAC; leave "
+        "upstream_channel out, or make it none\n"
+    )
+
+
+def test_the_documentation_names_every_key() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "service-flows.md").read_text()
+    section = text.partition("\n## Upstream channels\n")[2].partition("\n## ")[0]
+    parts = {"phy": PhyNumbers, "timing": TimingNumbers}
+    keys = set(UpstreamChannel.model_fields) - {"name", "profile"} - {"backoff", "capacity"}
+    keys |= {key for part in parts.values() for key in part.model_fields}
+    keys |= {f"backoff.{key}" for key in BackoffNumbers.model_fields}
+    keys |= {f"capacity.{key}" for key in CapacityNumbers.model_fields}
+    assert [key for key in sorted(keys) if f"`{key}`" not in section] == []
+    assert [name for name in (NONE, *NAMES) if f"| `{name}` |" not in section] == []
 
 
 REFUSED: dict[str, tuple[str, tuple[tuple[str, str], ...], int, str, str]] = {
