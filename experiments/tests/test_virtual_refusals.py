@@ -10,8 +10,10 @@ from command_line import docsis_p4
 
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.loader import load
 from docsis_experiments.stages.virtual import building
 from docsis_experiments.stages.virtual.machine import EXACT
+from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
@@ -54,6 +56,18 @@ def test_a_topology_beyond_the_limits_is_named() -> None:
     )
     with pytest.raises(TestbedError, match="topology residential is beyond what a virtual world"):
         building.build(twice, 1, EXACT)
+
+
+def test_a_request_grant_mac_is_refused_before_anything_is_made() -> None:
+    topology = load_topology(TOPOLOGIES / "telephony.yaml")
+    sentence = (
+        r"^topology telephony has the upstream channel us1 \(docsis-3\.1\), and the virtual world "
+        "has no request/grant MAC; leave upstream_channel out, or make it none$"
+    )
+    with pytest.raises(TestbedError, match=sentence):
+        VirtualStage().admit(topology, (), load(TOPOLOGIES / "scenarios" / "bursts.yaml").scenario)
+    with pytest.raises(TestbedError, match=sentence):
+        building.build(topology, 1, EXACT)
 
 
 @pytest.mark.parametrize("packed", [True, False])
