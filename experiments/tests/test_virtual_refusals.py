@@ -58,16 +58,15 @@ def test_a_topology_beyond_the_limits_is_named() -> None:
         building.build(twice, 1, EXACT)
 
 
-def test_a_request_grant_mac_is_refused_before_anything_is_made() -> None:
+def test_rf_congestion_of_upstream_channels_is_refused_before_anything_is_made() -> None:
     topology = load_topology(TOPOLOGIES / "telephony.yaml")
+    scenario = load(TOPOLOGIES / "scenarios" / "rf-congestion.yaml").scenario
     sentence = (
-        r"^topology telephony has the upstream channel us1 \(docsis-3\.1\), and the virtual world "
-        "has no request/grant MAC; leave upstream_channel out, or make it none$"
+        r"^scenario rf-congestion changes the rate that the modems share \(channel\), and topology "
+        "telephony has upstream channels, whose numbers stay; leave out one of them$"
     )
     with pytest.raises(TestbedError, match=sentence):
-        VirtualStage().admit(topology, (), load(TOPOLOGIES / "scenarios" / "bursts.yaml").scenario)
-    with pytest.raises(TestbedError, match=sentence):
-        building.build(topology, 1, EXACT)
+        VirtualStage().admit(topology, (), scenario)
 
 
 @pytest.mark.parametrize("packed", [True, False])

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from docsis_control.config.models import KeyedError
-from docsis_control.mac.planning import refuse_channels
 from docsis_control.ports import CPU_PORT, HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Topology
 from docsis_experiments.stages.virtual.machine import Machine
@@ -15,18 +13,6 @@ from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
     from docsis_world import World
-
-
-def check_channels(topology: Topology) -> None:
-    """Refuse a request/grant MAC, which the world does not have.
-
-    Raises:
-        TestbedError: The topology has an upstream channel.
-    """
-    try:
-        refuse_channels(topology, "the virtual world")
-    except KeyedError as error:
-        raise TestbedError(str(error)) from None
 
 
 def build(topology: Topology, seed: int, machine: Machine) -> World:
@@ -41,9 +27,8 @@ def build(topology: Topology, seed: int, machine: Machine) -> World:
         machine: How late hosts and switches are.
 
     Raises:
-        TestbedError: The topology is beyond the world's limits, or has an upstream channel.
+        TestbedError: The topology is beyond the world's limits.
     """
-    check_channels(topology)
     world = empty_world(seed)
     sides = ((topology.cable_modem, topology.hosts), (topology.cmts, topology.servers))
     try:
