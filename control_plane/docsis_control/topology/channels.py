@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the modems of a topology share: rates of the channel, and upstream channels by modem."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 
 from pydantic import Field, field_validator
 
@@ -30,8 +32,9 @@ class ChannelRates(Model):
         return value
 
 
+@lru_cache(maxsize=8)
 def spread(
-    channels: Sequence[UpstreamChannel], wanted: Mapping[str, str | None]
+    channels: tuple[UpstreamChannel, ...], wanted: tuple[tuple[str, str | None], ...]
 ) -> Mapping[str, UpstreamChannel]:
     """The upstream channel of each modem, by the modem's name; empty where there are no channels.
 
@@ -40,19 +43,20 @@ def spread(
 
     Args:
         channels: Of the topology, with names of their own.
-        wanted: Name of each modem's channel, or None.
+        wanted: Each modem's name, and that of its channel or None.
     """
     by_name = {channel.name: channel for channel in channels}
     if not by_name:
-        return {}
+        return MappingProxyType({})
     modems = dict.fromkeys(by_name, 0)
-    for name in wanted.values():
+    for _, name in wanted:
         if name is not None:
             modems[name] += 1
-    found = {}
-    for modem, given in wanted.items():
+    found: dict[str, UpstreamChannel] = {}
+    for modem, given in wanted:
         name = min(modems, key=modems.__getitem__) if given is None else given
         if given is None:
             modems[name] += 1
         found[modem] = by_name[name]
-    return found
+    # All who ask get the same.
+    return MappingProxyType(found)

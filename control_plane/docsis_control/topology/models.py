@@ -294,7 +294,7 @@ class Topology(Model):
     @property
     def channel_of(self) -> Mapping[str, UpstreamChannel]:
         """The upstream channel of each modem, by the modem's name; empty where there is none."""
-        wanted = {modem.name: modem.upstream_channel for modem in self.modems}
+        wanted = tuple((modem.name, modem.upstream_channel) for modem in self.modems)
         return spread(self.upstream_channels or (), wanted)
 
     def channel_rate(self, direction: Direction, modem: str) -> int | None:

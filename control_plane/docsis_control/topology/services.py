@@ -150,7 +150,7 @@ def check_reservations(topology: Topology, services: Mapping[str, Modem]) -> Non
     if topology.upstream_channels:
         channel_of = topology.channel_of
         for channel in topology.upstream_channels:
-            on_it = [name for name in services if channel_of[name] is channel]
+            on_it = [name for name in services if channel_of[name].name == channel.name]
             rate = channel.numbers.data_rate
             _check_reserved(services, on_it, "upstream", rate, f"{channel.name}'s")
             _check_promised(services, on_it, channel)

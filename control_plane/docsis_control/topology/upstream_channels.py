@@ -9,6 +9,7 @@ upstream_channels:
 """
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
@@ -121,6 +122,10 @@ class UpstreamChannel(Model):
         Raises:
             KeyedError: What is given does not go together.
         """
+        return _numbers(self)
+
+    def _made(self) -> Profile:
+        """See `numbers`."""
         profile = replace(self._clocked(), **self._plain())
         profile = self._with_phy(profile)
         profile = self._with_map_time(profile)
@@ -241,6 +246,12 @@ class UpstreamChannel(Model):
             raise KeyedError("capacity.rate", "is missing: what other users leave of the channel")
         before = before or Capacity(0, 0)
         return replace(profile, capacity=replace(before, **_given(given)))
+
+
+@lru_cache(maxsize=MOST_CHANNELS)
+def _numbers(channel: UpstreamChannel) -> Profile:
+    """What is asked for with every service flow, made once."""
+    return channel._made()
 
 
 _PLAIN: Final = (
