@@ -19,6 +19,7 @@ from docsis_control.status.model import (
     Counters,
     Device,
     Lateness,
+    Scheduling,
     ServiceFlow,
     Status,
 )
@@ -126,6 +127,7 @@ def _details(status: Status) -> Iterator[RenderableType]:
         left=3,
         also_left=("name",),
     )
+    yield from _scheduled(flow for _, flow in flows)
     yield _table(
         "Queues",
         "SFID|queue KB|delay ms|token KB|drop_prob|AQM",
@@ -149,6 +151,58 @@ def _details(status: Status) -> Iterator[RenderableType]:
         ),
         left=1,
         also_left=("match",),
+    )
+
+
+def _scheduled(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
+    """How upstream service flows come to grants, where it says more than best effort."""
+    told = [(flow, flow.provisioned.scheduling) for flow in flows]
+    scheduled = [(flow, scheduling) for flow, scheduling in told if scheduling is not None]
+    channels = any(scheduling.upstream_channel for _, scheduling in scheduled)
+    if not channels and all(_is_plain(scheduling) for _, scheduling in scheduled):
+        return
+    yield _table(
+        "Upstream scheduling, times in ms",
+        "SFID|channel|service|policy|grants|polls|burst|backoff|unit",
+        (_scheduling(flow, scheduling) for flow, scheduling in scheduled),
+        left=3,
+        also_left=("grants", "polls"),
+    )
+    if not channels:
+        yield Text(
+            "Not in force: the topology has no upstream channel with a request/grant MAC.",
+            style="italic dim",
+        )
+
+
+def _is_plain(given: Scheduling) -> bool:
+    return given.scheduling_type == "best-effort" and not given.request_transmission_policy
+
+
+def _scheduling(flow: ServiceFlow, given: Scheduling) -> Row:
+    grants = polls = _NONE
+    if given.unsolicited_grant_size_bytes is not None:
+        grants = (
+            f"{given.grants_per_interval} x {given.unsolicited_grant_size_bytes} B every "
+            f"{given.nominal_grant_interval_ms:g} + {given.tolerated_grant_jitter_ms:g}"
+        )
+    elif given.guaranteed_grant_rate_bps is not None:
+        every = given.guaranteed_grant_interval_ms
+        grants = f"{_mbps(given.guaranteed_grant_rate_bps)} Mbit/s every " + (
+            f"{every:g}" if every else "MAP"
+        )
+    if given.nominal_polling_interval_ms is not None:
+        polls = f"{given.nominal_polling_interval_ms:g} + {given.tolerated_poll_jitter_ms:g}"
+    return (
+        str(flow.sfid),
+        given.upstream_channel or _NONE,
+        given.scheduling_type,
+        f"{given.request_transmission_policy:#x}",
+        grants,
+        polls,
+        str(given.maximum_concatenated_burst_bytes or _NONE),
+        f"{given.backoff_window_multiplier_eighths}/8",
+        str(given.bytes_requested_multiplier),
     )
 
 

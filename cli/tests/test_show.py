@@ -22,7 +22,7 @@ from docsis_cli.conditions import short
 from docsis_control.queue_managers.models import as_written
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
-from docsis_control.status.model import Lateness, Status, decode, json_schema
+from docsis_control.status.model import Lateness, Scheduling, Status, decode, json_schema
 from docsis_control.status.server import serving
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
@@ -50,6 +50,59 @@ def test_the_tables_hold_every_figure() -> None:
     assert "1 4 10 tos=0xb8-0xb8&0xfc (inactive) - -" in lines
     assert "1 - - all else 1000 1628200" in lines
     assert "cm1 registers 3700 2 0.10/0.50/3.25 0.90/1.50/4.75 0" in lines
+
+
+def scheduled(**given: object) -> Status:
+    """The status with the scheduling of its first service flow."""
+    values: dict[str, object] = {
+        "upstream_channel": None,
+        "scheduling_type": "best-effort",
+        "request_transmission_policy": 0,
+        "maximum_concatenated_burst_bytes": 0,
+        "backoff_window_multiplier_eighths": 8,
+        "bytes_requested_multiplier": 4,
+    }
+    names = [field.name for field in dataclasses.fields(Scheduling)]
+    scheduling = Scheduling(**{name: (values | given).get(name) for name in names})  # type: ignore[arg-type]
+    modem, *others = STATUS.modems
+    flow, *rest = modem.service_flows
+    flow = dataclasses.replace(
+        flow, provisioned=dataclasses.replace(flow.provisioned, scheduling=scheduling)
+    )
+    modem = dataclasses.replace(modem, service_flows=(flow, *rest))
+    return dataclasses.replace(STATUS, modems=(modem, *others))
+
+
+def test_scheduling_is_shown_where_it_is_more_than_best_effort() -> None:
+    assert not any("scheduling" in line for line in text_of(scheduled()))
+    lines = text_of(
+        scheduled(
+            upstream_channel="us1",
+            scheduling_type="ugs-ad",
+            request_transmission_policy=0x17F,
+            unsolicited_grant_size_bytes=232,
+            nominal_grant_interval_ms=20.0,
+            tolerated_grant_jitter_ms=0.8,
+            grants_per_interval=2,
+            nominal_polling_interval_ms=40.0,
+            tolerated_poll_jitter_ms=2.0,
+        )
+    )
+    assert "1 us1 ugs-ad 0x17f 2 x 232 B every 20 + 0.8 40 + 2 - 8/8 4" in lines
+    assert not any(line.startswith("Not in force") for line in lines)
+
+
+def test_scheduling_without_a_mac_is_said_not_to_be_in_force() -> None:
+    lines = text_of(
+        scheduled(
+            scheduling_type="pgs",
+            guaranteed_grant_rate_bps=5_000_000,
+            guaranteed_grant_interval_ms=0.0,
+            maximum_concatenated_burst_bytes=3044,
+        )
+    )
+    assert "1 - pgs 0x0 5 Mbit/s every MAP - 3044 8/8 4" in lines
+    assert any(line.startswith("Not in force: the topology has no upstream") for line in lines)
 
 
 def test_frames_that_a_switch_lost_inside_are_told() -> None:

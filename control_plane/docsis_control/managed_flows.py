@@ -179,7 +179,7 @@ class ManagedFlows:
                 max_burst=flow.max_burst,
                 min_reserved_rate=flow.min_reserved_rate,
                 assumed_packet_size=flow.assumed_packet_size,
-                channel_rate=self._channel(direction),
+                channel_rate=self._topology.channel_rate(direction, modem.name) or MAX_RATE,
                 # A tier's are for its own burst; a dynamic change may have made it smaller.
                 initial_tokens=flow.max_burst if tokens is None else min(tokens, flow.max_burst),
                 buffer_size=_buffer_size(management, flow),
@@ -195,6 +195,7 @@ class ManagedFlows:
 
     def group(self) -> ServiceFlow:
         """What is flooded to all modems shares the channel, and has no rate of its own."""
+        channel = self._topology.channel
         return ServiceFlow(
             index=self._assigned.numbers.indexes[GROUP_FLOW],
             port=RF_PORT,
@@ -211,7 +212,7 @@ class ManagedFlows:
             max_burst=MAX_FRAME,
             min_reserved_rate=0,
             assumed_packet_size=0,
-            channel_rate=self._channel("downstream"),
+            channel_rate=channel.downstream if channel else MAX_RATE,
             initial_tokens=MAX_FRAME,
             buffer_size=GROUP_BUFFER,
             max_frame=MAX_FRAME,
@@ -221,11 +222,6 @@ class ManagedFlows:
             tos_or=0,
             generation=self._assigned.generations[GROUP_FLOW],
         )
-
-    def _channel(self, direction: Direction) -> int:
-        channel = self._topology.channel
-        rate: int = getattr(channel, direction) if channel else MAX_RATE
-        return rate
 
 
 def _buffer_size(management: QueueManagement, flow: provisioned.ServiceFlow) -> int:

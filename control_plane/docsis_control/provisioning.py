@@ -228,15 +228,15 @@ def _device(
         )
     if known is not None:
         return replace(known, parts=parts)
-    rates = topology.channel
     if role is Role.CABLE_MODEM:
         near: tuple[Host, ...] = topology.hosts
         bridge: ModemBridges | CmtsBridge = ModemBridges(topology, barred)
-        rate = rates.upstream if rates else 0
+        # What grants let go needs no rate of the port.
+        rate = 0 if topology.upstream_channels else topology.upstream_rate or 0
     else:
         near = topology.servers
         bridge = CmtsBridge(topology)
-        rate = rates.downstream if rates else 0
+        rate = topology.channel.downstream if topology.channel else 0
     hosts = list(zip(HOST_PORTS, near, strict=False))
     return DevicePlan(
         name=device.name,

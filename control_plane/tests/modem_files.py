@@ -65,6 +65,7 @@ downstream_service_flows:
 """A home: two upstream service flows, one for telephony, and one downstream."""
 
 _RANGES = {
+    "backoff_window_multiplier": (4, 12),
     "bytes_requested_multiplier": (1, 2),
     "destination_prefix_length": (0, 128),
     "flow_label": (0, 0xFFFFF),

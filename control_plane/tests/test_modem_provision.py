@@ -12,6 +12,7 @@ from docsis_control.config.models import KeyedError
 from docsis_control.modem_config import Channel, Limits, from_yaml
 from docsis_control.modem_config.provision import provision
 from docsis_control.modem_config.provisioned import Modem
+from docsis_control.modem_config.scheduling import BEST_EFFORT
 from docsis_control.modem_config.service_classes import ServiceClasses, load_service_classes
 
 FILE = Path("modem.yaml")
@@ -47,14 +48,14 @@ def test_defaults() -> None:
     assert second.max_burst == 3044
     assert second.min_reserved_rate == 1_000_000
     assert second.traffic_priority == 5
-    assert second.scheduling_type == "best-effort"
+    assert second.scheduling == BEST_EFFORT
     # 250 ms at the channel's rate.
     assert second.buffer_size == 3_125_000
     assert (second.tos_and_mask, second.tos_or_mask) == (0xFF, 0)
     assert second.latency_target == 10_000_000
     assert downstream.direction == "downstream"
     assert downstream.primary
-    assert downstream.scheduling_type == ""
+    assert downstream.scheduling is None
     # 250 ms at the sustained rate.
     assert downstream.buffer_size == 3_125_000
 

@@ -78,6 +78,18 @@ REFUSED = {
     "polls without their interval": (
         "traffic_priority: 5", "scheduling_type: rtps",
         22, "upstream_service_flows.1.scheduling_type", "24.15", "needs nominal_polling_interval"),
+    "proactive grants without their rate": (
+        "traffic_priority: 5", "scheduling_type: pgs",
+        22, "upstream_service_flows.1.scheduling_type", "24.15", "needs guaranteed_grant_rate"),
+    "a backoff window that is too small": (
+        "traffic_priority: 5", "backoff_window_multiplier: 3",
+        22, "upstream_service_flows.1.backoff_window_multiplier", "24.25", "greater than or equal"),
+    "a proactive interval beyond its TLV": (
+        "traffic_priority: 5", "guaranteed_grant_interval: 70 ms",
+        22, "upstream_service_flows.1.guaranteed_grant_interval", "24.44", "at most 65535 us"),
+    "a proactive rate beyond its TLV": (
+        "traffic_priority: 5", "guaranteed_grant_rate: 5 Gbps",
+        22, "upstream_service_flows.1.guaranteed_grant_rate", "24.45", "less than or equal"),
     "IPv4 beside IPv6": (
         "    ip:\n", "    ipv6: {flow_label: 1}\n    ip:\n",
         9, "upstream_classifiers.0.ip.tos", "22.9.1", "beside conditions for IPv6"),

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from docsis_control.bmv2 import client as bmv2
 from docsis_control.bmv2.approximation import too_fast
+from docsis_control.config.models import KeyedError
+from docsis_control.mac.planning import refuse_channels
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
 from docsis_control.queue_managers.models import QueueManagement
@@ -174,8 +176,18 @@ def check_rates(target: str, topology: Topology, direction: Direction) -> None:
         raise TestbedError(f"TARGET=bmv2: {words}; choose another tier, or TARGET=embedded")
 
 
+def check_channels(target: str, topology: Topology) -> None:
+    """Refuse to go on with a request/grant MAC, which no switch in real time has."""
+    where = "BMv2" if target == "bmv2" else "Mininet's switch"
+    try:
+        refuse_channels(topology, where)
+    except KeyedError as error:
+        raise TestbedError(str(error)) from None
+
+
 def check_all(topology: Topology, target: str) -> None:
     """Everything that `demo` and `run` need. Leftovers of ours must be swept before."""
+    check_channels(target, topology)
     check_root()
     check_tools()
     check_kernel()

@@ -100,6 +100,18 @@ def test_unknown_target_and_missing_programs(monkeypatch: pytest.MonkeyPatch) ->
         preflight.check_target("embedded")
 
 
+@pytest.mark.parametrize(("target", "where"), [("bmv2", "BMv2"), ("embedded", "Mininet's switch")])
+def test_a_request_grant_mac_is_refused_by_name(target: str, where: str) -> None:
+    topology = load_topology(TOPOLOGIES / "telephony.yaml")
+    with pytest.raises(TestbedError) as caught:
+        preflight.check_all(topology, target)
+    assert str(caught.value) == (
+        f"topology telephony has the upstream channel us1 (docsis-3.1), and {where} has no "
+        "request/grant MAC; leave upstream_channel out, or make it none"
+    )
+    preflight.check_channels(target, load_topology(TOPOLOGIES / "residential.yaml"))
+
+
 def test_interfaces_of_a_topology() -> None:
     topology = load_topology(TOPOLOGIES / "residential.yaml")
     assert root_interfaces(topology) == [

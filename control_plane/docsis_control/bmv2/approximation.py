@@ -56,8 +56,7 @@ def too_fast(topology: Topology, direction: Direction) -> str:
     for modem in topology.modems:
         service = service_of(topology, modem, configuration_of(topology, modem))
         for flow in service.service_flows:
-            channel = getattr(topology.channel, direction) if topology.channel else 0
-            rate = flow.max_sustained_rate or channel
+            rate = flow.max_sustained_rate or topology.channel_rate(direction, modem.name) or 0
             if flow.direction == direction and rate > MOST_RATE:
                 tier = topology.tier_of(modem)
                 of = f"the tier {tier.name}" if tier else f"the modem {modem.name}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML files that still know their lines, and errors that name file, line and key."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -144,11 +144,18 @@ def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | N
         field = current.model_fields.get(part) if current else None
         if field is None:
             return None
-        kinds = [field.annotation, *get_args(field.annotation)]
+        kinds = _kinds(field.annotation)
         current = next(
             (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None
         )
     return current
+
+
+def _kinds(annotation: object) -> Iterator[object]:
+    """An annotation, and all that stands in it, as in `tuple[Model, ...] | None`."""
+    yield annotation
+    for inner in get_args(annotation):
+        yield from _kinds(inner)
 
 
 def quoted(value: object) -> str:

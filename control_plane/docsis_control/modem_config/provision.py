@@ -22,6 +22,7 @@ from docsis_control.modem_config.provisioned import (
     ServiceFlow,
 )
 from docsis_control.modem_config.rules import Channel, Flow, Limits, check
+from docsis_control.modem_config.scheduling import scheduling_of
 from docsis_control.modem_config.service_classes import ServiceClasses, expand
 from docsis_control.modem_config.service_flows import QosParameters, UpstreamServiceFlow
 
@@ -113,7 +114,6 @@ def _flow(
     algorithm = queue.algorithm if queue else None
     target = queue.latency_target if queue else None
     overwrite = flow.tos_overwrite
-    scheduling = flow.scheduling_type if isinstance(flow, UpstreamServiceFlow) else ""
     burst = flow.maximum_traffic_burst
     control = flow.buffer_control
     return ServiceFlow(
@@ -127,7 +127,7 @@ def _flow(
         max_burst=DEFAULT_BURST if burst is None else burst,
         min_reserved_rate=flow.minimum_reserved_traffic_rate or 0,
         assumed_packet_size=flow.assumed_minimum_reserved_rate_packet_size or 0,
-        scheduling_type="best-effort" if scheduling is None else scheduling,
+        scheduling=scheduling_of(flow) if isinstance(flow, UpstreamServiceFlow) else None,
         buffer_size=_buffer_size(flow, capacity, default_buffer),
         aqm_enabled=aqm and not (queue and queue.disable),
         aqm_algorithm="immediate" if algorithm == "immediate" else "docsis-pie",

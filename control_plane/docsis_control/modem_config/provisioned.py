@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from docsis_control.modem_config.scheduling import Scheduling
+
 Direction = Literal["upstream", "downstream"]
 
 
@@ -28,7 +30,7 @@ class ServiceFlow:
         max_burst: Bytes.
         min_reserved_rate: bit/s; 0 for none.
         assumed_packet_size: Bytes that a shorter packet counts for in the minimum rate; 0: its own.
-        scheduling_type: How the upstream is granted; "" downstream.
+        scheduling: How the upstream is granted; None downstream.
         buffer_size: Bytes.
         aqm_enabled: Whether its queue is actively managed.
         aqm_algorithm: "docsis-pie" or "immediate".
@@ -49,7 +51,7 @@ class ServiceFlow:
     max_burst: int
     min_reserved_rate: int
     assumed_packet_size: int
-    scheduling_type: str
+    scheduling: Scheduling | None
     buffer_size: int
     aqm_enabled: bool
     aqm_algorithm: Literal["docsis-pie", "immediate"]

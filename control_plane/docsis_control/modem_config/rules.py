@@ -170,6 +170,7 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "ugs": _GRANTS,
     "ugs-ad": _GRANTS,
     "rtps": ("nominal_polling_interval",),
+    "pgs": ("guaranteed_grant_rate",),
 }
 
 

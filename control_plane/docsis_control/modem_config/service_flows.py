@@ -20,6 +20,7 @@ from docsis_control.modem_config.fields import (
 )
 from docsis_control.modem_config.tlv import Tlv
 from docsis_control.modem_config.wire import (
+    BitRate,
     Bytes,
     Choice,
     Flag,
@@ -74,6 +75,7 @@ ClassName = Annotated[
 ]
 
 _Rate = Annotated[DataRate, Field(le=(2**32 - 1) * 10**9)]
+_GrantRate = Annotated[DataRate, Field(le=2**32 - 1)]
 _Size16 = Annotated[ByteSize, Field(le=0xFFFF)]
 _Size32 = Annotated[ByteSize, Field(le=0xFFFFFFFF)]
 
@@ -244,9 +246,20 @@ class UpstreamQos(QosParameters):
     grants_per_interval: Annotated[
         Annotated[int, Field(ge=0, le=127)] | None, Wire(22, "Grants per Interval", Unsigned(1))
     ] = None
+    backoff_window_multiplier: Annotated[
+        # In eighths; the range is that of DOCS-QOS3-MIB.
+        Annotated[int, Field(ge=4, le=12)] | None,
+        Wire(25, "Multiplier to Contention Request Backoff Window", Unsigned(1)),
+    ] = None
     bytes_requested_multiplier: Annotated[
         Literal[1, 2, 4, 8, 16] | None,
         Wire(26, "Multiplier to Number of Bytes Requested", Unsigned(1)),
+    ] = None
+    guaranteed_grant_interval: Annotated[
+        Duration | None, Wire(44, "Guaranteed Grant Interval", Time(2, US))
+    ] = None
+    guaranteed_grant_rate: Annotated[
+        _GrantRate | None, Wire(45, "Guaranteed Grant Rate", BitRate())
     ] = None
 
 

@@ -160,6 +160,19 @@ class Rate(Codec):
 
 
 @dataclass(frozen=True)
+class BitRate(Codec):
+    """Four bytes of bit/s, whatever the Data Rate Unit Setting says."""
+
+    form = "4 bytes: a rate in bit/s"
+
+    def decode(self, value: bytes, scale: int) -> object:
+        return format_rate(int.from_bytes(_exactly(value, 4)))
+
+    def encode(self, value: int, scale: int) -> bytes:
+        return value.to_bytes(4)
+
+
+@dataclass(frozen=True)
 class Hertz(Codec):
     """Four bytes of hertz."""
 

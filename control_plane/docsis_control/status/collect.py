@@ -95,10 +95,11 @@ class Collector:
 
 
 def _channel(deployment: Deployment) -> model.Channel | None:
-    rates = deployment.topology.channel
-    if rates is None:
+    topology = deployment.topology
+    upstream, rates = topology.upstream_rate, topology.channel
+    if upstream is None or rates is None:
         return None
-    return model.Channel(upstream_bps=rates.upstream, downstream_bps=rates.downstream)
+    return model.Channel(upstream_bps=upstream, downstream_bps=rates.downstream)
 
 
 def _service_flow(place: FlowPlace, seen: _Seen, column: int | None) -> model.ServiceFlow:

@@ -12,6 +12,7 @@ from docsis_control.classification import entry_priority
 from docsis_control.modem_config import provisioned
 from docsis_control.modem_config.classifiers import Classifier
 from docsis_control.modem_config.document import ModemConfiguration
+from docsis_control.modem_config.scheduling import Scheduling, SchedulingType
 from docsis_control.plan import (
     GROUP_MODEM,
     Deployment,
@@ -101,13 +102,16 @@ class Directory:
 def directory(deployment: Deployment) -> Directory:
     """What there is to be seen of a deployment."""
     modems = {modem.number: modem for modem in deployment.modems}
+    channels = deployment.topology.channel_of
     places: dict[int, list[FlowPlace]] = {number: [] for number in modems}
     others: dict[str, tuple[FlowPlace, ...]] = {}
     for plan in deployment.devices:
         others[plan.name] = tuple(_without_modem(plan, modems))
         for flow in paced(plan.service_flows):
             if flow.modem in modems:
-                places[flow.modem].append(_of_modem(plan.name, flow, modems[flow.modem]))
+                modem = modems[flow.modem]
+                channel = channels[modem.name].name if channels else None
+                places[flow.modem].append(_of_modem(plan.name, flow, modem, channel))
     return Directory(
         deployment,
         tuple(
@@ -128,7 +132,7 @@ def _without_modem(plan: DevicePlan, modems: Mapping[int, ModemPlan]) -> Iterato
             yield FlowPlace(plan.name, flow, _parameters(flow, None))
 
 
-def _of_modem(device: str, flow: ServiceFlow, modem: ModemPlan) -> FlowPlace:
+def _of_modem(device: str, flow: ServiceFlow, modem: ModemPlan, channel: str | None) -> FlowPlace:
     service = modem.service
     configured = next(
         entry
@@ -138,7 +142,7 @@ def _of_modem(device: str, flow: ServiceFlow, modem: ModemPlan) -> FlowPlace:
     return FlowPlace(
         device,
         flow,
-        _parameters(flow, configured),
+        _parameters(flow, configured, channel),
         tuple(
             ClassifierPlace(
                 classifier, entry_priority(classifier), _match(modem.configuration, classifier)
@@ -149,7 +153,12 @@ def _of_modem(device: str, flow: ServiceFlow, modem: ModemPlan) -> FlowPlace:
     )
 
 
-def _parameters(flow: ServiceFlow, configured: provisioned.ServiceFlow | None) -> model.Provisioned:
+def _parameters(
+    flow: ServiceFlow,
+    configured: provisioned.ServiceFlow | None,
+    channel: str | None = None,
+) -> model.Provisioned:
+    scheduling = configured.scheduling if configured else None
     return model.Provisioned(
         traffic_priority=flow.traffic_priority,
         maximum_sustained_traffic_rate_bps=flow.max_sustained_rate or None,
@@ -167,6 +176,29 @@ def _parameters(flow: ServiceFlow, configured: provisioned.ServiceFlow | None) -
         queue_manager=flow.queue_manager.label,
         queue_management=_written(flow.management),
         latency_target_ms=flow.latency_target_us / 1e3,
+        scheduling=None if scheduling is None else _scheduling(scheduling, channel),
+    )
+
+
+def _scheduling(given: Scheduling, channel: str | None) -> model.Scheduling:
+    """What its service does not use is null."""
+    polled, unsolicited = given.type.polled, given.type.unsolicited
+    proactive = given.type is SchedulingType.PGS
+    return model.Scheduling(
+        upstream_channel=channel,
+        scheduling_type=given.type.value,
+        request_transmission_policy=given.policy,
+        nominal_polling_interval_ms=given.polling_interval / 1e6 if polled else None,
+        tolerated_poll_jitter_ms=given.poll_jitter / 1e6 if polled else None,
+        unsolicited_grant_size_bytes=given.grant_size if unsolicited else None,
+        nominal_grant_interval_ms=given.grant_interval / 1e6 if unsolicited else None,
+        tolerated_grant_jitter_ms=given.grant_jitter / 1e6 if unsolicited else None,
+        grants_per_interval=given.grants_per_interval if unsolicited else None,
+        guaranteed_grant_rate_bps=given.guaranteed_grant_rate if proactive else None,
+        guaranteed_grant_interval_ms=given.guaranteed_grant_interval / 1e6 if proactive else None,
+        maximum_concatenated_burst_bytes=given.max_concatenated_burst,
+        backoff_window_multiplier_eighths=given.backoff_eighths,
+        bytes_requested_multiplier=given.request_unit,
     )
 
 

@@ -69,6 +69,47 @@ class Counters:
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Scheduling:
+    """How an upstream service flow comes to grants."""
+
+    upstream_channel: str | None = Field(
+        description="Name of its upstream channel; null where none has a request/grant MAC, and "
+        "the rest is not in force."
+    )
+    scheduling_type: str = Field(
+        description="best-effort, nrtps, rtps, ugs-ad, ugs or pgs (TLV 24.15)."
+    )
+    request_transmission_policy: int = Field(
+        ge=0, description="Bits that are set forbid (TLV 24.16)."
+    )
+    nominal_polling_interval_ms: float | None = Field(
+        description="Between two polls, milliseconds; null where it is not polled."
+    )
+    tolerated_poll_jitter_ms: float | None = Field(description="Of the polls, milliseconds.")
+    unsolicited_grant_size_bytes: int | None = Field(
+        description="Of each unsolicited grant; null where there are none."
+    )
+    nominal_grant_interval_ms: float | None = Field(
+        description="Of unsolicited grants, milliseconds."
+    )
+    tolerated_grant_jitter_ms: float | None = Field(
+        description="Of unsolicited grants, milliseconds."
+    )
+    grants_per_interval: int | None = Field(description="Unsolicited grants in each interval.")
+    guaranteed_grant_rate_bps: int | None = Field(
+        description="Of proactive grants, bit/s; null where there are none."
+    )
+    guaranteed_grant_interval_ms: float | None = Field(
+        description="Of proactive grants, milliseconds; 0 is one MAP."
+    )
+    maximum_concatenated_burst_bytes: int = Field(ge=0, description="0 is no limit.")
+    backoff_window_multiplier_eighths: int = Field(ge=1, description="Of the contention window.")
+    bytes_requested_multiplier: int = Field(
+        ge=1, description="Bytes that a queue-depth request counts in."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Provisioned:
     """The parameters that a service flow was given."""
 
@@ -112,6 +153,9 @@ class Provisioned:
         description=(
             "AQM latency target, milliseconds; that of a queue manager which has one of its own."
         ),
+    )
+    scheduling: Scheduling | None = Field(
+        default=None, description="How it comes to grants; null downstream."
     )
 
 

@@ -11,6 +11,7 @@ from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import from_bytes, from_yaml
 from docsis_control.modem_config.rules import Limits
 from docsis_control.modem_config.service_classes import load_service_classes
+from docsis_control.topology.channel_forms import write_out_channels
 from docsis_control.topology.models import Topology
 from docsis_control.topology.neighbourhood import write_out
 from docsis_control.topology.services import check_services
@@ -55,7 +56,12 @@ def load_topology(file: Path | str, tier: str | None = None) -> Topology:
     document = read(file)
     data = plain(document.root)
     assert isinstance(data, dict)
-    where = write_out(document, data)
+    channels = write_out_channels(document, data)
+    neighbourhood = write_out(document, data)
+
+    def where(location: Location) -> Location:
+        return neighbourhood(channels(location))
+
     named = tier if tier is not None else data.get("tier")
     # A run's record holds the tier itself in place of its name.
     if tier is not None or not isinstance(named, dict | None):

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field, PlainSerializer, field_validator, model_validator
 
 from docsis_control.config.models import (
-    MAX_RATE,
     HostAddress,
     KeyedError,
     MacAddress,
@@ -16,13 +15,16 @@ from docsis_control.config.models import (
     NodeName,
     ServiceTier,
 )
-from docsis_control.config.units import DataRate, Duration, format_rate
+from docsis_control.config.units import Duration
 from docsis_control.config.yaml_file import plain
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import to_plain
+from docsis_control.modem_config.provisioned import Direction
 from docsis_control.modem_config.rules import Limits
 from docsis_control.modem_config.service_classes import ServiceClasses
 from docsis_control.ports import MOST_HOSTS
+from docsis_control.topology.channels import ChannelRates, spread
+from docsis_control.topology.upstream_channels import MOST_CHANNELS, UpstreamChannel
 
 GRPC_BASE_PORT: Final = 50050
 """A device without `grpc_port` listens on this plus its device_id."""
@@ -75,23 +77,6 @@ class Server(Host):
         return value
 
 
-class ChannelRates(Model):
-    """What the modems share, in bit/s of Ethernet frames."""
-
-    upstream: DataRate = Field(description="Capacity from all modems to the CMTS.")
-    downstream: DataRate = Field(description="Capacity from the CMTS to all modems.")
-
-    @field_validator("upstream", "downstream")
-    @classmethod
-    def _rate(cls, value: int) -> int:
-        if not 0 < value <= MAX_RATE:
-            raise ValueError(
-                f"a channel's rate must be above 0 and at most {MAX_RATE} bps, "
-                f"not {format_rate(value)}"
-            )
-        return value
-
-
 ConfigurationFile = Annotated[
     ModemConfiguration,
     PlainSerializer(lambda value: plain(to_plain(value)), return_type=dict[str, Any]),
@@ -124,6 +109,10 @@ class CableModem(Model):
         ge=1,
         le=64,
         description="Classifiers that it has room for in each direction.",
+    )
+    upstream_channel: str | None = Field(
+        default=None,
+        description="Its upstream channel, of several; that with the fewest modems unless given.",
     )
     hosts: tuple[Host, ...] = Field(description="Hosts behind it, in the order of its ports.")
 
@@ -167,6 +156,11 @@ class Topology(Model):
         default=None,
         description="What the modems share; each direction is as fast as the link unless given.",
     )
+    upstream_channels: tuple[UpstreamChannel, ...] | None = Field(
+        default=None,
+        description="Upstream channels with a request/grant MAC; without, modems send as if the "
+        "channel were theirs.",
+    )
     service_classes: ServiceClasses | None = Field(
         default=None,
         description="Service classes of the CMTS: a YAML file, relative to this file.",
@@ -181,7 +175,7 @@ class Topology(Model):
         description="Hosts behind the CMTS; its ports 2, 3, ... without 255."
     )
 
-    @field_validator("modems", "servers", mode="before")
+    @field_validator("modems", "servers", "upstream_channels", mode="before")
     @classmethod
     def _as_tuple(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
@@ -223,6 +217,41 @@ class Topology(Model):
                 )
         return self
 
+    @field_validator("upstream_channels")
+    @classmethod
+    def _some_channels(
+        cls, value: tuple[UpstreamChannel, ...] | None
+    ) -> tuple[UpstreamChannel, ...] | None:
+        if value is not None and not 1 <= len(value) <= MOST_CHANNELS:
+            raise ValueError(f"has {len(value)} entries; there may be 1 to {MOST_CHANNELS}")
+        names: set[str] = set()
+        for index, channel in enumerate(value or ()):
+            if channel.name in names:
+                raise KeyedError(f"{index}.name", f"{channel.name}: another channel has that name")
+            names.add(channel.name)
+        return value
+
+    @model_validator(mode="after")
+    def _channels_go_together(self) -> Self:
+        names = [channel.name for channel in self.upstream_channels or ()]
+        for index, modem in enumerate(self.modems):
+            if modem.upstream_channel is not None and modem.upstream_channel not in names:
+                raise KeyedError(
+                    f"modems.{index}.upstream_channel",
+                    f'there is no upstream channel "{modem.upstream_channel}"; there are '
+                    f"{', '.join(names) or 'none'}",
+                )
+        if self.channel is None:
+            return self
+        if names and self.channel.upstream is not None:
+            raise KeyedError(
+                "channel.upstream",
+                "stands beside upstream channels, which have rates of their own; leave it out",
+            )
+        if not names and self.channel.upstream is None:
+            raise KeyedError("channel.upstream", "is missing: Capacity from all modems to the CMTS")
+        return self
+
     @model_validator(mode="after")
     def _unique(self) -> Self:
         places = self._places()
@@ -261,6 +290,31 @@ class Topology(Model):
             ]
         places += [(f"servers.{index}", host) for index, host in enumerate(self.servers)]
         return places
+
+    @property
+    def channel_of(self) -> Mapping[str, UpstreamChannel]:
+        """The upstream channel of each modem, by the modem's name; empty where there is none."""
+        wanted = tuple((modem.name, modem.upstream_channel) for modem in self.modems)
+        return spread(self.upstream_channels or (), wanted)
+
+    def channel_rate(self, direction: Direction, modem: str) -> int | None:
+        """bit/s of the channel that a modem is on; None where nothing limits it but the link.
+
+        Args:
+            modem: The modem's name.
+        """
+        if direction == "upstream" and self.upstream_channels:
+            return self.channel_of[modem].numbers.data_rate
+        if self.channel is None:
+            return None
+        return self.channel.upstream if direction == "upstream" else self.channel.downstream
+
+    @property
+    def upstream_rate(self) -> int | None:
+        """bit/s of all modems together; None where nothing limits them but the link."""
+        if self.upstream_channels:
+            return sum(channel.numbers.data_rate for channel in self.upstream_channels)
+        return self.channel.upstream if self.channel else None
 
     @property
     def hosts(self) -> tuple[Host, ...]:

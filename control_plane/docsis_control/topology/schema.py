@@ -5,9 +5,11 @@ from typing import Any
 
 from docsis_control.config.models import ServiceTier
 from docsis_control.config.schema import DIALECT
+from docsis_control.mac.profiles import NAMES, NONE
 from docsis_control.ports import MOST_HOSTS
 from docsis_control.topology.models import CableModem, Topology
 from docsis_control.topology.neighbourhood import HOSTS_A_MODEM
+from docsis_control.topology.upstream_channels import MOST_CHANNELS, UpstreamChannel
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
@@ -49,3 +51,23 @@ def _as_written(topology: dict[str, Any]) -> None:
         "description": "Instead of modems: the hosts behind one, named as the switch.",
     }
     topology["required"].remove("modems")
+    _channels_as_written(topology)
+
+
+def _channels_as_written(topology: dict[str, Any]) -> None:
+    """A channel may be the name of its profile alone, and need not have a name."""
+    channel = topology["$defs"][UpstreamChannel.__name__]
+    channel["required"].remove("name")
+    written = {"$ref": f"#/$defs/{UpstreamChannel.__name__}"}
+    properties = topology["properties"]
+    properties["upstream_channel"] = {
+        "anyOf": [{"enum": [NONE, *NAMES]}, written],
+        "description": "The one upstream channel and its request/grant MAC; none unless given.",
+    }
+    properties["upstream_channels"] = {
+        "type": "array",
+        "items": {"anyOf": [{"enum": list(NAMES)}, written]},
+        "minItems": 1,
+        "maxItems": MOST_CHANNELS,
+        "description": "Several upstream channels, over which the modems are spread.",
+    }

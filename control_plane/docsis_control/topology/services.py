@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each modem of a topology is to run: from its configuration file, or from its tier."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Final
 
 from docsis_control.config.models import (
@@ -12,12 +14,14 @@ from docsis_control.config.models import (
     ServiceTier,
 )
 from docsis_control.config.units import format_bytes, format_duration, format_rate
+from docsis_control.mac.flow_check import check_flows, promised
 from docsis_control.modem_config.aggregate import tlv_path
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provision import provision
 from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.modem_config.rules import Channel
 from docsis_control.topology.models import CableModem, Topology
+from docsis_control.topology.upstream_channels import UpstreamChannel
 
 UPSTREAM_REFERENCE: Final = 1
 DOWNSTREAM_REFERENCE: Final = 2
@@ -74,9 +78,11 @@ def service_of(topology: Topology, modem: CableModem, configuration: ModemConfig
         KeyedError: The configuration breaks a rule, or asks for what the pipeline does not
             have; the key is from the configuration's root.
     """
-    rates = topology.channel
-    channel = Channel(rates.upstream, rates.downstream) if rates else Channel(MAX_RATE, MAX_RATE)
+    rates = {way: topology.channel_rate(way, modem.name) for way in _DIRECTIONS}
+    channel = Channel(rates["upstream"] or MAX_RATE, rates["downstream"] or MAX_RATE)
     service = provision(configuration, channel, topology.service_classes, modem.limits)
+    if topology.upstream_channels:
+        check_flows(service, topology.channel_of[modem.name].numbers)
     seen = dict.fromkeys(_DIRECTIONS, 0)
     for flow in service.service_flows:
         place = f"{flow.direction}_service_flows.{seen[flow.direction]}"
@@ -91,7 +97,7 @@ def service_of(topology: Topology, modem: CableModem, configuration: ModemConfig
                     f"{format_rate(rate)} is more than the pipeline counts, "
                     f"{format_rate(MAX_RATE)}",
                 )
-        if flow.max_sustained_rate is None and rates is None:
+        if flow.max_sustained_rate is None and rates[flow.direction] is None:
             raise KeyedError(
                 f"{place}.maximum_sustained_traffic_rate",
                 "is missing, so the flow has what the channel has, and the topology does not say "
@@ -132,24 +138,64 @@ def check_services(topology: Topology) -> None:
 
 
 def check_reservations(topology: Topology, services: Mapping[str, Modem]) -> None:
-    """Whether the Minimum Reserved Traffic Rates of all modems fit into the channel.
+    """Whether what is promised to the service flows of all modems fits into their channels.
 
     Args:
         services: What each modem runs, by its name.
 
     Raises:
-        KeyedError: They do not; the key is that of the first modem that is too much.
+        KeyedError: Minimum Reserved Traffic Rates, or unsolicited grants and polls, do not; the key
+            is that of the first modem that is too much.
     """
-    if topology.channel is None:
-        return
-    for direction in _DIRECTIONS:
-        capacity: int = getattr(topology.channel, direction)
-        total = 0
-        for index, (name, service) in enumerate(services.items()):
-            total += service.reserved[direction]
-            if total > capacity:
+    if topology.upstream_channels:
+        channel_of = topology.channel_of
+        for channel in topology.upstream_channels:
+            on_it = [name for name in services if channel_of[name].name == channel.name]
+            rate = channel.numbers.data_rate
+            _check_reserved(services, on_it, "upstream", rate, f"{channel.name}'s")
+            _check_promised(services, on_it, channel)
+    elif topology.channel is not None and topology.channel.upstream is not None:
+        _check_reserved(services, services, "upstream", topology.channel.upstream, "the channel's")
+    if topology.channel is not None:
+        rate = topology.channel.downstream
+        _check_reserved(services, services, "downstream", rate, "the channel's")
+
+
+def _check_reserved(
+    services: Mapping[str, Modem],
+    sharing: Iterable[str],
+    direction: Direction,
+    capacity: int,
+    whose: str,
+) -> None:
+    """Whether the Minimum Reserved Traffic Rates of modems that share a channel fit into it."""
+    total = 0
+    for name in sharing:
+        total += services[name].reserved[direction]
+        if total > capacity:
+            raise KeyedError(
+                f"modems.{list(services).index(name)}",
+                f"{name} brings the sum of the {direction} Minimum Reserved Traffic Rates to "
+                f"{format_rate(total)}, above {whose} {format_rate(capacity)}",
+            )
+
+
+def _check_promised(
+    services: Mapping[str, Modem], sharing: Iterable[str], channel: UpstreamChannel
+) -> None:
+    """Whether unsolicited grants and polls of modems that share a channel fit into its MAPs."""
+    profile = channel.numbers
+    total = Fraction(0)
+    for name in sharing:
+        for flow in services[name].service_flows:
+            if flow.scheduling is None or not flow.active:
+                continue
+            total += promised(flow.scheduling, profile)
+            if total > profile.data_minislots:
                 raise KeyedError(
-                    f"modems.{index}",
-                    f"{name} brings the sum of the {direction} Minimum Reserved Traffic Rates to "
-                    f"{format_rate(total)}, above the channel's {format_rate(capacity)}",
+                    f"modems.{list(services).index(name)}",
+                    f"upstream service flow {flow.reference} of {name} ({flow.scheduling.type}) "
+                    f"brings unsolicited grants and polls to {math.ceil(total)} minislots a MAP, "
+                    f"and {channel.name} has {profile.data_minislots} for data; give them longer "
+                    "intervals, or fewer modems to the channel",
                 )

@@ -135,8 +135,9 @@ def sustained_rate(topology: Topology, direction: Direction) -> int:
     flow = service_flow(topology, direction)
     if flow.max_sustained_rate:
         return flow.max_sustained_rate
-    assert topology.channel is not None, "checked with the topology"
-    return int(getattr(topology.channel, direction))
+    rate = topology.channel_rate(direction, topology.modems[0].name)
+    assert rate is not None, "checked with the topology"
+    return rate
 
 
 def buffer_bytes(run: Run, topology: Topology, direction: Direction) -> int:

@@ -82,10 +82,9 @@ def _steady_after(sent: Sent, transfers: int, topology: Topology, direction: Dir
     """Seconds after its start."""
     if isinstance(sent.sender, ServiceFlowStreams):
         return math.ceil(load_of(sent.sender, topology, direction).settle_seconds)
-    channel = topology.channel
     return ramp_up_seconds(
         service_flow(topology, direction),
-        getattr(channel, direction) if channel else MAX_RATE,
+        topology.channel_rate(direction, topology.modems[0].name) or MAX_RATE,
         transfers,
         max(server.round_trip_time for server in topology.servers) / 1e9,
     )

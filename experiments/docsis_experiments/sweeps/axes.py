@@ -101,9 +101,11 @@ def _at_rate(condition: Condition, rate: int) -> Condition:
 
 
 def _within_channel(topology: Topology, direction: Direction, rate: int) -> None:
-    if topology.channel is not None and rate > getattr(topology.channel, direction):
-        carried = format_rate(getattr(topology.channel, direction))
-        raise KeyedError("", f"{format_rate(rate)} is above the {carried} of the channel")
+    carried = topology.channel_rate(direction, topology.modems[0].name)
+    if carried is not None and rate > carried:
+        raise KeyedError(
+            "", f"{format_rate(rate)} is above the {format_rate(carried)} of the channel"
+        )
 
 
 def _with_buffer(condition: Condition, buffer: BufferLimit) -> Condition:

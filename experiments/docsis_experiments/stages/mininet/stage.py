@@ -74,6 +74,7 @@ class MininetStage:
         scenario: Scenario,
     ) -> None:
         """See `Stage`."""
+        preflight.check_channels(self.target, topology)
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
         for direction in scenario.directions:

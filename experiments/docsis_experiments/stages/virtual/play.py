@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_control.config.models import KeyedError
+from docsis_control.mac.planning import upstream_channels
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, Deployment, Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.models import QueueManagement
@@ -27,6 +28,7 @@ from docsis_experiments.stages.virtual.control import ControllerInWorld
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.module import in_words
 from docsis_experiments.stages.virtual.timetable import Timetable
+from docsis_experiments.stages.virtual.upstream import add_channels
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 
@@ -129,10 +131,10 @@ def playing(
         TestbedError: The world cannot be built, or cannot go on.
     """
     with in_words():
+        deployment = _deployed(topology, upstream, downstream)
         world = build(topology, seed, machine)
-        with closing(
-            ControllerInWorld(world, _deployed(topology, upstream, downstream), machine)
-        ) as controller:
+        with closing(ControllerInWorld(world, deployment, machine)) as controller:
+            add_channels(world, upstream_channels(deployment))
             timetable = Timetable(world)
             play = Play(world, timetable, world.now_ns)
             controller.start(timetable)

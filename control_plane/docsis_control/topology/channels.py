@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the modems of a topology share: rates of the channel, and upstream channels by modem."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from pydantic import Field, field_validator
+
+from docsis_control.config.models import MAX_RATE, Model
+from docsis_control.config.units import DataRate, format_rate
+from docsis_control.topology.upstream_channels import UpstreamChannel
+
+
+class ChannelRates(Model):
+    """What the modems share, in bit/s of Ethernet frames."""
+
+    upstream: DataRate | None = Field(
+        default=None,
+        description="Capacity from all modems to the CMTS; upstream channels have their own.",
+    )
+    downstream: DataRate = Field(description="Capacity from the CMTS to all modems.")
+
+    @field_validator("upstream", "downstream")
+    @classmethod
+    def _rate(cls, value: int | None) -> int | None:
+        if value is not None and not 0 < value <= MAX_RATE:
+            raise ValueError(
+                f"a channel's rate must be above 0 and at most {MAX_RATE} bps, "
+                f"not {format_rate(value)}"
+            )
+        return value
+
+
+@lru_cache(maxsize=8)
+def spread(
+    channels: tuple[UpstreamChannel, ...], wanted: tuple[tuple[str, str | None], ...]
+) -> Mapping[str, UpstreamChannel]:
+    """The upstream channel of each modem, by the modem's name; empty where there are no channels.
+
+    Modems that name none are spread evenly: one after the other, each gets the first of the
+    channels with the fewest modems, those that are named counted.
+
+    Args:
+        channels: Of the topology, with names of their own.
+        wanted: Each modem's name, and that of its channel or None.
+    """
+    by_name = {channel.name: channel for channel in channels}
+    if not by_name:
+        return MappingProxyType({})
+    modems = dict.fromkeys(by_name, 0)
+    for _, name in wanted:
+        if name is not None:
+            modems[name] += 1
+    found: dict[str, UpstreamChannel] = {}
+    for modem, given in wanted:
+        name = min(modems, key=modems.__getitem__) if given is None else given
+        if given is None:
+            modems[name] += 1
+        found[modem] = by_name[name]
+    # All who ask get the same.
+    return MappingProxyType(found)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Upstream channels of topologies in virtual time: whole systems, from their files to packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docsis_control.mac.planning import upstream_channels
+from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
+from docsis_control.topology.loader import load_topology
+from docsis_control.topology.models import Topology
+from docsis_experiments.stages.virtual.machine import EXACT
+from docsis_experiments.stages.virtual.play import Play, column, playing
+from docsis_experiments.stages.virtual.upstream import add_channels
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import TOPOLOGIES
+
+OFDMA_LEAST_US, OFDMA_GREATEST_US = 1930, 8275
+"""mac.md, vector B: a lone frame under docsis-3.1 with MAPs of 15 frames."""
+LINKS_US = 2 * (218 + 20) * 8 / 1000
+"""A probe on two host links of 1 Gbit/s."""
+
+
+def residential(folder: Path, channel: str) -> Topology:
+    """topologies/residential.yaml on an upstream channel."""
+    text = (TOPOLOGIES / "residential.yaml").read_text()
+    (folder / "tiers").symlink_to(TOPOLOGIES / "tiers")
+    path = folder / "residential.yaml"
+    path.write_text(f"{text}\nupstream_channel: {channel}\n")
+    return load_topology(path)
+
+
+@contextmanager
+def played(topology: Topology, folder: Path, manager: Preset, seed: int = 1) -> Iterator[Play]:
+    with playing(
+        topology, manager, seed=seed, machine=EXACT, folder=folder, progress=lambda *_: None
+    ) as play:
+        yield play
+
+
+def delays_ms(play: Play, probes: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    sent, reached, _ = (column(values) for values in play.world.probe_records(probes))
+    return (reached - sent)[reached > 0] / 1e6
+
+
+def test_queue_managers_do_their_work_in_front_of_a_mac(tmp_path: Path) -> None:
+    topology = residential(tmp_path, "docsis-3.1")
+
+    def run(manager: Preset) -> tuple[float, float, str]:
+        with played(topology, tmp_path, manager) as play:
+            world = play.world
+            # No multiple of a MAP.
+            idle = world.probes("cpe1", "server1", count=140, interval_ns=20_137_000)
+            play.run_until("idle", 3)
+            uploads = [world.tcp_transfer("cpe2", "server1", 5201 + n) for n in range(4)]
+            play.run_until("ramp", 6)
+            loaded = world.probes("cpe1", "server1", count=900, source_port=4000)
+            play.run_until("loaded", 25)
+            alone = delays_ms(play, idle)[:140] * 1000 - LINKS_US
+            assert alone.min() > OFDMA_LEAST_US - 1
+            assert alone.max() < OFDMA_GREATEST_US + 1
+            counters = world.channel_counters("us1")
+            assert counters["maps_lost"] == 0
+            assert counters["frames"] > 10_000
+            goodput = sum(world.received(number) for number in uploads) * 8 / 22 / 1e6
+            return float(np.median(delays_ms(play, loaded))), goodput, world.digest()
+
+    drop_tail, pie = run(Preset.DROP_TAIL_250MS), run(Preset.DOCSIS_PIE)
+    # 250 ms of buffer at the rate, and 10 ms of latency target with a cycle of 2 to 4 MAPs.
+    assert 150 < drop_tail[0] < 260
+    assert OFDMA_LEAST_US / 1000 < pie[0] < 30
+    assert min(drop_tail[1], pie[1]) > 17
+    assert run(Preset.DOCSIS_PIE) == pie
+
+
+def test_channels_with_telephones_and_an_upload(tmp_path: Path) -> None:
+    topology = load_topology(TOPOLOGIES / "telephony.yaml")
+    hosts = [host.name for host in topology.hosts]
+    with played(topology, tmp_path, Preset.DOCSIS_PIE) as play:
+        world = play.world
+        upload = world.tcp_transfer(hosts[0], "server1", 5201)
+        probes = [world.probes(host, "server1", count=100) for host in hosts[1:]]
+        play.run_until("all", 5)
+        assert world.received(upload) > 1_000_000
+        for number in probes:
+            assert len(delays_ms(play, number)) == 100
+        used = [
+            world.channel_counters(channel.name) for channel in topology.upstream_channels or ()
+        ]
+        assert len(used) == 2
+        # Homes are spread over both, and unsolicited grants come whether anybody calls or not.
+        assert all(c["frames"] > 0 and c["minislots_used"] < c["minislots_granted"] for c in used)
+
+
+def test_without_a_channel_nothing_is_different(tmp_path: Path) -> None:
+    plain = load_topology(TOPOLOGIES / "residential.yaml")
+
+    def digest(topology: Topology) -> str:
+        with played(topology, tmp_path, Preset.DOCSIS_PIE) as play:
+            play.world.tcp_transfer("cpe2", "server1", 5201)
+            play.run_until("all", 2)
+            return play.world.digest()
+
+    assert digest(residential(tmp_path, "none")) == digest(plain)
+
+
+def test_what_the_world_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+    topology = load_topology(TOPOLOGIES / "telephony.yaml")
+    channels = upstream_channels(deploy(topology, Preset.DROP_TAIL))
+    with (
+        played(topology, tmp_path, Preset.DROP_TAIL) as play,
+        pytest.raises(TestbedError, match='^upstream channels: port 1 of device "cm1" is granted'),
+    ):
+        add_channels(play.world, channels)
