@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Upstream channels of a topology: short forms, numbers, what is refused, and the plan."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 from ruamel.yaml import YAML
 
 from docsis_control.app import main
@@ -13,10 +18,13 @@ from docsis_control.config import ConfigError
 from docsis_control.config.models import KeyedError, Model
 from docsis_control.dynamic.change import Action, Change, Kind
 from docsis_control.dynamic.change import changed as with_changes
+from docsis_control.mac.flow_check import check_flow, promised
 from docsis_control.mac.plan import UpstreamChannelPlan
 from docsis_control.mac.planning import refuse_channels, upstream_channels
+from docsis_control.mac.profile import numbers as profile_numbers
+from docsis_control.mac.profile import overrides
 from docsis_control.mac.profiles import NAMES, NONE, named
-from docsis_control.modem_config.scheduling import Scheduling, SchedulingType
+from docsis_control.modem_config.scheduling import BEST_EFFORT, Scheduling, SchedulingType
 from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
@@ -436,3 +444,73 @@ def test_the_schema_knows_the_forms(write: Write, channels: str, valid: bool) ->
     data = YAML(typ="safe", pure=True).load(write(channels).read_text())
     validator = jsonschema.Draft202012Validator(json_schemas()["topology"])
     assert validator.is_valid(data) is valid
+
+
+_COUNTS = st.one_of(st.integers(0, 300), st.integers(0, 2**33))
+
+
+def _with_unit(unit: str) -> st.SearchStrategy[str]:
+    return _COUNTS.map(lambda count: f"{count} {unit}")
+
+
+def _some(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=values)
+
+
+_TIMES = {key: _with_unit("us") for key in TimingNumbers.model_fields if key[-8:] != "previous"}
+CHANNELS = st.builds(
+    lambda profile, numbers: {"name": "us1", "profile": profile, **numbers},
+    st.sampled_from(NAMES),
+    _some(
+        map_time=st.one_of(_with_unit("us"), st.sampled_from(("2 ms", "5 ms", "1350 us"))),
+        line_rate=_with_unit("kbps"),
+        minislot_time=_with_unit("ns"),
+        frame_time=_with_unit("us"),
+        minislots_per_frame=_COUNTS,
+        phy=_some(
+            minislot_bytes=_COUNTS,
+            overhead=_with_unit("B"),
+            minislot_bits=_COUNTS,
+            preamble_bits=_COUNTS,
+            guard_bits=_COUNTS,
+            codeword_data=_with_unit("B"),
+            codeword_parity=_with_unit("B"),
+        ),
+        stretch=st.booleans(),
+        contention_minislots=_COUNTS,
+        maintenance_minislots=_COUNTS,
+        request_minislots=_COUNTS,
+        contention_place=st.sampled_from(("head", "random-frame")),
+        capacity=_some(rate=_with_unit("bps"), variation_percent=_COUNTS),
+        backoff=_some(start=st.integers(0, 20), end=st.integers(0, 20)),
+        tries=_COUNTS,
+        asking=st.sampled_from(("one-burst", "queue-depth")),
+        packing=st.sampled_from(("single", "concatenated", "continuous")),
+        fragmentation=st.booleans(),
+        header=_with_unit("B"),
+        segment_header=_with_unit("B"),
+        timing=_some(map_with_previous=st.booleans(), **_TIMES),
+    ),
+)
+
+
+@given(CHANNELS)
+def test_whatever_numbers_say_a_channel_is_one_or_is_refused(written: dict[str, Any]) -> None:
+    try:
+        channel = UpstreamChannel.model_validate(written)
+    except ValidationError:
+        return
+    profile = channel.numbers
+    # What is accepted can be computed with.
+    assert profile.data_rate > 0
+    assert 0 < profile.data_minislots < 4097
+    assert profile.map_length > 0
+    assert profile.timing.ack_before_start >= profile.timing.map_ahead
+    for flow in (BEST_EFFORT, Scheduling(SchedulingType.PGS, guaranteed_grant_rate=10**6)):
+        with contextlib.suppress(KeyedError):
+            check_flow(flow, profile)
+            assert promised(flow, profile) >= 0
+    # And it says as much when it is read again.
+    again = UpstreamChannel.model_validate(channel.model_dump(mode="json", exclude_none=True))
+    assert again.numbers == profile
+    assert set(overrides(profile, named(channel.profile))) <= set(profile_numbers(profile))
