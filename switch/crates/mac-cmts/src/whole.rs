@@ -28,6 +28,8 @@ impl Scheduler {
             && self.turn(index).is_some()
         {
             self.grant_burst(index);
+            // The next rescue is another's.
+            self.queues.rings[priority].flows.rotate_left(1);
         }
         for priority in (0..self.queues.rings.len()).rev() {
             self.grant_ring(priority);
