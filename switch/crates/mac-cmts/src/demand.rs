@@ -64,16 +64,17 @@ impl<'a> View<'a> {
         if let (Some(anchor), Some(grid)) = (anchor, ground.grid) {
             let frames = u128::from(grid) / u128::from(ground.clock.per_frame.max(1));
             let grid = frames * u128::from(ground.clock.frame_ps);
+            let grid = (grid % u128::from(ground.map_ps().max(1))) as u64;
             let step = gcd(ps(anchor.interval), ground.map_ps());
             match from {
                 From::Release => {
-                    let ahead = distance(ps(anchor.t0).into(), grid, step);
+                    let ahead = distance(phase(anchor), grid, step);
                     let end = if ahead == 0 { step } else { ahead };
                     view.next_map = ground.minislots(ahead);
                     view.next_end = ground.minislots(end).saturating_sub(ground.maintenance);
                 }
                 From::StartOfMap => {
-                    behind = distance(grid, ps(anchor.t0).into(), step);
+                    behind = distance(grid, phase(anchor), step);
                     view.least = due;
                     view.next_end = due;
                 }
@@ -82,7 +83,7 @@ impl<'a> View<'a> {
         for load in loads {
             let (ahead, before) = anchor.map_or((0, 0), |anchor| {
                 let step = gcd(ps(anchor.interval), ps(load.interval));
-                let ahead = distance(ps(anchor.t0).into(), ps(load.t0).into(), step);
+                let ahead = distance(phase(anchor), phase(load), step);
                 (ahead, step - ahead)
             });
             view.ahead.push(ahead + behind);
@@ -238,13 +239,26 @@ fn ps(ns: u64) -> u64 {
     ns.saturating_mul(1000)
 }
 
+/// When a load is released, picoseconds, up to multiples of its interval.
+fn phase(load: &Load) -> u64 {
+    ps(load.t0 % load.interval.max(1))
+}
+
 /// From `one` to the next `other`, of which there is one every `step`.
-fn distance(one: u128, other: u128, step: u64) -> u64 {
-    let step = u128::from(step.max(1));
-    ((other % step + step - one % step) % step) as u64
+fn distance(one: u64, other: u64, step: u64) -> u64 {
+    let (one, other) = (one % step, other % step);
+    if other >= one {
+        other - one
+    } else {
+        other + step - one
+    }
 }
 
 fn gcd(mut one: u64, mut other: u64) -> u64 {
+    // Most loads of a channel have one interval.
+    if one == other {
+        return one.max(1);
+    }
     while other > 0 {
         (one, other) = (other, one % other);
     }

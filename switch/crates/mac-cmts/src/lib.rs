@@ -20,6 +20,7 @@ mod parts;
 mod pending;
 mod periodic;
 mod policing;
+mod promises;
 mod queues;
 mod random;
 mod reading;

@@ -70,6 +70,8 @@ impl Scheduler {
         {
             let quantum = self.quantum();
             self.share(index, quantum, free);
+            // The next rescue is another's.
+            self.queues.rings[priority].flows.rotate_left(1);
         }
     }
 

@@ -8,6 +8,9 @@ use crate::asked::Asked;
 use crate::flow::{FlowIndex, Waits};
 use crate::scheduler::Scheduler;
 
+/// Flows of a priority that did not fit a MAP: then no others are tried in it.
+const MOST_MISSES: u32 = 8;
+
 impl Scheduler {
     /// Flows below their reserved rates, then by priority, round robin among equals.
     pub(crate) fn grant_whole(&mut self) {
@@ -25,6 +28,8 @@ impl Scheduler {
             && self.turn(index).is_some()
         {
             self.grant_burst(index);
+            // The next rescue is another's.
+            self.queues.rings[priority].flows.rotate_left(1);
         }
         for priority in (0..self.queues.rings.len()).rev() {
             self.grant_ring(priority);
@@ -35,7 +40,12 @@ impl Scheduler {
     fn grant_ring(&mut self, priority: usize) {
         let quantum = self.quantum();
         let mut skipped = std::mem::take(&mut self.skipped);
+        let mut misses = 0;
         while let Some(index) = self.queues.rings[priority].flows.pop_front() {
+            if misses >= MOST_MISSES || (self.draft.free() == 0 && !self.profile.stretch) {
+                self.queues.rings[priority].flows.push_front(index);
+                break;
+            }
             let Some(turn) = self.turn(index) else {
                 if let Some(flow) = self.flows.get_mut(index) {
                     flow.queued = false;
@@ -55,6 +65,7 @@ impl Scheduler {
             if flow.deficit < wanted {
                 self.queues.rings[priority].flows.push_back(index);
             } else if !self.grant_burst(index) {
+                misses += 1;
                 skipped.push(index);
             } else if let Some(flow) = self.flows.get_mut(index) {
                 // Granted whole: it asks again, and queues again.

@@ -4,7 +4,10 @@
 use mac_cmts::Heard;
 use mac_wire::{Amount, FlowConfig, Minislot, Periodic, Policy, Profile, Request, Service, Sid};
 
+use proptest::prelude::*;
+
 use crate::drive::{Drive, best_effort, grants, grants_to};
+use crate::laws::{flows, profiles};
 
 fn ask(sid: u16, amount: Amount) -> Heard {
     Heard::Request {
@@ -154,4 +157,71 @@ fn a_profile_that_cannot_be_is_refused() {
     profile.contention_minislots = profile.map_minislots;
     let refusal = mac_cmts::Scheduler::new(profile, 1, 1).unwrap_err();
     assert!(refusal.to_string().contains("contention_minislots"));
+}
+
+fn anything() -> impl Strategy<Value = Heard> {
+    let slot = || prop_oneof![4 => 0_u64..4000, 1 => any::<u64>()].prop_map(Minislot);
+    let sid = || prop_oneof![4 => 1_u16..30, 1 => any::<u16>()].prop_map(Sid);
+    let amount = || {
+        prop_oneof![
+            (0_u32..300).prop_map(Amount::Minislots),
+            any::<u32>().prop_map(Amount::Minislots),
+            (0_u64..100_000).prop_map(Amount::Bytes),
+            any::<u64>().prop_map(Amount::Bytes),
+        ]
+    };
+    let request = move || (sid(), amount()).prop_map(|(sid, amount)| Request { sid, amount });
+    prop_oneof![
+        (request(), slot()).prop_map(|(request, sent)| Heard::Request { request, sent }),
+        slot().prop_map(|sent| Heard::Noise { sent }),
+        (
+            sid(),
+            slot(),
+            any::<u64>(),
+            prop::option::of(request()),
+            any::<bool>()
+        )
+            .prop_map(
+                |(sid, first, used, request, queue_indicator)| Heard::Burst {
+                    sid,
+                    first,
+                    used,
+                    request,
+                    queue_indicator,
+                }
+            ),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// Whatever is heard, in bursts that were granted too, MAPs stay valid (`Drive` looks at each).
+    #[test]
+    fn anything_may_be_heard(
+        profile in profiles(),
+        flows in flows(),
+        events in prop::collection::vec((anything(), 0_u8..6), 1..200),
+    ) {
+        let mut drive = Drive::new(profile);
+        for flow in flows {
+            let _ = drive.scheduler.admit(0, flow);
+        }
+        for (heard, steps) in events {
+            drive.at(drive.now, heard);
+            for _ in 0..steps / 5 {
+                let map = drive.step();
+                if let Heard::Burst { used, request, queue_indicator, .. } = heard {
+                    for grant in grants(&map) {
+                        let amount = request.map(|request| request.amount);
+                        drive.burst(grant, used, amount, queue_indicator);
+                    }
+                }
+            }
+        }
+        drive.step();
+        let counted = drive.statistics();
+        prop_assert!(counted.minislots_used + counted.minislots_wasted <= counted.minislots_granted);
+        prop_assert!(counted.bytes_used <= counted.bytes_granted);
+    }
 }

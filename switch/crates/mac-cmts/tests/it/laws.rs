@@ -10,7 +10,7 @@ use crate::world::{rounding, world};
 
 const MS: u64 = 1_000_000;
 
-fn profiles() -> impl Strategy<Value = Profile> {
+pub fn profiles() -> impl Strategy<Value = Profile> {
     let paper = (prop::sample::select(vec![1, 2, 3, 5]), any::<bool>());
     prop_oneof![
         paper.prop_map(|(ms, fragmentation)| Profile {
@@ -54,7 +54,7 @@ fn services() -> impl Strategy<Value = Service> {
     ]
 }
 
-fn flows() -> impl Strategy<Value = Vec<FlowConfig>> {
+pub fn flows() -> impl Strategy<Value = Vec<FlowConfig>> {
     let rates = (
         prop::option::of(200_000_u64..20_000_000),
         prop::option::of(500_000_u64..20_000_000),

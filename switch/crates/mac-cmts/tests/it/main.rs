@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The scheduler as its channel sees it: what is heard goes in, MAPs come out.
 
+mod calls;
 mod drive;
 mod hostile;
 mod laws;

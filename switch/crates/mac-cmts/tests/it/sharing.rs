@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rates, priorities and turns.
 
-use mac_wire::{Amount, FlowConfig, Profile, Sid};
+use mac_wire::{Amount, FlowConfig, Minislot, Profile, Sid};
 
 use crate::drive::{Drive, best_effort, grants, grants_to};
 
@@ -76,9 +76,40 @@ fn priority_orders_and_starves_nobody() {
         priority: 7,
         ..best_effort(1)
     };
-    let mut drive = greedy([high, best_effort(2)]);
-    let bytes = granted(&mut drive, 2, 5000);
-    assert!(bytes[1] > 0 && bytes[1] * 50 < bytes[0], "{bytes:?}");
+    let mut drive = greedy([high, best_effort(2), best_effort(3)]);
+    let bytes = granted(&mut drive, 3, 5000);
+    for low in &bytes[1..] {
+        assert!(*low > 0 && *low * 50 < bytes[0], "{bytes:?}");
+    }
+}
+
+/// The same where bursts are whole: those of high priority would fill the channel.
+#[test]
+fn priority_starves_nobody_whose_bursts_are_whole() {
+    let mut drive = Drive::new(Profile::docsis_1_1_004(2 * MS).unwrap());
+    let amount = Amount::Minislots(60);
+    let start = drive.step().start;
+    for sid in 1..=6 {
+        drive.admit(FlowConfig {
+            priority: if sid <= 4 { 7 } else { 0 },
+            ..best_effort(sid)
+        });
+        drive.request(sid, amount, Minislot(start.0 + u64::from(sid)));
+    }
+    let mut count = [0; 7];
+    for _ in 0..5000 {
+        let map = drive.step();
+        for grant in grants(&map) {
+            count[usize::from(grant.sid.0)] += 1;
+            let all = drive.bytes(&grant);
+            drive.burst(grant, all, Some(amount), false);
+        }
+    }
+    assert!(count[5] > 2 && count[6] > 2, "{count:?}");
+    assert!(
+        count[5] * 50 < count[1] && count[6] * 50 < count[4],
+        "{count:?}"
+    );
 }
 
 #[test]

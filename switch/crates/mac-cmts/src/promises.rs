@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the channel can promise: reserved rates, and windows of unsolicited grants and polls.
+
+use mac_wire::{FlowConfig, Minislot};
+
+use crate::admission::{FRAME, reserved_rate};
+use crate::flow::FlowIndex;
+use crate::load::{Kind, Load};
+use crate::refusal::{Refusal, refuse};
+use crate::schedulable::{Ground, WHOLE};
+use crate::scheduler::{PIECES, Scheduler};
+
+impl Scheduler {
+    fn ground(&self) -> Ground {
+        let profile = &self.profile;
+        Ground {
+            clock: profile.clock,
+            map: profile.map_minislots.into(),
+            grid: (!profile.stretch).then_some(self.next),
+            maintenance: profile.maintenance_minislots.into(),
+            contention: profile.contention_minislots.into(),
+            pieces: PIECES as u64,
+        }
+    }
+
+    /// All that is promised has to leave something for others.
+    pub(crate) fn check_shares(
+        &self,
+        config: &FlowConfig,
+        known: Option<FlowIndex>,
+        wanted: &[Load],
+    ) -> Result<(), Refusal> {
+        let ground = self.ground();
+        let own: u128 = wanted.iter().map(|load| ground.share(load)).sum();
+        let own = own.saturating_add(self.reserved_share(config));
+        if own == 0 {
+            return Ok(());
+        }
+        let known = known.and_then(|index| self.flows.get(index));
+        let others = self
+            .flows
+            .iter()
+            .filter(|flow| known.is_none_or(|known| known.config.sid != flow.config.sid));
+        let reserved: u128 = others.map(|flow| self.reserved_share(&flow.config)).sum();
+        let known = known.and_then(|known| self.flows.index(known.config.sid));
+        let periodic: u128 = self
+            .timers
+            .loads_without(known)
+            .map(|load| ground.share(&load))
+            .sum();
+        let free = self.profile.data_minislots();
+        let most = WHOLE * u128::from(free) * u128::from(self.parameters.most_reserved_percent)
+            / (100 * u128::from(ground.map));
+        let sum = own.saturating_add(reserved).saturating_add(periodic);
+        if sum <= most {
+            return Ok(());
+        }
+        let percent = |share: u128| share.saturating_mul(100).div_ceil(WHOLE);
+        Err(refuse!(
+            "unsolicited grants, polls and reserved rates would take {}% of the channel with SID {}, \
+             and {}% may be promised; give this flow or others less",
+            percent(sum),
+            config.sid.0,
+            most * 100 / WHOLE
+        ))
+    }
+
+    /// Parts of [`WHOLE`] that a Minimum Reserved Traffic Rate takes, in frames of the assumed
+    /// size.
+    fn reserved_share(&self, config: &FlowConfig) -> u128 {
+        let rate = reserved_rate(config);
+        let frame = match config.assumed_packet_size {
+            0 => FRAME,
+            size => size,
+        };
+        let bytes = u64::from(frame) + u64::from(self.profile.header) + self.sizes.segment_header;
+        let minislots = u128::from(self.sizes.minislots(bytes));
+        let clock = &self.profile.clock;
+        // Frames a second, times minislots, times seconds of a minislot.
+        u128::from(rate)
+            .saturating_mul(minislots * u128::from(clock.frame_ps))
+            .saturating_mul(WHOLE / 1_000_000)
+            .div_ceil(8_000_000 * u128::from(frame) * u128::from(clock.per_frame.max(1)))
+    }
+
+    /// Finds a time for each load such that all loads keep their windows.
+    pub(crate) fn place_loads(
+        &self,
+        config: &FlowConfig,
+        known: Option<FlowIndex>,
+        wanted: &mut [Load],
+    ) -> Result<(), Refusal> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let ground = self.ground();
+        let mut all: Vec<Load> = self.timers.loads_without(known).collect();
+        for load in wanted {
+            let found = self.candidates(load, all.len()).any(|t0| {
+                load.t0 = t0;
+                all.push(*load);
+                let holds = ground.holds(&all);
+                if !holds {
+                    all.pop();
+                }
+                holds
+            });
+            if !found {
+                let what = match load.kind {
+                    Kind::Grant => "unsolicited grants",
+                    Kind::Poll => "polls",
+                    Kind::Proactive => "proactive grants",
+                };
+                return Err(refuse!(
+                    "the {what} of SID {}, {} of {} minislots every {} ns, do not fit the channel \
+                     within their jitter of {} ns; give them more jitter, a longer interval, or other \
+                     flows less",
+                    config.sid.0,
+                    load.count,
+                    load.cost,
+                    load.interval,
+                    load.jitter
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// When a load might start: in the first MAPs from the next one on, at their starts and
+    /// quarters, then all over its interval. Fewer are tried where there are many loads.
+    fn candidates(&self, load: &Load, others: usize) -> impl Iterator<Item = u64> + use<> {
+        let clock = self.profile.clock;
+        let base = clock.start(Minislot(self.next));
+        let (interval, map) = (load.interval, self.map_ns);
+        let most = (1_000_000 / (others * others + 1)).clamp(16, 96);
+        // One load in each MAP, then a second: the first try is mostly right.
+        let turn = others as u64;
+        let maps = interval.div_ceil(map).clamp(1, 16);
+        let near = (0..4).flat_map(move |quarter| {
+            (0..maps).map(move |index| (index + turn) % maps * map + quarter * (map / 4))
+        });
+        // Bits reversed: halves, quarters, eighths.
+        let far = (1..64_u64).map(move |number| {
+            let part = u128::from(number.reverse_bits());
+            ((part * u128::from(interval)) >> 64) as u64
+        });
+        near.chain(far)
+            .filter(move |&offset| offset < interval)
+            .take(most)
+            .map(move |offset| clock.start(clock.at_or_after(base.saturating_add(offset))))
+    }
+}
