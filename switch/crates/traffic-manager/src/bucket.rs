@@ -82,6 +82,13 @@ impl Bucket {
         }
     }
 
+    /// Whether there will ever be tokens for `bytes`: [`Bucket::ready_at`] says the same with
+    /// a division.
+    #[must_use]
+    pub fn may_hold(&self, bytes: u64) -> bool {
+        self.rate == 0 || cost(bytes) <= self.depth
+    }
+
     /// Whether tokens for `bytes` take longer than `ns` to come.
     #[must_use]
     pub fn earns_slower_than(&self, bytes: u64, ns: u64) -> bool {
@@ -268,6 +275,8 @@ mod tests {
         let bucket = Bucket::new(0, 1000, 1522, 1522);
         assert_eq!(bucket.ready_at(1522), Some(0));
         assert_eq!(bucket.ready_at(1523), None);
+        assert!(bucket.may_hold(1522) && !bucket.may_hold(1523));
+        assert!(Bucket::new(0, 0, 1522, 0).may_hold(1523));
     }
 
     #[test]

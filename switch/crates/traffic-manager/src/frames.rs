@@ -75,7 +75,14 @@ impl<T> Frames<T> {
     #[inline]
     pub fn pop(&mut self, sent: u32) -> Option<T> {
         match self {
-            Self::One(fifo) => Some(fifo.pop_front()?.item),
+            Self::One(fifo) => {
+                let frame = fifo.pop_front()?;
+                if fifo.is_empty() {
+                    // The next one is written where this one was, which the cache has.
+                    fifo.clear();
+                }
+                Some(frame.item)
+            }
             Self::Several(queues) => Some(queues.pop(sent)?.item),
         }
     }

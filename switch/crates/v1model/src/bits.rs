@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bit fields in network order.
 
-/// Zero bytes behind a frame, so that loads need not look where it ends.
-pub(crate) const PADDING: usize = 16;
-
 /// Bytes of a word.
 pub(crate) const WORD: usize = 8;
 
@@ -18,16 +15,25 @@ pub(crate) unsafe fn word_at(data: &[u8], at: usize) -> u64 {
     unsafe { u64::from_be_bytes(data.as_ptr().add(at).cast::<[u8; WORD]>().read()) }
 }
 
-/// 8 bytes from `at` on as a big-endian number. `data` has [`PADDING`].
+/// 8 bytes from `at` on as a big-endian number, with zeros for those behind the end of `data`.
 #[inline(always)]
 pub(crate) fn load_word(data: &[u8], at: usize) -> u64 {
-    match data[at..].first_chunk::<8>() {
+    let rest = &data[at..];
+    match rest.first_chunk::<WORD>() {
         Some(bytes) => u64::from_be_bytes(*bytes),
-        None => 0,
+        None => load_last(rest),
     }
 }
 
-/// `width` bits, 1 to 64, from bit `offset` on. `data` has [`PADDING`].
+/// Fewer than [`WORD`] bytes, and zeros behind them.
+#[cold]
+fn load_last(rest: &[u8]) -> u64 {
+    let mut word = [0; WORD];
+    word[..rest.len()].copy_from_slice(rest);
+    u64::from_be_bytes(word)
+}
+
+/// `width` bits, 1 to 64, from bit `offset` on, all of which `data` has.
 #[inline(always)]
 pub(crate) fn load(data: &[u8], offset: usize, width: u16) -> u64 {
     let (byte, skip) = (offset / 8, (offset % 8) as u32);
@@ -106,7 +112,7 @@ mod tests {
             let mut slots = value[..words].to_vec();
             let top = width - 64 * (words as u16 - 1);
             slots[words - 1] &= u64::MAX >> (64 - top);
-            let mut data = vec![0; 40 + PADDING];
+            let mut data = vec![0; (offset + usize::from(width)).div_ceil(8)];
             store_slots(&mut data, offset, width, &slots);
             // Bit by bit, as the reference.
             for bit in 0..width {

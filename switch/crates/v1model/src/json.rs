@@ -285,6 +285,13 @@ pub(crate) struct RuntimeData {
     pub bitwidth: u64,
 }
 
+impl RuntimeData {
+    /// Slots that an argument takes: parameters have up to 128 bits.
+    pub fn slots(&self) -> usize {
+        if self.bitwidth > 64 { 2 } else { 1 }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct Primitive {
     pub op: String,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A frame with its packet-header vector, on its way through a device.
 
-use crate::bits::PADDING;
 use crate::code::Code;
 use crate::op::Slot;
 use crate::program::Program;
@@ -12,14 +11,16 @@ const UNSET: u64 = 0xdead_beef_dead_beef;
 /// A frame as received, and what egress needs of the fields that ingress made of it.
 /// Carried through the traffic manager and reused from a pool: nothing is allocated per
 /// packet once its buffers have grown.
+// Of a packet that has waited long every cache line is fetched from memory: it has as few as
+// it can.
+#[repr(align(64))]
 #[derive(Clone, Debug, Default)]
 pub struct Packet {
     /// Slots of the packet-header vector, as [`Carry`](crate::carry::Carry) puts them aside.
     pub(crate) slots: Vec<u64>,
     /// These are all slots of the packet's state, as they lie in the vector.
     pub(crate) whole: bool,
-    /// The frame as received, packet-out header included; in use, with
-    /// [`PADDING`] behind it.
+    /// The frame as received, packet-out header included.
     pub(crate) frame: Vec<u8>,
     /// Bytes of the frame.
     pub(crate) len: usize,
@@ -99,7 +100,6 @@ impl Packet {
         self.len = self.frame.len();
         self.payload = 0;
         self.recirculated = true;
-        self.frame.resize(self.len + PADDING, 0);
     }
 
     /// The packet's number in the trace; 0 when it is not traced. See
@@ -154,7 +154,6 @@ impl Packet {
         self.order = 0;
         self.len = self.frame.len();
         self.payload = 0;
-        self.frame.resize(self.len + PADDING, 0);
     }
 
     /// Puts aside what egress needs, or with `whole` everything.
@@ -211,6 +210,11 @@ fn unset(slots: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_packet_has_two_cache_lines() {
+        assert_eq!(size_of::<Packet>(), 128);
+    }
 
     #[test]
     fn a_frame_that_is_put_away_comes_back() {

@@ -103,8 +103,6 @@ impl Pipeline {
                 self.state.carried.extend_from_slice(values);
             }
         }
-        // What is in front of the parser is a frame without padding.
-        packet.frame.truncate(packet.len);
         packet.reset(program, &mut self.phv, packet.trace != 0);
         packet.passes = packet.passes.saturating_add(1);
         let mut carried = self.state.carried.iter();

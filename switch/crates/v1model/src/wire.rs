@@ -22,16 +22,24 @@ pub(crate) fn extract(header: &HeaderCode, packet: &mut Packet, var_bits: usize,
         phv[usize::from(slot)] = first << 32 | var_bits as u64;
     }
     // Looked at once for all: there are many loads, and this is most of what a parser costs.
-    let bytes = &frame[at..at + header.bytes as usize + bits::WORD];
-    let slots = &mut phv[..usize::from(header.first + header.field_slots)];
-    for load in &header.loads {
-        debug_assert!(u32::from(load.byte) < header.bytes);
-        debug_assert!(usize::from(load.slot) < slots.len());
-        // SAFETY: `lower::finish` makes loads of fields alone: each begins in a byte of the
-        // header, behind which a word is in `bytes`, and has its slot among the header's.
-        unsafe {
-            let word = bits::word_at(bytes, usize::from(load.byte));
-            *slots.get_unchecked_mut(usize::from(load.slot)) = word << load.before >> load.after;
+    if let Some(bytes) = frame.get(at..at + header.bytes as usize + bits::WORD) {
+        let slots = &mut phv[..usize::from(header.first + header.field_slots)];
+        for load in &header.loads {
+            debug_assert!(u32::from(load.byte) < header.bytes);
+            debug_assert!(usize::from(load.slot) < slots.len());
+            // SAFETY: `lower::finish` makes loads of fields alone: each begins in a byte of the
+            // header, behind which a word is in `bytes`, and has its slot among the header's.
+            unsafe {
+                let word = bits::word_at(bytes, usize::from(load.byte));
+                *slots.get_unchecked_mut(usize::from(load.slot)) =
+                    word << load.before >> load.after;
+            }
+        }
+    } else {
+        // The frame ends soon behind the header.
+        for load in &header.loads {
+            let word = bits::load_word(frame, at + usize::from(load.byte));
+            phv[usize::from(load.slot)] = word << load.before >> load.after;
         }
     }
     for field in &header.slow_loads {
@@ -72,9 +80,10 @@ fn sum_of_headers(code: &Code, phv: &[u64], packet: &Packet) -> usize {
 }
 
 /// Puts the valid headers and the payload into `out`. Bytes that nothing
-/// changed are copied as they came, in as few pieces as possible; a whole frame
-/// that nothing changed is handed over when the packet is not `kept`, and the
-/// packet has `out`'s buffer then and no frame. Whether that is so.
+/// changed are copied as they came, in as few pieces as possible. A packet that
+/// is not `kept` hands its whole frame over where it can, and has `out`'s buffer
+/// then and no frame: if nothing changed, or nothing but what its headers say.
+/// Whether nothing changed in a frame that was handed over.
 pub(crate) fn deparse(
     code: &Code,
     phv: &[u64],
@@ -85,7 +94,13 @@ pub(crate) fn deparse(
     out.clear();
     let as_received =
         |(valid, raw): &(Slot, Slot)| phv[usize::from(*valid)] == 0 || phv[usize::from(*raw)] != 0;
-    let unchanged = code.plain && !packet.reshaped && code.built.iter().all(as_received);
+    let in_place = code.plain && !packet.reshaped;
+    let unchanged = in_place && code.built.iter().all(as_received);
+    if in_place && !unchanged && !kept {
+        rebuild_in_place(code, phv, packet, out);
+        hand_over(packet, out);
+        return false;
+    }
     let run = if unchanged {
         debug_assert_eq!(
             Some(0..packet.payload),
@@ -97,15 +112,36 @@ pub(crate) fn deparse(
     };
     if let Some(run) = run {
         if run == (0..packet.payload) && out.is_empty() && !kept {
-            std::mem::swap(&mut packet.frame, out);
-            out.truncate(packet.len);
-            packet.len = 0;
-            packet.payload = 0;
+            hand_over(packet, out);
             return true;
         }
         out.extend_from_slice(&packet.frame[run.start..packet.len]);
     }
     false
+}
+
+/// The packet's frame is the one to send.
+fn hand_over(packet: &mut Packet, out: &mut Vec<u8>) {
+    std::mem::swap(&mut packet.frame, out);
+    packet.len = 0;
+    packet.payload = 0;
+}
+
+/// Serialises the headers that were changed where the parser found them: they are as long as
+/// they were, and stand one behind the other.
+fn rebuild_in_place(code: &Code, phv: &[u64], packet: &mut Packet, scratch: &mut Vec<u8>) {
+    let mut at = 0;
+    for header in valid_headers(code, phv) {
+        let bytes = header.len(phv);
+        if phv[usize::from(header.raw)] == 0 {
+            scratch.clear();
+            let header = &code.headers[usize::from(header.header)];
+            rebuild(header, phv, &packet.frame, bytes, scratch);
+            packet.frame[at..at + bytes].copy_from_slice(scratch);
+        }
+        at += bytes;
+    }
+    debug_assert_eq!(at, packet.payload);
 }
 
 /// Puts out all but the received bytes that are last, headers in front of the

@@ -184,14 +184,18 @@ impl DeviceNode {
         in_process::drive(runtime, future, || requests.run_one(device, now))
     }
 
-    /// A frame reaches a port now.
-    pub fn receive(&mut self, net: &mut Net, port: u16, mut frame: Frame) {
+    /// A frame reaches a port now. What that lets the device do at once is done, too: of one
+    /// time nothing comes before it.
+    pub fn receive(&mut self, runtime: &Runtime, net: &mut Net, port: u16, mut frame: Frame) {
         net.note(Happened::DeviceReceived, self.hash, port, frame.hash);
         let note = [frame.hash, frame.filled as u64];
         self.device
             .receive_buffer(net.now, port, &mut frame.bytes, Some(note));
         net.give_spare(frame.bytes);
-        self.reschedule(net);
+        match self.device.next_deadline() {
+            Some(at) if at <= net.now => self.step(runtime, net),
+            deadline => net.schedule.set(self.source, deadline),
+        }
     }
 
     /// Does all that is due now.

@@ -101,7 +101,12 @@ impl<T> Gate<T> {
 
     /// The process runs: the next thing to do.
     pub fn pass(&mut self) -> Option<T> {
-        self.waiting.pop_front()
+        let work = self.waiting.pop_front();
+        if work.is_none() {
+            // What comes next begins where the cache has it.
+            self.waiting.clear();
+        }
+        work
     }
 }
 

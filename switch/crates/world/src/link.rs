@@ -104,6 +104,10 @@ impl Link {
     /// Takes the frame that arrives next.
     pub fn receive(&mut self) -> Option<Frame> {
         let (_, frame) = self.on_the_way.pop_front()?;
+        if self.on_the_way.is_empty() {
+            // The next one is written where this one was, which the cache has.
+            self.on_the_way.clear();
+        }
         self.bytes -= frame.bytes.len();
         Some(frame)
     }

@@ -14,7 +14,7 @@ use crate::schedule::Schedule;
 pub const MOST_BYTES_ON_LINKS: usize = 512 << 20;
 /// Numbers that a world may record, 8 bytes each.
 pub const MOST_VALUES: usize = 1 << 25;
-/// Room in a buffer: the longest frame, and what the pipeline puts behind it.
+/// Room in a buffer: the longest frame.
 const ROOM: usize = 1536;
 /// Frames from this length on are kept apart from shorter ones, to be used again.
 const LONG: usize = 512;

@@ -46,18 +46,15 @@ pub enum Kind {
 const CHILDREN: usize = 4;
 const NOWHERE: u32 = u32::MAX;
 
-#[derive(Debug)]
-struct Source {
-    rank: Rank,
-    /// Its place in the heap.
-    place: u32,
-}
-
 /// A heap that knows where each source is.
 #[derive(Debug, Default)]
 pub struct Schedule {
     heap: Vec<(u64, u32)>,
-    sources: Vec<Source>,
+    /// By source: its place in the heap. Apart from the ranks: every entry that moves writes
+    /// one, and these few bytes stay in the nearest cache.
+    places: Vec<u32>,
+    /// By source. Only what is due at one time is compared by it.
+    ranks: Vec<Rank>,
     /// The heap's first place is free: what stands there has been taken.
     taken: bool,
 }
@@ -65,11 +62,9 @@ pub struct Schedule {
 impl Schedule {
     /// Another source, without a time. Its number counts up from 0.
     pub fn add(&mut self, rank: Rank) -> u32 {
-        let source = self.sources.len() as u32;
-        self.sources.push(Source {
-            rank,
-            place: NOWHERE,
-        });
+        let source = self.ranks.len() as u32;
+        self.ranks.push(rank);
+        self.places.push(NOWHERE);
         source
     }
 
@@ -82,7 +77,7 @@ impl Schedule {
             .first()
             .copied()
             .filter(|first| first.0 <= until)?;
-        self.sources[first.1 as usize].place = NOWHERE;
+        self.places[first.1 as usize] = NOWHERE;
         self.taken = true;
         Some(first)
     }
@@ -90,13 +85,13 @@ impl Schedule {
     /// When a source is due.
     #[must_use]
     pub fn time(&self, source: u32) -> Option<u64> {
-        let place = self.sources[source as usize].place;
+        let place = self.places[source as usize];
         self.heap.get(place as usize).map(|entry| entry.0)
     }
 
     /// A source is due at a time, instead of the one before, or not at all.
     pub fn set(&mut self, source: u32, time: Option<u64>) {
-        let place = self.sources[source as usize].place as usize;
+        let place = self.places[source as usize] as usize;
         match (place < self.heap.len(), time) {
             (true, Some(time)) => {
                 let entry = (time, source);
@@ -117,7 +112,7 @@ impl Schedule {
                 self.rise(self.heap.len() - 1, entry);
             }
             (true, None) => {
-                self.sources[source as usize].place = NOWHERE;
+                self.places[source as usize] = NOWHERE;
                 self.fill(place);
             }
             (false, None) => {}
@@ -154,14 +149,14 @@ impl Schedule {
         if one.0 != other.0 {
             return one.0 < other.0;
         }
-        let rank = |source: u32| self.sources[source as usize].rank;
+        let rank = |source: u32| self.ranks[source as usize];
         (rank(one.1), one.1) < (rank(other.1), other.1)
     }
 
     #[inline]
     fn put(&mut self, place: usize, entry: (u64, u32)) {
         self.heap[place] = entry;
-        self.sources[entry.1 as usize].place = place as u32;
+        self.places[entry.1 as usize] = place as u32;
     }
 
     /// Puts an entry into a place, or above it; returns where.

@@ -19,14 +19,18 @@ impl Lowering<'_> {
             let label = self.action_labels[index];
             self.emitter.bind(label);
             let action = &self.document.actions[index];
+            let mut slot = self.layout.params;
             let params: Vec<Expr> = action
                 .runtime_data
                 .iter()
-                .enumerate()
-                .map(|(i, param)| Expr::Load {
-                    slot: (self.layout.params + 2 * i) as Slot,
-                    width: param.bitwidth as u16,
-                    signed: false,
+                .map(|param| {
+                    let first = slot;
+                    slot += param.slots();
+                    Expr::Load {
+                        slot: first as Slot,
+                        width: param.bitwidth as u16,
+                        signed: false,
+                    }
                 })
                 .collect();
             self.mark_action(index, None);

@@ -27,7 +27,7 @@ mod value_set;
 use crate::calculation::Calculation;
 use crate::code::{Code, Message};
 use crate::error::LoadError;
-use crate::json::{self, Document, Named};
+use crate::json::{self, Document, Named, RuntimeData};
 use crate::layout::Layout;
 use crate::origin::Origin;
 use crate::program::LoadOptions;
@@ -127,11 +127,10 @@ fn lower_document(
     purpose: Purpose,
     known: &Known,
 ) -> Result<Lowered, LoadError> {
-    // Each parameter takes two slots, so that arguments need no schema.
     let params = document
         .actions
         .iter()
-        .map(|a| 2 * a.runtime_data.len())
+        .map(|a| a.runtime_data.iter().map(RuntimeData::slots).sum())
         .max()
         .unwrap_or(0);
     let layout = Layout::new(document, params, options.bmv2_quirks, known)?;

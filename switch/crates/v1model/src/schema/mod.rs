@@ -48,6 +48,13 @@ pub struct ParamSchema {
     pub width: u16,
 }
 
+impl ParamSchema {
+    /// Words of 64 bits that an argument has.
+    pub(crate) fn words(&self) -> usize {
+        usize::from(self.width.div_ceil(64))
+    }
+}
+
 /// An action. Names are not unique: p4c copies an action for each table that
 /// uses it, so resolve within a table with [`TableSchema::actions`].
 #[derive(Clone, Debug)]

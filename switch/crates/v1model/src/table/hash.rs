@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Exact lookups: open addressing with a short, fixed hash function.
+//! Exact lookups. Short keys are places in a list; for longer ones there is open addressing
+//! with a short, fixed hash function.
 //!
 //! Keys come from the control plane, which is trusted, so the function need
 //! not resist attacks; being fixed, it makes runs repeatable.
@@ -198,10 +199,18 @@ impl WordMap {
     }
 }
 
-/// From a key of one or more words to an entry.
+/// Bits of the longest key that is a place in a list: what has numbers, like ports and service
+/// flows. Those in use stand close together there, and nothing is to be compared.
+const SHORT: u32 = 16;
+
+/// From a key to an entry.
 #[derive(Clone, Debug)]
 pub(crate) enum ExactMap {
+    /// Of up to [`SHORT`] bits: 1 + the entry by key; 0 is none.
+    Short(Vec<u32>),
+    /// Of up to 64 bits, as one word.
     One(WordMap),
+    /// Of more.
     Many(ManyMap),
 }
 
@@ -217,7 +226,7 @@ pub(crate) struct ManyMap {
 
 impl ManyMap {
     #[inline]
-    fn get(&self, key: &[u64]) -> Option<u32> {
+    pub fn get(&self, key: &[u64]) -> Option<u32> {
         self.map.find(hash(key), |entry| self.has(entry, key))
     }
 
@@ -234,9 +243,11 @@ fn hash(key: &[u64]) -> u64 {
 }
 
 impl ExactMap {
-    /// An empty map for keys of so many words.
-    pub fn new(words: usize) -> Self {
-        if words == 1 {
+    /// An empty map for keys of so many bits in all, in so many words: in one if they fit.
+    pub fn new(bits: u32, words: usize) -> Self {
+        if bits <= SHORT {
+            ExactMap::Short(Vec::new())
+        } else if bits <= 64 {
             ExactMap::One(WordMap::new())
         } else {
             ExactMap::Many(ManyMap {
@@ -254,9 +265,11 @@ impl ExactMap {
         }
     }
 
+    /// The entry of a key.
     #[inline]
     pub fn get(&self, key: &[u64]) -> Option<u32> {
         match self {
+            ExactMap::Short(entries) => entries.get(key[0] as usize)?.checked_sub(1),
             ExactMap::One(map) => map.get(key[0]),
             ExactMap::Many(map) => map.get(key),
         }
@@ -265,6 +278,11 @@ impl ExactMap {
     /// Adds an entry, whose key is not there yet.
     pub fn insert(&mut self, key: &[u64], entry: u32) {
         match self {
+            ExactMap::Short(entries) => {
+                let at = key[0] as usize;
+                entries.resize(entries.len().max(at + 1), 0);
+                entries[at] = entry + 1;
+            }
             ExactMap::One(map) => map.insert(key[0], entry),
             ExactMap::Many(map) => {
                 let end = (entry as usize + 1) * map.words;
@@ -279,6 +297,11 @@ impl ExactMap {
 
     pub fn remove(&mut self, key: &[u64]) {
         match self {
+            ExactMap::Short(entries) => {
+                if let Some(entry) = entries.get_mut(key[0] as usize) {
+                    *entry = 0;
+                }
+            }
             ExactMap::One(map) => map.remove(key[0], |_| true),
             ExactMap::Many(map) => {
                 let (words, keys) = (map.words, &map.keys);
@@ -323,11 +346,15 @@ mod tests {
         }
 
         #[test]
-        fn a_map_of_long_keys_is_a_map(steps in prop::collection::vec((0u8..3, 0u64..200), 0..500)) {
-            let mut map = ExactMap::new(2);
+        fn a_map_of_keys_of_any_length_is_a_map(
+            bits in prop_oneof![Just(SHORT), Just(64), Just(65)],
+            steps in prop::collection::vec((0u8..3, 0u64..200), 0..500),
+        ) {
+            let mut map = ExactMap::new(bits, 2);
             let mut model = HashMap::new();
+            let words = |key: u64| if bits == 65 { [key % 7, key / 7] } else { [key, 0] };
             for (step, key) in steps {
-                let words = [key % 7, key / 7];
+                let words = words(key);
                 if step == 0 {
                     map.remove(&words);
                     model.remove(&key);
@@ -336,7 +363,7 @@ mod tests {
                 }
             }
             for key in 0..200 {
-                let found = map.get(&[key % 7, key / 7]);
+                let found = map.get(&words(key));
                 prop_assert_eq!(found, model.get(&key).map(|()| key as u32));
             }
         }

@@ -34,7 +34,8 @@ impl Index {
         } else if let Some(field) = lpm {
             Search::Lpm(Box::new(Lpm::new(&words, field)))
         } else {
-            Search::Exact(ExactMap::new(words.len()))
+            let bits = words.iter().map(|word| u32::from(word.bits())).sum();
+            Search::Exact(ExactMap::new(bits, words.len()))
         };
         Index {
             scratch: vec![0; words.len()],
@@ -58,10 +59,15 @@ impl Index {
     pub fn find(&mut self, phv: &[u64]) -> Option<u32> {
         match &mut self.search {
             Search::None => None,
-            Search::Exact(ExactMap::One(map)) => map.get(self.words[0].load(phv)),
-            Search::Exact(map) => {
-                load_all(&self.words, phv, &mut self.scratch);
+            Search::Exact(ExactMap::Many(map)) => {
+                for (word, to) in self.words.iter().zip(&mut self.scratch) {
+                    *to = word.load(phv);
+                }
                 map.get(&self.scratch)
+            }
+            Search::Exact(map) => {
+                let words = self.words.iter().map(|word| (word, word.load(phv)));
+                map.get(&[key::joined(words)])
             }
             Search::Lpm(lpm) => lpm.find(&self.words, phv),
             Search::Priority(rules) => {
@@ -80,7 +86,7 @@ impl Index {
         let words = &self.words;
         match &mut self.search {
             Search::None => {}
-            Search::Exact(map) => map.insert(&key::exact_words(words, key), entry),
+            Search::Exact(map) => map.insert(&exact_key(words, map, key), entry),
             Search::Lpm(lpm) => lpm.insert(words, key, entry),
             Search::Priority(rules) => {
                 let demands = key::demands(words, schema, key);
@@ -94,15 +100,20 @@ impl Index {
         let words = &self.words;
         match &mut self.search {
             Search::None => {}
-            Search::Exact(map) => map.remove(&key::exact_words(words, key)),
+            Search::Exact(map) => map.remove(&exact_key(words, map, key)),
             Search::Lpm(lpm) => lpm.remove(words, key),
             Search::Priority(rules) => rules.remove(entry),
         }
     }
 }
 
-fn load_all(words: &[Word], phv: &[u64], key: &mut [u64]) {
-    for (word, to) in words.iter().zip(key) {
-        *to = word.load(phv);
+/// An entry's key as the map has it.
+fn exact_key(words: &[Word], map: &ExactMap, key: &EntryKey) -> Vec<u64> {
+    let values = key::exact_words(words, key);
+    match map {
+        ExactMap::Many(_) => values,
+        ExactMap::Short(_) | ExactMap::One(_) => {
+            vec![key::joined(words.iter().zip(values))]
+        }
     }
 }

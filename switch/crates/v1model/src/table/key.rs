@@ -28,6 +28,20 @@ impl Word {
     pub fn load(&self, phv: &[u64]) -> u64 {
         phv[usize::from(self.slot)] & self.mask & phv[usize::from(self.valid)].wrapping_neg()
     }
+
+    /// Bits of the word.
+    pub fn bits(&self) -> u16 {
+        (self.width - self.shift as u16).min(64)
+    }
+}
+
+/// The values of words that have 64 bits in all, as one.
+#[inline(always)]
+pub(crate) fn joined<'w>(words: impl Iterator<Item = (&'w Word, u64)>) -> u64 {
+    // A word of 64 bits is alone, in front of which is nothing to be shifted.
+    words.fold(0, |all, (word, value)| {
+        all.wrapping_shl(word.bits().into()) | value
+    })
 }
 
 /// The words of a key, the lower half of a wide field first.

@@ -40,7 +40,8 @@ impl Lpm {
         };
         Lpm {
             tries,
-            others: (others > 0).then(|| ExactMap::new(others)),
+            // Their words are not joined.
+            others: (others > 0).then(|| ExactMap::new(64 * others as u32, others)),
             // The first trie is for all packets where there are no other fields.
             free: if others > 0 { vec![0] } else { Vec::new() },
             word,

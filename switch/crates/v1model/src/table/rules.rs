@@ -226,11 +226,11 @@ impl Rules {
     /// of `key` are read.
     #[inline]
     pub fn find(&self, key: &[u64]) -> Option<u32> {
-        // A modem's classifiers, a lab's rules: a word for each set.
-        if self.rules.len() <= 64 {
-            self.find_among::<1>(key)
-        } else {
-            self.find_among::<WORDS>(key)
+        // A modem's classifiers, a lab's rules: a word for each set; those of a neighbourhood.
+        match self.rules.len().div_ceil(64) {
+            0..=1 => self.find_among::<1>(key),
+            2..=4 => self.find_among::<4>(key),
+            _ => self.find_among::<WORDS>(key),
         }
     }
 

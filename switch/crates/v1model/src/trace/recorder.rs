@@ -228,7 +228,7 @@ impl Tracer for Recorder<'_> {
         table: usize,
         entry: Option<&EntryKey>,
         action: u16,
-        args: &[u64],
+        mut args: &[u64],
         phv: &[u64],
     ) {
         let program = self.program;
@@ -275,13 +275,15 @@ impl Tracer for Recorder<'_> {
         let params = action.map(|a| a.params.as_slice()).unwrap_or_default();
         let args: Vec<Named> = params
             .iter()
-            .zip(args.chunks(2))
-            .map(|(param, words)| Named {
-                name: &param.name,
-                value: TraceValue {
-                    words,
-                    width: param.width,
-                },
+            .map_while(|param| {
+                let (words, others) = args.split_at_checked(param.words())?;
+                args = others;
+                let width = param.width;
+                let value = TraceValue { words, width };
+                Some(Named {
+                    name: &param.name,
+                    value,
+                })
             })
             .collect();
         self.tell(&TraceEvent::Table {

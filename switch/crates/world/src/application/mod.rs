@@ -257,7 +257,7 @@ impl Application {
                 let understood = tcp.receive(common, net, hosts, (role, addresses), content);
                 // A timer that comes too early costs less than one that moves with every
                 // segment.
-                if let Some(due) = tcp.due() {
+                if let Some(due) = tcp.due_at(role) {
                     net.schedule.set_earlier(common.timer, due.max(net.now));
                 }
                 understood

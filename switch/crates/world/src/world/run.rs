@@ -95,7 +95,8 @@ impl World {
                 if let Some(frame) = net.receive(link) {
                     match to {
                         End::Device(device, port) => {
-                            self.devices[device as usize].receive(net, port, frame);
+                            let device = &mut self.devices[device as usize];
+                            device.receive(&self.runtime, net, port, frame);
                         }
                         End::Host(host) => self.reach_host(host, frame),
                     }
@@ -132,7 +133,7 @@ impl World {
                 if let Some((_, frame)) = injection.frames.pop_front() {
                     net.release(frame.bytes.len());
                     let device = &mut self.devices[injection.device as usize];
-                    device.receive(net, injection.port, frame);
+                    device.receive(&self.runtime, net, injection.port, frame);
                 }
                 let next = injection.frames.front().map(|(at, _)| *at);
                 net.schedule.set(injection.source, next);

@@ -109,6 +109,15 @@ impl Tcp {
         pairs.filter_map(Pair::next_timer).chain(self.wakes).min()
     }
 
+    /// When a timer of one end's or the application is due: what has happened to that end
+    /// has changed no timer of the other one, at whose state nobody needs to look.
+    #[must_use]
+    pub fn due_at(&self, role: Role) -> Option<u64> {
+        let pairs = self.current.iter().chain(&self.lingering);
+        let timers = pairs.filter_map(|pair| pair.timer_at(role));
+        timers.chain(self.wakes).min()
+    }
+
     /// A timer has come; when the next one does.
     pub fn on_timer(
         &mut self,
@@ -122,7 +131,9 @@ impl Tcp {
         }
         if let Some(pair) = &mut self.current {
             Self::fire(pair, common, net, hosts);
-            self.attend(common, net, hosts);
+            for role in [Role::Server, Role::Client] {
+                self.attend(role, common, net, hosts);
+            }
         }
         if self.wakes.is_some_and(|at| at <= now) {
             self.wakes = None;
@@ -162,7 +173,7 @@ impl Tcp {
         if let Some(pair) = self.current.as_mut().filter(|pair| mine(pair)) {
             pair.end(role).on_segment(net.now, &segment);
             pair.flush(role, common, net, hosts);
-            self.attend(common, net, hosts);
+            self.attend(role, common, net, hosts);
         } else if let Some(pair) = self.lingering.iter_mut().find(mine) {
             pair.end(role).on_segment(net.now, &segment);
             pair.flush(role, common, net, hosts);
@@ -170,16 +181,25 @@ impl Tcp {
         true
     }
 
-    /// The application looks at the current connection.
-    fn attend(&mut self, common: &mut Common, net: &mut Net, hosts: &mut [Host]) {
+    /// The application looks at an end of the current connection to which something has
+    /// happened.
+    fn attend(&mut self, role: Role, common: &mut Common, net: &mut Net, hosts: &mut [Host]) {
         let Some(pair) = &mut self.current else {
             return;
         };
-        let receiver = match self.plan.sender() {
-            Role::Client => pair.server.delivered(),
-            Role::Server => pair.client.delivered(),
+        if role != self.plan.sender() {
+            common.counts.payload = self.past.payload + pair.end(role).delivered();
+        }
+        match role {
+            Role::Client => self.attend_client(common, net),
+            Role::Server => self.attend_server(common, net, hosts),
+        }
+    }
+
+    fn attend_server(&mut self, common: &mut Common, net: &mut Net, hosts: &mut [Host]) {
+        let Some(pair) = &mut self.current else {
+            return;
         };
-        common.counts.payload = self.past.payload + receiver;
         match &mut self.plan {
             Plan::Transfers(_) => {
                 // The receiver closes when it has everything, and then the sender is done.
@@ -200,12 +220,20 @@ impl Tcp {
                     self.given += bytes;
                     pair.flush(Role::Server, common, net, hosts);
                 }
-                if requests.is_answered(pair.client.delivered()) {
-                    let complete = requests.complete(net.now, &mut common.random);
-                    self.complete(complete - 1, complete, net.now);
-                    self.plan_wake(common, net.now);
-                }
             }
+        }
+    }
+
+    fn attend_client(&mut self, common: &mut Common, net: &mut Net) {
+        let Some(pair) = &mut self.current else {
+            return;
+        };
+        if let Plan::Requests(requests) = &mut self.plan
+            && requests.is_answered(pair.client.delivered())
+        {
+            let complete = requests.complete(net.now, &mut common.random);
+            self.complete(complete - 1, complete, net.now);
+            self.plan_wake(common, net.now);
         }
         let Some(pair) = &mut self.current else {
             return;

@@ -38,6 +38,15 @@ impl Pair {
         Common::key_of(&self.addresses, role)
     }
 
+    /// When one of the ends next has something to do by itself.
+    #[must_use]
+    pub fn timer_at(&self, role: Role) -> Option<u64> {
+        match role {
+            Role::Client => self.client.next_timer(),
+            Role::Server => self.server.next_timer(),
+        }
+    }
+
     /// When an end next has something to do by itself.
     #[must_use]
     pub fn next_timer(&self) -> Option<u64> {
