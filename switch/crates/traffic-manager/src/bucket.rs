@@ -146,6 +146,12 @@ impl Buckets {
         )
     }
 
+    /// Whether there will ever be tokens for `bytes` in both.
+    #[inline]
+    pub(crate) fn may_hold(&self, bytes: u64) -> bool {
+        self.sustained.may_hold(bytes) && self.peak.may_hold(bytes)
+    }
+
     /// Spends the tokens for `bytes`, if there are as many in both buckets.
     #[inline]
     pub(crate) fn spend(&mut self, now: u64, bytes: u32) -> bool {

@@ -178,7 +178,7 @@ impl<T> Queue<T> {
     pub(crate) fn push(&mut self, sub_queue: u32, len: u32, item: T) -> Result<(), T> {
         let fits = self.queued.bytes + u64::from(len) <= self.limit;
         let bytes = u64::from(len);
-        if !fits || !self.sustained.may_hold(bytes) || !self.peak.may_hold(bytes) {
+        if !fits || !self.buckets.may_hold(bytes) {
             self.overflow.count(len as usize);
             return Err(item);
         }

@@ -194,7 +194,10 @@ impl DeviceNode {
         net.give_spare(frame.bytes);
         match self.device.next_deadline() {
             Some(at) if at <= net.now => self.step(runtime, net),
-            deadline => net.schedule.set(self.source, deadline),
+            deadline => {
+                net.schedule.set(self.source, deadline);
+                self.tell_channels(net);
+            }
         }
     }
 

@@ -10,6 +10,7 @@
 use device::QueueId;
 use mac_channel::{Channel, Eligible, Ends, Frame as Burst, Grant, Observer, Queue};
 use mac_wire::{FlowConfig, Map, Profile, Sid};
+use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::device_node::DeviceNode;
@@ -112,10 +113,17 @@ impl Upstream {
     }
 
     /// Does all that is due now, and wakes the stations of `woken`, whose queues had been empty.
-    pub fn step(&mut self, net: &mut Net, devices: &mut [DeviceNode], woken: &mut Vec<Sid>) {
+    pub fn step(
+        &mut self,
+        runtime: &Runtime,
+        net: &mut Net,
+        devices: &mut [DeviceNode],
+        woken: &mut Vec<Sid>,
+    ) {
         let now = net.now;
         let mut maps = Maps::default();
         let mut ends = RfEnds {
+            runtime,
             net,
             devices,
             members: &self.members,
@@ -147,6 +155,7 @@ impl Observer for Maps {
 
 /// Both ends of a channel.
 struct RfEnds<'a> {
+    runtime: &'a Runtime,
     net: &'a mut Net,
     devices: &'a mut [DeviceNode],
     members: &'a [Option<Member>],
@@ -182,7 +191,7 @@ impl Ends for RfEnds<'_> {
         let node =
             to.and_then(|(device, port)| Some((self.devices.get_mut(device as usize)?, port)));
         match node {
-            Some((node, port)) => node.receive(self.net, port, frame),
+            Some((node, port)) => node.receive(self.runtime, self.net, port, frame),
             // Nothing is taken of a SID that never was.
             None => self.net.reuse(frame),
         }

@@ -125,7 +125,12 @@ impl World {
             }
             Source::Channel(channel) => {
                 let mut woken = net.take_woken(channel);
-                self.channels[channel as usize].step(net, &mut self.devices, &mut woken);
+                self.channels[channel as usize].step(
+                    &self.runtime,
+                    net,
+                    &mut self.devices,
+                    &mut woken,
+                );
                 net.give_woken(channel, woken);
             }
             Source::Injection(injection) => {
