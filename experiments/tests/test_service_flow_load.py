@@ -21,6 +21,7 @@ from docsis_experiments.stages.mininet import service_flow_load
 from docsis_experiments.stages.mininet.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
 from docsis_experiments.traffic.service_flow_load import LoadPlan, plan_load
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
 SECOND = 10**9
@@ -54,6 +55,14 @@ def traffic(folder: Path, load: LoadPlan, *looks: int) -> ServiceFlowTraffic:
     made: Any = ServiceFlowTraffic
     loaded: ServiceFlowTraffic = made(Testbed(), folder, load, Reader(*looks))
     return loaded
+
+
+def test_shares_of_several_upstream_channels_are_refused() -> None:
+    deployment = deploy(load_topology(TOPOLOGIES / "telephony.yaml"), Preset.DROP_TAIL)
+    with pytest.raises(TestbedError, match="telephony has 2 upstream channels, and shares are"):
+        plan_load(deployment, "upstream")
+    # Downstream they share one.
+    assert len(plan_load(deployment, "downstream").loads) == 16
 
 
 def test_programs_send_what_is_planned_after_the_idle_time(tmp_path: Path) -> None:

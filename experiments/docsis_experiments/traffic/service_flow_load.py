@@ -130,8 +130,14 @@ def plan_load(
         frame_bytes: Length of the frames to the end of the CRC.
 
     Raises:
-        TestbedError: no service flow can be reached.
+        TestbedError: no service flow can be reached, or there are several channels.
     """
+    channels = deployment.topology.upstream_channels or ()
+    if direction == "upstream" and len(channels) > 1:
+        raise TestbedError(
+            f"topology {deployment.topology.name} has {len(channels)} upstream channels, and "
+            "shares are those of one; take a topology with one, or the other direction"
+        )
     flows = [
         flow
         for flow in deployment.device(QUEUES[direction]).service_flows
