@@ -18,6 +18,7 @@ from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import ROOT
 
 MOST_CLOCK_TESTS = 5
+FOLDERS = ("cli", "control_plane", "experiments", "mininet", "ptf_tests")
 
 
 class Beside:
@@ -94,7 +95,7 @@ def test_a_run_that_fails_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> 
 def test_at_most_five_tests_may_be_skipped_for_a_late_machine() -> None:
     marked = [
         str(path)
-        for folder in ("control_plane", "mininet", "ptf_tests")
+        for folder in FOLDERS
         for path in (ROOT / folder).rglob("test_*.py")
         if path != Path(__file__) and "pytest.mark.clock" in path.read_text()
     ]
@@ -114,7 +115,7 @@ def test_at_most_five_tests_may_be_skipped_for_a_late_machine() -> None:
     assert sum(counts) <= MOST_CLOCK_TESTS, listing.stdout
 
 
-@pytest.mark.parametrize("folder", ["control_plane", "mininet", "ptf_tests"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_no_other_test_is_skipped_for_it(folder: str) -> None:
     """Whoever asks for the excuse is marked, so that it is counted."""
     for path in (ROOT / folder).rglob("test_*.py"):
