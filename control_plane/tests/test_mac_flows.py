@@ -81,7 +81,7 @@ def test_what_is_promised() -> None:
     assert promised(replace(CALL, grants_per_interval=3), PAPER) == Fraction(42, 10)
     assert promised(SILENT, PAPER) == promised(CALL, PAPER)
     assert promised(POLLED, PAPER) == Fraction(1, 5)
-    # lld.md: 5 Mbit/s are 28 minislots with one grant a MAP of 2.025 ms, 2 in each frame of 135 us;
+    # mac.md: 5 Mbit/s are 28 minislots with one grant a MAP of 2.025 ms, 2 in each frame of 135 us;
     # 1.05 of it there, which is the scheduler's.
     assert promised(PROACTIVE, OFDMA) == -(-1266 // 48)
     each_frame = replace(PROACTIVE, guaranteed_grant_interval=135_000)

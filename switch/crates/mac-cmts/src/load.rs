@@ -228,9 +228,9 @@ mod tests {
         loads(&flow, &profile, &sizes, &parameters, 2_025_000).unwrap()[0]
     }
 
-    /// lld.md, test vectors: 5 Mbps, GGI 2.025 ms / 135 us: 28 minislots / 2.
+    /// mac.md, PGS: 5 Mbps, GGI 2.025 ms / 135 us: 28 minislots / 2.
     #[test]
-    fn proactive_grants_are_as_long_as_lld_md_says() {
+    fn proactive_grants_are_as_long_as_the_vectors_say() {
         assert_eq!(proactive(0).cost, 28);
         assert_eq!(proactive(2_025_000).cost, 28);
         let fast = proactive(140_000);

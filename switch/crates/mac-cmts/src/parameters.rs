@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What no standard fixes: the scheduler's own constants, with mac.md's defaults.
 
-/// The scheduler's own constants. [`Parameters::default`] has the values of mac.md and lld.md
+/// The scheduler's own constants. [`Parameters::default`] has the values of mac.md
 /// where they give one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The channels that have a name. Each number has its source: 004 is the paper, \[n\] the code of
-//! docsis-ns3, \[V\] a vendor's document, K1 the catalogue of results, and \[?\] what was not verified in
+//! docsis-ns3, \[V\] a vendor's document, K1 the model of 000's authors, and \[?\] what was not verified in
 //! a text, which makes it a default to change and not a fact (mac.md).
 //!
 //! All fields of a [`Profile`] may be changed; [`Profile::check`] then says what cannot be.
@@ -43,7 +43,7 @@ impl Profile {
         }
     }
 
-    /// The model of paper 000's authors, as the catalogue's K1 reads it. Without load an access
+    /// The model of paper 000's authors, as mac.md's facts have it (K1). Without load an access
     /// takes (U + 2 + U') MAPs and the transmission.
     ///
     /// `line_rate` is in bit/s. The capacity is all of it, varied by 1%; RF congestion lowers the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scheduling services, end to end (mac.md, "Scheduling services", and lld.md, vectors of PGS). The
+//! Scheduling services, end to end (mac.md, "Scheduling services"). The
 //! rule for vectors is in `agreement`.
 
 use mac_wire::{FlowConfig, Minislot, Periodic, Policy, Profile, Service, Sid};
@@ -11,7 +11,7 @@ use crate::scenario::Record;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// lld.md: a packet that fits a proactive grant has a delay that is uniform from 445 us to an interval
+/// mac.md: a packet that fits a proactive grant has a delay that is uniform from 445 us to an interval
 /// more.
 fn proactive(interval: u64, greatest: f64) {
     let flow = FlowConfig {
@@ -35,7 +35,7 @@ fn proactive(interval: u64, greatest: f64) {
         least: 445.0,
         greatest,
         quantiles: &[],
-        // lld.md's are whole, and exact.
+        // mac.md's are whole, and exact.
         digit: 0.0,
         range_digit: 0.0,
         quantile_error: 0.0,

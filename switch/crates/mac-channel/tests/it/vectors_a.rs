@@ -116,7 +116,7 @@ fn a_short_frame_arrives_91_minislots_earlier() {
 
 #[test]
 fn a_lone_frame_of_the_authors_of_paper_000() {
-    // docsis.md's (U + 2 + U') MAPs and the transmission, which mac.md has at 004's 2.4 ms and here is
+    // The usual (U + 2 + U') MAPs and the transmission, which mac.md has at 004's 2.4 ms and here is
     // 13 minislots of a microsecond. A burst and the request's minislot have to fit into the MAP
     // beside U', so it ends 14 us earlier: the error that this placement has of its own.
     const TRANSMISSION: f64 = 0.013;

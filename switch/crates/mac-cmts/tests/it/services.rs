@@ -138,7 +138,7 @@ fn nrtps_is_polled_and_may_contend() {
     assert!((2..=3).contains(&polls(&mut drive, 1, 1000).len()));
 }
 
-/// lld.md: 5 Mbps in intervals of a frame are 2 minislots a frame, in intervals of a MAP 28.
+/// mac.md: 5 Mbps in intervals of a frame are 2 minislots a frame, in intervals of a MAP 28.
 #[test]
 fn proactive_grants_come_by_themselves_at_one_distance() {
     for (interval, minislots, distance) in [(135_000, 2, 235), (0, 28, 15 * 235)] {
