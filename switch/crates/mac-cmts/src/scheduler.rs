@@ -78,6 +78,8 @@ pub struct Scheduler {
     pub(crate) now: u64,
     /// Minislots that the MAP may still grant on request.
     pub(crate) grantable: u64,
+    /// Minislots that are shared and have no place yet.
+    pub(crate) promised: u64,
     /// Minislots that it grants on request.
     pub(crate) solicited: u64,
     /// Whether it was stretched for a burst.
@@ -139,6 +141,7 @@ impl Scheduler {
             next: start,
             now: 0,
             grantable: 0,
+            promised: 0,
             solicited: 0,
             stretched: false,
             placed: Vec::new(),
@@ -185,6 +188,7 @@ impl Scheduler {
         self.draft
             .begin(self.next, self.profile.map_minislots, marks);
         self.solicited = 0;
+        self.promised = 0;
         self.stretched = false;
         self.grantable = self.draw_capacity();
         self.placed.clear();
