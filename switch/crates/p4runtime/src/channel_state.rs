@@ -33,6 +33,8 @@ pub struct ChannelView<'a, I> {
     pub channel: &'a Channel<I>,
     /// What has its last MAPs; `None` where nobody keeps them.
     pub watch: Option<&'a Watch>,
+    /// So many of them at the most go into the message.
+    pub maps: usize,
 }
 
 impl<I> ChannelView<'_, I> {
@@ -41,7 +43,9 @@ impl<I> ChannelView<'_, I> {
         let channel = self.channel;
         let profile = channel.profile();
         let stations = channel.stations();
+        let kept = self.watch.map_or(0, |watch| watch.maps().len());
         let maps = self.watch.into_iter().flat_map(Watch::maps);
+        let maps = maps.skip(kept.saturating_sub(self.maps));
         mac::ChannelState {
             name: self.name.into(),
             profile: profile.name.clone(),

@@ -91,6 +91,7 @@ impl Upstream {
             now,
             channel: &self.channel,
             watch: self.watch.as_ref(),
+            maps: usize::MAX,
         };
         view.state(|sid| {
             let member = self.members.get(usize::from(sid.0)).copied().flatten()?;
