@@ -4,6 +4,8 @@
 use mac_modem::{News, Station};
 use mac_wire::{Map, Minislot, Sid};
 
+use crate::serving::Serving;
+
 /// A station, and where it is entered.
 #[derive(Debug)]
 pub(crate) struct Seat<I> {
@@ -18,6 +20,8 @@ pub(crate) struct Seat<I> {
     pub news: Option<News>,
     /// Where the first grant of that MAP is.
     pub first_grant: Option<Minislot>,
+    /// What its grants are for.
+    pub serving: Serving,
 }
 
 impl<I> Seat<I> {
@@ -29,6 +33,7 @@ impl<I> Seat<I> {
             alarm: None,
             news: None,
             first_grant: None,
+            serving: Serving::default(),
         }
     }
 }
@@ -46,6 +51,13 @@ impl<I> Seats<I> {
             by_sid: Vec::new(),
             concerned: Vec::new(),
         }
+    }
+
+    /// The SIDs of all, and their stations, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Sid, &Station<I>)> {
+        // A SID has 14 bits.
+        let places = (0..).map(Sid).zip(&self.by_sid);
+        places.filter_map(|(sid, seat)| Some((sid, &seat.as_deref()?.station)))
     }
 
     pub fn get(&self, sid: Sid) -> Option<&Seat<I>> {
