@@ -3,7 +3,7 @@
 
 use device::QueueId;
 use mac_channel::Statistics;
-use mac_wire::{FlowConfig, Profile, Sid};
+use mac_wire::{Capacity, FlowConfig, Profile, Sid};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::run::Source;
@@ -134,6 +134,21 @@ impl World {
         self.devices[device as usize].set_upstream(queue, None);
         self.channels[at].schedule(&mut self.net);
         Ok(())
+    }
+
+    /// Changes what other users leave of a channel, from the next MAP on that is made; `None`: all.
+    ///
+    /// # Errors
+    /// There is no such channel; a rate or a variation that cannot be, or less than the channel has
+    /// promised to service flows.
+    pub fn set_channel_capacity(
+        &mut self,
+        channel: &str,
+        capacity: Option<Capacity>,
+    ) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let at = self.channel_index(channel)?;
+        self.channels[at].set_capacity(self.net.now, capacity)
     }
 
     /// What a channel has counted.
