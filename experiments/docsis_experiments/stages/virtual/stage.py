@@ -19,7 +19,6 @@ from docsis_experiments.stages.virtual import versions
 from docsis_experiments.stages.virtual.machine import MEASURED, Machine
 from docsis_experiments.stages.virtual.module import check_built, check_seed
 from docsis_experiments.stages.virtual.traffic import SENDERS
-from docsis_experiments.stages.virtual.upstream import check_channels
 from docsis_testbed import p4build
 from docsis_testbed.progress import Progress
 
@@ -57,7 +56,6 @@ class VirtualStage:
     ) -> None:
         """See `Stage`."""
         del managers  # the world says itself what it cannot have
-        check_channels(topology, scenario)
         check_senders(scenario, "virtual time", SENDERS)
         check_built()
         p4build.require_current()

@@ -7,26 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from docsis_control.mac.plan import ChannelFlow, UpstreamChannelPlan
-from docsis_control.topology.models import Topology
-from docsis_experiments.experiment.models import Scenario
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
     from docsis_world import World
-
-
-def check_channels(topology: Topology, scenario: Scenario) -> None:
-    """Refuse RF congestion of the upstream where upstream channels carry it.
-
-    Raises:
-        TestbedError: A port's rate is to change that no port has.
-    """
-    if topology.upstream_channels and scenario.channel and scenario.direction == "upstream":
-        raise TestbedError(
-            f"scenario {scenario.name} changes the rate that the modems share (channel), and "
-            f"topology {topology.name} has upstream channels, whose numbers stay; leave out one "
-            "of them"
-        )
 
 
 def add_channels(world: World, channels: Sequence[UpstreamChannelPlan]) -> None:
@@ -54,6 +38,25 @@ def add_channels(world: World, channels: Sequence[UpstreamChannelPlan]) -> None:
                 _add(world, channel, flow)
     except ValueError as error:
         raise TestbedError(f"upstream channels: {error}") from None
+
+
+def congest(world: World, channels: Sequence[str], rate: int, variation_percent: int) -> None:
+    """Have other users leave that much of each channel, from its next MAP on.
+
+    Args:
+        world: Has the channels.
+        channels: Their names.
+        rate: bit/s, the mean of each.
+        variation_percent: How far each MAP's draw may lie from it.
+
+    Raises:
+        TestbedError: A channel has promised more to its service flows.
+    """
+    for channel in channels:
+        try:
+            world.set_channel_capacity(channel, rate, variation_percent)
+        except ValueError as error:
+            raise TestbedError(f"upstream channel {channel}: {error}") from None
 
 
 def _add(world: World, channel: UpstreamChannelPlan, flow: ChannelFlow) -> None:

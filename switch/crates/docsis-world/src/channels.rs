@@ -4,10 +4,11 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
-use world::mac_wire::{FlowConfig, Periodic, Policy, Service, Sid};
+use world::mac_wire::{Capacity, FlowConfig, Periodic, Policy, Service, Sid};
 use world::{ChannelStatistics, Setting, Settings};
 
-use crate::arguments::Whole;
+use crate::arguments::{Whole, or};
+use crate::errors::exception;
 
 /// What is different from a profile.
 pub fn settings(given: Option<&Bound<'_, PyDict>>) -> PyResult<Settings> {
@@ -26,6 +27,41 @@ pub fn settings(given: Option<&Bound<'_, PyDict>>) -> PyResult<Settings> {
         settings.insert(key, setting);
     }
     Ok(settings)
+}
+
+/// All numbers of a channel's profile, with what is different from it.
+#[pyfunction]
+#[pyo3(signature = (name, **settings))]
+pub fn channel_profile<'py>(
+    py: Python<'py>,
+    name: &str,
+    settings: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let profile = world::channel_profile(name, &self::settings(settings)?)
+        .map_err(|error| exception(py, error))?;
+    let numbers = PyDict::new(py);
+    for (key, setting) in world::channel_numbers(&profile) {
+        match setting {
+            Setting::Number(number) => numbers.set_item(key, number)?,
+            Setting::Switch(switch) => numbers.set_item(key, switch)?,
+            Setting::Word(word) => numbers.set_item(key, word)?,
+            Setting::Absent => numbers.set_item(key, py.None())?,
+        }
+    }
+    Ok(numbers)
+}
+
+/// What other users leave of a channel: a rate, or no rate for all.
+pub fn capacity(
+    rate: Option<&Whole<'_>>,
+    variation_percent: Option<&Whole<'_>>,
+) -> PyResult<Option<Capacity>> {
+    let variation_percent = or(variation_percent, 0, |value| value.u8("variation_percent"))?;
+    let rate = rate.map(|rate| rate.u64("rate")).transpose()?;
+    Ok(rate.map(|rate| Capacity {
+        rate,
+        variation_percent,
+    }))
 }
 
 /// Keyword arguments of a service flow, each used once.

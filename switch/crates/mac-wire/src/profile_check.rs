@@ -274,15 +274,18 @@ impl Profile {
     }
 
     fn check_capacity(&self) -> Result<(), Refused> {
-        let Some(Capacity {
-            rate,
-            variation_percent,
-        }) = self.capacity
-        else {
-            return Ok(());
-        };
-        within("capacity.rate", rate, 1, MAX_RATE)?;
-        within("capacity.variation_percent", variation_percent, 0, 100)
+        self.capacity.map_or(Ok(()), |capacity| capacity.check())
+    }
+}
+
+impl Capacity {
+    /// Checks it by itself.
+    ///
+    /// # Errors
+    /// A rate of 0 or beyond all bounds, or a variation above 100%.
+    pub fn check(&self) -> Result<(), Refused> {
+        within("capacity.rate", self.rate, 1, MAX_RATE)?;
+        within("capacity.variation_percent", self.variation_percent, 0, 100)
     }
 }
 

@@ -7,9 +7,10 @@
 //! docsis-1.1-004) and `map_frames` (of docsis-3.1). What the numbers are together is for
 //! [`Profile::check`] to say.
 
-use mac_wire::{Asking, Capacity, ContentionPlace, GrantPlace, Packing, Phy, Profile};
+use mac_wire::{Capacity, Phy, Profile};
 use std::collections::BTreeMap;
 
+use crate::channel_numbers::{ASKINGS, CONTENTION_PLACES, GRANT_PLACES, PACKINGS};
 use crate::error::{WorldError, invalid};
 
 /// A value of one key.
@@ -118,34 +119,13 @@ fn change(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, WorldError>
         "contention_minislots" => profile.contention_minislots = value.number()?,
         "maintenance_minislots" => profile.maintenance_minislots = value.number()?,
         "request_minislots" => profile.request_minislots = value.number()?,
-        "contention_place" => {
-            profile.contention_place = value.word(&[
-                ("head", ContentionPlace::Head),
-                ("random-frame", ContentionPlace::RandomFrame),
-            ])?;
-        }
+        "contention_place" => profile.contention_place = value.word(&CONTENTION_PLACES)?,
         "extra_contention" => profile.extra_contention = value.switch()?,
         "collisions" => profile.collisions = value.switch()?,
-        "grant_place" => {
-            profile.grant_place = value.word(&[
-                ("packed", GrantPlace::Packed),
-                ("random", GrantPlace::Random),
-            ])?;
-        }
+        "grant_place" => profile.grant_place = value.word(&GRANT_PLACES)?,
         "tries" => profile.tries = value.number()?,
-        "asking" => {
-            profile.asking = value.word(&[
-                ("one-burst", Asking::OneBurst),
-                ("queue-depth", Asking::QueueDepth),
-            ])?;
-        }
-        "packing" => {
-            profile.packing = value.word(&[
-                ("single", Packing::Single),
-                ("concatenated", Packing::Concatenated),
-                ("continuous", Packing::Continuous),
-            ])?;
-        }
+        "asking" => profile.asking = value.word(&ASKINGS)?,
+        "packing" => profile.packing = value.word(&PACKINGS)?,
         "fragmentation" => profile.fragmentation = value.switch()?,
         "piggyback" => profile.piggyback = value.switch()?,
         "header" => profile.header = value.number()?,
@@ -226,6 +206,7 @@ fn change_phy(phy: &mut Phy, value: &Reader<'_>) -> Result<bool, WorldError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mac_wire::Packing;
 
     fn with(name: &str, settings: &[(&str, Setting)]) -> Result<Profile, String> {
         let settings = settings

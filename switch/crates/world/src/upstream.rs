@@ -9,7 +9,7 @@
 
 use device::QueueId;
 use mac_channel::{Channel, Eligible, Ends, Frame as Burst, Grant, Observer, Queue, Watch};
-use mac_wire::{FlowConfig, Map, Profile, Sid};
+use mac_wire::{Capacity, FlowConfig, Map, Profile, Sid};
 use p4runtime::channel_state::{ChannelView, FlowPlace};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
 use tokio::runtime::Runtime;
@@ -134,6 +134,15 @@ impl Upstream {
             active: true,
         });
         Ok(())
+    }
+
+    /// Changes what other users leave of it, from the next MAP on that is made.
+    ///
+    /// # Errors
+    /// What the scheduler refuses of it.
+    pub fn set_capacity(&mut self, now: u64, capacity: Option<Capacity>) -> Result<(), WorldError> {
+        let changed = self.channel.set_capacity(now, capacity);
+        changed.map_err(|refused| invalid(refused.0))
     }
 
     /// Removes a service flow; which queue it had.

@@ -179,7 +179,7 @@ fn other_users_leave_what_the_capacity_says() {
         variation_percent: 20,
     };
     assert_eq!(drive.profile.asking, Asking::QueueDepth);
-    drive.scheduler.set_capacity(Some(capacity));
+    drive.scheduler.set_capacity(Some(capacity)).unwrap();
     drive.admit(best_effort(1));
     drive.request_soon(1, Amount::Bytes(60_000_000));
     drive.step();
