@@ -12,6 +12,7 @@ use tonic_build::manual::{Builder, Method, MethodBuilder, Service};
 const PROTO_DIR_VARIABLE: &str = "P4RUNTIME_PROTO_DIR";
 const P4RUNTIME_PROTO: &str = "p4/v1/p4runtime.proto";
 const TRAFFIC_MANAGER_PROTO: &str = "docsis/tm/v1/traffic_manager.proto";
+const UPSTREAM_CHANNELS_PROTO: &str = "docsis/mac/v1/upstream_channels.proto";
 const SWITCH_PROTO: &str = "docsis/switch/v1/switch.proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,7 +32,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={}", p4runtime_dir.display());
 
     let descriptors = protox::compile(
-        [P4RUNTIME_PROTO, TRAFFIC_MANAGER_PROTO, SWITCH_PROTO],
+        [
+            P4RUNTIME_PROTO,
+            TRAFFIC_MANAGER_PROTO,
+            UPSTREAM_CHANNELS_PROTO,
+            SWITCH_PROTO,
+        ],
         [p4runtime_dir, own_dir],
     )?;
     // The text format of P4Info is read through the descriptors.

@@ -2,12 +2,14 @@
 //! The stations of a channel, by SID, each with what it waits for.
 
 use mac_modem::{News, Station};
-use mac_wire::{Map, Minislot, Sid};
+use mac_wire::{FlowConfig, Map, Minislot, Sid};
 
 /// A station, and where it is entered.
 #[derive(Debug)]
 pub(crate) struct Seat<I> {
     pub station: Station<I>,
+    /// What it was last told of its flow.
+    pub flow: FlowConfig,
     /// The opportunity at which it is entered among those that defer.
     pub deferring: Option<u64>,
     /// The request with which it is entered among those that wait for an answer.
@@ -21,9 +23,10 @@ pub(crate) struct Seat<I> {
 }
 
 impl<I> Seat<I> {
-    pub fn new(station: Station<I>) -> Self {
+    pub fn new(station: Station<I>, flow: FlowConfig) -> Self {
         Self {
             station,
+            flow,
             deferring: None,
             awaiting: None,
             alarm: None,
@@ -54,6 +57,10 @@ impl<I> Seats<I> {
 
     pub fn get_mut(&mut self, sid: Sid) -> Option<&mut Seat<I>> {
         self.by_sid.get_mut(usize::from(sid.0))?.as_deref_mut()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Seat<I>> + '_ {
+        self.by_sid.iter().flatten().map(|seat| &**seat)
     }
 
     pub fn put(&mut self, sid: Sid, seat: Seat<I>) {

@@ -28,6 +28,13 @@ pub mod p4 {
 
 /// Package `docsis`.
 pub mod docsis {
+    /// Package `docsis.mac`.
+    pub mod mac {
+        /// Package `docsis.mac.v1`: the service of upstream channels.
+        pub mod v1 {
+            tonic::include_proto!("docsis.mac.v1");
+        }
+    }
     /// Package `docsis.switch`.
     pub mod switch {
         /// Package `docsis.switch.v1`: the process's service.
