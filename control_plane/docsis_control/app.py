@@ -18,7 +18,6 @@ from docsis_control.config.models import KeyedError
 from docsis_control.controller import Controller
 from docsis_control.dynamic.server import serving_changes
 from docsis_control.local_socket import default_folder
-from docsis_control.mac.planning import refuse_channels
 from docsis_control.options import Options
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import BUILD_FOLDER, PipelineError
@@ -166,7 +165,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("grpc").setLevel(logging.CRITICAL)
     try:
         topology = load_topology(arguments.topology, arguments.tier)
-        refuse_channels(topology, "a switch that runs in real time")
         deployment = deploy(topology, arguments.aqm, arguments.downstream_aqm)
         addresses = _addresses(deployment, arguments.address, "--address")
         options = Options(

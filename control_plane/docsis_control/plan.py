@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Final
 
 from docsis_control.config.models import MAX_FRAME
+from docsis_control.mac.plan import UpstreamChannelPlan
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.numbers import FlowKey, Numbers
@@ -220,6 +221,8 @@ class DevicePlan:
         lasting: Entries that stay as long as it runs.
         parts: What each modem and the group have of it, always in the same order. A modem that a
             change does not touch keeps the same object.
+        channels: Upstream channels that carry what it sends at its RF port; none where it sends as
+            if the channel were its own.
     """
 
     name: str
@@ -231,6 +234,7 @@ class DevicePlan:
     groups: tuple[MulticastGroup, ...]
     lasting: tuple[TableEntry, ...]
     parts: tuple[Part, ...]
+    channels: tuple[UpstreamChannelPlan, ...] = ()
 
     @cached_property
     def service_flows(self) -> tuple[ServiceFlow, ...]:

@@ -12,6 +12,7 @@ from typing import Final
 from docsis_control.bridging import CmtsBridge, ModemBridges
 from docsis_control.classification import CLASSIFIER_TABLE, classifier_entries
 from docsis_control.config.models import KeyedError
+from docsis_control.mac.planning import upstream_channels
 from docsis_control.managed_flows import (
     Assigned,
     Choice,
@@ -107,7 +108,7 @@ def deploy(
         )
         for role, direction in _DIRECTIONS.items()
     )
-    return Deployment(
+    deployment = Deployment(
         topology,
         choice.upstream,
         choice.downstream,
@@ -118,6 +119,17 @@ def deploy(
         chosen,
         _newest(assigned, before),
     )
+    return _with_channels(deployment) if topology.upstream_channels else deployment
+
+
+def _with_channels(deployment: Deployment) -> Deployment:
+    """The same with the upstream channels, which are the modems' device's."""
+    channels = upstream_channels(deployment)
+    devices = tuple(
+        replace(device, channels=channels) if device.role is Role.CABLE_MODEM else device
+        for device in deployment.devices
+    )
+    return replace(deployment, devices=devices)
 
 
 def _touched(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from docsis_control.dynamic.device_change import DeviceChange
 from docsis_control.law.service_flows import DeviceLaw, Observation
+from docsis_control.mac.client import UpstreamChannels
 from docsis_control.p4rt.device import Entrance, P4Device
 from docsis_control.p4rt.entities import group_updates, table_updates
 from docsis_control.p4rt.pipeline import Pipeline
@@ -145,6 +146,8 @@ async def push(
     flows = plan.service_flows
     manager = TrafficManager(device)
     has_manager = await manager.configure(plan)
+    # Behind its queues, in front of what sends frames there.
+    await UpstreamChannels(device).configure(plan)
     # The pipeline's registers follow the traffic manager's buckets, where it has any.
     buckets = (
         await manager.buckets(flows)

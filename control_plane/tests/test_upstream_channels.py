@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
-from docsis_control.app import main
 from docsis_control.config import ConfigError
 from docsis_control.config.models import KeyedError, Model
 from docsis_control.dynamic.change import Action, Change, Kind
@@ -257,18 +256,6 @@ def test_what_has_no_mac_refuses_by_name(write: Write) -> None:
     assert str(caught.value) == (
         "topology street has the upstream channel us1 (docsis-3.1), and BMv2 has no request/grant "
         "MAC; leave upstream_channel out, or make it none"
-    )
-
-
-def test_the_controller_of_switches_in_real_time_refuses_it(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = write()
-    assert main(["--topology", str(file)]) == 1
-    assert capsys.readouterr().err == (
-        f"docsis-p4 controller: {file}: upstream_channel: topology street has the upstream channel "
-        "us1 (docsis-3.1), and a switch that runs in real time has no request/grant MAC; leave "
-        "upstream_channel out, or make it none\n"
     )
 
 

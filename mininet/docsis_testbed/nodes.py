@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 
 from mininet.node import Host, Node, Switch
 
-from docsis_control.ports import CPU_PORT
+from docsis_control.ports import CPU_PORT, RF_PORT
 from docsis_testbed import netlink
 from docsis_testbed.addresses import thrift_port
 from docsis_testbed.endings import how, last_words
@@ -248,7 +248,16 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
 
 
 class DocsisSwitch(P4Switch):
-    """The embedded target with the DOCSIS traffic manager."""
+    """The embedded target with the DOCSIS traffic manager.
+
+    Attributes:
+        joined: The node of another device that its program runs, joined to this one by an RF link
+            in memory, if there is one.
+    """
+
+    def __init__(self, name: str, **params: Any) -> None:
+        super().__init__(name, **params)
+        self.joined: SwitchBeside | None = None
 
     def command(self) -> list[str]:
         return [
@@ -257,11 +266,48 @@ class DocsisSwitch(P4Switch):
             *("--device-id", str(self.device_id)),
             *("--traffic-manager", "docsis"),
             *self._interfaces(),
+            *(self.joined.arguments() if self.joined else ()),
             *self.extra,
             "--",
             *("--grpc-server-addr", self.grpc_address),
             *("--cpu-port", str(CPU_PORT)),
         ]
+
+
+class SwitchBeside(P4Switch):
+    """A device that the program of another switch runs beside its own, joined by an RF link.
+
+    Args:
+        name: Name of the node.
+        beside: The switch whose program it is; started before this one.
+    """
+
+    def __init__(self, name: str, *, beside: DocsisSwitch, **params: Any) -> None:
+        super().__init__(name, **params)
+        self.beside = beside
+        # What it would print is in the program's log.
+        self.log = beside.log
+        beside.joined = self
+
+    def arguments(self) -> list[str]:
+        """What the program is told of this device, with its interfaces and its address."""
+        words = self._interfaces()
+        interfaces = [word if word == "-i" else f"{self.device_id}:{word}" for word in words]
+        ends = (f"{device}:{RF_PORT}" for device in (self.beside.device_id, self.device_id))
+        return [
+            *interfaces,
+            *("--rf-link", ",".join(ends)),
+            *("--device-grpc-addr", f"{self.device_id}@{self.grpc_address}"),
+        ]
+
+    def start(self, controllers: object = None) -> None:
+        """It runs since the other one was started."""
+        del controllers
+        self.process = self.beside.process
+
+    def end_program(self) -> None:
+        """It ends with the other one."""
+        self.process = None
 
 
 class Bmv2Switch(P4Switch):

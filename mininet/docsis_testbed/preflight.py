@@ -177,10 +177,11 @@ def check_rates(target: str, topology: Topology, direction: Direction) -> None:
 
 
 def check_channels(target: str, topology: Topology) -> None:
-    """Refuse to go on with a request/grant MAC, which no switch in real time has."""
-    where = "BMv2" if target == "bmv2" else "Mininet's switch"
+    """Refuse to go on with a request/grant MAC on a target that has none."""
+    if target == "embedded":
+        return
     try:
-        refuse_channels(topology, where)
+        refuse_channels(topology, "BMv2")
     except KeyedError as error:
         raise TestbedError(str(error)) from None
 

@@ -19,20 +19,23 @@ from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Device, Host, Topology
 from docsis_testbed.addresses import device_address
 from docsis_testbed.endings import errors_of
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
-from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost
+from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost, SwitchBeside
 from docsis_testbed.runstate import RunState
 
 
 def root_interfaces(topology: Topology) -> list[str]:
     """Names of the switches' interfaces, which are in the root namespace."""
+    # Upstream channels are in the switches' process, and the RF link with them.
+    rf = () if topology.upstream_channels else (RF_PORT,)
     names = []
     for device, near in (
         (topology.cable_modem, topology.hosts),
         (topology.cmts, topology.servers),
     ):
-        ports = (RF_PORT, *HOST_PORTS[: len(near)])
+        ports = (*rf, *HOST_PORTS[: len(near)])
         names += [f"{device.name}-eth{port}" for port in ports]
     return names
 
@@ -82,9 +85,13 @@ class Testbed:
         Raises:
             TestbedError: something could not be made.
         """
-        modem = self._add_switch(self.topology.cable_modem)
-        cmts = self._add_switch(self.topology.cmts)
-        self._link(modem, cmts, port1=RF_PORT, port2=RF_PORT)
+        modem = self._add_switch(self.topology.cable_modem, SWITCHES[self.target])
+        if self.topology.upstream_channels:
+            # One process runs both devices, in due order, with the RF link in memory.
+            cmts = self._add_switch(self.topology.cmts, SwitchBeside, beside=modem)
+        else:
+            cmts = self._add_switch(self.topology.cmts, SWITCHES[self.target])
+            self._link(modem, cmts, port1=RF_PORT, port2=RF_PORT)
         for switch, near in ((modem, self.topology.hosts), (cmts, self.topology.servers)):
             for port, host in zip(HOST_PORTS, near, strict=False):
                 self._attach_host(switch, host, port)
@@ -101,21 +108,28 @@ class Testbed:
         for switch in (modem, cmts):
             switch.wait_ready()
 
-    def _add_switch(self, device: Device) -> P4Switch:
+    def _add_switch(self, device: Device, kind: type[P4Switch], **params: Any) -> P4Switch:
         switch: P4Switch = self.net.addSwitch(
             device.name,
-            cls=SWITCHES[self.target],
+            cls=kind,
             run=self._run,
             device_id=device.device_id,
             grpc_address=device_address(device),
             log=self.logs / f"{device.name}.log",
             extra=self._recording(device),
+            **params,
         )
         return switch
 
     def _recording(self, device: Device) -> tuple[str, ...]:
         if self.recordings is None:
             return ()
+        if self.topology.upstream_channels:
+            raise TestbedError(
+                f"topology {self.topology.name} has upstream channels, and switches that one "
+                "process runs with them cannot be recorded; leave upstream_channel out, or do not "
+                "record"
+            )
         return ("--record", str(recording_of(device, self.recordings)))
 
     def _attach_host(self, switch: P4Switch, host: Host, port: int) -> None:

@@ -100,16 +100,16 @@ def test_unknown_target_and_missing_programs(monkeypatch: pytest.MonkeyPatch) ->
         preflight.check_target("embedded")
 
 
-@pytest.mark.parametrize(("target", "where"), [("bmv2", "BMv2"), ("embedded", "Mininet's switch")])
-def test_a_request_grant_mac_is_refused_by_name(target: str, where: str) -> None:
+def test_a_request_grant_mac_is_refused_by_name_where_there_is_none() -> None:
     topology = load_topology(TOPOLOGIES / "telephony.yaml")
     with pytest.raises(TestbedError) as caught:
-        preflight.check_all(topology, target)
+        preflight.check_all(topology, "bmv2")
     assert str(caught.value) == (
-        f"topology telephony has the upstream channel us1 (docsis-3.1), and {where} has no "
+        "topology telephony has the upstream channel us1 (docsis-3.1), and BMv2 has no "
         "request/grant MAC; leave upstream_channel out, or make it none"
     )
-    preflight.check_channels(target, load_topology(TOPOLOGIES / "residential.yaml"))
+    preflight.check_channels("bmv2", load_topology(TOPOLOGIES / "residential.yaml"))
+    preflight.check_channels("embedded", topology)
 
 
 def test_interfaces_of_a_topology() -> None:
@@ -117,3 +117,9 @@ def test_interfaces_of_a_topology() -> None:
     assert root_interfaces(topology) == [
         "cm1-eth1", "cm1-eth2", "cm1-eth3", "cmts1-eth1", "cmts1-eth2", "cmts1-eth3",
     ]  # fmt: skip
+
+
+def test_an_rf_link_with_channels_has_no_interfaces() -> None:
+    names = root_interfaces(load_topology(TOPOLOGIES / "telephony.yaml"))
+    assert "cm1-eth2" in names
+    assert not {"cm1-eth1", "cmts1-eth1"} & set(names)

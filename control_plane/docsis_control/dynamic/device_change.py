@@ -4,14 +4,16 @@
 In this order:
 
 1. the traffic manager gets queues for new service flows, and the rates and more sub-queues
-   of changed ones; indexes that new service flows take are cleared, registers and counters,
+   of changed ones; where there are upstream channels, their schedulers admit them, or refuse;
+   indexes that new service flows take are cleared, registers and counters,
    and so are sub-queues that a service flow did not have before;
 2. one batch of table entries, seen by packets as a whole where the target can do that;
-3. the traffic manager removes the queues and sub-queues that nothing names any more.
+3. upstream channels remove the service flows, and the traffic manager the queues and
+   sub-queues, that nothing names any more.
 
 Until step 2 no packet goes another way than before, so a failure is undone by
-giving the traffic manager back what it had. Where undoing fails, too, nobody knows what the
-device has, and it has to get everything anew.
+giving the traffic manager and the channels back what they had. Where undoing fails, too,
+nobody knows what the device has, and it has to get everything anew.
 """
 
 import asyncio
@@ -21,6 +23,8 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from docsis_control.law.laws import law_of
+from docsis_control.mac.client import UpstreamChannels
+from docsis_control.mac.requests import change_between
 from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.entities import updates_between
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
@@ -88,14 +92,17 @@ class DeviceChange:
         """
         self.uncertain = False
         self._name = before.name
-        # Whether the traffic manager may have something of the new plan.
+        # Whether the traffic manager, or the channels, may have something of the new plan.
         self._prepared = False
+        self._admitted = False
         # Says in words which changes could not be undone.
         self._left: list[str] = []
         self._device = device
         self._pipeline = pipeline
         self._access = access
         self._manager = TrafficManager(device) if traffic_manager else None
+        self._channels = UpstreamChannels(device)
+        self._on_channels = change_between(before.channels, after.channels)
         # A modem that the change does not touch has the same object in both plans, so that its
         # service flows and entries need not be looked at.
         parts = [
@@ -140,11 +147,11 @@ class DeviceChange:
         try:
             try:
                 # All at once: each waits for an answer, and none for another's.
-                await _all(self._prepare_queues(), self._clear(), self._reset(counters))
+                await _all(self._prepare(), self._clear(), self._reset(counters))
                 await self._write()
             except BaseException:
                 # A cancelled change is undone, too.
-                await asyncio.shield(self._undo_queues())
+                await asyncio.shield(self._undo())
                 raise
         except ConnectionLost as lost:
             self.uncertain = True
@@ -163,11 +170,33 @@ class DeviceChange:
             ) from None
         in_force = time.monotonic()
         try:
+            await self._channels.change((), self._on_channels.gone)
             await self._finish_queues()
         except (ConnectionLost, P4RuntimeError) as error:
             # The change is made: nothing names them, so nothing depends on it.
             _LOG.warning("%s: queues that nothing uses are left: %s", self._name, error)
         return in_force
+
+    async def _prepare(self) -> None:
+        """A service flow that a channel carries has its queue first."""
+        await self._prepare_queues()
+        change = self._on_channels
+        self._admitted = True
+        try:
+            await self._channels.change((*change.new, *(after for _, after in change.changed)))
+        except P4RuntimeError:
+            # All or nothing.
+            self._admitted = False
+            raise
+
+    async def _undo(self) -> None:
+        change = self._on_channels
+        if self._admitted:
+            try:
+                await self._channels.change((was for was, _ in change.changed), change.new)
+            except (ConnectionLost, P4RuntimeError) as error:
+                self._keeps(str(error))
+        await self._undo_queues()
 
     async def _prepare_queues(self) -> None:
         if self._manager is None:

@@ -12,6 +12,7 @@ use tonic_build::manual::{Builder, Method, MethodBuilder, Service};
 const PROTO_DIR_VARIABLE: &str = "P4RUNTIME_PROTO_DIR";
 const P4RUNTIME_PROTO: &str = "p4/v1/p4runtime.proto";
 const TRAFFIC_MANAGER_PROTO: &str = "docsis/tm/v1/traffic_manager.proto";
+const UPSTREAM_CHANNELS_PROTO: &str = "docsis/mac/v1/upstream_channels.proto";
 const SWITCH_PROTO: &str = "docsis/switch/v1/switch.proto";
 const CHANNEL_STATE_PROTO: &str = "docsis/mac/v1/channel_state.proto";
 
@@ -35,8 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         [
             P4RUNTIME_PROTO,
             TRAFFIC_MANAGER_PROTO,
-            SWITCH_PROTO,
+            UPSTREAM_CHANNELS_PROTO,
             CHANNEL_STATE_PROTO,
+            SWITCH_PROTO,
         ],
         [p4runtime_dir, own_dir],
     )?;

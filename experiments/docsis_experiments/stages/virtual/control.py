@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -77,7 +78,8 @@ class DeviceInWorld:
         await device.set_pipeline(pipeline, _COOKIE)
         access = RegisterAccess(device, pipeline, clock, plan.service_flows)
         self.record.access = access.name
-        return await push(device, pipeline, plan, access)
+        # A world has its channels itself, between its devices: upstream.add_channels.
+        return await push(device, pipeline, replace(plan, channels=()), access)
 
     @property
     def looped(self) -> bool:

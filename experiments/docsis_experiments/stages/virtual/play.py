@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_control.config.models import KeyedError
-from docsis_control.mac.planning import upstream_channels
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, Deployment, Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.models import QueueManagement
@@ -134,7 +133,7 @@ def playing(
         deployment = _deployed(topology, upstream, downstream)
         world = build(topology, seed, machine)
         with closing(ControllerInWorld(world, deployment, machine)) as controller:
-            add_channels(world, upstream_channels(deployment))
+            add_channels(world, deployment.device(Role.CABLE_MODEM).channels)
             timetable = Timetable(world)
             play = Play(world, timetable, world.now_ns)
             controller.start(timetable)

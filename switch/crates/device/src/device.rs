@@ -443,11 +443,17 @@ impl Device {
         };
         let behind = now.saturating_sub(due.max(self.time));
         if behind > self.config.lateness_bound {
-            let gap = behind - self.config.lateness_bound;
-            self.time = now - self.config.lateness_bound;
-            self.skipped += gap;
-            self.lateness.jump(gap);
+            let bound = self.config.lateness_bound;
+            self.jump(now - bound, behind - bound);
         }
+    }
+
+    /// Time jumps to `to`, and no bucket earns for the last `gap` of it, ns. Devices that are run
+    /// together do so together, whichever of them was late.
+    pub fn jump(&mut self, to: u64, gap: u64) {
+        self.advance(to);
+        self.skipped += gap;
+        self.lateness.jump(gap);
     }
 
     /// How late the shell runs what is due.

@@ -68,13 +68,25 @@ impl Device {
     /// The device has no service flows (the bmv2 model); or there is no such port, it is the CPU
     /// port, or it has frames, a rate or a transmit delay; or `primary` is 0.
     pub fn set_granted(&mut self, now: u64, port: u16, primary: u32) -> Result<(), ConfigError> {
+        self.may_grant(port, primary)?;
         let now = self.advance(now);
+        match &mut self.tm {
+            Model::Docsis(tm) => tm.set_granted(now - self.skipped, port, primary),
+            Model::Bmv2(_) => Ok(()),
+        }
+    }
+
+    /// Whether [`Self::set_granted`] would refuse; nothing changes.
+    ///
+    /// # Errors
+    /// Those of [`Self::set_granted`].
+    pub fn may_grant(&self, port: u16, primary: u32) -> Result<(), ConfigError> {
         if self.config.cpu_port == Some(port) {
             let words = format!("port {port}: it is the CPU port, which no channel carries");
             return Err(ConfigError::Invalid(words));
         }
-        match &mut self.tm {
-            Model::Docsis(tm) => tm.set_granted(now - self.skipped, port, primary),
+        match &self.tm {
+            Model::Docsis(tm) => tm.may_grant(port, primary),
             Model::Bmv2(_) => Err(ConfigError::OtherModel(format!(
                 "port {port}: grants need service flows, which this device's traffic manager does \
                  not have; see --traffic-manager"

@@ -3,8 +3,10 @@
 
 mod bench;
 mod ctl;
+mod device_address;
 mod port;
 mod queue_manager;
+mod rf_link;
 mod sample;
 mod switch;
 mod target;
@@ -21,6 +23,7 @@ pub use bench::{
 };
 pub use ctl::{Ctl, CtlArgs, FollowArgs};
 pub use queue_manager::{FlowQueues, QueueManager};
+pub use rf_link::RfLinkArg;
 pub use sample::{Sample, SampleDrops, SampleSessions};
 pub use switch::{LogLevel, SwitchArgs};
 pub use target::TargetArgs;

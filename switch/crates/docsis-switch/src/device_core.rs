@@ -1,38 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A device with its ports, clock and requests: what runs it one thread at a time. Its
-//! own thread does so while frames come and go. While that sleeps, the gRPC server's
-//! thread runs a request itself: nobody has to be woken for it, there or back.
+//! The devices that one thread runs, with their ports, clock and requests: one device, or those that
+//! an RF link joins. Their own thread runs them while frames come and go. While that sleeps, the
+//! gRPC server's thread runs a request itself: nobody has to be woken for it, there or back.
 
 use crate::clock::Clock;
 use crate::lock::Lock;
-use crate::ports::Ports;
+use crate::member::Member;
 use crate::wait::Waker;
-use device::Device;
-use device::handle::Requests;
+use plant::{Plant, PlantRequests};
 use std::sync::Weak;
 
 /// Requests are run for so long, in ns, before frames are received again.
 const REQUESTS_FOR: u64 = 300_000;
 
-/// What a device needs to run.
-pub struct Core {
-    /// The device.
-    pub device: Device,
-    /// Its ports.
-    pub ports: Ports,
-    /// Its time.
-    pub clock: Clock,
+/// What joins the devices of a thread: RF links and upstream channels.
+pub struct Rf {
+    /// What runs them in due order.
+    pub plant: Plant,
     /// What other threads ask of it.
-    pub requests: Requests,
-    /// The device's thread sleeps until then, and needs not be woken before.
+    pub requests: PlantRequests,
+}
+
+/// What the devices of a thread need to run.
+pub struct Core {
+    /// The devices: one, where nothing joins it to others.
+    pub members: Vec<Member>,
+    /// What joins them.
+    pub rf: Option<Rf>,
+    /// Their time.
+    pub clock: Clock,
+    /// The devices' thread sleeps until then, and needs not be woken before.
     pub sleeps_until: u64,
 }
 
 impl Core {
+    /// When something is due next.
+    pub fn next_deadline(&mut self) -> Option<u64> {
+        match &self.rf {
+            None => self.members[0].device.next_deadline(),
+            Some(rf) => rf.plant.next_deadline(&mut self.members),
+        }
+    }
+
+    /// Lets devices do the next thing that is due by `until`, or, where they are joined, all of it.
+    pub fn step(&mut self, until: u64) {
+        match &mut self.rf {
+            None => {
+                let Member { device, ports, .. } = &mut self.members[0];
+                ports.step(device, until);
+            }
+            Some(rf) => rf.plant.run(&mut self.members, until),
+        }
+    }
+
+    /// Lets devices do all that is due by `until`, each thing at its own time.
+    pub fn run_due(&mut self, until: u64) {
+        match &mut self.rf {
+            None => {
+                let Member { device, ports, .. } = &mut self.members[0];
+                ports.run_due(device, until);
+            }
+            Some(rf) => rf.plant.run(&mut self.members, until),
+        }
+    }
+
+    /// Lets devices do all that is due before a frame reaches one of them at `at`; when that is.
+    pub fn run_before(&mut self, member: usize, at: u64) -> u64 {
+        match &mut self.rf {
+            None => {
+                let Member { device, ports, .. } = &mut self.members[member];
+                let at = at.max(device.time());
+                ports.run_due(device, at);
+                at
+            }
+            Some(rf) => rf.plant.run_before(&mut self.members, at),
+        }
+    }
+
+    /// A device was given something.
+    pub fn received(&mut self, member: usize) {
+        if let Some(rf) = &mut self.rf {
+            rf.plant.received(&mut self.members, member);
+        }
+    }
+
+    /// Tells devices what the clock says, before they run what is due. `arrived` is when the first
+    /// frame came that no device has been given.
+    pub fn wake(&mut self, now: u64, arrived: Option<u64>) {
+        match &mut self.rf {
+            None => {
+                let Member { device, ports, .. } = &mut self.members[0];
+                ports.wake(device, now, arrived);
+            }
+            Some(rf) => rf.plant.wake(&mut self.members, now, arrived),
+        }
+    }
+
+    /// The time up to which everything has happened.
+    pub fn time(&self) -> u64 {
+        match &self.rf {
+            None => self.members[0].device.time(),
+            Some(rf) => rf.plant.time(),
+        }
+    }
+
+    /// Whether nothing is queued, on a delay line or under way on a channel.
+    pub fn is_empty(&self) -> bool {
+        match &self.rf {
+            None => self.members[0].device.is_empty(),
+            Some(rf) => rf.plant.is_empty(&self.members),
+        }
+    }
+
     /// Everything that is due, each thing at its own time. Returns the time.
     pub fn drain(&mut self) -> u64 {
         let now = self.clock.now();
-        self.ports.run_due(&mut self.device, now);
+        self.run_due(now);
         now
     }
 
@@ -45,25 +128,65 @@ impl Core {
             if now >= end {
                 return true;
             }
-            if !self.requests.run_one(&mut self.device, now) {
+            if !self.answer_one_each(now) {
                 return false;
             }
-            self.ports.look_at_drops(&self.device);
         }
     }
 
-    /// Runs requests while the device's own thread sleeps. Whether that must be woken.
+    /// Runs the next request of each device and of what joins them; whether there was one.
+    fn answer_one_each(&mut self, now: u64) -> bool {
+        let mut any = false;
+        for index in 0..self.members.len() {
+            let Member {
+                device,
+                ports,
+                requests,
+            } = &mut self.members[index];
+            if requests.run_one(device, now) {
+                any = true;
+                ports.look_at_drops(device);
+                self.received(index);
+            }
+        }
+        if let Some(Rf { plant, requests }) = &mut self.rf {
+            any |= requests.run_one(plant, &mut self.members, now);
+        }
+        any
+    }
+
+    /// Sends what waits in batches, and tells devices what failed and how late it was.
+    pub fn flush(&mut self) {
+        for Member { device, ports, .. } in &mut self.members {
+            ports.flush(device);
+        }
+    }
+
+    /// Tells devices what the kernel dropped in front of them.
+    pub fn count_missed(&mut self) {
+        for Member { device, ports, .. } in &mut self.members {
+            ports.count_missed(device);
+        }
+    }
+
+    /// Whether frames wait for room in any socket.
+    pub fn any_waiting(&self) -> bool {
+        self.members.iter().any(|member| member.ports.any_waiting())
+    }
+
+    /// Runs requests while the devices' own thread sleeps. Whether that must be woken.
     fn answer_in_its_place(&mut self) -> bool {
-        if self.ports.have_frames() {
+        if self.members.iter_mut().any(|one| one.ports.have_frames()) {
             // It is about to wake up for them, and they come before the requests.
             return true;
         }
-        self.ports.count_missed(&mut self.device);
-        self.ports.wake(&mut self.device, self.clock.now(), None);
+        self.count_missed();
+        let now = self.clock.now();
+        self.wake(now, None);
         let more = self.answer();
-        self.ports.flush(&mut self.device);
-        let earlier = |at| at < self.sleeps_until;
-        more || self.ports.any_waiting() || self.device.next_deadline().is_some_and(earlier)
+        self.flush();
+        let due = self.next_deadline();
+        more || self.any_waiting() || due.is_some_and(|at| at < self.sleeps_until)
     }
 }
 
@@ -86,11 +209,11 @@ pub fn serve(core: &Weak<Lock<Core>>, waker: &Waker) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::{self, Opening};
+    use crate::ports::{self, Opening, Ports};
     use crate::veth_tests::{on_a_link, send};
     use crate::wait::PollSet;
     use device::handle::{self, DeviceHandle};
-    use device::{DeviceConfig, DeviceGone};
+    use device::{Device, DeviceConfig, DeviceGone};
     use std::os::fd::AsRawFd;
     use std::sync::{Arc, OnceLock};
     use std::thread;
@@ -112,11 +235,15 @@ mod tests {
         let (way, wake) = (Arc::clone(&entrance), waker.clone());
         let (handle, requests, events, _) =
             handle::channel(0, None, move || serve(way.get().unwrap(), &wake));
-        let core = Arc::new(Lock::new(Core {
+        let member = Member {
             device: Device::new(DeviceConfig::default()),
             ports: Ports::open(interfaces, None, Opening::default(), clock, events).unwrap(),
-            clock,
             requests,
+        };
+        let core = Arc::new(Lock::new(Core {
+            members: vec![member],
+            rf: None,
+            clock,
             sleeps_until,
         }));
         entrance.set(Arc::downgrade(&core)).unwrap();
@@ -210,7 +337,7 @@ mod tests {
         assert!(device.is_woken());
         // It knows of it now.
         device.waker.reset();
-        let due = device.core.lock().device.next_deadline();
+        let due = device.core.lock().next_deadline();
         device.core.lock().sleeps_until = due.unwrap();
         device.call(|_, _| ()).unwrap();
         assert!(!device.is_woken());

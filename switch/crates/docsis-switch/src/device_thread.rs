@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A device and the thread that runs it.
+//! Devices and the thread that runs them: one device, or those that RF links join.
 
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::device_core::{self, Core};
+use crate::device_core::{self, Core, Rf};
 use crate::lock::Lock;
+use crate::member::Member;
 use crate::ports::{Opening, Ports};
 use crate::process::log_messages;
 use crate::record::{Destination, Recording};
@@ -14,6 +15,7 @@ use crate::trace::Trace;
 use crate::wait::Waker;
 use device::{Device, DeviceConfig, handle};
 use p4runtime::{PipelineConfig, ServedDevice};
+use plant::{End, Plant, PlantHandle};
 use recording::format::{self, Header};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,13 +56,27 @@ pub struct Scheduling {
     pub realtime: Option<i32>,
 }
 
-/// A device that is ready to run.
+/// A device that is to run.
+pub struct Wanted {
+    /// What it is started with.
+    pub config: DeviceConfig,
+    /// Its ports with interfaces.
+    pub interfaces: Vec<(u16, String)>,
+    /// Its ports with RF links.
+    pub rf_ports: Vec<u16>,
+    /// What clients are told that it runs.
+    pub pipeline: Option<PipelineConfig>,
+}
+
+/// Devices that are ready to run on a thread of their own.
 pub struct Prepared {
     shell: Shell,
-    /// For the server.
-    pub served: ServedDevice,
+    /// For the server, in the order of the devices.
+    pub served: Vec<ServedDevice>,
     /// For the main thread.
     pub control: Control,
+    /// The way to what joins the devices.
+    pub plant: Option<PlantHandle>,
     loaded_at: u64,
 }
 
@@ -72,55 +88,51 @@ pub struct ToRecord {
     pub program: Option<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
-/// Makes a device with its ports open.
+/// Makes devices with their ports open: one, or several that RF links join, whose ends are named by
+/// the devices' places.
 ///
 /// # Errors
 /// One sentence that names the interface or file.
 pub fn prepare(
-    config: DeviceConfig,
-    interfaces: &[(u16, String)],
-    pipeline: Option<PipelineConfig>,
+    wanted: Vec<Wanted>,
+    rf_links: &[[End; 2]],
     common: &Common<'_>,
 ) -> Result<Prepared, String> {
     let waker = Waker::new().map_err(|error| format!("no event descriptor: {error}"))?;
-    let mut device = Device::new(config);
     let logs = Arc::new(AtomicBool::new(common.log_messages));
-    let attached = Arc::clone(&logs);
-    device.set_pipeline_hook(move |pipeline| {
-        log_messages(pipeline, attached.load(Ordering::Relaxed));
-    });
-    if let Some(trace) = &common.trace {
-        device.add_trace(trace.of_device(config.device_id));
-    }
-    for (port, _) in interfaces {
-        device.add_port(*port);
-    }
     let loaded_at = common.clock.now();
-    if let Some(program) = &common.program {
-        device.load(loaded_at, Arc::clone(program));
-    }
-    // Filled below: the core has what the handle's requests go to.
+    // Filled below: the core has what the handles' requests go to.
     let entrance: Arc<OnceLock<Weak<Lock<Core>>>> = Arc::default();
-    let (way, wake) = (Arc::clone(&entrance), waker.clone());
-    let (handle, requests, event_sender, events) =
-        handle::channel(config.device_id, config.cpu_port, move || match way.get() {
+    let wake = || {
+        let (way, wake) = (Arc::clone(&entrance), waker.clone());
+        move || match way.get() {
             Some(core) => device_core::serve(core, &wake),
             None => wake.wake(),
-        });
-    let ports = Ports::open(
-        interfaces,
-        common.pcap,
-        common.opening,
-        common.clock,
-        event_sender,
-    )?;
+        }
+    };
+    let seed = wanted.first().map_or(0, |one| one.config.seed);
+    let ids: Vec<u64> = wanted.iter().map(|one| one.config.device_id).collect();
+    let (mut members, mut served) = (Vec::new(), Vec::new());
+    for one in wanted {
+        let (member, device) = member(one, loaded_at, &logs, wake(), common)?;
+        members.push(member);
+        served.push(device);
+    }
+    let mut plant = None;
+    let rf = if rf_links.is_empty() {
+        None
+    } else {
+        let (handle, requests) = PlantHandle::new(ids, wake());
+        plant = Some(handle);
+        let plant = Plant::new(rf_links, seed).map_err(|error| format!("--rf-link: {error}"))?;
+        Some(Rf { plant, requests })
+    };
     let (control, commands) = Control::new(waker.clone());
     let core = Arc::new(Lock::new(Core {
-        device,
-        ports,
+        members,
+        rf,
         clock: common.clock,
-        requests,
-        // Until the device's thread runs, requests wait for it.
+        // Until the devices' thread runs, requests wait for it.
         sleeps_until: 0,
     }));
     let _ = entrance.set(Arc::downgrade(&core));
@@ -131,17 +143,67 @@ pub fn prepare(
             commands,
             logs,
         },
-        served: ServedDevice {
-            handle: handle.with_load_options(common.load),
-            events,
-            pipeline,
-        },
+        served,
         control,
+        plant,
         loaded_at,
     })
 }
 
-/// A device's shell, for [`start`].
+/// A device with its ports, and what the server needs of it. `wake` is called after each request.
+fn member(
+    wanted: Wanted,
+    loaded_at: u64,
+    logs: &Arc<AtomicBool>,
+    wake: impl Fn() + Send + Sync + 'static,
+    common: &Common<'_>,
+) -> Result<(Member, ServedDevice), String> {
+    let Wanted {
+        config,
+        interfaces,
+        rf_ports,
+        pipeline,
+    } = wanted;
+    let mut device = Device::new(config);
+    let attached = Arc::clone(logs);
+    device.set_pipeline_hook(move |pipeline| {
+        log_messages(pipeline, attached.load(Ordering::Relaxed));
+    });
+    if let Some(trace) = &common.trace {
+        device.add_trace(trace.of_device(config.device_id));
+    }
+    for (port, _) in &interfaces {
+        device.add_port(*port);
+    }
+    for port in &rf_ports {
+        device.add_port(*port);
+    }
+    if let Some(program) = &common.program {
+        device.load(loaded_at, Arc::clone(program));
+    }
+    let (handle, requests, event_sender, events) =
+        handle::channel(config.device_id, config.cpu_port, wake);
+    let (pcap, opening) = (common.pcap, common.opening);
+    let mut ports = Ports::open(&interfaces, pcap, opening, common.clock, event_sender)?;
+    if let Some(directory) = pcap {
+        for port in rf_ports {
+            ports.tap_rf(directory, config.device_id, port)?;
+        }
+    }
+    let served = ServedDevice {
+        handle: handle.with_load_options(common.load),
+        events,
+        pipeline,
+    };
+    let member = Member {
+        device,
+        ports,
+        requests,
+    };
+    Ok((member, served))
+}
+
+/// Devices' shell, for [`start`].
 pub struct Runnable(Shell);
 
 impl Prepared {
@@ -151,8 +213,10 @@ impl Prepared {
     /// One sentence.
     pub fn record(&mut self, to: ToRecord, common: &Common<'_>) -> Result<Recording, String> {
         let mut core = self.shell.core.lock();
-        let config = *core.device.config();
-        let ports = core.device.links().map(|link| link.port);
+        // Devices that are joined are not recorded.
+        let Member { device, ports, .. } = &mut core.members[0];
+        let config = *device.config();
+        let numbers = device.links().map(|link| link.port);
         let header = Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             device_id: config.device_id,
@@ -161,7 +225,7 @@ impl Prepared {
             seed: config.seed,
             lateness_bound: config.lateness_bound,
             bmv2_quirks: common.load.bmv2_quirks,
-            ports: ports
+            ports: numbers
                 .filter(|&port| Some(port) != config.cpu_port)
                 .collect(),
             program: to.program.map(|(json, p4info)| format::Program {
@@ -171,17 +235,17 @@ impl Prepared {
             }),
         };
         let recording = Recording::begin(to.destination, &header)?;
-        core.ports.record(recording.recorder());
+        ports.record(recording.recorder());
         Ok(recording)
     }
 
-    /// Parts with what the server needs.
-    pub fn split(self) -> (Runnable, ServedDevice, Control) {
-        (Runnable(self.shell), self.served, self.control)
+    /// What is left to run.
+    pub fn runnable(self) -> Runnable {
+        Runnable(self.shell)
     }
 }
 
-/// Runs a device in a thread of its own; `ended` is woken when it has ended.
+/// Runs devices in a thread of their own, named by the first; `ended` is woken when it has ended.
 ///
 /// # Errors
 /// One sentence: it cannot be scheduled as asked for.

@@ -20,6 +20,7 @@ mod interface;
 mod link;
 mod lock;
 mod logging;
+mod member;
 mod packet_socket;
 mod pcap;
 mod ports;

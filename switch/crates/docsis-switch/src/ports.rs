@@ -189,9 +189,17 @@ fn captures(directory: &Path, interface: &str) -> Result<(Capture, Capture), Str
     Ok((create("in")?, create("out")?))
 }
 
+/// Where frames of an RF link are captured, by the number of its port.
+struct RfTap {
+    port: u16,
+    captures: (Capture, Capture),
+}
+
 /// All ports of a device.
 pub struct Ports {
     ports: Vec<Port>,
+    /// Of ports that have no interface but an RF link.
+    rf_taps: Vec<RfTap>,
     /// Index by port number.
     index: Vec<usize>,
     clock: Clock,
@@ -254,6 +262,7 @@ impl Ports {
         Ok(Self {
             waiting: PollSet::new(sockets),
             capturing: pcap.is_some(),
+            rf_taps: Vec::new(),
             recorder: None,
             pending: Vec::with_capacity(ports.len()),
             hold: how.wait_for_room,
@@ -265,6 +274,26 @@ impl Ports {
             clock,
             events,
         })
+    }
+
+    /// Captures the frames of a port that has an RF link instead of an interface.
+    ///
+    /// # Errors
+    /// One sentence that names the file.
+    pub fn tap_rf(&mut self, directory: &Path, device_id: u64, port: u16) -> Result<(), String> {
+        let captures = captures(directory, &format!("rf-{device_id}-{port}"))?;
+        self.rf_taps.push(RfTap { port, captures });
+        Ok(())
+    }
+
+    /// A frame reaches a port with an RF link, or leaves it.
+    pub fn captured_rf(&mut self, now: u64, port: u16, frame: &[u8], leaves: bool) {
+        let wall = self.clock.wall(now);
+        if let Some(tap) = self.rf_taps.iter_mut().find(|tap| tap.port == port) {
+            let (incoming, outgoing) = &mut tap.captures;
+            let capture = if leaves { outgoing } else { incoming };
+            note(capture.write(wall, frame), &mut self.capturing);
+        }
     }
 
     /// From now on writes down what comes and goes.
@@ -499,8 +528,13 @@ impl Ports {
                 note(outgoing.flush(), &mut self.capturing);
             }
         }
+        for tap in &mut self.rf_taps {
+            note(tap.captures.0.flush(), &mut self.capturing);
+            note(tap.captures.1.flush(), &mut self.capturing);
+        }
         if !self.capturing {
             // The disk is full or gone: forwarding matters more.
+            self.rf_taps.clear();
             for port in &mut self.ports {
                 port.captures = None;
             }
@@ -509,7 +543,7 @@ impl Ports {
 
     /// Whether frames are captured.
     pub fn is_capturing(&self) -> bool {
-        self.ports.iter().any(|port| port.captures.is_some())
+        !self.rf_taps.is_empty() || self.ports.iter().any(|port| port.captures.is_some())
     }
 }
 

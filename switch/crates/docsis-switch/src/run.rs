@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The device's thread: receive, step, send, sleep.
+//! The devices' thread: receive, step, send, sleep.
 
 use crate::arrivals::{Arrivals, Portion, Source};
 use crate::awake::Awake;
@@ -7,8 +7,8 @@ use crate::clock::Clock;
 use crate::control::Command;
 use crate::device_core::Core;
 use crate::lock::{Held, Lock};
+use crate::member::Member;
 use crate::packet_socket::{BATCH, ReceiveBatch};
-use crate::ports::Ports;
 use crate::process::log_messages;
 use crate::slack::Slack;
 use crate::wait::{PollSet, Waker};
@@ -38,7 +38,7 @@ const LOOK_AGAIN: u64 = 5_000_000;
 
 /// Everything that the device's thread works with.
 pub struct Shell {
-    /// The device, which the gRPC server's thread may run while this one sleeps.
+    /// The devices, which the gRPC server's thread may run while this one sleeps.
     pub core: Arc<Lock<Core>>,
     /// Wakes this thread for a request.
     pub waker: Waker,
@@ -48,9 +48,17 @@ pub struct Shell {
     pub logs: Arc<AtomicBool>,
 }
 
+/// A port of a device of the thread, by their indexes.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    member: usize,
+    port: usize,
+}
+
 /// The ports' sockets, whose frames are merged.
 struct Sockets<'a> {
-    ports: &'a mut Ports,
+    core: &'a mut Core,
+    places: &'a [Place],
     batch: &'a mut ReceiveBatch,
     poll: &'a mut PollSet,
     clock: Clock,
@@ -60,8 +68,10 @@ struct Sockets<'a> {
 
 impl Source for Sockets<'_> {
     fn receive(&mut self, port: usize, slots: Range<usize>) -> usize {
-        self.ports
-            .receive(port, self.batch, slots)
+        let place = self.places[port];
+        let ports = &mut self.core.members[place.member].ports;
+        ports
+            .receive(place.port, self.batch, slots)
             .unwrap_or_else(|| {
                 self.poll.ignore(port);
                 0
@@ -80,6 +90,8 @@ struct Turn {
     batch: ReceiveBatch,
     poll: PollSet,
     arrivals: Arrivals,
+    /// The ports of all devices, in the order of the poll set.
+    places: Vec<Place>,
     /// Ports that have frames, ascending.
     ready: Vec<usize>,
     /// Set when the switch is to end: when that is, at the latest.
@@ -91,42 +103,38 @@ impl Turn {
     ///
     /// All that was received before `now` is in it, but for what came in the last [`AWAY`].
     fn receive(&mut self, core: &mut Core, now: u64) {
-        let Core {
-            device,
-            ports,
-            clock,
-            ..
-        } = core;
+        let clock = core.clock;
         self.ready.clear();
-        let ready = (0..ports.len()).filter(|&port| self.poll.is_ready(port));
+        let ready = (0..self.places.len()).filter(|&port| self.poll.is_ready(port));
         self.ready.extend(ready);
         let portion = Portion {
             slots: self.batch.slots(),
-            at_once: frames_at_once(now, device.next_deadline()),
+            at_once: frames_at_once(now, core.next_deadline()),
             frames: FRAMES,
         };
         let mut sockets = Sockets {
-            ports,
+            core,
+            places: &self.places,
             batch: &mut self.batch,
             poll: &mut self.poll,
-            clock: *clock,
+            clock,
             ahead: clock.ahead(),
         };
         let arrivals = &mut self.arrivals;
         arrivals.gather(&self.ready, now, portion, &mut sockets);
-        sockets.ports.wake(device, now, arrivals.first());
+        sockets.core.wake(now, arrivals.first());
         while let Some(arrival) = arrivals.next(&sockets) {
-            let at = arrival.at.max(device.time());
-            sockets.ports.run_due(device, at);
-            sockets
-                .ports
-                .deliver(arrival.port, sockets.batch, arrival.slot, at, device);
+            let Place { member, port } = self.places[arrival.port];
+            let at = sockets.core.run_before(member, arrival.at);
+            let Member { device, ports, .. } = &mut sockets.core.members[member];
+            ports.deliver(port, sockets.batch, arrival.slot, at, device);
+            sockets.core.received(member);
             arrivals.delivered(arrival, &mut sockets);
         }
         if !arrivals.is_behind() {
             // What came since is stamped before now, and so is what it makes due.
-            let last = device.time().max(now);
-            ports.run_due(device, last);
+            let last = core.time().max(now);
+            core.run_due(last);
         }
     }
 }
@@ -151,13 +159,8 @@ fn drain_close(core: &mut Core, before: u64) {
     if now > before + AWAY {
         return;
     }
-    while now < end
-        && core
-            .device
-            .next_deadline()
-            .is_some_and(|at| at < now + CLOSE)
-    {
-        core.ports.step(&mut core.device, now);
+    while now < end && core.next_deadline().is_some_and(|at| at < now + CLOSE) {
+        core.step(now);
         let later = core.clock.now();
         if later > now + AWAY {
             return;
@@ -173,25 +176,31 @@ impl Shell {
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Stop { drain_ns } => {
-                    (0..core.ports.len()).for_each(|port| poll.ignore(port));
+                    (0..turn.places.len()).for_each(|port| poll.ignore(port));
                     turn.stop_at = Some(core.clock.now().saturating_add(drain_ns));
                 }
                 Command::LinkUp { port, socket } => {
+                    let place = turn.places[port];
+                    let Member { device, ports, .. } = &mut core.members[place.member];
                     if let Some(socket) = socket {
                         if turn.stop_at.is_none() {
                             poll.replace(port, socket.as_raw_fd());
                         }
-                        core.ports.replace(port, socket);
+                        ports.replace(place.port, socket);
                     }
-                    core.ports.set_up(&mut core.device, port, true);
+                    ports.set_up(device, place.port, true);
                 }
                 Command::LinkDown { port } => {
-                    core.ports.set_up(&mut core.device, port, false);
+                    let place = turn.places[port];
+                    let Member { device, ports, .. } = &mut core.members[place.member];
+                    ports.set_up(device, place.port, false);
                 }
                 Command::LogMessages(on) => {
                     self.logs.store(on, Ordering::Relaxed);
-                    if let Some(pipeline) = core.device.pipeline_mut() {
-                        log_messages(pipeline, on);
+                    for member in &mut core.members {
+                        if let Some(pipeline) = member.device.pipeline_mut() {
+                            log_messages(pipeline, on);
+                        }
                     }
                 }
             }
@@ -206,12 +215,15 @@ impl Shell {
     /// Runs until it is told to end.
     pub fn run(self) {
         let mut core = self.lock();
-        let waker_at = core.ports.len();
-        let fds = core.ports.fds().chain([self.waker.as_raw_fd()]);
+        let places = places(&core.members);
+        let waker_at = places.len();
+        let fds = core.members.iter().flat_map(|member| member.ports.fds());
+        let fds = fds.chain([self.waker.as_raw_fd()]);
         let mut turn = Turn {
             batch: ReceiveBatch::new(BATCH.max(waker_at)),
             poll: PollSet::new(fds),
             arrivals: Arrivals::default(),
+            places,
             ready: Vec::with_capacity(waker_at),
             stop_at: None,
         };
@@ -222,16 +234,16 @@ impl Shell {
         loop {
             let now = core.clock.now();
             balance.was_awake(now);
-            let due = core.device.next_deadline();
+            let due = core.next_deadline();
             let deadline = due.into_iter().chain(turn.stop_at).min();
             // Being awake when a departure is due: hosts see how late it is.
             let early = if balance.may_wait() { slack.ns() } else { 0 };
             let timeout = deadline.map(|at| at.saturating_sub(now + early));
-            let timeout = look_again(&core.ports, timeout, &mut turn);
+            let timeout = look_again(&core, timeout, &mut turn);
             let busy = asked || turn.arrivals.is_behind();
             let timeout = if busy { Some(0) } else { timeout };
-            if timeout != Some(0) && core.ports.is_capturing() {
-                core.ports.flush_captures();
+            if timeout != Some(0) {
+                flush_captures(&mut core);
             }
             if timeout == Some(0) {
                 turn.poll.wait(timeout);
@@ -264,44 +276,67 @@ impl Shell {
             if turn.poll.is_ready(waker_at) {
                 self.waker.reset();
                 self.obey(&mut core, &mut turn);
-                let Core { device, ports, .. } = &mut *core;
-                ports.count_missed(device);
+                core.count_missed();
                 asked = true;
             }
             asked = asked && core.answer();
-            let Core { device, ports, .. } = &mut *core;
-            ports.flush(device);
+            core.flush();
             if is_over(&core, turn.stop_at) {
                 break;
             }
         }
-        let Core { device, ports, .. } = &mut *core;
-        ports.give_up(device);
-        ports.flush_captures();
-        ports.count_missed(device);
-        ports.end_recording(device);
-        report(&core.device, core.clock.now());
-        info!("{}; slack {} us", core.device.lateness(), slack.ns() / 1000);
+        let now = core.clock.now();
+        for Member { device, ports, .. } in &mut core.members {
+            ports.give_up(device);
+            ports.flush_captures();
+            ports.count_missed(device);
+            ports.end_recording(device);
+            report(device, now);
+            info!("{}; slack {} us", device.lateness(), slack.ns() / 1000);
+        }
+        if let Some(rf) = &core.rf {
+            for (name, late) in rf.plant.maps_late() {
+                info!("MAPs of channel {name}: {late}");
+            }
+        }
+    }
+}
+
+/// The ports of all devices, one device after the other.
+fn places(members: &[Member]) -> Vec<Place> {
+    let of = |(member, one): (usize, &Member)| {
+        (0..one.ports.len()).map(move |port| Place { member, port })
+    };
+    members.iter().enumerate().flat_map(of).collect()
+}
+
+fn flush_captures(core: &mut Core) {
+    for member in &mut core.members {
+        if member.ports.is_capturing() {
+            member.ports.flush_captures();
+        }
     }
 }
 
 /// Lets the poll set end when a socket that was full has room. At the end nothing
 /// is received, so sockets are not polled: they are looked at now and then.
-fn look_again(ports: &Ports, timeout: Option<u64>, turn: &mut Turn) -> Option<u64> {
-    if !ports.any_waiting() && !turn.poll.wants_room() {
+fn look_again(core: &Core, timeout: Option<u64>, turn: &mut Turn) -> Option<u64> {
+    let any_waiting = core.any_waiting();
+    if !any_waiting && !turn.poll.wants_room() {
         return timeout;
     }
-    for port in 0..ports.len() {
-        turn.poll.want_room(port, ports.is_waiting(port));
+    for (index, place) in turn.places.iter().enumerate() {
+        let waits = core.members[place.member].ports.is_waiting(place.port);
+        turn.poll.want_room(index, waits);
     }
-    let soon = (ports.any_waiting() && turn.stop_at.is_some()).then_some(LOOK_AGAIN);
+    let soon = (any_waiting && turn.stop_at.is_some()).then_some(LOOK_AGAIN);
     timeout.into_iter().chain(soon).min()
 }
 
-/// Whether the device has been told to end and may: nothing is queued, on a delay line
-/// or on its way into a socket, or its time is up.
+/// Whether the devices have been told to end and may: nothing is queued, on a delay line, on its
+/// way on a channel or into a socket, or their time is up.
 fn is_over(core: &Core, stop_at: Option<u64>) -> bool {
-    let is_empty = || core.device.is_empty() && !core.ports.any_waiting();
+    let is_empty = || core.is_empty() && !core.any_waiting();
     stop_at.is_some_and(|at| is_empty() || core.clock.now() >= at)
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Being a switch: puts the device, its ports and the gRPC server together.
 
-use crate::cli::{SwitchArgs, TargetArgs};
+use crate::cli::{RfLinkArg, SwitchArgs, TargetArgs};
 use crate::clock::Clock;
 use crate::control::{Command, Control};
 use crate::defect;
-use crate::device_thread::{self, Common, Scheduling, ToRecord};
+use crate::device_thread::{self, Common, Scheduling, ToRecord, Wanted};
 use crate::link::LinkMonitor;
 use crate::logging;
 use crate::ports::Opening;
@@ -14,8 +14,11 @@ use crate::server::GrpcServer;
 use crate::wait::{PollSet, Signals, Waker};
 use device::{DeviceConfig, ModelKind};
 use p4runtime::journal::Journal;
-use p4runtime::{PipelineConfig, ServerOptions, TlsOptions};
+use p4runtime::{PipelineConfig, ServedDevice, ServerOptions, TlsOptions};
+use plant::End;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -154,26 +157,37 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     let mut links = LinkMonitor::open(opening)
         .map_err(|error| format!("interfaces cannot be watched: {error}"))?;
 
-    let devices: Vec<_> = args.devices().into_iter().collect();
+    let devices = args.devices();
     let (mut runnable, mut served, mut controls) = (Vec::new(), Vec::new(), Vec::new());
     let mut destination = args.record.open()?;
     let mut recording = None;
-    for (device_id, interfaces) in &devices {
-        let pipeline = match (&args.p4info, &common.program, &json) {
-            (Some(p4info), Some(program), Some(json)) => {
-                Some(pipeline_config(p4info, program, json.clone())?)
-            }
-            _ => None,
-        };
-        let config = DeviceConfig {
-            device_id: *device_id,
-            cpu_port: target.cpu_port,
-            drop_port: target.drop_port,
-            seed: args.seed,
-            traffic_manager: args.model(target),
-            lateness_bound: args.lateness_bound_ms * 1_000_000,
-        };
-        let mut prepared = device_thread::prepare(config, interfaces, pipeline, &common)?;
+    let mut plant = None;
+    for group in groups(args) {
+        let mut wanted = Vec::new();
+        for device_id in &group {
+            let pipeline = match (&args.p4info, &common.program, &json) {
+                (Some(p4info), Some(program), Some(json)) => {
+                    Some(pipeline_config(p4info, program, json.clone())?)
+                }
+                _ => None,
+            };
+            let ends = args.rf_ends().filter(|(device, _)| device == device_id);
+            wanted.push(Wanted {
+                config: DeviceConfig {
+                    device_id: *device_id,
+                    cpu_port: target.cpu_port,
+                    drop_port: target.drop_port,
+                    seed: args.seed,
+                    traffic_manager: args.model(target),
+                    lateness_bound: args.lateness_bound_ms * 1_000_000,
+                },
+                interfaces: devices.get(device_id).cloned().unwrap_or_default(),
+                rf_ports: ends.map(|(_, port)| port).collect(),
+                pipeline,
+            });
+        }
+        let rf_links = rf_links(args, &group);
+        let mut prepared = device_thread::prepare(wanted, &rf_links, &common)?;
         if let Some(destination) = destination.take() {
             let p4info = args.p4info.as_deref();
             let p4info = p4info.map(|path| read("P4Info", path)).transpose()?;
@@ -183,20 +197,25 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
             };
             recording = Some(prepared.record(to, &common)?);
         }
-        let (device, for_server, control) = prepared.split();
-        for (index, (port, name)) in interfaces.iter().enumerate() {
-            links.watch(*device_id, *port, name, index, control.clone());
+        // The thread's ports are those of its devices, one device after the other.
+        let mut index = 0;
+        for device_id in &group {
+            for (port, name) in devices.get(device_id).into_iter().flatten() {
+                links.watch(*device_id, *port, name, index, prepared.control.clone());
+                index += 1;
+            }
         }
-        runnable.push((*device_id, device));
-        served.push(for_server);
-        controls.push(control);
+        served.append(&mut prepared.served);
+        controls.push(prepared.control.clone());
+        plant = plant.or(prepared.plant.take());
+        runnable.push((group[0], prepared.runnable()));
     }
 
     let process = Switch {
         name: args.invoked_as(),
         clock,
         log,
-        devices: devices.clone(),
+        devices: shown(args, &devices),
         program: common.program.clone().zip(args.program.clone()),
         controls: controls.clone(),
     };
@@ -206,9 +225,13 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         journal: recording
             .as_ref()
             .map(|recording| -> Arc<dyn Journal> { recording.recorder() }),
+        plant,
         ..Default::default()
     };
-    let server = GrpcServer::start(target.grpc_server_addr, served, &options)?;
+    let mut servers = Vec::new();
+    for (address, devices) in by_address(args, target, served) {
+        servers.push(GrpcServer::start(address, devices, &options)?);
+    }
 
     let ended = Waker::new().map_err(|error| format!("no event descriptor: {error}"))?;
     let how = Scheduling {
@@ -221,8 +244,8 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     }
     println!(
         "docsis-switch: ready, {}, gRPC on {}",
-        summary(&devices),
-        server.address()
+        summary(&shown(args, &devices)),
+        addresses(&servers)
     );
     let _ = std::io::stdout().flush();
     info!("ready");
@@ -234,12 +257,77 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     for thread in threads {
         let _ = thread.join();
     }
-    server.stop();
+    servers.into_iter().for_each(GrpcServer::stop);
     if let Some(recording) = recording {
         recording.close();
     }
     info!("stopped");
     Ok(())
+}
+
+/// The devices of each thread: those that RF links join have one, each other its own.
+fn groups(args: &SwitchArgs) -> Vec<Vec<u64>> {
+    let joined: BTreeSet<u64> = args.rf_ends().map(|(device, _)| device).collect();
+    let alone = args.devices().into_keys();
+    let alone = alone.filter(|device| !joined.contains(device));
+    let mut groups: Vec<Vec<u64>> = alone.map(|device| vec![device]).collect();
+    if !joined.is_empty() {
+        groups.push(joined.into_iter().collect());
+    }
+    groups
+}
+
+/// The RF links between devices of a thread, by their places there.
+fn rf_links(args: &SwitchArgs, group: &[u64]) -> Vec<[End; 2]> {
+    let end = |(device, port): (u64, u16)| {
+        let place = group.iter().position(|id| *id == device)?;
+        let node = u32::try_from(place).ok()?;
+        Some(End { node, port })
+    };
+    let both = |link: &RfLinkArg| Some([end(link.0[0])?, end(link.0[1])?]);
+    args.rf_link.iter().filter_map(both).collect()
+}
+
+/// The devices with what is behind their ports, for people: interfaces, and RF links.
+fn shown(
+    args: &SwitchArgs,
+    devices: &BTreeMap<u64, Vec<(u16, String)>>,
+) -> Vec<(u64, Vec<(u16, String)>)> {
+    let mut shown = devices.clone();
+    for RfLinkArg([one, other]) in &args.rf_link {
+        for (near, far) in [(one, other), (other, one)] {
+            let words = format!("RF link to port {} of device {}", far.1, far.0);
+            shown.entry(near.0).or_default().push((near.1, words));
+        }
+    }
+    shown.into_iter().collect()
+}
+
+/// Which devices are served where.
+fn by_address(
+    args: &SwitchArgs,
+    target: &TargetArgs,
+    served: Vec<ServedDevice>,
+) -> Vec<(SocketAddr, Vec<ServedDevice>)> {
+    let mut found: Vec<(SocketAddr, Vec<ServedDevice>)> = Vec::new();
+    for device in served {
+        let id = device.handle.device_id();
+        let mut own = args.device_grpc_addr.iter();
+        let own = own.find(|one| one.device == id).map(|one| one.address);
+        let address = own.unwrap_or(target.grpc_server_addr);
+        // Port 0 is another port each time.
+        match found.iter_mut().find(|(known, _)| *known == address) {
+            Some((_, devices)) if address.port() != 0 || own.is_none() => devices.push(device),
+            _ => found.push((address, vec![device])),
+        }
+    }
+    found
+}
+
+/// Where the servers listen, in words.
+fn addresses(servers: &[GrpcServer]) -> String {
+    let words = servers.iter().map(|server| server.address().to_string());
+    words.collect::<Vec<_>>().join(" and ")
 }
 
 /// The devices and their ports, in words.

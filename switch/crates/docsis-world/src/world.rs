@@ -2,8 +2,10 @@
 //! The class World.
 
 use bytes::Bytes;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
+use world::mac_wire::Profile;
 use world::{
     DeviceOptions, Flow, HostOptions, MessagesOptions, ProbesOptions, QueueId, RequestsOptions,
     TransferOptions, UdpStreamOptions,
@@ -163,9 +165,9 @@ impl World {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let settings = channels::settings(settings)?;
-        self.guard.with(py, |world| {
-            world.add_channel(name, world::channel_profile(profile, &settings)?)
-        })
+        let profile = Profile::with_settings(profile, &settings).map_err(PyValueError::new_err)?;
+        self.guard
+            .with(py, |world| world.add_channel(name, profile))
     }
 
     fn grant_port(
@@ -199,8 +201,7 @@ impl World {
             port: port.u16("port")?,
             queue_id: queue_id.u32("queue_id")?,
         };
-        let values = values.cloned().unwrap_or_else(|| PyDict::new(py));
-        let flow = channels::service_flow(&sid, scheduling_type, &values)?;
+        let flow = channels::service_flow(&sid, scheduling_type, values)?;
         self.guard.with(py, |world| {
             world.add_upstream_flow(channel, device, queue, flow)
         })

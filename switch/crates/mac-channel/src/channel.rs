@@ -39,7 +39,7 @@ pub(crate) struct Arrival<I> {
 pub struct Channel<I> {
     pub(crate) profile: Profile,
     pub(crate) scheduler: Scheduler,
-    seed: u64,
+    pub(crate) seed: u64,
     pub(crate) now: u64,
     pub(crate) seats: Seats<I>,
     pub(crate) opportunities: Opportunities,
@@ -117,17 +117,23 @@ impl<I> Channel<I> {
         self.now = self.now.max(now);
         self.scheduler.admit(self.now, flow)?;
         let station = Station::new(&self.profile, &flow, self.seed);
-        self.seats.put(flow.sid, Seat::new(station));
+        self.seats.put(flow.sid, Seat::new(station, flow));
         Ok(())
     }
 
     /// Removes a service flow; whether there was one. What it has sent still arrives.
     pub fn remove(&mut self, now: u64, sid: Sid) -> bool {
-        let Some(seat) = self.seats.take(sid) else {
+        if self.leave(sid).is_none() {
             return false;
-        };
+        }
         self.now = self.now.max(now);
         self.scheduler.remove(self.now, sid);
+        true
+    }
+
+    /// Takes a service flow's seat away, wherever it is entered.
+    pub(crate) fn leave(&mut self, sid: Sid) -> Option<Box<Seat<I>>> {
+        let seat = self.seats.take(sid)?;
         if let Some(number) = seat.deferring {
             self.deferring.remove(&(number, sid));
             self.find_contention();
@@ -140,7 +146,7 @@ impl<I> Channel<I> {
         }
         self.grants.retain(|planned| planned.sid != sid);
         self.polls.retain(|planned| planned.sid != sid);
-        true
+        Some(seat)
     }
 
     /// Data became eligible in the queue of a flow: its station asks for it, if it has to. Frames

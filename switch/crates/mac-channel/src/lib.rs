@@ -16,6 +16,7 @@ mod channel;
 mod ends;
 mod hearing;
 mod histogram;
+mod membership;
 mod observer;
 mod observers;
 mod reading;
@@ -30,6 +31,7 @@ pub use ends::Ends;
 pub use histogram::Histogram;
 pub use mac_cmts::{Heard, Refusal};
 pub use mac_modem::{Asked, Eligible, Filled, Frame, Grant, How, Queue, Station};
+pub use membership::Prepared;
 pub use observer::Observer;
 pub use statistics::Statistics;
 pub use watch::{

@@ -2,7 +2,7 @@
 //! The stations of a channel, by SID, each with what it waits for.
 
 use mac_modem::{News, Station};
-use mac_wire::{Map, Minislot, Sid};
+use mac_wire::{FlowConfig, Map, Minislot, Sid};
 
 use crate::serving::Serving;
 
@@ -10,6 +10,8 @@ use crate::serving::Serving;
 #[derive(Debug)]
 pub(crate) struct Seat<I> {
     pub station: Station<I>,
+    /// What it was last told of its flow.
+    pub flow: FlowConfig,
     /// The opportunity at which it is entered among those that defer.
     pub deferring: Option<u64>,
     /// The request with which it is entered among those that wait for an answer.
@@ -25,9 +27,10 @@ pub(crate) struct Seat<I> {
 }
 
 impl<I> Seat<I> {
-    pub fn new(station: Station<I>) -> Self {
+    pub fn new(station: Station<I>, flow: FlowConfig) -> Self {
         Self {
             station,
+            flow,
             deferring: None,
             awaiting: None,
             alarm: None,

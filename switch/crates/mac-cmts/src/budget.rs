@@ -17,7 +17,7 @@ use crate::random::Random;
 /// Bits that nothing exceeds: sums of some of them fit an `i64`.
 const MOST: u64 = 1 << 60;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Budget {
     capacity: Option<Capacity>,
     minislot_bits: u64,

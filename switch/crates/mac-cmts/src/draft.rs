@@ -5,7 +5,7 @@ use mac_wire::{Element, Map, Minislot, Sid, Usage};
 
 /// The MAP that is being made. Maintenance has its last minislots; they move when it stretches,
 /// and become an element at the end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Draft {
     pub(crate) map: Map,
     maintenance: u32,

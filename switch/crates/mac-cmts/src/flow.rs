@@ -13,7 +13,7 @@ use crate::statistics::FlowStatistics;
 pub(crate) type FlowIndex = u32;
 
 /// A service flow.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Flow {
     pub(crate) config: FlowConfig,
     /// Grants from this minislot on are its own; those before were another's of its SID.
@@ -101,7 +101,7 @@ pub(crate) struct Turn {
 }
 
 /// A flow's grants and polls that come by themselves.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Unsolicited {
     pub(crate) grants: Option<Slot>,
     pub(crate) polls: Option<Slot>,
@@ -116,7 +116,7 @@ pub(crate) struct Unsolicited {
 }
 
 /// All service flows of a channel.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Flows {
     flows: Vec<Option<Flow>>,
     unused: Vec<FlowIndex>,

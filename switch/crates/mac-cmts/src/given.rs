@@ -14,7 +14,7 @@ pub(crate) struct Given {
 }
 
 /// All of them whose burst or request may still come, in order of their minislots.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Record {
     given: VecDeque<Given>,
 }

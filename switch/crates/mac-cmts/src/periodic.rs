@@ -70,7 +70,7 @@ pub(crate) struct Offer {
 const MOST_PIECES: usize = 108;
 
 /// All periodic loads of a channel.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Timers {
     streams: Vec<Option<Stream>>,
     unused: Vec<Slot>,

@@ -9,7 +9,7 @@ use crate::flow::{Flow, FlowIndex, Waits};
 pub(crate) const PRIORITIES: usize = 8;
 
 /// One queue of a traffic priority.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Ring {
     pub(crate) flows: VecDeque<FlowIndex>,
     /// When one of them was granted something, or when they came to be in it.
@@ -18,7 +18,7 @@ pub(crate) struct Ring {
 
 /// All queues. A flow that asked for something is in one of its priority, and, if it has a
 /// reserved rate, in that of reserved rates.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Queues {
     pub(crate) rings: [Ring; PRIORITIES],
     pub(crate) reserved: VecDeque<FlowIndex>,

@@ -58,7 +58,7 @@ pub enum Heard {
 
 /// The CMTS's scheduler of one upstream channel: what was heard goes in, MAPs come out. The same
 /// calls in the same order make the same MAPs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Scheduler {
     pub(crate) profile: Profile,
     pub(crate) parameters: Parameters,

@@ -26,6 +26,7 @@ mod extended;
 mod extended_bytes;
 mod flow;
 mod flow_check;
+mod flow_settings;
 mod mac_header;
 mod map;
 mod map_body;
@@ -34,16 +35,20 @@ mod phy;
 mod policy;
 mod profile;
 mod profile_check;
+mod profile_numbers;
+mod profile_settings;
 mod profiles;
 mod reader;
 mod request;
 mod segment;
+mod settings;
 
 pub use burst::{CRC_LENGTH, FRAGMENT_OVERHEAD, Fragment, concatenate, frames, mac_frame};
 pub use clock::{Clock, Minislot};
 pub use error::{Refused, WireError};
 pub use extended::{Extended, FragmentControl, Key, UnsolicitedSync};
 pub use flow::{FlowConfig, Periodic, Service, Sid};
+pub use flow_settings::FlowSettings;
 pub use mac_header::MacHeader;
 pub use map::{Backoff, Element, Map, Usage};
 pub use phy::{LEAST_CODEWORD_DATA, Phy};
@@ -51,6 +56,7 @@ pub use policy::Policy;
 pub use profile::{Asking, Capacity, ContentionPlace, GrantPlace, Packing, Profile, Timing};
 pub use request::{Amount, Request};
 pub use segment::SegmentHeader;
+pub use settings::{Setting, Settings};
 
 /// The link type of a capture of these frames (`LINKTYPE_DOCSIS`).
 ///

@@ -39,6 +39,7 @@ mod target;
 mod trace_feed;
 mod traffic_manager_service;
 mod undo;
+mod upstream_channels_service;
 mod wire;
 mod write;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use plant::PlantHandle;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::journal::MaybeJournal;
@@ -21,6 +22,8 @@ pub struct ServerOptions {
     pub limits: Limits,
     /// The process, for docsis.switch.v1.Switch; without it that is not served.
     pub process: Option<Arc<dyn Process>>,
+    /// What joins the devices, for docsis.mac.v1.UpstreamChannels; without it that is refused.
+    pub plant: Option<PlantHandle>,
     /// Writes down what clients ask of the device, of which there is to be one.
     pub journal: MaybeJournal,
     /// Counts the packet-ins, digests and idle timeouts that clients lost

@@ -11,6 +11,7 @@ use std::{fmt, io};
 
 use device::DeviceHandle;
 use device::handle::Events;
+use plant::PlantHandle;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -19,11 +20,13 @@ use crate::connections::{Connections, listen};
 use crate::journal::MaybeJournal;
 use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
+use crate::proto::docsis::mac::v1::upstream_channels_server::UpstreamChannelsServer;
 use crate::proto::docsis::switch::v1::switch_server::SwitchServer;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManagerServer;
 use crate::service::{Service, Targets};
 use crate::switch_service::{Process, SwitchService};
 use crate::target::{Shared, Target};
+use crate::upstream_channels_service::ChannelsService;
 use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 
 /// Where the server listens unless told otherwise: on loopback, P4Runtime's port.
@@ -107,6 +110,7 @@ pub struct Server {
     builder: tonic::transport::Server,
     limits: Limits,
     process: Option<Arc<dyn Process>>,
+    plant: Option<PlantHandle>,
     journal: MaybeJournal,
     lost: Arc<AtomicU64>,
     listener: TcpListener,
@@ -173,6 +177,7 @@ impl Server {
             builder,
             limits,
             process: options.process.clone(),
+            plant: options.plant.clone(),
             journal: options.journal.clone(),
             lost: Arc::clone(&options.lost_messages),
             listener,
@@ -227,12 +232,16 @@ impl Server {
         let traffic_manager = TrafficManagerServer::new(service)
             .max_decoding_message_size(self.limits.message_bytes)
             .max_encoding_message_size(self.limits.message_bytes);
+        let channels = UpstreamChannelsServer::new(ChannelsService { plant: self.plant })
+            .max_decoding_message_size(self.limits.message_bytes)
+            .max_encoding_message_size(self.limits.message_bytes);
         let incoming = Connections::new(self.listener, self.limits.connections);
         let mut wait = ended;
         let mut builder = self.builder;
         let serving = builder
             .add_service(p4runtime)
             .add_service(traffic_manager)
+            .add_service(channels)
             .add_optional_service(switch)
             .serve_with_incoming_shutdown(incoming, async move {
                 let _ = wait.wait_for(|&ended| ended).await;

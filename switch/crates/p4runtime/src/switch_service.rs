@@ -99,6 +99,9 @@ impl Switch for SwitchService {
         _: Request<switch::GetInfoRequest>,
     ) -> Result<Response<switch::GetInfoResponse>, Status> {
         let mut info = self.process.info();
+        // A process may serve devices at several addresses.
+        info.devices
+            .retain(|device| self.targets.find(device.device_id).is_ok());
         for device in &mut info.devices {
             let target = self.targets.find(device.device_id)?;
             let (model, program, links) = target

@@ -11,8 +11,6 @@
 //! All times are nanoseconds since the world began.
 
 mod application;
-mod channel_numbers;
-mod channel_profile;
 mod device_node;
 mod digest;
 mod error;
@@ -29,8 +27,6 @@ mod wire;
 mod world;
 
 pub use application::{Counts, TransferInfo};
-pub use channel_numbers::channel_numbers;
-pub use channel_profile::{Setting, Settings, channel_profile};
 pub use device::QueueId;
 pub use error::WorldError;
 pub use host::HostCounters;

@@ -7,11 +7,12 @@
 //! begins can be asked for in it. The lateness of a device's process does not delay bursts, as the
 //! MAC of a modem is not its.
 
-use device::QueueId;
-use mac_channel::{Channel, Eligible, Ends, Frame as Burst, Grant, Observer, Queue, Watch};
+use device::{Device, QueueId, Taken};
+use mac_channel::{Channel, Ends, Frame as Burst, Grant, Observer, Watch};
 use mac_wire::{Capacity, FlowConfig, Map, Profile, Sid};
 use p4runtime::channel_state::{ChannelView, FlowPlace};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
+use plant::{Carrier, DeviceQueue, Member, Members};
 use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -20,18 +21,6 @@ use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
 use crate::link::Frame;
 use crate::net::Net;
-
-/// A service flow of a channel: where its frames wait, and where they arrive.
-#[derive(Clone, Copy, Debug)]
-struct Member {
-    /// The modem's device, by its index.
-    device: u32,
-    queue: QueueId,
-    /// The CMTS's device, by its index, and its port.
-    to: (u32, u16),
-    /// False of one that was removed: what it has sent still arrives.
-    active: bool,
-}
 
 /// An upstream channel.
 #[derive(Debug)]
@@ -45,8 +34,7 @@ pub struct Upstream {
     channel: Channel<Frame>,
     /// Keeps its last MAPs, where somebody wants to look at them.
     watch: Option<Watch>,
-    /// By SID.
-    members: Vec<Option<Member>>,
+    members: Members,
 }
 
 impl Upstream {
@@ -68,7 +56,7 @@ impl Upstream {
             source,
             channel,
             watch: None,
-            members: Vec::new(),
+            members: Members::default(),
         })
     }
 
@@ -94,7 +82,7 @@ impl Upstream {
             maps: usize::MAX,
         };
         view.state(|sid| {
-            let member = self.members.get(usize::from(sid.0)).copied().flatten()?;
+            let member = self.members.get(sid)?;
             let device = &devices.get(member.device as usize)?.device;
             Some(FlowPlace {
                 device_id: device.config().device_id,
@@ -123,16 +111,13 @@ impl Upstream {
     ) -> Result<(), WorldError> {
         let added = self.channel.add(now, flow);
         added.map_err(|refused| invalid(refused.0))?;
-        let index = usize::from(flow.sid.0);
-        if self.members.len() <= index {
-            self.members.resize(index + 1, None);
-        }
-        self.members[index] = Some(Member {
+        let member = Member {
             device,
             queue,
             to,
             active: true,
-        });
+        };
+        self.members.put(flow.sid, member);
         Ok(())
     }
 
@@ -150,8 +135,7 @@ impl Upstream {
         if !self.channel.remove(now, sid) {
             return None;
         }
-        let member = self.members.get_mut(usize::from(sid.0))?.as_mut()?;
-        member.active = false;
+        let member = self.members.remove(sid)?;
         Some((member.device, member.queue))
     }
 
@@ -202,28 +186,26 @@ struct RfEnds<'a> {
     runtime: &'a Runtime,
     net: &'a mut Net,
     devices: &'a mut [DeviceNode],
-    members: &'a [Option<Member>],
-}
-
-impl RfEnds<'_> {
-    fn member(&self, sid: Sid) -> Option<Member> {
-        self.members.get(usize::from(sid.0)).copied().flatten()
-    }
+    members: &'a Members,
 }
 
 impl Ends for RfEnds<'_> {
     type Item = Frame;
     type Queue<'q>
-        = FlowQueue<'q>
+        = DeviceQueue<FromDevice<'q>>
     where
         Self: 'q;
 
-    fn queue(&mut self, sid: Sid) -> Option<FlowQueue<'_>> {
-        let member = self.member(sid).filter(|member| member.active)?;
-        Some(FlowQueue {
-            net: self.net,
-            node: self.devices.get_mut(member.device as usize)?,
+    fn queue(&mut self, sid: Sid) -> Option<Self::Queue<'_>> {
+        let member = self.members.active(sid)?;
+        Some(DeviceQueue {
+            carrier: FromDevice {
+                net: self.net,
+                node: self.devices.get_mut(member.device as usize)?,
+            },
             queue: member.queue,
+            // All of a world has one time.
+            behind: 0,
         })
     }
 
@@ -231,7 +213,7 @@ impl Ends for RfEnds<'_> {
         debug_assert_eq!(now, self.net.now, "in due time");
         let frame = frame.item;
         self.net.release(frame.bytes.len());
-        let to = self.member(sid).map(|member| member.to);
+        let to = self.members.get(sid).map(|member| member.to);
         let node =
             to.and_then(|(device, port)| Some((self.devices.get_mut(device as usize)?, port)));
         match node {
@@ -242,62 +224,49 @@ impl Ends for RfEnds<'_> {
     }
 }
 
-/// A service flow's queue in its device.
-struct FlowQueue<'a> {
+/// A modem's device, as a channel carries from it.
+pub struct FromDevice<'a> {
     net: &'a mut Net,
     node: &'a mut DeviceNode,
-    queue: QueueId,
 }
 
-impl Queue for FlowQueue<'_> {
+impl Carrier for FromDevice<'_> {
     type Item = Frame;
 
-    fn eligible(&self, now: u64) -> Eligible {
-        let eligible = self.node.device.backlog(now, self.queue).eligible;
-        Eligible {
-            frames: eligible.frames,
-            bytes: eligible.bytes,
-        }
+    fn device(&self) -> &Device {
+        &self.node.device
     }
 
-    fn more_eligible_at(&self, now: u64) -> Option<u64> {
-        self.node.device.backlog(now, self.queue).more_at
+    fn device_mut(&mut self) -> &mut Device {
+        &mut self.node.device
     }
 
-    fn length(&self, place: usize) -> Option<u32> {
-        self.node.device.length_at(self.queue, place)
+    fn buffer(&mut self) -> Vec<u8> {
+        self.net.spare()
     }
 
-    fn take(&mut self, now: u64, at_most: u32) -> Option<Burst<Frame>> {
-        let mut bytes = self.net.spare();
-        let taken = self.node.device.take(now, self.queue, at_most, &mut bytes);
-        // Egress may have made a clone, or sent a frame back to ingress.
-        self.node.reschedule(self.net);
-        let Some(taken) = taken else {
-            self.net.give_spare(bytes);
-            return None;
-        };
+    fn carry(&mut self, _now: u64, queue: QueueId, bytes: Vec<u8>, taken: Taken) -> Frame {
         let item = Net::noted(bytes, taken.note);
-        let (node, port) = (self.node.hash, self.queue.port);
+        let (node, port) = (self.node.hash, queue.port);
         self.net.note(Happened::DeviceSent, node, port, item.hash);
         self.net.hold(item.bytes.len());
-        Some(Burst {
-            length: taken.length,
-            item,
-        })
+        item
     }
 
-    fn give_up(&mut self, now: u64) {
-        self.node.device.give_up(now, self.queue);
-        self.node.reschedule(self.net);
+    fn keep(&mut self, bytes: Vec<u8>) {
+        self.net.give_spare(bytes);
     }
 
-    fn abandon(&mut self, _now: u64, frame: Burst<Frame>) {
-        let (node, port) = (self.node.hash, self.queue.port);
-        self.net.release(frame.item.bytes.len());
+    fn abandon(&mut self, queue: QueueId, frame: Frame) {
+        let (node, port) = (self.node.hash, queue.port);
+        self.net.release(frame.bytes.len());
         self.net.totals.link_dropped += 1;
-        self.net
-            .note(Happened::Dropped, node, port, frame.item.hash);
-        self.net.reuse(frame.item);
+        self.net.note(Happened::Dropped, node, port, frame.hash);
+        self.net.reuse(frame);
+    }
+
+    fn touched(&mut self) {
+        // Egress may have made a clone, or sent a frame back to ingress.
+        self.node.reschedule(self.net);
     }
 }

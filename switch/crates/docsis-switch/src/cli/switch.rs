@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of the switch in front of `--`: simple_switch_grpc's and our own.
 
+use super::device_address::{self, DeviceAddressArg};
 use super::port::{self, PortArg};
+use super::rf_link::{self, RfLinkArg};
 use super::target::TargetArgs;
 use crate::record::RecordArgs;
 use crate::trace::TraceArgs;
@@ -48,6 +50,14 @@ pub struct SwitchArgs {
     /// device_id, by default that of --device-id; each has a thread of its own.
     #[arg(short, long = "interface", value_name = "[DEVICE:]PORT@INTERFACE", value_parser = port::parse)]
     pub interface: Vec<PortArg>,
+    /// Join two ports by an RF link in memory, instead of interfaces; may be repeated. One thread
+    /// runs the devices of all of them, in due order, and upstream channels can be configured there
+    /// (docsis.mac.v1).
+    #[arg(long, value_name = "DEVICE:PORT,DEVICE:PORT", value_parser = rf_link::parse)]
+    pub rf_link: Vec<RfLinkArg>,
+    /// Serve a device at an address of its own; the others are at --grpc-server-addr. May be repeated.
+    #[arg(long, value_name = "DEVICE@ADDRESS:PORT", value_parser = device_address::parse)]
+    pub device_grpc_addr: Vec<DeviceAddressArg>,
     /// P4Runtime's device_id [default: 0].
     #[arg(long, value_name = "DEVICE")]
     pub device_id: Option<u64>,
@@ -255,14 +265,58 @@ impl SwitchArgs {
     pub fn devices(&self) -> BTreeMap<u64, Vec<(u16, String)>> {
         let mut devices: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         let default = self.device_id.unwrap_or(0);
-        if self.device_id.is_some() || self.interface.is_empty() {
+        if self.device_id.is_some() || (self.interface.is_empty() && self.rf_link.is_empty()) {
             devices.entry(default).or_default();
+        }
+        for (device, _) in self.rf_ends() {
+            devices.entry(device).or_default();
         }
         for arg in &self.interface {
             let ports = devices.entry(arg.device.unwrap_or(default)).or_default();
             ports.push((arg.port, arg.interface.clone()));
         }
         devices
+    }
+
+    /// Devices and ports at the ends of RF links.
+    pub fn rf_ends(&self) -> impl Iterator<Item = (u64, u16)> + '_ {
+        self.rf_link.iter().flat_map(|link| link.0)
+    }
+
+    /// Checks what RF links and devices' own addresses are.
+    fn check_devices(&self, target: &TargetArgs) -> Result<(), String> {
+        let devices = self.devices();
+        let mut joined = BTreeSet::new();
+        for (device, port) in self.rf_ends() {
+            if !joined.insert((device, port)) {
+                return Err(format!(
+                    "port {port} of device {device} is given two RF links"
+                ));
+            }
+            let mut interfaces = devices.get(&device).into_iter().flatten();
+            if let Some((_, name)) = interfaces.find(|(number, _)| *number == port) {
+                return Err(format!(
+                    "port {port} of device {device} is given an RF link and interface {name}"
+                ));
+            }
+            if Some(port) == target.cpu_port || port == target.drop_port {
+                return Err(format!(
+                    "port {port} is the CPU port or means \"drop\", and cannot have an RF link"
+                ));
+            }
+        }
+        if !joined.is_empty() && self.model(target) != ModelKind::Docsis {
+            return Err("--rf-link needs --traffic-manager docsis".into());
+        }
+        let mut known = BTreeSet::new();
+        for DeviceAddressArg { device, .. } in &self.device_grpc_addr {
+            if !devices.contains_key(device) || !known.insert(device) {
+                return Err(format!(
+                    "--device-grpc-addr: there is no device {device}, or it is named twice"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Checks what clap cannot.
@@ -303,7 +357,15 @@ impl SwitchArgs {
                 }
             }
         }
+        self.check_devices(target)?;
         if self.record.record.is_some() {
+            if !self.rf_link.is_empty() {
+                return Err(
+                    "--record is for one device by itself, and not for those that --rf-link joins; \
+                     leave one of them out"
+                        .into(),
+                );
+            }
             if self.devices().len() > 1 {
                 return Err("--record is for one device: start a process for each".into());
             }

@@ -88,7 +88,11 @@ impl TargetArgs {
 }
 
 /// A numeric address, or a name as in localhost:9559.
-fn address(text: &str) -> Result<SocketAddr, String> {
+/// The first address of `ADDRESS:PORT`, one of IPv4 before others.
+///
+/// # Errors
+/// It has none.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text
         .to_socket_addrs()
         .map_err(|error| format!("`{text}` is not ADDRESS:PORT, as in 127.0.0.1:9559 ({error})"))?;

@@ -101,6 +101,50 @@ fn several_devices() {
 }
 
 #[test]
+fn devices_that_an_rf_link_joins() {
+    let line = "x --no-p4 --device-id 1 -i 1:2@a -i 2:2@b --rf-link 1:1,2:1 --device-grpc-addr \
+                2@127.0.0.1:5";
+    let (cli, target) = parsed(line).unwrap();
+    cli.switch.check(&target).unwrap();
+    assert_eq!(cli.switch.rf_link, [RfLinkArg([(1, 1), (2, 1)])]);
+    assert_eq!(cli.switch.device_grpc_addr[0].device, 2);
+    // A device may have nothing but its RF link.
+    let (cli, _) = parsed("x --no-p4 --rf-link 3:1,4:1").unwrap();
+    let devices: Vec<u64> = cli.switch.devices().into_keys().collect();
+    assert_eq!(devices, [3, 4]);
+    for (line, words) in [
+        (
+            "x --no-p4 -i 1:1@a --rf-link 1:1,2:1",
+            "is given an RF link and interface a",
+        ),
+        (
+            "x --no-p4 --rf-link 1:1,2:1 --rf-link 1:1,3:1",
+            "is given two RF links",
+        ),
+        (
+            "x --no-p4 --rf-link 1:9,2:1 -- --cpu-port 9",
+            "is the CPU port",
+        ),
+        (
+            "x --no-p4 --rf-link 1:1,2:1 --record f",
+            "--record is for one device by itself",
+        ),
+        (
+            "x --no-p4 --rf-link 1:1,2:1 --traffic-manager bmv2",
+            "--rf-link needs",
+        ),
+        (
+            "x --no-p4 --device-grpc-addr 5@127.0.0.1:5",
+            "there is no device 5",
+        ),
+    ] {
+        let (cli, target) = parsed(line).unwrap();
+        let refused = cli.switch.check(&target).unwrap_err();
+        assert!(refused.contains(words), "{refused}");
+    }
+}
+
+#[test]
 fn the_name_chooses_the_default_only() {
     let model = |line: &str| {
         let (cli, target) = parsed(line).unwrap();

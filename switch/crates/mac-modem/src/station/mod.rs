@@ -10,7 +10,7 @@ use mac_wire::{Asking, Backoff, FlowConfig, Minislot, Profile};
 use crate::asked::{Answer, Asked, Fate, Outstanding};
 use crate::backoff::Window;
 use crate::opportunities::Opportunities;
-use crate::queue::Queue;
+use crate::queue::{Frame, Queue};
 use crate::random::Random;
 use crate::rules::Rules;
 use crate::staged::Staged;
@@ -89,6 +89,16 @@ impl<I> Station<I> {
             alarm: None,
             statistics: Statistics::default(),
         }
+    }
+
+    /// Goes on as another configuration of its flow says, which has the same service and policy.
+    pub fn configure(&mut self, profile: &Profile, flow: &FlowConfig) {
+        self.rules = Rules::new(profile, flow);
+    }
+
+    /// Takes the frame away of which a part was sent.
+    pub fn take_staged(&mut self) -> Option<Frame<I>> {
+        self.staged.take().map(|staged| staged.frame)
     }
 
     /// Bytes of frames that a grant of so many minislots carries.

@@ -17,3 +17,4 @@ mod random;
 mod selectors;
 mod streams;
 mod tls;
+mod upstream_channels;

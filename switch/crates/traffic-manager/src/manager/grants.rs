@@ -22,25 +22,8 @@ impl<T> TrafficManager<T> {
     /// There is no such port, it has frames, or a rate or a transmit delay, which are its
     /// channel's; or `primary` is 0, the port's own queue.
     pub fn set_granted(&mut self, now: u64, port: u16, primary: u32) -> Result<(), ConfigError> {
-        let place = format!("port {port}");
-        let Some(index) = self.port(port) else {
-            return Err(ConfigError::invalid(place, "no such port"));
-        };
-        if primary == 0 {
-            return Err(ConfigError::invalid(
-                place,
-                "queue_id 0 cannot be the primary service flow's: it is what goes there",
-            ));
-        }
+        let index = self.grantable(port, primary)?;
         let own = self.ports[index as usize].own;
-        let mut queues = self.queues.iter().flatten();
-        if queues.any(|queue| queue.port == index && !queue.frames.is_empty()) {
-            return Err(ConfigError::invalid(
-                place,
-                "it has frames: grants can only take over an empty port",
-            ));
-        }
-        refuse_granted(&self.ports[index as usize].config)?;
         self.advance(now);
         self.offered = None;
         self.ports[index as usize].primary = Some(primary);
@@ -54,6 +37,37 @@ impl<T> TrafficManager<T> {
         self.queue_mut(own).set_limit(0);
         self.find_primary(index);
         Ok(())
+    }
+
+    /// Whether [`Self::set_granted`] would refuse.
+    ///
+    /// # Errors
+    /// Those of [`Self::set_granted`].
+    pub fn may_grant(&self, port: u16, primary: u32) -> Result<(), ConfigError> {
+        self.grantable(port, primary).map(|_| ())
+    }
+
+    /// The index of a port that grants may take over.
+    fn grantable(&self, port: u16, primary: u32) -> Result<u32, ConfigError> {
+        let place = format!("port {port}");
+        let Some(index) = self.port(port) else {
+            return Err(ConfigError::invalid(place, "no such port"));
+        };
+        if primary == 0 {
+            return Err(ConfigError::invalid(
+                place,
+                "queue_id 0 cannot be the primary service flow's: it is what goes there",
+            ));
+        }
+        let mut queues = self.queues.iter().flatten();
+        if queues.any(|queue| queue.port == index && !queue.frames.is_empty()) {
+            return Err(ConfigError::invalid(
+                place,
+                "it has frames: grants can only take over an empty port",
+            ));
+        }
+        refuse_granted(&self.ports[index as usize].config)?;
+        Ok(index)
     }
 
     /// Whether grants let go the frames of this port's service flows.

@@ -7,112 +7,52 @@
 //! docsis-1.1-004) and `map_frames` (of docsis-3.1). What the numbers are together is for
 //! [`Profile::check`] to say.
 
-use mac_wire::{Capacity, Phy, Profile};
-use std::collections::BTreeMap;
+use crate::phy::Phy;
+use crate::profile::{Capacity, Profile};
+use crate::profile_numbers::{ASKINGS, CONTENTION_PLACES, GRANT_PLACES, PACKINGS};
+use crate::settings::{Reader, Setting, Settings};
 
-use crate::channel_numbers::{ASKINGS, CONTENTION_PLACES, GRANT_PLACES, PACKINGS};
-use crate::error::{WorldError, invalid};
-
-/// A value of one key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// A whole number.
-    Number(u64),
-    /// Whether something is.
-    Switch(bool),
-    /// One of several words.
-    Word(String),
-    /// Nothing: of `capacity`, which a channel need not have.
-    Absent,
-}
-
-/// What is to be different, by key.
-pub type Settings = BTreeMap<String, Setting>;
-
-/// Values as a field has them.
-struct Reader<'a> {
-    key: &'a str,
-    setting: &'a Setting,
-}
-
-impl Reader<'_> {
-    fn number<T: TryFrom<u64>>(&self) -> Result<T, WorldError> {
-        let Setting::Number(number) = self.setting else {
-            return Err(self.wrong("a whole number"));
+impl Profile {
+    /// The profile of a name, with what is different.
+    ///
+    /// # Errors
+    /// There is no such profile, it has no such key, or a value is not possible for the key; the
+    /// sentence names the profile or begins with the key.
+    pub fn with_settings(name: &str, settings: &Settings) -> Result<Self, String> {
+        let Some(mut profile) = Profile::named(name) else {
+            return Err(format!(
+                "there is no channel profile \"{name}\"; there are {}",
+                Profile::NAMES.join(", ")
+            ));
         };
-        T::try_from(*number)
-            .map_err(|_| invalid(format!("{} is {number}, which is too much", self.key)))
-    }
-
-    fn switch(&self) -> Result<bool, WorldError> {
-        match self.setting {
-            Setting::Switch(switch) => Ok(*switch),
-            Setting::Number(number @ 0..=1) => Ok(*number == 1),
-            _ => Err(self.wrong("true or false")),
+        let several = |key: &str| matches!(key, "line_rate" | "map_time" | "map_frames");
+        for (key, setting) in settings.iter().filter(|(key, _)| several(key)) {
+            let number = Reader { key, setting }.number()?;
+            profile = match (key.as_str(), name) {
+                ("line_rate", "cablelabs-2014") => Profile::cablelabs_2014(number),
+                ("map_time", "docsis-1.1-004") => Profile::docsis_1_1_004(number),
+                ("map_frames", "docsis-3.1") => Ok(Profile::docsis_3_1(
+                    u32::try_from(number).unwrap_or(u32::MAX),
+                )),
+                _ => return Err(unknown(name, key)),
+            }
+            .map_err(|refused| refused.to_string())?;
         }
-    }
-
-    fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, WorldError> {
-        let found = match self.setting {
-            Setting::Word(word) => words.iter().find(|(known, _)| known == word),
-            _ => None,
-        };
-        let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>();
-        found
-            .map(|(_, value)| *value)
-            .ok_or_else(|| self.wrong(&format!("one of {}", known().join(", "))))
-    }
-
-    fn wrong(&self, right: &str) -> WorldError {
-        let given = match self.setting {
-            Setting::Number(number) => number.to_string(),
-            Setting::Switch(switch) => switch.to_string(),
-            Setting::Word(word) => format!("\"{word}\""),
-            Setting::Absent => "nothing".to_owned(),
-        };
-        invalid(format!("{} has to be {right}, not {given}", self.key))
+        for (key, setting) in settings.iter().filter(|(key, _)| !several(key)) {
+            if !change(&mut profile, &Reader { key, setting })? {
+                return Err(unknown(name, key));
+            }
+        }
+        Ok(profile)
     }
 }
 
-/// The profile of a name, with what is different.
-///
-/// # Errors
-/// There is no such profile, it has no such key, or a value is not possible for the key; the
-/// sentence names the profile or begins with the key.
-pub fn channel_profile(name: &str, settings: &Settings) -> Result<Profile, WorldError> {
-    let Some(mut profile) = Profile::named(name) else {
-        return Err(invalid(format!(
-            "there is no channel profile \"{name}\"; there are {}",
-            Profile::NAMES.join(", ")
-        )));
-    };
-    let several = |key: &str| matches!(key, "line_rate" | "map_time" | "map_frames");
-    for (key, setting) in settings.iter().filter(|(key, _)| several(key)) {
-        let number = Reader { key, setting }.number()?;
-        profile = match (key.as_str(), name) {
-            ("line_rate", "cablelabs-2014") => Profile::cablelabs_2014(number),
-            ("map_time", "docsis-1.1-004") => Profile::docsis_1_1_004(number),
-            ("map_frames", "docsis-3.1") => Ok(Profile::docsis_3_1(
-                u32::try_from(number).unwrap_or(u32::MAX),
-            )),
-            _ => return Err(unknown(name, key)),
-        }
-        .map_err(|refused| invalid(refused.to_string()))?;
-    }
-    for (key, setting) in settings.iter().filter(|(key, _)| !several(key)) {
-        if !change(&mut profile, &Reader { key, setting })? {
-            return Err(unknown(name, key));
-        }
-    }
-    Ok(profile)
-}
-
-fn unknown(name: &str, key: &str) -> WorldError {
-    invalid(format!("{key} is no key of the channel profile \"{name}\""))
+fn unknown(name: &str, key: &str) -> String {
+    format!("{key} is no key of the channel profile \"{name}\"")
 }
 
 /// Whether the profile has the key.
-fn change(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, WorldError> {
+fn change(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, String> {
     match value.key {
         "map_minislots" => profile.map_minislots = value.number()?,
         "stretch" => profile.stretch = value.switch()?,
@@ -143,7 +83,7 @@ fn change(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, WorldError>
     Ok(true)
 }
 
-fn change_capacity(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, WorldError> {
+fn change_capacity(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, String> {
     // Whoever says how much varies without how much it is has 0, which the check refuses.
     let none = Capacity {
         rate: 0,
@@ -159,7 +99,7 @@ fn change_capacity(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, Wo
     Ok(true)
 }
 
-fn change_timing(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, WorldError> {
+fn change_timing(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, String> {
     let timing = &mut profile.timing;
     let time = match value.key {
         "timing.map_ahead" => &mut timing.map_ahead,
@@ -180,7 +120,7 @@ fn change_timing(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, Worl
     Ok(true)
 }
 
-fn change_phy(phy: &mut Phy, value: &Reader<'_>) -> Result<bool, WorldError> {
+fn change_phy(phy: &mut Phy, value: &Reader<'_>) -> Result<bool, String> {
     let field = match (phy, value.key) {
         (
             Phy::Flat { minislot_bytes, .. } | Phy::Ofdma { minislot_bytes },
@@ -206,14 +146,14 @@ fn change_phy(phy: &mut Phy, value: &Reader<'_>) -> Result<bool, WorldError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mac_wire::Packing;
+    use crate::profile::Packing;
 
     fn with(name: &str, settings: &[(&str, Setting)]) -> Result<Profile, String> {
         let settings = settings
             .iter()
             .map(|(key, setting)| ((*key).to_owned(), setting.clone()))
             .collect();
-        channel_profile(name, &settings).map_err(|error| error.to_string())
+        Profile::with_settings(name, &settings)
     }
 
     #[test]

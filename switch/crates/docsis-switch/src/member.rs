@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A device that a thread runs, with its ports and what is asked of it.
+
+use crate::ports::Ports;
+use device::Device;
+use device::handle::Requests;
+use plant::Node;
+
+/// A device with its way out.
+pub struct Member {
+    /// The device.
+    pub device: Device,
+    /// Its ports.
+    pub ports: Ports,
+    /// What other threads ask of it.
+    pub requests: Requests,
+}
+
+impl Node for Member {
+    type Out = Ports;
+
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn device_mut(&mut self) -> &mut Device {
+        &mut self.device
+    }
+
+    fn parts(&mut self) -> (&mut Device, &mut Ports) {
+        (&mut self.device, &mut self.ports)
+    }
+
+    fn left(&mut self, now: u64, port: u16, frame: &[u8]) {
+        self.ports.captured_rf(now, port, frame, true);
+    }
+
+    fn arrives(&mut self, now: u64, port: u16, frame: &[u8]) {
+        self.ports.captured_rf(now, port, frame, false);
+    }
+}

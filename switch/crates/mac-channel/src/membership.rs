@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Changes of who is on a channel, several at a time: all of them or none.
+
+use mac_cmts::{Refusal, Scheduler};
+use mac_modem::{Queue, Station};
+use mac_wire::{FlowConfig, Sid};
+
+use crate::channel::Channel;
+use crate::ends::Ends;
+use crate::seats::Seat;
+
+/// Service flows that a channel is to lose, and others that it is to have, which its scheduler
+/// would take.
+#[derive(Debug)]
+pub struct Prepared {
+    /// As it is after the change.
+    scheduler: Scheduler,
+    removed: Vec<Sid>,
+    set: Vec<FlowConfig>,
+}
+
+impl<I> Channel<I> {
+    /// Whether the scheduler would take a change: without these service flows, and then with each of
+    /// those, one after the other, be it new or another configuration of a known one. Nothing
+    /// changes yet: that is for [`Channel::commit`], before anything else is done with the channel.
+    ///
+    /// # Errors
+    /// The SID that cannot be removed, because it is not there, or that the scheduler refuses.
+    pub fn prepare(
+        &self,
+        now: u64,
+        removed: Vec<Sid>,
+        set: Vec<FlowConfig>,
+    ) -> Result<Prepared, (Sid, Refusal)> {
+        let mut scheduler = self.scheduler.clone();
+        let now = self.now.max(now);
+        for &sid in &removed {
+            if !scheduler.remove(now, sid) {
+                let words = "it is not on the channel, so it cannot be removed".to_owned();
+                return Err((sid, Refusal(words)));
+            }
+        }
+        for flow in &set {
+            let taken = scheduler.admit(now, *flow);
+            taken.map_err(|refusal| (flow.sid, refusal))?;
+        }
+        Ok(Prepared {
+            scheduler,
+            removed,
+            set,
+        })
+    }
+
+    /// Makes a change that was prepared. What a flow that is removed has sent whole still arrives; of
+    /// a frame that it has sent in part the queue is told ([`Queue::abandon`]). A flow that goes on
+    /// with the same service and policy keeps what it has asked for and sent in part. Call
+    /// [`Channel::wake`] for those that may have data.
+    pub fn commit<E: Ends<Item = I>>(&mut self, now: u64, prepared: Prepared, ends: &mut E) {
+        let Prepared {
+            scheduler,
+            removed,
+            set,
+        } = prepared;
+        self.now = self.now.max(now);
+        for sid in removed {
+            self.unseat(sid, ends);
+        }
+        for flow in set {
+            let same = |seat: &Seat<I>| {
+                let kind = |flow: &FlowConfig| std::mem::discriminant(&flow.service);
+                kind(&seat.flow) == kind(&flow) && seat.flow.policy == flow.policy
+            };
+            if self.seats.get(flow.sid).is_some_and(same) {
+                if let Some(seat) = self.seats.get_mut(flow.sid) {
+                    seat.station.configure(&self.profile, &flow);
+                    seat.flow = flow;
+                }
+                continue;
+            }
+            self.unseat(flow.sid, ends);
+            let station = Station::new(&self.profile, &flow, self.seed);
+            self.seats.put(flow.sid, Seat::new(station, flow));
+        }
+        self.scheduler = scheduler;
+    }
+
+    /// What the scheduler and the modem were last told of a service flow.
+    #[must_use]
+    pub fn flow(&self, sid: Sid) -> Option<&FlowConfig> {
+        self.seats.get(sid).map(|seat| &seat.flow)
+    }
+
+    /// Frames that have left their queues, in whole or in part, and were not delivered.
+    #[must_use]
+    pub fn frames_under_way(&self) -> u64 {
+        let cut = self.seats.iter().filter(|(_, station)| station.staged() > 0);
+        (self.deliveries.len() + cut.count()) as u64
+    }
+
+    fn unseat<E: Ends<Item = I>>(&mut self, sid: Sid, ends: &mut E) {
+        let Some(mut seat) = self.leave(sid) else {
+            return;
+        };
+        if let Some(frame) = seat.station.take_staged()
+            && let Some(mut queue) = ends.queue(sid)
+        {
+            queue.abandon(self.now, frame);
+        }
+    }
+}
