@@ -37,3 +37,4 @@ pub use traffic_manager::{
     PacketQueueConfig, PacketQueueState, PortConfig, PortState, QueueId, ServiceFlowConfig,
     ServiceFlowState, Traffic,
 };
+pub use v1model::trace::{RequestKind, TraceBurst, TraceSink};

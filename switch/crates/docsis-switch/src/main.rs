@@ -21,7 +21,6 @@ mod link;
 mod lock;
 mod logging;
 mod packet_socket;
-mod pcap;
 mod ports;
 mod process;
 mod provision;

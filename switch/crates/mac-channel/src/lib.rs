@@ -19,6 +19,7 @@ mod histogram;
 mod observer;
 mod observers;
 mod reading;
+mod records;
 mod seats;
 mod serving;
 mod statistics;
@@ -29,8 +30,9 @@ pub use channel::Channel;
 pub use ends::Ends;
 pub use histogram::Histogram;
 pub use mac_cmts::{Heard, Refusal};
-pub use mac_modem::{Asked, Eligible, Filled, Frame, Grant, How, Queue, Station};
+pub use mac_modem::{Asked, Eligible, Filled, Frame, Grant, How, Leaving, Queue, Station};
 pub use observer::Observer;
+pub use records::Records;
 pub use statistics::Statistics;
 pub use watch::{
     MOST_MAPS, MOST_REQUESTS, Watch, WatchedBurst, WatchedElement, WatchedMap, WatchedRequest,

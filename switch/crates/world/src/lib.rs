@@ -11,6 +11,7 @@
 //! All times are nanoseconds since the world began.
 
 mod application;
+mod channel_capture;
 mod channel_profile;
 mod device_node;
 mod digest;
@@ -28,6 +29,7 @@ mod wire;
 mod world;
 
 pub use application::{Counts, TransferInfo};
+pub use channel_capture::{CaptureOutput, Captured};
 pub use channel_profile::{Setting, Settings, channel_profile};
 pub use device::QueueId;
 pub use error::WorldError;
