@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::egress::Egressed;
 use crate::output::{Note, Output};
 use traffic_manager::{Backlog, ConfigError, Model, Notice, Offer, QueueId, frame_length};
-use v1model::trace::DropReason;
+use v1model::trace::{DropReason, TraceBurst, TraceEvent};
 
 /// A frame that has entered a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +124,18 @@ impl Device {
         tm.length_at(tm.lookup(queue)?, place)
     }
 
+    /// Whether some trace wants to know of packets.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        self.pipeline.as_ref().is_some_and(|p| p.is_traced())
+    }
+
+    /// Frames that [`Self::take`] takes from now on enter this burst, for traces: to be told
+    /// before each burst while the device is traced.
+    pub fn enter_burst(&mut self, burst: TraceBurst) {
+        self.burst = Some(burst);
+    }
+
     /// A grant lets the head of a queue go now, if it is not longer than `at_most` bytes as DOCSIS
     /// counts them: it runs through egress, which may change its length, and is put into `frame`,
     /// whatever was there. A head that egress drops is replaced at once by the next one. `None`,
@@ -141,6 +153,9 @@ impl Device {
         let mut burst = Burst { frame, taken: None };
         while burst.taken.is_none() {
             let offer = self.grant(now, queue, at_most)?;
+            if self.burst.is_some() {
+                self.trace_burst(now);
+            }
             match self.egress_offered(now, &offer) {
                 Egressed::NoPipeline => return None,
                 Egressed::Gone => {}
@@ -183,6 +198,14 @@ impl Device {
         let mut notice = tm.next_notice()?;
         notice.at = notice.at.saturating_add(self.skipped);
         Some(notice)
+    }
+
+    #[cold]
+    fn trace_burst(&mut self, now: u64) {
+        if let (Some(burst), Some(queued)) = (self.burst, self.tm.offered_mut()) {
+            let number = queued.packet.trace_number();
+            self.trace(now, number, &TraceEvent::Burst(burst));
+        }
     }
 
     fn grant(&mut self, now: u64, queue: QueueId, at_most: u32) -> Option<Offer> {

@@ -38,3 +38,4 @@ pub use traffic_manager::{
     PacketQueueChange, PacketQueueConfig, PacketQueueState, PortConfig, PortState, QueueId,
     ServiceFlowConfig, ServiceFlowState, Traffic,
 };
+pub use v1model::trace::{RequestKind, TraceBurst, TraceSink};

@@ -164,6 +164,11 @@ impl Scheduler {
         })
     }
 
+    /// The service flows that were admitted, as they were.
+    pub fn flows(&self) -> impl Iterator<Item = &FlowConfig> {
+        self.flows.iter().map(|flow| &flow.config)
+    }
+
     /// When the next MAP is to be made, nanoseconds. What is heard at that moment is heard before.
     #[must_use]
     pub fn next_map_at(&self) -> u64 {

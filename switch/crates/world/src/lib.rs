@@ -11,6 +11,7 @@
 //! All times are nanoseconds since the world began.
 
 mod application;
+mod channel_capture;
 mod device_node;
 mod digest;
 mod error;
@@ -27,6 +28,7 @@ mod wire;
 mod world;
 
 pub use application::{Counts, TransferInfo};
+pub use channel_capture::{CaptureOutput, Captured};
 pub use device::QueueId;
 pub use error::WorldError;
 pub use host::HostCounters;

@@ -7,15 +7,20 @@
 //! begins can be asked for in it. The lateness of a device's process does not delay bursts, as the
 //! MAC of a modem is not its.
 
-use device::{Device, QueueId, Taken};
-use mac_channel::{Channel, Ends, Frame as Burst, Grant, Observer, Watch};
-use mac_wire::{Capacity, FlowConfig, Map, Profile, Sid};
+use std::cell::RefCell;
+
+use device::{Device, QueueId, RequestKind, Taken, TraceBurst};
+use mac_channel::{
+    Asked, Channel, Ends, Filled, Frame as Burst, Grant, How, Leaving, Observer, Watch,
+};
+use mac_wire::{Capacity, Clock, FlowConfig, Map, Minislot, Profile, Sid};
 use p4runtime::channel_state::{ChannelView, FlowPlace};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
 use plant::{Carrier, DeviceQueue, Member, Members};
 use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::channel_capture::{CaptureOutput, Captured, ChannelCapture, Tap};
 use crate::device_node::DeviceNode;
 use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
@@ -35,6 +40,8 @@ pub struct Upstream {
     /// Keeps its last MAPs, where somebody wants to look at them.
     watch: Option<Watch>,
     members: Members,
+    /// Has its frames, where somebody wants them.
+    capture: Option<RefCell<ChannelCapture>>,
 }
 
 impl Upstream {
@@ -57,6 +64,7 @@ impl Upstream {
             channel,
             watch: None,
             members: Members::default(),
+            capture: None,
         })
     }
 
@@ -69,6 +77,34 @@ impl Upstream {
     /// Keeps its last `maps` MAPs from now on; 0: none.
     pub fn watch(&mut self, maps: usize) {
         self.watch = (maps > 0).then(|| Watch::new(maps));
+    }
+
+    /// Writes its frames to `out` from now on, at most so many bytes.
+    ///
+    /// # Errors
+    /// It is written already, or cannot be.
+    pub fn capture(&mut self, out: CaptureOutput, bytes: u64) -> Result<(), WorldError> {
+        if self.capture.is_some() {
+            return Err(invalid("its frames are captured already"));
+        }
+        let profile = self.channel.profile().clone();
+        let capture = ChannelCapture::new(profile, out, bytes).map_err(cannot_capture)?;
+        let capture = self.capture.insert(RefCell::new(capture)).get_mut();
+        for flow in self.channel.scheduler().flows() {
+            capture.flow(flow);
+        }
+        Ok(())
+    }
+
+    /// Ends that; what became of it.
+    ///
+    /// # Errors
+    /// It was not begun, or could not be written.
+    pub fn end_capture(&mut self, now: u64) -> Result<Captured, WorldError> {
+        let Some(capture) = self.capture.take() else {
+            return Err(invalid("its frames are not captured"));
+        };
+        capture.into_inner().end(now).map_err(cannot_capture)
     }
 
     /// Its state, as a message.
@@ -111,6 +147,9 @@ impl Upstream {
     ) -> Result<(), WorldError> {
         let added = self.channel.add(now, flow);
         added.map_err(|refused| invalid(refused.0))?;
+        if let Some(capture) = &mut self.capture {
+            capture.get_mut().flow(&flow);
+        }
         let member = Member {
             device,
             queue,
@@ -148,18 +187,27 @@ impl Upstream {
         woken: &mut Vec<Sid>,
     ) {
         let now = net.now;
-        let mut seen = (Maps::default(), &mut self.watch);
+        let mut seen = (
+            Maps::default(),
+            (&mut self.watch, Tap(self.capture.as_ref())),
+        );
         let mut ends = RfEnds {
+            number: self.number,
+            clock: self.channel.profile().clock,
             runtime,
             net,
             devices,
             members: &self.members,
+            capture: self.capture.as_ref(),
         };
         self.channel.step(now, &mut ends, &mut seen);
         for sid in woken.drain(..) {
             self.channel.wake(now, sid, &mut ends);
         }
         let (maps, _) = seen;
+        if let Some(capture) = &mut self.capture {
+            capture.get_mut().write(now);
+        }
         if maps.made {
             net.note(Happened::Map, self.hash, 0, maps.hash);
         }
@@ -183,10 +231,13 @@ impl Observer for Maps {
 
 /// Both ends of a channel.
 struct RfEnds<'a> {
+    number: u8,
+    clock: Clock,
     runtime: &'a Runtime,
     net: &'a mut Net,
     devices: &'a mut [DeviceNode],
     members: &'a Members,
+    capture: Option<&'a RefCell<ChannelCapture>>,
 }
 
 impl Ends for RfEnds<'_> {
@@ -209,6 +260,21 @@ impl Ends for RfEnds<'_> {
         })
     }
 
+    fn fill(&mut self, _now: u64, sid: Sid, grant: &Grant, asked: Option<Asked>) {
+        let node = self.members.active(sid).map(|member| member.device);
+        let node = node.and_then(|device| self.devices.get_mut(device as usize));
+        if let Some(node) = node.filter(|node| node.device.is_traced()) {
+            node.device
+                .enter_burst(trace_burst(self.number, &self.clock, grant, asked));
+        }
+    }
+
+    fn filled(&mut self, sid: Sid, grant: &Grant, filled: &Filled, leaving: &[Leaving<Frame>]) {
+        if let Some(capture) = self.capture {
+            capture.borrow_mut().burst(sid, grant, filled, leaving);
+        }
+    }
+
     fn deliver(&mut self, now: u64, sid: Sid, frame: Burst<Frame>, _grant: &Grant) {
         debug_assert_eq!(now, self.net.now, "in due time");
         let frame = frame.item;
@@ -221,6 +287,33 @@ impl Ends for RfEnds<'_> {
             // Nothing is taken of a SID that never was.
             None => self.net.reuse(frame),
         }
+    }
+}
+
+fn cannot_capture(error: std::io::Error) -> WorldError {
+    invalid(format!("the capture cannot be written: {error}"))
+}
+
+/// What a trace tells of a grant.
+fn trace_burst(channel: u8, clock: &Clock, grant: &Grant, asked: Option<Asked>) -> TraceBurst {
+    let last = grant
+        .first
+        .0
+        .saturating_add(grant.minislots.saturating_sub(1).into());
+    TraceBurst {
+        channel,
+        requested: asked.map(|asked| {
+            let kind = match asked.how {
+                How::Contention => RequestKind::Contention,
+                How::Poll => RequestKind::Poll,
+                How::Burst => RequestKind::Burst,
+            };
+            (kind, clock.start(asked.sent))
+        }),
+        first_minislot: grant.first.0,
+        minislots: grant.minislots,
+        start_ns: clock.start(grant.first),
+        end_ns: clock.end(Minislot(last)),
     }
 }
 

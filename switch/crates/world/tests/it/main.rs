@@ -7,6 +7,7 @@ mod plant;
 mod balance;
 mod bits;
 mod channel_states;
+mod channel_views;
 mod channels;
 mod digests;
 mod entrance;
