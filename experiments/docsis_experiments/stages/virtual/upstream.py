@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from docsis_control.mac.plan import ChannelFlow, UpstreamChannelPlan
+from docsis_control.topology.downstream import MapTraffic
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Scenario
 from docsis_testbed.errors import TestbedError
@@ -29,12 +30,15 @@ def check_channels(topology: Topology, scenario: Scenario) -> None:
         )
 
 
-def add_channels(world: World, channels: Sequence[UpstreamChannelPlan]) -> None:
+def add_channels(
+    world: World, channels: Sequence[UpstreamChannelPlan], maps: MapTraffic | None = None
+) -> None:
     """Have channels carry what modems send upstream.
 
     Args:
         world: Has the devices, connected; they may be provisioned already, and nothing was sent.
         channels: Which there are, with their service flows; without any, modems send as they did.
+        maps: What their MAPs take of the downstream; None: nothing.
 
     Raises:
         TestbedError: A channel cannot be had, with what is wrong.
@@ -50,6 +54,8 @@ def add_channels(world: World, channels: Sequence[UpstreamChannelPlan]) -> None:
             world.grant_port(device, port, queue)
         for channel in channels:
             world.add_channel(channel.name, channel.profile.name, **channel.overrides)
+            if maps is not None:
+                world.set_map_traffic(channel.name, maps.message, maps.element)
             for flow in channel.flows:
                 _add(world, channel, flow)
     except ValueError as error:
