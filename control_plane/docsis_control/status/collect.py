@@ -113,8 +113,8 @@ def _service_flow(place: FlowPlace, seen: _Seen, column: int | None) -> model.Se
         resynchronized = seen.counters.flows[flow.index][RESYNCHRONIZED].packets
         counted = seen.traffic.get((flow.port, flow.index))
         if counted is not None:
-            delayed = _traffic(counted.delayed)
-            suppressed = _traffic(counted.suppressed)
+            delayed = _told(counted.delayed)
+            suppressed = _told(counted.suppressed)
         queue = model.Queue(
             backlog_bytes=int(observed.backlog[column]),
             delay_ms=float(observed.qdelay[column]) * 1e3,
@@ -147,7 +147,7 @@ def _service_flow(place: FlowPlace, seen: _Seen, column: int | None) -> model.Se
     )
 
 
-def _traffic(counted: Traffic | None) -> model.Traffic | None:
+def _told(counted: Traffic | None) -> model.Traffic | None:
     if counted is None:
         return None
     return model.Traffic(packets=counted.frames, octets=counted.bytes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests of whole worlds: one program, which is linked once.
 
+mod acks;
 mod common;
 mod plant;
 
@@ -8,6 +9,7 @@ mod balance;
 mod bits;
 mod channels;
 mod digests;
+mod downstream;
 mod entrance;
 mod hosts;
 mod refusals;
