@@ -31,6 +31,10 @@ typedef bit<8>  generation_t;
 // Of two generations less than this apart the one ahead is the later one.
 const generation_t GENERATIONS_AHEAD = 128;
 
+// standard_metadata.instance_type in egress, on the embedded target: the traffic manager has
+// taken the frame out of its queue, and it goes nowhere.
+const bit<32> SUPPRESSED = 7;
+
 // The largest frame, to the end of its CRC: CoDel's maxpacket, and what a shaped
 // service flow needs tokens for.
 const bytes_t MAX_PACKET = 1522;

@@ -103,7 +103,7 @@ def measure(
                 session.testbed.node(node.name).set_initial_window(scenario.initial_window)
         reader = counters(device, QUEUES[scenario.direction])
         clocks = lateness_of((topology.cable_modem, topology.cmts))
-        port = RfPort(device) if scenario.channel else None
+        port = RfPort(device, topology.framing(device)) if scenario.channel else None
         played = Played(session, plan, scenario, reader, clocks, port)
         played.play()
     return played.record(run, topology, device.name)

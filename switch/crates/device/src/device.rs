@@ -398,6 +398,14 @@ impl Device {
         Ok(())
     }
 
+    /// A message of the link's own, of `bytes` as DOCSIS counts a frame's, goes before the frames
+    /// of a port: they wait as long as it takes at the port's rate, in its packets. What was due
+    /// before `now` is to have happened.
+    pub fn occupy(&mut self, now: u64, port: u16, bytes: u64) {
+        let now = self.advance(now);
+        self.tm.occupy(now - self.skipped, port, bytes);
+    }
+
     /// Configuration, counters and state of the traffic manager, all of one moment.
     #[must_use]
     pub fn traffic_manager_state(&self, now: u64) -> TrafficManagerState {

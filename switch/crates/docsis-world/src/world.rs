@@ -176,6 +176,21 @@ impl World {
             .with(py, |world| world.add_channel(name, profile))
     }
 
+    fn set_map_traffic(
+        &self,
+        py: Python<'_>,
+        channel: &str,
+        message: Whole<'_>,
+        element: Whole<'_>,
+    ) -> PyResult<()> {
+        let each = world::MapTraffic {
+            message: message.u32("message")?,
+            element: element.u32("element")?,
+        };
+        self.guard
+            .with(py, |world| world.set_map_traffic(channel, each))
+    }
+
     fn grant_port(
         &self,
         py: Python<'_>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The scheduler: what a MAP is made of, and in which order (mac.md, "CMTS scheduler").
 
-use mac_wire::{Amount, Map, Minislot, Profile, Request, Sid};
+use mac_wire::{Amount, FlowConfig, Map, Minislot, Profile, Request, Sid};
 
 use crate::budget::Budget;
 use crate::contention;

@@ -48,6 +48,7 @@ mod config;
 mod delay;
 mod entitled;
 mod frames;
+mod framing;
 mod length;
 mod manager;
 mod model;

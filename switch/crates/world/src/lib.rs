@@ -38,6 +38,7 @@ pub use mac_channel::Statistics as ChannelStatistics;
 pub use mac_wire;
 pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
 pub use samples::SenderReading;
+pub use upstream::MapTraffic;
 pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
 pub use world::{
     Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_CHANNELS, MOST_DEVICES,

@@ -8,6 +8,7 @@
 //! MAC of a modem is not its.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use device::{Device, QueueId, RequestKind, Taken, TraceBurst};
 use mac_channel::{
@@ -42,6 +43,17 @@ pub struct Upstream {
     members: Members,
     /// Has its frames, where somebody wants them.
     capture: Option<RefCell<ChannelCapture>>,
+    /// What its MAPs take of the downstream, if anything.
+    map_traffic: Option<MapTraffic>,
+}
+
+/// Bytes, as DOCSIS counts a frame's, that a MAP takes downstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapTraffic {
+    /// Of each message.
+    pub message: u32,
+    /// Of each of its information elements.
+    pub element: u32,
 }
 
 impl Upstream {
@@ -65,6 +77,7 @@ impl Upstream {
             watch: None,
             members: Members::default(),
             capture: None,
+            map_traffic: None,
         })
     }
 
@@ -126,6 +139,31 @@ impl Upstream {
                 queue_id: member.queue.queue_id,
             })
         })
+    }
+
+    /// From now on its MAPs go before what the CMTS's ports, which frames of the channel arrive
+    /// at, send to modems.
+    pub fn set_map_traffic(&mut self, map_traffic: MapTraffic) {
+        self.map_traffic = Some(map_traffic);
+    }
+
+    /// The ports of CMTSs that hear this channel, each once.
+    fn downstream(&self) -> BTreeSet<(u32, u16)> {
+        self.members.iter().map(|(_, member)| member.to).collect()
+    }
+
+    /// MAPs of so many information elements together have been sent downstream.
+    fn send_maps(&self, maps: &Maps, net: &mut Net, devices: &mut [DeviceNode]) {
+        let Some(MapTraffic { message, element }) = self.map_traffic else {
+            return;
+        };
+        let bytes = maps.made * u64::from(message) + maps.elements * u64::from(element);
+        for (device, port) in self.downstream() {
+            if let Some(node) = devices.get_mut(device as usize) {
+                node.device.occupy(net.now, port, bytes);
+                node.reschedule(net);
+            }
+        }
     }
 
     /// The MAC has nothing to do before that time.
@@ -208,24 +246,27 @@ impl Upstream {
         if let Some(capture) = &mut self.capture {
             capture.get_mut().write(now);
         }
-        if maps.made {
+        if maps.made > 0 {
             net.note(Happened::Map, self.hash, 0, maps.hash);
+            self.send_maps(&maps, net, devices);
         }
         self.schedule(net);
     }
 }
 
-/// Hashes MAPs.
+/// Hashes MAPs, and counts them.
 #[derive(Default)]
 struct Maps {
     hash: u64,
-    made: bool,
+    made: u64,
+    elements: u64,
 }
 
 impl Observer for Maps {
-    fn map(&mut self, _now: u64, _map: &Map, body: &[u8]) {
+    fn map(&mut self, _now: u64, map: &Map, body: &[u8]) {
         self.hash = xxh3_64_with_seed(body, self.hash);
-        self.made = true;
+        self.made += 1;
+        self.elements += map.information_elements() as u64;
     }
 }
 

@@ -291,6 +291,17 @@ class World:
                 A flag may be 0 or 1; `capacity=None` leaves all of it.
         """
 
+    def set_map_traffic(self, channel: str, message: int, element: int) -> None:
+        """The channel's MAPs go downstream, before the frames of the CMTS's port.
+
+        They take their bytes of that port's rate, in the packets that carry its frames. Until this
+        is called they take nothing.
+
+        Args:
+            message: Bytes of each MAP, as DOCSIS counts a frame's, without its elements.
+            element: Bytes of each information element.
+        """
+
     def grant_port(self, device: str, port: int, primary: int) -> None:
         """Lets channels carry what a device's port sends: by itself it sends nothing any more.
 

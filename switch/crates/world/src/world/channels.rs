@@ -13,7 +13,7 @@ use crate::channel_capture::{CaptureOutput, Captured};
 use crate::error::{WorldError, invalid};
 use crate::link::End;
 use crate::schedule::Kind;
-use crate::upstream::Upstream;
+use crate::upstream::{MapTraffic, Upstream};
 
 /// Channels of a world: a MAP has a byte for the channel's number.
 pub const MOST_CHANNELS: usize = 255;
@@ -75,6 +75,18 @@ impl World {
         granted.map_err(|refused| invalid(format!("device \"{device}\", {refused}")))?;
         node.set_granted(port, (cmts, cmts_port));
         node.reschedule(&mut self.net);
+        Ok(())
+    }
+
+    /// The MAPs of a channel go downstream, before the frames of the CMTS's ports at which what it
+    /// carries arrives, and take that much of their rates. Until this is called they take nothing.
+    ///
+    /// # Errors
+    /// There is no such channel.
+    pub fn set_map_traffic(&mut self, channel: &str, each: MapTraffic) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let at = self.channel_index(channel)?;
+        self.channels[at].set_map_traffic(each);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests of whole worlds: one program, which is linked once.
 
+mod acks;
 mod common;
 mod plant;
 
@@ -10,6 +11,7 @@ mod channel_states;
 mod channel_views;
 mod channels;
 mod digests;
+mod downstream;
 mod entrance;
 mod hosts;
 mod refusals;
