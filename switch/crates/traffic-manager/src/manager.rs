@@ -2,7 +2,10 @@
 //! All queues of a device.
 
 mod configure;
+mod granted;
 mod grants;
+
+pub use granted::Granted;
 
 use crate::bucket::PortBucket;
 use crate::config::{PortConfig, QueueId, ServiceFlowState, Traffic};

@@ -256,4 +256,8 @@ impl Queue for FlowQueue<'_> {
             .note(Happened::Dropped, node, port, frame.item.hash);
         self.net.reuse(frame.item);
     }
+
+    fn map(&mut self, _now: u64, granted: u64, waiting: u64) {
+        self.node.device.read_map(self.queue, granted, waiting);
+    }
 }
