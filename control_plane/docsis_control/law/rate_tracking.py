@@ -25,7 +25,7 @@ Behind a MAC the registers are brought up to date by frames that leave. An inter
 stood still tells nothing new, and two things are known of it: where requests waited, they still do,
 as what ends that is a grant and a frame in it, so it got nothing; where none waited, it goes on, as
 it may have got grants that nobody asked for, and what the next frame tells is of both. Requests
-that come to wait in such an interval are seen with the first frame that they get.
+that come to wait in such an interval, or that a CMTS forgets, are seen with the next frame.
 
 What the paper leaves for future study holds here as well: an estimate is as old as the last
 interval with requests throughout. When traffic comes back on a channel that has become free, the
