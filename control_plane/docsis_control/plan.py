@@ -105,6 +105,7 @@ class ServiceFlow:
         generation: Modulo 256; another one than before makes what manages it start afresh.
         sub_queues: Where its flow queues are, if it has them.
         ranges: Sub-queues that are its own, in use or not: frames may be in all of them.
+        granted: Whether grants of an upstream channel let its frames go.
         controller_timeout_us: Microseconds.
         ack_suppression: Which queued TCP acknowledgements later ones replace.
     """
@@ -135,6 +136,7 @@ class ServiceFlow:
     generation: int = 0
     sub_queues: SubQueues | None = None
     ranges: tuple[range, ...] = ()
+    granted: bool = False
     controller_timeout_us: int = CONTROLLER_TIMEOUT_US
     ack_suppression: AckSuppression = AckSuppression.NONE
 

@@ -90,7 +90,7 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
             token_bucket.apply(meta, length, standard_metadata.egress_global_timestamp,
                                tokens_spent);
             if (meta.queue_manager == DOCSIS_PIE) {
-                requests.apply(meta.service_flow, backlog, tokens_spent);
+                requests.apply(meta, backlog, tokens_spent);
             }
             tos_overwrite.apply(hdr, meta);
         }

@@ -10,6 +10,7 @@ use crate::device::Device;
 use crate::egress::Egressed;
 use crate::output::{Note, Output};
 use traffic_manager::{Backlog, ConfigError, Model, Notice, Offer, QueueId, frame_length};
+use v1model::Grants;
 use v1model::trace::{DropReason, TraceBurst, TraceEvent};
 
 /// A frame that has entered a burst.
@@ -152,11 +153,11 @@ impl Device {
         let now = self.advance(now);
         let mut burst = Burst { frame, taken: None };
         while burst.taken.is_none() {
-            let offer = self.grant(now, queue, at_most)?;
+            let (offer, grants) = self.grant(now, queue, at_most)?;
             if self.burst.is_some() {
                 self.trace_burst(now);
             }
-            match self.egress_offered(now, &offer) {
+            match self.egress_offered(now, &offer, Some(grants)) {
                 Egressed::NoPipeline => return None,
                 Egressed::Gone => {}
                 Egressed::Passed(copy) => self.commit_offered(now, &offer, copy, &mut burst),
@@ -169,10 +170,10 @@ impl Device {
     /// which accounts for what leaves the queue. False when there is none that may be asked for.
     pub fn give_up(&mut self, now: u64, queue: QueueId) -> bool {
         let now = self.advance(now);
-        let Some(offer) = self.grant(now, queue, u32::MAX) else {
+        let Some((offer, grants)) = self.grant(now, queue, u32::MAX) else {
             return false;
         };
-        match self.egress_offered(now, &offer) {
+        match self.egress_offered(now, &offer, Some(grants)) {
             Egressed::NoPipeline => return false,
             Egressed::Gone => {}
             Egressed::Passed(copy) => {
@@ -208,11 +209,30 @@ impl Device {
         }
     }
 
-    fn grant(&mut self, now: u64, queue: QueueId, at_most: u32) -> Option<Offer> {
+    /// A MAP granted a queue `granted` MAC bytes, and leaves requests for `waiting` more that are
+    /// acknowledged and not granted (000, appendix A): egress is told with the next frame that
+    /// leaves the queue.
+    pub fn read_map(&mut self, queue: QueueId, granted: u64, waiting: u64) {
+        if let Model::Docsis(tm) = &mut self.tm
+            && let Some(slot) = tm.lookup(queue)
+        {
+            tm.read_map(slot, granted, waiting);
+        }
+    }
+
+    /// The head of a queue on offer, and what egress is told of its grants.
+    fn grant(&mut self, now: u64, queue: QueueId, at_most: u32) -> Option<(Offer, Grants)> {
         let Model::Docsis(tm) = &mut self.tm else {
             return None;
         };
         let slot = tm.lookup(queue)?;
-        tm.grant(now - self.skipped, slot, at_most)
+        let offer = tm.grant(now - self.skipped, slot, at_most)?;
+        let granted = tm.granted(slot);
+        let grants = Grants {
+            granted_bytes: granted.bytes,
+            acked_req_bytes: granted.acked_req_bytes,
+            requests_met: granted.met,
+        };
+        Some((offer, grants))
     }
 }

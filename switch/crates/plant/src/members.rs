@@ -146,4 +146,9 @@ impl<C: Carrier> Queue for DeviceQueue<C> {
     fn abandon(&mut self, _now: u64, frame: Frame<C::Item>) {
         self.carrier.abandon(self.queue, frame.item);
     }
+
+    fn map(&mut self, _now: u64, granted: u64, waiting: u64) {
+        let device = self.carrier.device_mut();
+        device.read_map(self.queue, granted, waiting);
+    }
 }

@@ -64,7 +64,8 @@ pub use allowance::{Backlog, Notice};
 pub use bucket::TOKENS_PER_BYTE;
 pub use config::*;
 pub use delay::DelayLines;
+
 pub use length::frame_length;
-pub use manager::{Commit, Offer, SegmentArrival, Slot, TrafficManager};
+pub use manager::{Commit, Granted, Offer, SegmentArrival, Slot, TrafficManager};
 pub use model::{Destination, Model, ModelKind, Place};
 pub use packet_queues::{DEFAULT_DEPTH, MAX_PRIORITIES, PacketQueues};

@@ -3,9 +3,11 @@
 
 mod acks;
 mod configure;
+mod granted;
 mod grants;
 
 pub use acks::SegmentArrival;
+pub use granted::Granted;
 
 use crate::bucket::PortBucket;
 use crate::config::{PortConfig, QueueId, ServiceFlowState, Traffic};
