@@ -31,7 +31,6 @@ for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.
 app.command()(sweep.sweep)
 app.command()(compare.compare)
 app.command("list")(listing.shipped)
-app.command()(show.show)
 app.command()(snmp.snmp)
 app.command()(testbed.schema)
 app.command()(testbed.shares)
@@ -47,6 +46,7 @@ app.add_typer(accept.app, name="accept")
 app.add_typer(p4.app, name="p4")
 app.add_typer(config.app, name="config")
 app.add_typer(sf.app, name="sf")
+app.add_typer(show.app, name="show")
 
 
 def main() -> None:

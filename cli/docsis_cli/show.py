@@ -1,80 +1,140 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 show`."""
+"""`docsis-p4 show`: the system that runs, or one of its upstream channels."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
     from docsis_control.status import Status
 
+app = typer.Typer(
+    invoke_without_command=True,
+    help="Service flows, classifiers, counters and queues of the system that runs.",
+)
 
+Watch = Annotated[
+    bool, typer.Option("--watch", "-w", help="Show it again and again; Ctrl-C ends it.")
+]
+Interval = Annotated[
+    float, typer.Option("--interval", min=0.1, help="Seconds between two, with --watch.")
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="JSON, one document a line; `docsis-p4 schema` tells its form."),
+]
+Pid = Annotated[
+    int | None, typer.Option("--pid", help="Process of the controller, where several run.")
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--status-folder", help="Where controllers are looked for, if elsewhere."),
+]
+
+
+@app.callback()
 def show(
+    context: typer.Context,
     modem: Annotated[
         list[str] | None,
         typer.Option(
             "--modem", "-m", help="Only this modem, in detail; may be given more than once."
         ),
     ] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Show it again and again; Ctrl-C ends it.")
-    ] = False,
-    interval: Annotated[
-        float, typer.Option("--interval", min=0.1, help="Seconds between two, with --watch.")
-    ] = 1.0,
-    json: Annotated[
-        bool,
-        typer.Option(
-            "--json", help="JSON, one document a line; `docsis-p4 schema` tells its form."
-        ),
-    ] = False,
-    pid: Annotated[
-        int | None, typer.Option("--pid", help="Process of the controller, where several run.")
-    ] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option("--status-folder", help="Where controllers are looked for, if elsewhere."),
-    ] = None,
+    watch: Watch = False,
+    interval: Interval = 1.0,
+    json: Json = False,
+    pid: Pid = None,
+    folder: Folder = None,
 ) -> None:
     """Service flows, classifiers, counters and queues of the system that runs."""
+    if context.invoked_subcommand is not None:
+        return
     from docsis_cli import status_tables as view
-    from docsis_control.status import StatusError, fetch
     from docsis_control.status.model import encode
 
     names = modem or []
 
     def get() -> Status:
-        try:
-            return view.chosen(fetch(pid, folder), names)
-        except StatusError as error:
-            raise TestbedError(str(error)) from None
+        return view.chosen(_fetched(pid, folder), names)
+
+    def text(status: Status) -> str:
+        return encode(status).decode()
+
+    def render(status: Status) -> RenderableType:
+        return view.render(status, in_detail=bool(names))
+
+    _put(get, text if json else None, render, interval if watch else None)
+
+
+@app.command()
+def channel(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Only this one, with all of its flows.")
+    ] = None,
+    watch: Watch = False,
+    interval: Interval = 1.0,
+    json: Json = False,
+    pid: Pid = None,
+    folder: Folder = None,
+) -> None:
+    """Upstream channels: MAPs, contention, requests, grants, and what became of them."""
+    from docsis_cli import channel_tables as view
+
+    def get() -> Status:
+        return view.chosen(_fetched(pid, folder), name)
+
+    def render(status: Status) -> RenderableType:
+        return view.render(status, in_detail=name is not None)
+
+    _put(get, view.encode if json else None, render, interval if watch else None)
+
+
+def _fetched(pid: int | None, folder: Path | None) -> Status:
+    from docsis_control.status import StatusError, fetch
+
+    try:
+        return fetch(pid, folder)
+    except StatusError as error:
+        raise TestbedError(str(error)) from None
+
+
+def _put(
+    get: Callable[[], Status],
+    text: Callable[[Status], str] | None,
+    render: Callable[[Status], RenderableType],
+    interval: float | None,
+) -> None:
+    """Shows what `get` gets, once or, with an interval, again and again: as text, or rendered."""
+    from docsis_cli import status_tables as view
 
     def wait() -> None:
-        time.sleep(interval)
+        time.sleep(interval or 0.0)
 
-    if json:
+    if text is not None:
 
         def put(status: Status) -> None:
-            typer.echo(encode(status).decode())
+            typer.echo(text(status))
 
-        view.watch(get, put, wait) if watch else put(get())
+        view.watch(get, put, wait) if interval is not None else put(get())
         return
     console = Console()
-    if not watch:
-        console.print(view.render(get(), in_detail=bool(names)))
+    if interval is None:
+        console.print(render(get()))
         return
     from rich.live import Live
 
     with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
 
         def update(status: Status) -> None:
-            live.update(view.render(status, in_detail=bool(names)), refresh=True)
+            live.update(render(status), refresh=True)
 
         view.watch(get, update, wait)

@@ -80,7 +80,7 @@ def render(status: Status, *, in_detail: bool = False) -> RenderableType:
 
 
 def _summary(status: Status) -> Iterator[RenderableType]:
-    yield _table(
+    yield table(
         f"{len(status.modems)} modems; drops are frames, delays the longest of a queue",
         "modem|flows|up received|drops|delay ms|down received|drops|delay ms",
         (
@@ -120,7 +120,7 @@ def _details(status: Status) -> Iterator[RenderableType]:
     flows += [
         (f"({device.name})", flow) for device in status.devices for flow in device.service_flows
     ]
-    yield _table(
+    yield table(
         "Service flows",
         "SFID|modem|dir|ref|name|prio|Mbit/s|min|burst KB|buffer KB|target ms",
         (_flow(modem, flow) for modem, flow in flows),
@@ -128,20 +128,20 @@ def _details(status: Status) -> Iterator[RenderableType]:
         also_left=("name",),
     )
     yield from _scheduled(flow for _, flow in flows)
-    yield _table(
+    yield table(
         "Queues",
         "SFID|queue KB|delay ms|token KB|drop_prob|AQM",
         (_queue(flow) for _, flow in flows),
         left=1,
     )
-    yield _table(
+    yield table(
         "Frames and drops",
         "SFID|received|octets|forwarded|delayed|AQM|full|policed|other|silent",
         (_frames(flow) for _, flow in flows),
         left=1,
     )
     yield from _lost_inside(flow for _, flow in flows)
-    yield _table(
+    yield table(
         "Classifiers",
         "SFID|ref|prio|match|packets|octets",
         (
@@ -161,7 +161,7 @@ def _scheduled(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
     channels = any(scheduling.upstream_channel for _, scheduling in scheduled)
     if not channels and all(_is_plain(scheduling) for _, scheduling in scheduled):
         return
-    yield _table(
+    yield table(
         "Upstream scheduling, times in ms",
         "SFID|channel|service|policy|grants|polls|burst|backoff|unit",
         (_scheduling(flow, scheduling) for flow, scheduling in scheduled),
@@ -218,7 +218,7 @@ def _lost_inside(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
 
 
 def _devices(status: Status) -> RenderableType:
-    return _table(
+    return table(
         "Devices, times in ms",
         "device|state|cycles|missed|late p50/p99/max|cycle p50/p99/max|lost",
         (_device(device) for device in status.devices),
@@ -230,7 +230,7 @@ def _lateness(status: Status) -> Iterator[RenderableType]:
     """How late switches ran what was due, of those that tell."""
     told = [(device.name, device.lateness) for device in status.devices if device.lateness]
     if told:
-        yield _table(
+        yield table(
             "Lateness in the switches, ms",
             "device|events|p50|p99|max|time jumped|",
             (_late(name, late) for name, late in told),
@@ -250,7 +250,7 @@ def _late(name: str, late: Lateness) -> Row:
     return name, str(late.events), *times, jumped, verdict
 
 
-def _table(
+def table(
     title: str,
     columns: str,
     rows: Iterable[Row],
@@ -258,13 +258,22 @@ def _table(
     left: int,
     also_left: Sequence[str] = (),
 ) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    """A table of this program's look.
+
+    Args:
+        title: What it is of.
+        columns: Their names, with | between them.
+        rows: A cell for each column.
+        left: So many columns, from the first on, are text; the others are numbers.
+        also_left: Names of further columns that are text.
+    """
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for number, column in enumerate(columns.split("|")):
         text = number < left or column in also_left
-        table.add_column(column, justify="left" if text else "right", header_style="dim")
+        made.add_column(column, justify="left" if text else "right", header_style="dim")
     for row in rows:
-        table.add_row(*row)
-    return table
+        made.add_row(*row)
+    return made
 
 
 def _mbps(rate: int) -> str:

@@ -269,12 +269,12 @@ def test_watching_ends_with_the_controller_or_the_user() -> None:
 
 
 @contextmanager
-def controller(folder: Path) -> Iterator[None]:
+def controller(folder: Path, told: Status = STATUS) -> Iterator[None]:
     """Serves the status as a controller does."""
     ready, done = Event(), Event()
 
     async def make() -> Status:
-        return STATUS
+        return told
 
     async def serve() -> None:
         async with serving(make, folder):

@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import grpc
+
 from docsis_control.bmv2.client import QueuesError, set_queues
 from docsis_control.bmv2.queues import port_queues
 from docsis_control.control_loop import ControlLoop
 from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.http2 import Calls
 from docsis_control.law.service_flows import DeviceLaw, Observation
+from docsis_control.mac.channel_state import METHOD, request
 from docsis_control.options import Options
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
@@ -37,6 +40,8 @@ _BACK_OFF_START: Final = 0.25
 _BACK_OFF_LONGEST: Final = 2.0
 CLOCK_INTERVAL: Final = 10.0
 """Seconds after which the switch's clock is learned anew."""
+_NO_CHANNELS: Final = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.FAILED_PRECONDITION)
+"""Of a switch that does not know the service, and of one that has no channels."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -172,6 +177,33 @@ class DeviceController:
             if self._session is not session or session.connection.lost.done():
                 return None
             raise
+
+    async def upstream_channels(self, maps: int) -> bytes | None:
+        """A docsis.mac.v1.GetResponse: the upstream channels of the device's switch, now.
+
+        Args:
+            maps: How many of the last MAPs of each.
+
+        Returns:
+            None while the device does not answer, and where its switch has no such channels.
+
+        Raises:
+            P4RuntimeError: The device refused to tell.
+        """
+        session = self._session
+        if session is None:
+            return None
+        try:
+            (answer,) = await session.connection.call(
+                "reading the upstream channels", METHOD, request(maps)
+            )
+        except ConnectionLost:
+            return None
+        except P4RuntimeError as error:
+            if error.code in _NO_CHANNELS or session.connection.lost.done():
+                return None
+            raise
+        return answer
 
     async def _look(self, session: _Session) -> tuple[tuple[ServiceFlow, ...], Observation]:
         """The queues and whose they are, of one plan and of one moment of the law."""

@@ -14,6 +14,7 @@ import pytest
 from finsy.proto import U128, p4r, rpc_code
 
 from docsis_control.controller import Controller
+from docsis_control.gen.docsis.mac.v1 import channel_state_pb2 as mac
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
@@ -81,6 +82,8 @@ class FakeSwitch:
         self.primary = 0
         # What it says of its lateness; None is a target that does not know the question.
         self.lateness: Any = None
+        # What it says of upstream channels, or why it does not; None: it does not know the service.
+        self.channels: Any = None
         self._server: grpc.aio.Server | None = None
         self._names = {register.id: register.name for register in pipeline.schema.registers}
         self._counters = {c.preamble.id: c.preamble.name for c in pipeline.p4info.counters}
@@ -157,6 +160,18 @@ class FakeSwitch:
                     },
                 )
             )
+        generic.append(
+            grpc.method_handlers_generic_handler(
+                "docsis.mac.v1.UpstreamChannels",
+                {
+                    "Get": grpc.unary_unary_rpc_method_handler(
+                        self._channels,
+                        mac.GetRequest.FromString,
+                        mac.GetResponse.SerializeToString,
+                    )
+                },
+            )
+        )
         server.add_generic_rpc_handlers(generic)
         self.port = server.add_insecure_port(f"127.0.0.1:{self.port}")
         await server.start()
@@ -172,6 +187,13 @@ class FakeSwitch:
         if self.lateness is None:
             await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no such method")
         return self.lateness
+
+    async def _channels(self, _request: Any, context: Any) -> Any:
+        if self.channels is None:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no such service")
+        if isinstance(self.channels, grpc.StatusCode):
+            await context.abort(self.channels, "no channels today")
+        return self.channels
 
     async def _tm_configure(self, request: Any, context: Any) -> Any:
         if self.refuses_queues:

@@ -15,12 +15,14 @@ from typing import Any
 
 import grpc
 import pytest
+from channel_states import state
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from docsis_control import priority
+from docsis_control.mac.channel_state import FlowName, channel_from
 from docsis_control.metrics import serving_metrics
 from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
@@ -34,10 +36,15 @@ LATENESS = Lateness(
 
 
 def _status() -> Status:
-    """The document of the other tests, with one switch that tells how late it is."""
+    """The document of the other tests, with one switch that tells how late it is, and a channel."""
     status = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
     modems, cmts = status.devices
-    return replace(status, devices=(replace(modems, lateness=LATENESS), cmts))
+    channel = channel_from(
+        state().SerializeToString(), lambda _device, _queue: FlowName("cm1", 1, "primary upstream")
+    )
+    return replace(
+        status, devices=(replace(modems, lateness=LATENESS), cmts), upstream_channels=(channel,)
+    )
 
 
 STATUS = _status()
@@ -45,6 +52,7 @@ DASHBOARD = Path(__file__).parents[1] / "dashboards" / "docsis-p4.json"
 UP = {"modem": "cm1", "sfid": "1", "reference": "1", "direction": "upstream"}
 DOWN = {"modem": "cm1", "sfid": "2", "reference": "11", "direction": "downstream"}
 GROUP = {"modem": "", "sfid": "3", "reference": "0", "direction": "downstream"}
+ON_CHANNEL = {"channel": "us1", "modem": "cm1", "sfid": "1", "sid": "1"}
 REST = {"classifier": "", "priority": "", "match": ""}
 RULE = {"classifier": "3", "priority": "20"}
 
@@ -135,6 +143,18 @@ def exported() -> Exported:
         ("docsis_control_loop_lateness_seconds", {"device": "cm1", "statistic": "max"}, 0.00325),
         ("docsis_device_lateness_seconds", {"device": "cm1", "statistic": "p99"}, 0.000125),
         ("docsis_device_time_jumps_total", {"device": "cm1"}, 1),
+        ("docsis_upstream_channel_maps_total", {"channel": "us1"}, 30600),
+        ("docsis_upstream_channel_minislots_wasted_total", {"channel": "us1"}, 40_000),
+        ("docsis_upstream_channel_requests_collided_total", {"channel": "us1"}, 2100),
+        ("docsis_upstream_channel_request_to_grant_seconds_count", {"channel": "us1"}, 4),
+        ("docsis_upstream_channel_request_to_grant_seconds_sum", {"channel": "us1"}, 0.02),
+        (
+            "docsis_upstream_channel_request_to_grant_quantile_seconds",
+            {"channel": "us1", "statistic": "p99"},
+            0.009,
+        ),
+        ("docsis_upstream_flow_requests_lost_total", ON_CHANNEL, 2100),
+        ("docsis_upstream_flow_minislots_used_total", ON_CHANNEL, 960_000),
         (
             "docsis_controller_info",
             {"topology": "residential", "tier": "cable-20", "aqm": "docsis-pie"},

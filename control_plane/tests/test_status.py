@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 import jsonschema
 import pytest
+from channel_states import answer, state
 
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.local_socket import prepare, socket_of
@@ -150,6 +151,55 @@ async def test_shows_how_late_the_devices_are(running: Any) -> None:
     )
     assert cmts.connected
     assert cmts.lateness is None
+
+
+@pytest.fixture
+def granted(tmp_path: Path) -> Topology:
+    """Two modems on an upstream channel with a request/grant MAC."""
+    (tmp_path / "home.yaml").write_text(HOME)
+    street = STREET.replace(
+        "channel: {upstream: 20 Mbps, downstream: 40 Mbps}",
+        "channel: {downstream: 40 Mbps}\nupstream_channel: docsis-3.0",
+    )
+    (tmp_path / "granted.yaml").write_text(street)
+    return load_topology(tmp_path / "granted.yaml")
+
+
+async def test_shows_upstream_channels(running: Any, granted: Topology) -> None:
+    async with running(of=granted) as system:
+        # The second flow of the second modem. Both switches run in one process, and tell the same.
+        told = answer(state("us1", device_id=1, queue_id=4), state("us2", device_id=7))
+        system.modem.channels = system.cmts.channels = told
+        status = await Collector(system.controller).status()
+    first, second = status.upstream_channels
+    assert (first.name, first.counters.maps, len(first.last_maps)) == ("us1", 30600, 2)
+    (flow,) = first.service_flows
+    assert (flow.modem, flow.name) == ("home2", "2 upstream")
+    assert flow.sfid == status.modems[1].service_flows[1].sfid
+    (unknown,) = second.service_flows
+    assert (unknown.modem, unknown.sfid, unknown.name) == ("", None, "SID 1")
+    jsonschema.validate(json.loads(encode(status)), json_schema())
+    assert decode(encode(status)) == status
+
+
+@pytest.mark.parametrize("told", [None, grpc.StatusCode.FAILED_PRECONDITION])
+async def test_a_switch_without_channels_has_none_to_show(
+    running: Any, granted: Topology, told: Any
+) -> None:
+    async with running(of=granted) as system:
+        system.modem.channels = told
+        status = await Collector(system.controller).status()
+    assert status.upstream_channels == ()
+    assert all(device.connected for device in status.devices)
+
+
+async def test_a_switch_that_refuses_to_tell_of_its_channels_is_told(
+    running: Any, granted: Topology
+) -> None:
+    async with running(of=granted) as system:
+        system.modem.channels = grpc.StatusCode.INTERNAL
+        with pytest.raises(P4RuntimeError, match="reading the upstream channels on .*today"):
+            await Collector(system.controller).status()
 
 
 async def test_shows_what_the_devices_counted(running: Any) -> None:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Generates the Python stubs of the gRPC services of the traffic manager and of upstream channels.
+# Generates the Python stubs of the switch's own gRPC services.
 #
 # Usage: proto-stubs.sh VENV
 
@@ -13,7 +13,8 @@ echo "set-up: generating $out from switch/proto"
 mkdir -p "$out"
 "$venv/bin/python" -m grpc_tools.protoc --proto_path=switch/proto \
     --python_out="$out" --pyi_out="$out" --grpc_python_out="$out" \
-    docsis/tm/v1/traffic_manager.proto docsis/mac/v1/upstream_channels.proto
+    docsis/tm/v1/traffic_manager.proto \
+    docsis/mac/v1/channel_state.proto docsis/mac/v1/upstream_channels.proto
 # Regular packages, so that tools find them without namespace rules.
 for package in docsis docsis/tm docsis/tm/v1 docsis/mac docsis/mac/v1; do
     : >"$out/$package/__init__.py"

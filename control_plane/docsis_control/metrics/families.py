@@ -11,6 +11,7 @@ from typing import Final, get_args
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from docsis_control.metrics.upstream import upstream_families
 from docsis_control.priority import paced
 from docsis_control.status.model import (
     AqmState,
@@ -81,6 +82,7 @@ def families(status: Status) -> Iterator[Metric]:
     yield from _devices(status.devices)
     yield from _lateness(status.devices)
     yield from _loops(status.devices)
+    yield from upstream_families(status.upstream_channels)
 
 
 def _labels(modem: str, flow: ServiceFlow) -> tuple[str, ...]:

@@ -3,20 +3,22 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from docsis_control.controller import Controller
 from docsis_control.device_controller import DeviceController, Observed
 from docsis_control.law.docsis_pie import Status as AqmStatus
 from docsis_control.local_socket import own_pid
-from docsis_control.plan import Deployment
+from docsis_control.mac.channel_state import channels_from
+from docsis_control.plan import Deployment, Role
 from docsis_control.priority import paced
 from docsis_control.queue_managers.presets import name_of
 from docsis_control.recording import Distribution
 from docsis_control.state.counters import RESYNCHRONIZED, Count, CounterReadings
 from docsis_control.status import model
 from docsis_control.status.directory import Directory, FlowPlace, directory
+from docsis_control.status.upstream import UpstreamChannel
 from docsis_control.tm.lateness import Lateness
 
 _STATES: Final[Mapping[int, model.AqmState]] = {
@@ -24,6 +26,9 @@ _STATES: Final[Mapping[int, model.AqmState]] = {
     AqmStatus.QUIESCENT: "QUIESCENT",
     AqmStatus.ACTIVE: "ACTIVE",
 }
+
+_MAPS: Final = 8
+"""Of the last MAPs of each upstream channel; some of them are of time to come."""
 
 _Seen = Observed | None
 _NOTHING: Final = Count(0, 0)
@@ -48,11 +53,23 @@ class Collector:
         # Before the readings: a flow of a change in between is shown the next time.
         deployment = self._controller.deployment
         answers = await asyncio.gather(*(device.observe() for device in devices.values()))
+        channels = await self._channels(deployment)
         seen: dict[str, _Seen] = dict(zip(devices, answers, strict=True))
         # Beside the control loop, which cannot wait for hundreds of service flows.
-        return await asyncio.to_thread(self._status, deployment, seen)
+        return await asyncio.to_thread(self._status, deployment, seen, channels)
 
-    def _status(self, deployment: Deployment, seen: Mapping[str, _Seen]) -> model.Status:
+    async def _channels(self, deployment: Deployment) -> list[bytes]:
+        """What the switches say of upstream channels, those that have some."""
+        if not deployment.topology.upstream_channels:
+            return []
+        devices = self._controller.devices.values()
+        modems = [device for device in devices if device.plan.role is Role.CABLE_MODEM]
+        answers = await asyncio.gather(*(device.upstream_channels(_MAPS) for device in modems))
+        return [answer for answer in answers if answer is not None]
+
+    def _status(
+        self, deployment: Deployment, seen: Mapping[str, _Seen], channels: Sequence[bytes]
+    ) -> model.Status:
         known = self._directory
         if known is None or known.deployment is not deployment:
             # What is configured is looked through once, not each time.
@@ -91,7 +108,15 @@ class Collector:
                 _device(device, seen[name], flows(known.others[name]))
                 for name, device in devices.items()
             ),
+            upstream_channels=_upstream_channels(channels, known),
         )
+
+
+def _upstream_channels(answers: Iterable[bytes], known: Directory) -> tuple[UpstreamChannel, ...]:
+    """By number; switches that run in one process all tell of the same channels."""
+    names = known.flow_name
+    channels = {one.name: one for answer in answers for one in channels_from(answer, names)}
+    return tuple(sorted(channels.values(), key=lambda channel: channel.number))
 
 
 def _channel(deployment: Deployment) -> model.Channel | None:

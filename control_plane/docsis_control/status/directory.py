@@ -3,12 +3,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from ruamel.yaml.scalarint import HexInt
 
 from docsis_control.classification import entry_priority
+from docsis_control.mac.channel_state import FlowName
 from docsis_control.modem_config import provisioned
 from docsis_control.modem_config.classifiers import Classifier
 from docsis_control.modem_config.document import ModemConfiguration
@@ -97,6 +98,20 @@ class Directory:
     deployment: Deployment
     modems: tuple[ModemPlace, ...]
     others: Mapping[str, tuple[FlowPlace, ...]]
+
+    @cached_property
+    def _names(self) -> Mapping[tuple[int, int], FlowName]:
+        ids = {plan.name: plan.device_id for plan in self.deployment.devices}
+        return {
+            (ids[place.device], place.flow.index): FlowName(modem.name, place.flow.sfid, place.name)
+            for modem in self.modems
+            for place in modem.service_flows
+            if place.flow.direction == "upstream"
+        }
+
+    def flow_name(self, device_id: int, queue_id: int) -> FlowName | None:
+        """What an upstream service flow is called; None where there is none."""
+        return self._names.get((device_id, queue_id))
 
 
 def directory(deployment: Deployment) -> Directory:

@@ -14,6 +14,7 @@ from pydantic.dataclasses import dataclass
 from docsis_control.config.schema import DIALECT
 from docsis_control.priority import paced
 from docsis_control.queue_managers import names
+from docsis_control.status.upstream import UpstreamChannel
 
 SCHEMA_VERSION: Final = 3
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
@@ -348,6 +349,10 @@ class Status:
     channel: Channel | None = Field(description="Null where it is as fast as the link.")
     modems: tuple[Modem, ...] = Field(description="With their service flows of both directions.")
     devices: tuple[Device, ...] = Field(description="The switches.")
+    upstream_channels: tuple[UpstreamChannel, ...] = Field(
+        default=(),
+        description="Those with a request/grant MAC, as far as the switches tell, by number.",
+    )
 
 
 _ADAPTER: Final = TypeAdapter(Status)

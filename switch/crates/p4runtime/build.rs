@@ -14,6 +14,7 @@ const P4RUNTIME_PROTO: &str = "p4/v1/p4runtime.proto";
 const TRAFFIC_MANAGER_PROTO: &str = "docsis/tm/v1/traffic_manager.proto";
 const UPSTREAM_CHANNELS_PROTO: &str = "docsis/mac/v1/upstream_channels.proto";
 const SWITCH_PROTO: &str = "docsis/switch/v1/switch.proto";
+const CHANNEL_STATE_PROTO: &str = "docsis/mac/v1/channel_state.proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
@@ -37,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             TRAFFIC_MANAGER_PROTO,
             UPSTREAM_CHANNELS_PROTO,
             SWITCH_PROTO,
+            CHANNEL_STATE_PROTO,
         ],
         [p4runtime_dir, own_dir],
     )?;

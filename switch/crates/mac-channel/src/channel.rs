@@ -225,6 +225,11 @@ impl<I> Channel<I> {
         &self.profile
     }
 
+    /// The stations of all service flows, by SID.
+    pub fn stations(&self) -> impl Iterator<Item = (Sid, &Station<I>)> {
+        self.seats.iter()
+    }
+
     /// A service flow's station, to look at.
     #[must_use]
     pub fn station(&self, sid: Sid) -> Option<&Station<I>> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a channel connects: the modems' queues on one end, what is behind the CMTS on the other.
 
-use mac_modem::{Frame, Grant, Queue};
+use mac_modem::{Asked, Frame, Grant, Queue};
 use mac_wire::Sid;
 
 /// The ends of a channel, which belong to somebody else.
@@ -16,6 +16,12 @@ pub trait Ends {
     /// The queue of a service flow. A flow that is on the channel has one all the time; a station
     /// without one does nothing.
     fn queue(&mut self, sid: Sid) -> Option<Self::Queue<'_>>;
+
+    /// A grant is filled now, which answers that request, if anybody asked: the frames that the
+    /// flow's queue gives until the next call enter its burst.
+    fn fill(&mut self, now: u64, sid: Sid, grant: &Grant, asked: Option<Asked>) {
+        let _ = (now, sid, grant, asked);
+    }
 
     /// The last byte of a frame has arrived at the CMTS, in the burst in `grant`.
     fn deliver(&mut self, now: u64, sid: Sid, frame: Frame<Self::Item>, grant: &Grant);

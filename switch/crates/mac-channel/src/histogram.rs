@@ -52,6 +52,19 @@ impl Histogram {
         u64::try_from(mean).ok()
     }
 
+    /// Their sum; `u64::MAX` where it is more.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        u64::try_from(self.sum).unwrap_or(u64::MAX)
+    }
+
+    /// The places that have any, in order: the last time of each, and how many it has.
+    pub fn places(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counts = self.counts.iter().enumerate();
+        let counts = counts.filter(|&(_, &count)| count > 0);
+        counts.map(|(place, &count)| (end(place), count))
+    }
+
     /// The least and the greatest, exactly; `None` if there are none.
     #[must_use]
     pub fn range(&self) -> Option<(u64, u64)> {
@@ -113,6 +126,10 @@ mod tests {
             let found = histogram.quantile(thousandths).unwrap();
             prop_assert!(found >= exact && found - exact <= exact / 32, "{found} {exact}");
             prop_assert_eq!(histogram.range(), Some((times[0], times[times.len() - 1])));
+            prop_assert_eq!(histogram.sum(), times.iter().sum::<u64>());
+            let counts = histogram.places().map(|place| place.1);
+            prop_assert_eq!(counts.sum::<u64>(), histogram.count());
+            prop_assert!(histogram.places().is_sorted_by(|one, next| one.0 < next.0));
         }
 
         #[test]

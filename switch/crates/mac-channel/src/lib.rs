@@ -18,16 +18,22 @@ mod hearing;
 mod histogram;
 mod membership;
 mod observer;
+mod observers;
 mod reading;
 mod seats;
+mod serving;
 mod statistics;
 mod step;
+mod watch;
 
 pub use channel::Channel;
 pub use ends::Ends;
 pub use histogram::Histogram;
 pub use mac_cmts::{Heard, Refusal};
-pub use mac_modem::{Eligible, Filled, Frame, Grant, Queue};
+pub use mac_modem::{Asked, Eligible, Filled, Frame, Grant, How, Queue, Station};
 pub use membership::Prepared;
-pub use observer::{How, Observer};
+pub use observer::Observer;
 pub use statistics::Statistics;
+pub use watch::{
+    MOST_MAPS, MOST_REQUESTS, Watch, WatchedBurst, WatchedElement, WatchedMap, WatchedRequest,
+};

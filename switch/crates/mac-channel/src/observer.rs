@@ -2,17 +2,8 @@
 //! Taps of a channel.
 
 use mac_cmts::Heard;
-use mac_modem::{Filled, Grant};
+use mac_modem::{Asked, Filled, Grant, How};
 use mac_wire::{Map, Minislot, Request, Sid};
-
-/// How a request was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum How {
-    /// In a contention opportunity.
-    Contention,
-    /// In a poll.
-    Poll,
-}
 
 /// Sees what happens on a channel, in order of time (nanoseconds); `()` sees nothing, and costs
 /// nothing.
@@ -22,7 +13,8 @@ pub trait Observer {
         let _ = (now, map, body);
     }
 
-    /// A station sends a request, in the opportunity that begins at `first`.
+    /// A station sends a request, in the opportunity or the poll that begins at `first`. Those in
+    /// the head of a burst come with [`Observer::burst`].
     fn request(&mut self, now: u64, first: Minislot, request: &Request, how: How) {
         let _ = (now, first, request, how);
     }
@@ -37,9 +29,10 @@ pub trait Observer {
         let _ = (now, sid, grant);
     }
 
-    /// A station has filled a grant, or leaves it empty.
-    fn burst(&mut self, now: u64, sid: Sid, grant: &Grant, filled: &Filled) {
-        let _ = (now, sid, grant, filled);
+    /// A station has filled a grant, or leaves it empty; the grant answers `asked`, or nobody asked
+    /// for it.
+    fn burst(&mut self, now: u64, sid: Sid, grant: &Grant, filled: &Filled, asked: Option<Asked>) {
+        let _ = (now, sid, grant, filled, asked);
     }
 
     /// The scheduler is told what it heard: what its MAPs come from.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A MAP, from the scheduler to the stations that it concerns.
 
-use mac_modem::Grant;
-use mac_wire::{Element, Map, Minislot, Sid, Usage};
+use mac_modem::{Asked, Grant};
+use mac_wire::{Element, Map, Sid, Usage};
 
 use crate::channel::{Channel, Planned};
 use crate::ends::Ends;
@@ -103,18 +103,18 @@ impl<I> Channel<I> {
         };
         let (clock, histogram) = (self.profile.clock, &mut self.statistics.request_to_grant);
         let granted = seat.first_grant.map(|first| clock.start(first));
-        let first_grant = |sent: Minislot| {
-            if let Some(granted) = granted {
-                histogram.add(granted.saturating_sub(clock.start(sent)));
+        let mut served = None;
+        let on_grant = |asked: Asked, first: bool| {
+            served.get_or_insert(asked);
+            if let (true, Some(granted)) = (first, granted) {
+                histogram.add(granted.saturating_sub(clock.start(asked.sent)));
             }
         };
-        seat.station.read(
-            self.now,
-            &news,
-            &mut queue,
-            &self.opportunities,
-            first_grant,
-        );
+        seat.station
+            .read(self.now, &news, &mut queue, &self.opportunities, on_grant);
+        if let Some(first) = seat.first_grant {
+            seat.serving.serve(first, served);
+        }
         self.enter(sid);
     }
 }

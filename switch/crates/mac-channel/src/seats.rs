@@ -4,6 +4,8 @@
 use mac_modem::{News, Station};
 use mac_wire::{FlowConfig, Map, Minislot, Sid};
 
+use crate::serving::Serving;
+
 /// A station, and where it is entered.
 #[derive(Debug)]
 pub(crate) struct Seat<I> {
@@ -20,6 +22,8 @@ pub(crate) struct Seat<I> {
     pub news: Option<News>,
     /// Where the first grant of that MAP is.
     pub first_grant: Option<Minislot>,
+    /// What its grants are for.
+    pub serving: Serving,
 }
 
 impl<I> Seat<I> {
@@ -32,6 +36,7 @@ impl<I> Seat<I> {
             alarm: None,
             news: None,
             first_grant: None,
+            serving: Serving::default(),
         }
     }
 }
@@ -51,16 +56,19 @@ impl<I> Seats<I> {
         }
     }
 
+    /// The SIDs of all, and their stations, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Sid, &Station<I>)> {
+        // A SID has 14 bits.
+        let places = (0..).map(Sid).zip(&self.by_sid);
+        places.filter_map(|(sid, seat)| Some((sid, &seat.as_deref()?.station)))
+    }
+
     pub fn get(&self, sid: Sid) -> Option<&Seat<I>> {
         self.by_sid.get(usize::from(sid.0))?.as_deref()
     }
 
     pub fn get_mut(&mut self, sid: Sid) -> Option<&mut Seat<I>> {
         self.by_sid.get_mut(usize::from(sid.0))?.as_deref_mut()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &Seat<I>> + '_ {
-        self.by_sid.iter().flatten().map(|seat| &**seat)
     }
 
     pub fn put(&mut self, sid: Sid, seat: Seat<I>) {

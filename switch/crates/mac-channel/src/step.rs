@@ -2,12 +2,13 @@
 //! What a channel does when it is due.
 
 use mac_cmts::Heard;
+use mac_modem::How;
 use mac_wire::{Minislot, Request};
 
 use crate::calendar::Due;
 use crate::channel::{Arrival, Channel, Planned};
 use crate::ends::Ends;
-use crate::observer::{How, Observer};
+use crate::observer::Observer;
 
 impl<I> Channel<I> {
     /// Does all that is due until `until`, which is included, in due order. Queues see the time at
@@ -96,7 +97,12 @@ impl<I> Channel<I> {
         let Some(Planned { sid, grant, .. }) = self.grants.pop_front() else {
             return;
         };
-        let (Some(seat), Some(mut queue)) = (self.seats.get_mut(sid), ends.queue(sid)) else {
+        let Some(seat) = self.seats.get_mut(sid) else {
+            return;
+        };
+        let asked = seat.serving.of(&grant);
+        ends.fill(self.now, sid, &grant, asked);
+        let Some(mut queue) = ends.queue(sid) else {
             return;
         };
         let filled = seat.station.fill(
@@ -107,7 +113,7 @@ impl<I> Channel<I> {
             &mut self.leaving,
         );
         drop(queue);
-        observer.burst(self.now, sid, &grant, &filled);
+        observer.burst(self.now, sid, &grant, &filled, asked);
         let (clock, timing) = (self.profile.clock, self.profile.timing);
         for leaving in self.leaving.drain(..) {
             let at = clock.end(leaving.last).saturating_add(timing.delivery);
@@ -120,8 +126,7 @@ impl<I> Channel<I> {
         }
         self.statistics.grants += 1;
         self.statistics.minislots_granted += u64::from(grant.minislots);
-        let used = self.profile.phy.minislots(filled.used);
-        self.statistics.minislots_used += u64::from(used.min(grant.minislots));
+        self.statistics.minislots_used += u64::from(filled.minislots);
         let at = clock
             .end(grant.first)
             .saturating_add(timing.piggyback_heard);

@@ -9,8 +9,28 @@ use mac_wire::Minislot;
 /// Most requests of a station that may be outstanding.
 const MOST: usize = 64;
 
+/// How a request was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum How {
+    /// In a contention opportunity.
+    Contention,
+    /// In a poll.
+    Poll,
+    /// In the head of a burst: piggybacked.
+    Burst,
+}
+
+/// A request that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Asked {
+    /// The first minislot of its opportunity, its poll or its burst.
+    pub sent: Minislot,
+    /// How it was sent.
+    pub how: How,
+}
+
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct Entry {
     sent: Minislot,
     /// Bytes that were not granted yet.
     left: u64,
@@ -18,6 +38,7 @@ struct Asked {
     contends: bool,
     granted: bool,
     acknowledged: bool,
+    how: How,
 }
 
 /// What a MAP says of a station's requests.
@@ -41,7 +62,7 @@ pub(crate) enum Fate {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outstanding {
     /// In order of their minislots.
-    requests: VecDeque<Asked>,
+    requests: VecDeque<Entry>,
     bytes: u64,
 }
 
@@ -70,18 +91,19 @@ impl Outstanding {
         acknowledged.fold(0, |sum: u64, request| sum.saturating_add(request.left))
     }
 
-    pub fn add(&mut self, sent: Minislot, bytes: u64, contends: bool) {
+    pub fn add(&mut self, asked: Asked, bytes: u64) {
         let at = self
             .requests
-            .partition_point(|request| request.sent <= sent);
+            .partition_point(|request| request.sent <= asked.sent);
         self.requests.insert(
             at,
-            Asked {
-                sent,
+            Entry {
+                sent: asked.sent,
                 left: bytes,
-                contends,
+                contends: asked.how == How::Contention,
                 granted: false,
                 acknowledged: false,
+                how: asked.how,
             },
         );
         self.bytes = self.bytes.saturating_add(bytes);
@@ -89,12 +111,13 @@ impl Outstanding {
 
     /// Takes a MAP's grants off, and puts back what Ack Time passed that is neither granted nor
     /// pending. `whole` requests are for one burst: a grant of any size answers one, unless the
-    /// rest is pending. `first_grant` is told when each that is granted now was sent.
+    /// rest is pending. `granted` is told of each that is granted now, wholly or in part, oldest
+    /// first, and whether it is for the first time.
     pub fn read(
         &mut self,
         answer: &Answer,
         whole: bool,
-        mut first_grant: impl FnMut(Minislot),
+        mut granted: impl FnMut(Asked, bool),
     ) -> Fate {
         let mut left = answer.granted;
         let mut fate = Fate::Unknown;
@@ -103,12 +126,11 @@ impl Outstanding {
             // Grants are for what the scheduler knows of, oldest first. What is over beyond that is
             // rounding, not part of a later request.
             let known = place == 0 || request.sent < answer.ack;
-            let granted = known && answer.grants > 0 && (place == 0 || left > 0);
+            let served = known && answer.grants > 0 && (place == 0 || left > 0);
             place += 1;
-            if granted {
-                if !request.granted {
-                    first_grant(request.sent);
-                }
+            if served {
+                let (sent, how) = (request.sent, request.how);
+                granted(Asked { sent, how }, !request.granted);
                 request.granted = true;
                 let taken = left.min(request.left);
                 left -= taken;
@@ -152,19 +174,26 @@ mod tests {
         }
     }
 
+    fn asked(sent: u64, how: How) -> Asked {
+        Asked {
+            sent: Minislot(sent),
+            how,
+        }
+    }
+
     fn one(sent: u64, bytes: u64) -> Outstanding {
         let mut outstanding = Outstanding::default();
-        outstanding.add(Minislot(sent), bytes, true);
+        outstanding.add(asked(sent, How::Contention), bytes);
         outstanding
     }
 
     #[test]
     fn an_ack_time_that_is_not_later_says_nothing() {
         let mut outstanding = one(10, 100);
-        let fate = outstanding.read(&answer(10, 0, false), false, |_| ());
+        let fate = outstanding.read(&answer(10, 0, false), false, |_, _| ());
         assert_eq!(fate, Fate::Unknown);
         assert_eq!(outstanding.bytes(), 100);
-        let fate = outstanding.read(&answer(11, 0, false), false, |_| ());
+        let fate = outstanding.read(&answer(11, 0, false), false, |_, _| ());
         assert_eq!(fate, Fate::Lost);
         assert_eq!(outstanding.bytes(), 0);
         assert!(outstanding.is_empty());
@@ -174,42 +203,49 @@ mod tests {
     fn a_grant_of_any_size_or_a_pending_mark_is_success() {
         let mut outstanding = one(10, 100);
         let mut granted = Vec::new();
-        let fate = outstanding.read(&answer(5, 1, false), false, |sent| granted.push(sent));
+        let fate = outstanding.read(&answer(5, 1, false), false, |asked, first| {
+            granted.push((asked.sent, first));
+        });
         assert_eq!((fate, outstanding.bytes()), (Fate::Heard, 99));
-        assert_eq!(granted, [Minislot(10)]);
+        outstanding.read(&answer(5, 1, false), false, |asked, first| {
+            granted.push((asked.sent, first));
+        });
+        assert_eq!(granted, [(Minislot(10), true), (Minislot(10), false)]);
 
         let mut outstanding = one(10, 100);
-        let fate = outstanding.read(&answer(11, 0, true), false, |_| ());
+        let fate = outstanding.read(&answer(11, 0, true), false, |_, _| ());
         assert_eq!((fate, outstanding.bytes()), (Fate::Heard, 100));
         assert_eq!(outstanding.waiting(), 100);
         // Acknowledged and then forgotten by the CMTS: put back, but no collision.
-        let fate = outstanding.read(&answer(80, 0, false), false, |_| ());
+        let fate = outstanding.read(&answer(80, 0, false), false, |_, _| ());
         assert_eq!((fate, outstanding.bytes()), (Fate::Unknown, 0));
     }
 
     #[test]
     fn grants_are_for_the_oldest_and_rounding_is_for_none() {
         let mut outstanding = one(10, 1528);
-        outstanding.add(Minislot(90), 500, false);
-        outstanding.read(&answer(50, 1536, false), false, |_| ());
+        outstanding.add(asked(90, How::Burst), 500);
+        outstanding.read(&answer(50, 1536, false), false, |_, _| ());
         assert_eq!(
             (outstanding.bytes(), outstanding.oldest()),
             (500, Some(Minislot(90)))
         );
         // Both known: one grant answers both.
         let mut outstanding = one(10, 100);
-        outstanding.add(Minislot(20), 100, false);
+        outstanding.add(asked(20, How::Burst), 100);
         let mut granted = Vec::new();
-        outstanding.read(&answer(50, 150, true), false, |sent| granted.push(sent.0));
+        outstanding.read(&answer(50, 150, true), false, |asked, _| {
+            granted.push(asked.sent.0);
+        });
         assert_eq!((outstanding.bytes(), granted), (50, vec![10, 20]));
     }
 
     #[test]
     fn a_request_for_a_burst_is_answered_by_a_small_grant_unless_the_rest_is_pending() {
         let mut outstanding = one(10, 1526);
-        outstanding.read(&answer(5, 700, true), true, |_| ());
+        outstanding.read(&answer(5, 700, true), true, |_, _| ());
         assert!(!outstanding.is_empty());
-        outstanding.read(&answer(80, 700, false), true, |_| ());
+        outstanding.read(&answer(80, 700, false), true, |_, _| ());
         assert!(outstanding.is_empty());
     }
 }

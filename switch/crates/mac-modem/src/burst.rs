@@ -31,6 +31,8 @@ pub struct Leaving<I> {
 pub struct Filled {
     /// MAC bytes, with all headers; 0 if the grant stays empty.
     pub used: u64,
+    /// Minislots of the grant that carry them, with all that the PHY adds.
+    pub minislots: u32,
     /// What it asks for in the burst's head.
     pub request: Option<Request>,
     /// Of an unsolicited grant: more waits than the grants of an interval carry.

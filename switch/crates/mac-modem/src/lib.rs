@@ -20,6 +20,7 @@ mod staged;
 mod station;
 mod statistics;
 
+pub use asked::{Asked, How};
 pub use burst::{Filled, Grant, Leaving};
 pub use opportunities::Opportunities;
 pub use queue::{Eligible, Frame, Queue};

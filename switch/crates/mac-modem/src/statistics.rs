@@ -22,6 +22,10 @@ pub struct Statistics {
     pub grants_unused: u64,
     /// Of those that stayed empty, that were too small for what waited.
     pub grants_too_small: u64,
+    /// Minislots of the grants that it has filled, or left empty.
+    pub minislots_granted: u64,
+    /// Of those, that its bursts used.
+    pub minislots_used: u64,
     /// MAC bytes that its grants carry.
     pub bytes_granted: u64,
     /// MAC bytes that it sent in them, with all headers.

@@ -10,6 +10,7 @@
 mod arbitration;
 mod bytestring;
 mod carry;
+pub mod channel_state;
 pub mod client;
 mod connections;
 mod device_config;

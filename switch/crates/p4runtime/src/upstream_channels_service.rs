@@ -3,9 +3,10 @@
 
 use plant::mac_wire::{FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
 use plant::{ChannelConfig, Configuration, End, FlowPlace, GrantedPort, MOST_FLOWS, PlantHandle};
-use plant::{PlantGone, Refused};
+use plant::{Look, PlantGone, Refused};
 use tonic::{Code, Request, Response, Status};
 
+use crate::channel_state::{self, ChannelView};
 use crate::failure::Failure;
 use crate::proto::docsis::mac::v1 as mac;
 use crate::proto::docsis::mac::v1::upstream_channels_server::UpstreamChannels;
@@ -38,6 +39,50 @@ impl UpstreamChannels for ChannelsService {
             Err(Refused::Precondition(words)) => Err(Status::failed_precondition(words)),
             Err(Refused::NotFound(words)) => Err(Status::not_found(words)),
         }
+    }
+
+    async fn get(
+        &self,
+        request: Request<mac::GetRequest>,
+    ) -> Result<Response<mac::GetResponse>, Status> {
+        let plant = self.plant()?;
+        let maps = usize::try_from(request.into_inner().maps).unwrap_or(usize::MAX);
+        let devices: Vec<u64> = plant.devices().to_vec();
+        let answer = plant.look(move |plant, now| {
+            let channels = plant.channels().map(|look| state(&look, maps, &devices));
+            mac::GetResponse {
+                now_ns: now,
+                channels: channels.collect(),
+            }
+        });
+        let answer = answer.await;
+        answer
+            .map(Response::new)
+            .map_err(|gone| Status::unavailable(gone.to_string()))
+    }
+}
+
+/// A channel's state, with so many of its last MAPs at the most.
+fn state(look: &Look<'_>, maps: usize, devices: &[u64]) -> mac::ChannelState {
+    let view = ChannelView {
+        name: look.name,
+        number: look.number,
+        now: look.now,
+        channel: look.channel,
+        watch: Some(look.watch),
+        maps,
+    };
+    let place = |sid| {
+        let member = look.members.get(sid)?;
+        Some(channel_state::FlowPlace {
+            device_id: *devices.get(member.device as usize)?,
+            port: member.queue.port,
+            queue_id: member.queue.queue_id,
+        })
+    };
+    mac::ChannelState {
+        maps_late: Some(channel_state::distribution(look.maps_late)),
+        ..view.state(place)
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device::{Lateness, QueueId};
-use mac_channel::{Channel, Prepared, Refusal};
+use device::QueueId;
+use mac_channel::{Channel, Histogram, MOST_MAPS, Prepared, Refusal, Watch};
 use mac_wire::{FlowConfig, Sid};
 
 use crate::channel::Upstream;
@@ -175,7 +175,8 @@ impl Plant {
             channel,
             members: Members::default(),
             behind: now,
-            maps_late: Lateness::new(0),
+            maps_late: Histogram::default(),
+            watch: Watch::new(MOST_MAPS),
             woken: Vec::new(),
         })
     }

@@ -8,8 +8,10 @@
 //! MAC of a modem is not its.
 
 use device::{Device, QueueId, Taken};
-use mac_channel::{Channel, Ends, Frame as Burst, Grant, Observer};
+use mac_channel::{Channel, Ends, Frame as Burst, Grant, Observer, Watch};
 use mac_wire::{FlowConfig, Map, Profile, Sid};
+use p4runtime::channel_state::{ChannelView, FlowPlace};
+use p4runtime::proto::docsis::mac::v1::ChannelState;
 use plant::{Carrier, DeviceQueue, Member, Members};
 use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -25,9 +27,13 @@ use crate::net::Net;
 pub struct Upstream {
     /// Of its name, for the digest.
     hash: u64,
+    /// As its MAPs have it.
+    number: u8,
     /// Its source of events.
     source: u32,
     channel: Channel<Frame>,
+    /// Keeps its last MAPs, where somebody wants to look at them.
+    watch: Option<Watch>,
     members: Members,
 }
 
@@ -46,8 +52,10 @@ impl Upstream {
         let channel = Channel::new(profile, number, seed).map_err(|refused| invalid(refused.0))?;
         Ok(Self {
             hash,
+            number,
             source,
             channel,
+            watch: None,
             members: Members::default(),
         })
     }
@@ -56,6 +64,32 @@ impl Upstream {
     #[must_use]
     pub fn channel(&self) -> &Channel<Frame> {
         &self.channel
+    }
+
+    /// Keeps its last `maps` MAPs from now on; 0: none.
+    pub fn watch(&mut self, maps: usize) {
+        self.watch = (maps > 0).then(|| Watch::new(maps));
+    }
+
+    /// Its state, as a message.
+    pub fn state(&self, name: &str, now: u64, devices: &[DeviceNode]) -> ChannelState {
+        let view = ChannelView {
+            name,
+            number: self.number,
+            now,
+            channel: &self.channel,
+            watch: self.watch.as_ref(),
+            maps: usize::MAX,
+        };
+        view.state(|sid| {
+            let member = self.members.get(sid)?;
+            let device = &devices.get(member.device as usize)?.device;
+            Some(FlowPlace {
+                device_id: device.config().device_id,
+                port: member.queue.port,
+                queue_id: member.queue.queue_id,
+            })
+        })
     }
 
     /// The MAC has nothing to do before that time.
@@ -105,17 +139,18 @@ impl Upstream {
         woken: &mut Vec<Sid>,
     ) {
         let now = net.now;
-        let mut maps = Maps::default();
+        let mut seen = (Maps::default(), &mut self.watch);
         let mut ends = RfEnds {
             runtime,
             net,
             devices,
             members: &self.members,
         };
-        self.channel.step(now, &mut ends, &mut maps);
+        self.channel.step(now, &mut ends, &mut seen);
         for sid in woken.drain(..) {
             self.channel.wake(now, sid, &mut ends);
         }
+        let (maps, _) = seen;
         if maps.made {
             net.note(Happened::Map, self.hash, 0, maps.hash);
         }

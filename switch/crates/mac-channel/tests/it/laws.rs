@@ -54,7 +54,7 @@ fn every_frame_is_accounted_for(outcome: &mut Outcome) -> Result<(), TestCaseErr
 fn no_two_share_minislots(outcome: &Outcome) -> Result<(), TestCaseError> {
     let mut busy: Vec<(u64, u64)> = Vec::new();
     let profile = outcome.channel.profile();
-    for (_, _, grant, filled) in &outcome.record.bursts {
+    for (_, _, grant, filled, _) in &outcome.record.bursts {
         let taken = profile.phy.minislots(filled.used);
         prop_assert!(
             taken <= grant.minislots,

@@ -11,3 +11,4 @@ mod services;
 mod vectors_a;
 mod vectors_b;
 mod vectors_c;
+mod watching;

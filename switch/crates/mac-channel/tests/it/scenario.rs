@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random channels, flows and traffic, and what was seen of them.
 
-use mac_channel::{Channel, Filled, Grant, Heard, How, Observer};
+use mac_channel::{Asked, Channel, Filled, Grant, Heard, How, Observer};
 use mac_wire::{
     Asking, FlowConfig, Map, Minislot, Periodic, Policy, Profile, Request, Service, Sid,
 };
@@ -28,7 +28,7 @@ pub struct Record {
     pub maps: Vec<(u64, Vec<u8>)>,
     pub heard: Vec<(u64, Heard)>,
     pub requests: Vec<(u64, Minislot, Request, How)>,
-    pub bursts: Vec<(u64, Sid, Grant, Filled)>,
+    pub bursts: Vec<(u64, Sid, Grant, Filled, Option<Asked>)>,
     pub collisions: u64,
 }
 
@@ -50,8 +50,8 @@ impl Observer for Record {
         self.collisions += 1;
     }
 
-    fn burst(&mut self, now: u64, sid: Sid, grant: &Grant, filled: &Filled) {
-        self.bursts.push((now, sid, *grant, *filled));
+    fn burst(&mut self, now: u64, sid: Sid, grant: &Grant, filled: &Filled, asked: Option<Asked>) {
+        self.bursts.push((now, sid, *grant, *filled, asked));
     }
 
     fn heard(&mut self, now: u64, heard: &Heard) {

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a station asks for, and what it drops because it cannot.
 
-use mac_wire::{Amount, Asking, Minislot, Packing, Request};
+use mac_wire::{Amount, Asking, Packing, Request};
 
 use crate::amount::{Wish, one_burst};
+use crate::asked::Asked;
 use crate::queue::Queue;
 use crate::station::Station;
 
 impl<I> Station<I> {
-    /// Asks, in minislot `sent`, for what there is to ask for.
-    pub(super) fn ask<Q>(
-        &mut self,
-        now: u64,
-        sent: Minislot,
-        queue: &mut Q,
-        contends: bool,
-    ) -> Option<Request>
+    /// Asks, when and how `asked` says, for what there is to ask for.
+    pub(super) fn ask<Q>(&mut self, now: u64, asked: Asked, queue: &mut Q) -> Option<Request>
     where
         Q: Queue<Item = I>,
     {
@@ -29,7 +24,7 @@ impl<I> Station<I> {
             Amount::Minislots(minislots) => self.rules.capacity(minislots),
             Amount::Bytes(bytes) => bytes,
         };
-        self.asked.add(sent, bytes, contends);
+        self.asked.add(asked, bytes);
         queue.asked(now, wish.frames);
         Some(request)
     }

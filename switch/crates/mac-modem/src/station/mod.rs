@@ -7,7 +7,7 @@ mod using;
 
 use mac_wire::{Asking, Backoff, FlowConfig, Minislot, Profile};
 
-use crate::asked::{Answer, Fate, Outstanding};
+use crate::asked::{Answer, Asked, Fate, Outstanding};
 use crate::backoff::Window;
 use crate::opportunities::Opportunities;
 use crate::queue::{Frame, Queue};
@@ -161,14 +161,15 @@ impl<I> Station<I> {
     }
 
     /// Reads what a MAP says of it: its grants and polls, and the end of its requests.
-    /// `first_grant` is told when each request was sent that is granted now, wholly or in part.
+    /// `granted` is told of each request that is granted now, wholly or in part, oldest first, and
+    /// whether it is for the first time.
     pub fn read<Q>(
         &mut self,
         now: u64,
         news: &News,
         queue: &mut Q,
         opportunities: &Opportunities,
-        first_grant: impl FnMut(Minislot),
+        granted: impl FnMut(Asked, bool),
     ) where
         Q: Queue<Item = I>,
     {
@@ -186,7 +187,7 @@ impl<I> Station<I> {
             pending: news.pending,
         };
         let whole = self.rules.asking == Asking::OneBurst;
-        let fate = self.asked.read(&answer, whole, first_grant);
+        let fate = self.asked.read(&answer, whole, granted);
         let waiting = self.asked.waiting();
         if news.granted > 0 || waiting > 0 {
             queue.map(now, news.granted, waiting);

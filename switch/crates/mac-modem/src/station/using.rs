@@ -3,6 +3,7 @@
 
 use mac_wire::{Minislot, Request};
 
+use crate::asked::{Asked, How};
 use crate::burst::{Burst, Filled, Grant, Leaving};
 use crate::opportunities::Opportunities;
 use crate::queue::Queue;
@@ -22,7 +23,8 @@ impl<I> Station<I> {
     {
         self.deferring()?;
         self.state = State::Idle;
-        let request = self.ask(now, first, queue, true);
+        let how = How::Contention;
+        let request = self.ask(now, Asked { sent: first, how }, queue);
         if request.is_some() {
             self.state = State::Sent;
             self.window.tried();
@@ -45,7 +47,8 @@ impl<I> Station<I> {
         Q: Queue<Item = I>,
     {
         self.polls = self.polls.saturating_sub(1);
-        let request = self.ask(now, first, queue, false);
+        let how = How::Poll;
+        let request = self.ask(now, Asked { sent: first, how }, queue);
         match request {
             Some(_) => self.statistics.requests_polled += 1,
             None => self.statistics.polls_unused += 1,
@@ -89,6 +92,9 @@ impl<I> Station<I> {
         if used == 0 && request.is_some() {
             used = self.rules.segment_header;
         }
+        let minislots = self.rules.phy.minislots(used).min(grant.minislots);
+        self.statistics.minislots_granted += u64::from(grant.minislots);
+        self.statistics.minislots_used += u64::from(minislots);
         self.statistics.grants_unused += u64::from(used == 0);
         self.statistics.grants_too_small += u64::from(self.too_small);
         self.statistics.bytes_used = self.statistics.bytes_used.saturating_add(used);
@@ -99,6 +105,7 @@ impl<I> Station<I> {
         self.wake(now, queue, opportunities);
         Filled {
             used,
+            minislots,
             request,
             queue_indicator,
         }
@@ -116,7 +123,11 @@ impl<I> Station<I> {
         if !self.rules.piggyback || !has_head {
             return None;
         }
-        let request = self.ask(now, grant.first, queue, false)?;
+        let asked = Asked {
+            sent: grant.first,
+            how: How::Burst,
+        };
+        let request = self.ask(now, asked, queue)?;
         self.statistics.requests_piggybacked += 1;
         Some(request)
     }

@@ -130,7 +130,7 @@ impl Bench {
             &news,
             &mut self.queue,
             &self.opportunities,
-            |_| (),
+            |_, _| (),
         );
     }
 

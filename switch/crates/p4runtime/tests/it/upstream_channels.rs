@@ -168,6 +168,20 @@ async fn a_request_is_carried_out_again_and_again() {
         ..mac::ConfigureRequest::default()
     };
     client.configure(removed.clone()).await.unwrap();
+    let answer = client.get(mac::GetRequest { maps: 5 }).await.unwrap();
+    let [channel] = &answer.get_ref().channels[..] else {
+        panic!("{answer:?}");
+    };
+    assert_eq!((channel.name.as_str(), channel.number), ("us1", 1));
+    assert_eq!(channel.profile, "docsis-3.1");
+    let [flow] = &channel.flows[..] else {
+        panic!("{channel:?}");
+    };
+    assert_eq!(
+        (flow.device_id, flow.port, flow.queue_id, flow.sid),
+        (7, 1, 1, 1)
+    );
+    assert_eq!(channel.maps_late.as_ref().unwrap().count, 0);
     let refused = client.configure(removed).await.unwrap_err();
     assert_eq!(refused.code(), Code::NotFound);
     assert_eq!(refused.message(), "channel \"us1\" has no SID 2");

@@ -4,6 +4,7 @@
 use device::QueueId;
 use mac_channel::Statistics;
 use mac_wire::{FlowConfig, Profile, Sid};
+use p4runtime::proto::docsis::mac::v1::ChannelState;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::run::Source;
@@ -134,6 +135,26 @@ impl World {
         self.devices[device as usize].set_upstream(queue, None);
         self.channels[at].schedule(&mut self.net);
         Ok(())
+    }
+
+    /// Keeps the last `maps` MAPs of a channel from now on, at most [`mac_channel::MOST_MAPS`]; 0:
+    /// none. It changes nothing else.
+    ///
+    /// # Errors
+    /// There is no such channel.
+    pub fn watch_channel(&mut self, channel: &str, maps: usize) -> Result<(), WorldError> {
+        let at = self.channel_index(channel)?;
+        self.channels[at].watch(maps);
+        Ok(())
+    }
+
+    /// What a channel has counted, and its last MAPs, where somebody watches it.
+    ///
+    /// # Errors
+    /// There is no such channel.
+    pub fn channel_state(&self, channel: &str) -> Result<ChannelState, WorldError> {
+        let at = self.channel_index(channel)?;
+        Ok(self.channels[at].state(channel, self.net.now, &self.devices))
     }
 
     /// What a channel has counted.

@@ -6,6 +6,7 @@ mod plant;
 
 mod balance;
 mod bits;
+mod channel_states;
 mod channels;
 mod digests;
 mod entrance;
