@@ -105,6 +105,8 @@ REFUSED: dict[str, tuple[Profile, str, str]] = {
         changed("docsis-1.1-004", phy=Flat(4, 10)), "asking", "at most 255 minislots"),
     "a stream in one burst": (
         changed("docsis-3.1", asking=Asking.ONE_BURST), "packing", "asked for in bytes"),
+    "bytes without a stream": (
+        changed("docsis-1.1-004", asking=Asking.QUEUE_DEPTH), "packing", "say nothing of frames"),
     "segment headers without a stream": (
         changed("docsis-3.0", packing=Packing.SINGLE), "segment_header", "is 8 B"),
     "a header that is none": (changed("docsis-3.1", header=5), "header", "6 to 246"),

@@ -116,7 +116,8 @@ def test_numbers_are_given_with_their_units(write: Write) -> None:
         "  contention_minislots: 20\n"
         "  backoff: {start: 4}\n"
         "  header: 10 B\n"
-        "  timing: {delivery: 40 us}\n"
+        "  timing: {delivery: 40 us}\n",
+        home=(("2 Mbps", "1 Mbps"),),
     )
     (plan,) = plans(load_topology(file))
     assert plan.overrides == {
@@ -404,9 +405,9 @@ def test_unsolicited_grants_beyond_the_channel_are_refused(write: Write) -> None
     with pytest.raises(ConfigError) as caught:
         load_topology(file)
     assert str(caught.value) == (
-        f"{file}:6: modems.0: upstream service flow 2 of home2 (ugs) brings unsolicited grants and "
-        "polls to 84 minislots a MAP, and us1 has 65 for data; give them longer intervals, or "
-        "fewer modems to the channel"
+        f"{file}:6: modems.0: upstream service flow 2 of home2 (ugs) brings unsolicited "
+        "grants, polls and reserved rates to 84 minislots a MAP, and us1 may promise 58; give them "
+        "longer intervals or less, or fewer modems to the channel"
     )
     # Over four channels they fit.
     names = ", ".join(["docsis-1.1-004"] * 4)

@@ -3,9 +3,13 @@
 
 import numpy as np
 import pytest
-from docsis_world import CHANNEL_PROFILES, World
+from docsis_world import CHANNEL_PROFILES, World, channel_profile
+from hypothesis import given
+from hypothesis import strategies as st
 from world_support import SECOND, Residential
 
+from docsis_control.mac.profile import numbers
+from docsis_control.mac.profiles import CABLELABS_2014, NAMES, cablelabs_2014, named
 from docsis_control.plan import PRIMARY_SERVICE_FLOW
 from docsis_control.ports import RF_PORT
 
@@ -78,6 +82,38 @@ def test_unsolicited_grants_ask_nobody() -> None:
     # A grant each interval, and at most the jitter later; then burst and propagation (mac.md, B).
     assert delays.max() < (interval + 2_000_000) / 1000 + 445 + 10
     assert world.channel_counters("us1")["requests"] == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_named_profile_is_that_of_the_switch(name: str) -> None:
+    assert set(CHANNEL_PROFILES) == set(NAMES)
+    assert channel_profile(name) == numbers(named(name))
+
+
+@given(st.integers(1, 2600).map(lambda count: 400_000 * count))
+def test_the_line_of_k1_is_that_of_the_switch(rate: int) -> None:
+    assert channel_profile(CABLELABS_2014, line_rate=rate) == numbers(cablelabs_2014(rate))
+
+
+def test_other_users_leave_less_of_a_channel() -> None:
+    world = with_channel("cablelabs-2014")
+    world.set_channel_capacity("us1", 10_000_000, 20)
+    upload = world.tcp_transfer("cpe1", "server1", 5201)
+    world.run_until(10 * SECOND)
+    before = world.received(upload)
+    world.run_until(20 * SECOND)
+    # The tier has 20 Mbit/s.
+    slow = (world.received(upload) - before) * 8 / 10
+    assert 8_500_000 < slow < 9_600_000
+    world.set_channel_capacity("us1", None)
+    world.run_until(30 * SECOND)
+    before = world.received(upload)
+    world.run_until(40 * SECOND)
+    assert (world.received(upload) - before) * 8 / 10 > 1.5 * slow
+    with pytest.raises(ValueError, match=r"^capacity\.rate is 0; it has to be 1 to"):
+        world.set_channel_capacity("us1", 0)
+    with pytest.raises(ValueError, match=r'^there is no channel "us2"'):
+        world.set_channel_capacity("us2", 1_000_000)
 
 
 def test_what_is_not_possible_is_said() -> None:

@@ -3,21 +3,28 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
+from scenario_files import EVERY_KIND, NETWORK, write
 
 from docsis_control.mac.planning import upstream_channels
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.loader import load
+from docsis_experiments.repetition import once
 from docsis_experiments.stages.virtual.machine import EXACT
 from docsis_experiments.stages.virtual.play import Play, column, playing
-from docsis_experiments.stages.virtual.upstream import add_channels
+from docsis_experiments.stages.virtual.stage import VirtualStage
+from docsis_experiments.stages.virtual.upstream import add_channels, congest
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -108,6 +115,40 @@ def test_without_a_channel_nothing_is_different(tmp_path: Path) -> None:
             return play.world.digest()
 
     assert digest(residential(tmp_path, "none")) == digest(plain)
+
+
+def test_rf_congestion_is_played_on_upstream_channels(tmp_path: Path) -> None:
+    (tmp_path / "tiers").symlink_to(NETWORK.parent / "tiers")
+    network = tmp_path / "home.yaml"
+    network.write_text(f"{NETWORK.read_text()}\nupstream_channel: cablelabs-2014\n")
+    file = write(tmp_path, (str(NETWORK), str(network)), text=EVERY_KIND)
+    with pytest.raises(TestbedError, match="1 of 2 measured values"):
+        once.run(
+            load(file),
+            stage=VirtualStage(3),
+            console=Console(file=io.StringIO()),
+            results=tmp_path / "results",
+        )
+    (made,) = (tmp_path / "results").iterdir()
+    rows = (made / "runs" / "tail" / "channel.csv").read_text().splitlines()[1:]
+    assert [tuple(map(float, row.split(","))) for row in rows] == [(0, 10), (3, 5)]
+    figures = json.loads((made / "summary.json").read_text())
+    # 10 Mbit/s of minislots while the first rate lasted, which MAC headers and payload share.
+    assert figures["expectations"][0]["holds"], figures["expectations"][0]
+    # Then half of it, so 7.5 on average; less what is no payload, which other groups send, too.
+    goodput = figures["runs"][0]["groups"]["ftp"]["goodput_mbps"]
+    assert 5.5 < goodput < 7.2, goodput
+
+
+def test_a_channel_that_leaves_less_than_it_promised_is_refused(tmp_path: Path) -> None:
+    topology = load_topology(TOPOLOGIES / "telephony.yaml")
+    with played(topology, tmp_path, Preset.DROP_TAIL) as play:
+        congest(play.world, ["us1", "us2"], 10_000_000, 20)
+        with pytest.raises(
+            TestbedError,
+            match="^upstream channel us2: a capacity of 100000 bit/s, varied by 20%, is less than",
+        ):
+            congest(play.world, ["us2"], 100_000, 20)
 
 
 def test_what_the_world_refuses_is_told_in_its_words(tmp_path: Path) -> None:

@@ -10,10 +10,8 @@ from command_line import docsis_p4
 
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
-from docsis_experiments.experiment.loader import load
 from docsis_experiments.stages.virtual import building
 from docsis_experiments.stages.virtual.machine import EXACT
-from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_experiments.stages.virtual.versions import commit
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
@@ -56,17 +54,6 @@ def test_a_topology_beyond_the_limits_is_named() -> None:
     )
     with pytest.raises(TestbedError, match="topology residential is beyond what a virtual world"):
         building.build(twice, 1, EXACT)
-
-
-def test_rf_congestion_of_upstream_channels_is_refused_before_anything_is_made() -> None:
-    topology = load_topology(TOPOLOGIES / "telephony.yaml")
-    scenario = load(TOPOLOGIES / "scenarios" / "rf-congestion.yaml").scenario
-    sentence = (
-        r"^scenario rf-congestion changes the rate that the modems share \(channel\), and topology "
-        "telephony has upstream channels, whose numbers stay; leave out one of them$"
-    )
-    with pytest.raises(TestbedError, match=sentence):
-        VirtualStage().admit(topology, (), scenario)
 
 
 @pytest.mark.parametrize("packed", [True, False])

@@ -11,6 +11,12 @@ from docsis_control.mac.phy import Phy
 MAX_MINISLOTS: Final = 4096
 """Of a MAP [?]."""
 
+MOST_REQUESTED: Final = 255
+"""Minislots of one burst that a request of DOCSIS 1.x can ask for."""
+
+_LONGEST_ETHERNET_FRAME: Final = 1518
+"""Bytes of an Ethernet frame without a VLAN tag, with its CRC."""
+
 PS_PER_NS: Final = 1000
 _PS_PER_S: Final = 10**12
 
@@ -187,6 +193,16 @@ class Profile:
         """Minislots of the longest grant, of the longest MAP where MAPs are stretched."""
         most = MAX_MINISLOTS if self.stretch else self.map_minislots
         return max(0, most - self.contention_minislots - self.maintenance_minislots)
+
+    @property
+    def longest_frame(self) -> int:
+        """MAC bytes of the longest frame."""
+        return _LONGEST_ETHERNET_FRAME + self.header
+
+    @property
+    def longest_frame_minislots(self) -> int:
+        """Minislots that the longest frame takes as one burst."""
+        return self.phy.minislots(self.longest_frame)
 
     @property
     def line_rate(self) -> int:

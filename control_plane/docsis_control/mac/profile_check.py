@@ -8,6 +8,7 @@ from docsis_control.config.units import format_duration, format_rate
 from docsis_control.mac.phy import LEAST_CODEWORD_DATA, Flat, Ofdma, ScQam
 from docsis_control.mac.profile import (
     MAX_MINISLOTS,
+    MOST_REQUESTED,
     PS_PER_NS,
     Asking,
     ContentionPlace,
@@ -25,10 +26,6 @@ _MAX_CODEWORD: Final = 255
 _MAX_EXPONENT: Final = 15
 _HEADERS: Final = (6, 246)
 """MAC headers without and with the longest extended one, bytes."""
-_LONGEST_FRAME: Final = 1518
-"""Bytes of an Ethernet frame without a VLAN tag, with its CRC."""
-_MOST_REQUESTED: Final = 255
-"""Minislots of one burst that a request of DOCSIS 1.x can ask for."""
 
 
 def frame_key(profile: Profile) -> str:
@@ -193,21 +190,26 @@ def _check_bursts(profile: Profile) -> None:
             "is continuous, and asking is for one burst of minislots; a stream is asked for in "
             "bytes (queue-depth)",
         )
+    if not continuous and profile.asking is Asking.QUEUE_DEPTH:
+        raise KeyedError(
+            "packing",
+            "is not continuous, and asking is in bytes (queue-depth), which say nothing of frames; "
+            "make packing continuous, or ask for one burst of minislots",
+        )
     if continuous or profile.fragmentation:
         return
-    frame = _LONGEST_FRAME + profile.header
-    minislots = profile.phy.minislots(frame)
+    frame, minislots = profile.longest_frame, profile.longest_frame_minislots
     if minislots > profile.longest_grant:
         raise KeyedError(
             "map_time",
             f"leaves {profile.longest_grant} minislots for data, and a frame of {frame} bytes "
             f"takes {minislots}; let MAPs stretch, or frames be cut (fragmentation)",
         )
-    if profile.asking is Asking.ONE_BURST and minislots > _MOST_REQUESTED:
+    if profile.asking is Asking.ONE_BURST and minislots > MOST_REQUESTED:
         raise KeyedError(
             "asking",
-            f"is for one burst of at most {_MOST_REQUESTED} minislots, and a frame of {frame} "
-            f"bytes takes {minislots}; make minislots longer, or ask for bytes (queue-depth)",
+            f"is for one burst of at most {MOST_REQUESTED} minislots, and a frame of {frame} "
+            f"bytes takes {minislots}; make minislots longer, or let frames be cut (fragmentation)",
         )
 
 

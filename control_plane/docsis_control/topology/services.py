@@ -14,7 +14,7 @@ from docsis_control.config.models import (
     ServiceTier,
 )
 from docsis_control.config.units import format_bytes, format_duration, format_rate
-from docsis_control.mac.flow_check import check_flows, promised
+from docsis_control.mac.flow_check import MOST_PROMISED, check_flows, promised, reserved
 from docsis_control.modem_config.aggregate import tlv_path
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provision import provision
@@ -183,19 +183,23 @@ def _check_reserved(
 def _check_promised(
     services: Mapping[str, Modem], sharing: Iterable[str], channel: UpstreamChannel
 ) -> None:
-    """Whether unsolicited grants and polls of modems that share a channel fit into its MAPs."""
+    """Whether what modems that share a channel have without asking fits into its MAPs."""
     profile = channel.numbers
+    most = MOST_PROMISED * profile.data_minislots
     total = Fraction(0)
     for name in sharing:
         for flow in services[name].service_flows:
             if flow.scheduling is None or not flow.active:
                 continue
             total += promised(flow.scheduling, profile)
-            if total > profile.data_minislots:
+            if not flow.scheduling.type.unsolicited:
+                total += reserved(flow.min_reserved_rate, flow.assumed_packet_size, profile)
+            if total > most:
                 raise KeyedError(
                     f"modems.{list(services).index(name)}",
                     f"upstream service flow {flow.reference} of {name} ({flow.scheduling.type}) "
-                    f"brings unsolicited grants and polls to {math.ceil(total)} minislots a MAP, "
-                    f"and {channel.name} has {profile.data_minislots} for data; give them longer "
-                    "intervals, or fewer modems to the channel",
+                    "brings unsolicited grants, polls and reserved rates to "
+                    f"{math.ceil(total)} minislots a MAP, and {channel.name} may promise "
+                    f"{math.floor(most)}; give them longer intervals or less, or fewer modems to "
+                    "the channel",
                 )

@@ -17,9 +17,16 @@ it is repeated (000, section 2.3, and the order of its authors' script)."""
 
 _LEVELS: Final = 4
 
+CONGESTED: Final = 20
+"""Percent that an upstream channel's capacity varies from MAP to MAP under RF congestion, as the
+model of 000's authors has it."""
+
 
 class Channel(Model):
-    """What the channel carries in the scenario's direction; in the ramp-up, its first rate."""
+    """What the channel carries in the scenario's direction; in the ramp-up, its first rate.
+
+    Where the topology has upstream channels with a MAC, each of them carries that much upstream.
+    """
 
     levels: Annotated[tuple[DataRate, ...], BeforeValidator(as_tuple)] | None = Field(
         default=None,
@@ -30,6 +37,11 @@ class Channel(Model):
         description="Instead of levels: the rates one after the other, again and again.",
     )
     step: Duration = Field(description="How long each rate lasts.")
+    variation_percent: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        default=None,
+        description="How far what a MAP may grant lies from the rate, on upstream channels; 20 "
+        "unless given.",
+    )
 
     @field_validator("levels", "sequence")
     @classmethod
@@ -55,6 +67,11 @@ class Channel(Model):
         if self.sequence is not None and not self.sequence:
             raise KeyedError("sequence", "is empty; give one rate at least")
         return self
+
+    @property
+    def variation(self) -> int:
+        """Percent of the rate that a MAP's draw may lie from it, where modems have a MAC."""
+        return CONGESTED if self.variation_percent is None else self.variation_percent
 
     @property
     def rates(self) -> tuple[int, ...]:

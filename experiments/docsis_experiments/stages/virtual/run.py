@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import numpy as np
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Device, Topology
+from docsis_experiments.experiment.channel import Channel
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
 from docsis_experiments.measurement.begun import begun
@@ -22,6 +23,7 @@ from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
 from docsis_experiments.stages.virtual.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.virtual.traffic import Started, start
+from docsis_experiments.stages.virtual.upstream import congest
 from docsis_testbed.progress import Progress
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ def measure(
     management = run.managed.management
     upstream = scenario.direction == "upstream"
     device = topology.cable_modem if upstream else topology.cmts
-    played = _Played(scenario, plan, device)
+    carrying = topology.upstream_channels or () if upstream else ()
+    played = _Played(scenario, plan, device, [channel.name for channel in carrying])
     with playing(
         topology,
         # What only carries acknowledgements has nothing to manage.
@@ -86,10 +89,13 @@ def faults_of(world: World, topology: Topology) -> Iterator[str]:
 class _Played:
     """The traffic of a run, and what it left."""
 
-    def __init__(self, scenario: Scenario, plan: Plan, device: Device) -> None:
+    def __init__(
+        self, scenario: Scenario, plan: Plan, device: Device, channels: Sequence[str]
+    ) -> None:
         self._scenario = scenario
         self._plan = plan
         self._device = device
+        self._channels = channels
         self._role = QUEUES[scenario.direction]
         self._steps: list[tuple[float, float]] = []
 
@@ -100,9 +106,11 @@ class _Played:
         self._start_ns = play.at(begin)
         if channel is not None:
             steps = channel.steps(plan.measured_seconds)
-            play.carry(self._device, steps[0][1])
+            # What a channel cannot have is refused now, not in the middle of the run.
+            congest(play.world, self._channels, min(channel.rates), channel.variation)
+            self._carry(play, channel, steps[0][1])
             for at, rate in steps:
-                self._step(play, begin, at, rate)
+                self._step(play, channel, at, rate)
         self._traffic = start(play, plan, self._scenario.initial_window)
         if self._traffic.flows:
             play.world.sample(self._traffic.flows.values(), SAMPLE_NS)
@@ -122,12 +130,19 @@ class _Played:
         self._counters = {name: after[name] - before[name] for name in after}
         play.run_until("ending", begin + plan.measured_seconds + TAIL_SECONDS)
 
-    def _step(self, play: Play, begin: float, at: float, rate: int) -> None:
+    def _step(self, play: Play, channel: Channel, at: float, rate: int) -> None:
         def change() -> None:
-            play.carry(self._device, rate)
+            self._carry(play, channel, rate)
             self._steps.append((at, rate / 1e6))
 
-        play.when(begin + at, change)
+        play.when(self._plan.measured_from + at, change)
+
+    def _carry(self, play: Play, channel: Channel, rate: int) -> None:
+        """From now on the modems' channels, or else the device's RF port, carry that much."""
+        if self._channels:
+            congest(play.world, self._channels, rate, channel.variation)
+        else:
+            play.carry(self._device, rate)
 
     def record(self, play: Play, run: Run, topology: Topology, folder: Path) -> RunRecord:
         """What the run left, once it is over."""

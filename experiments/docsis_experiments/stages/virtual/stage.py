@@ -56,7 +56,6 @@ class VirtualStage:
     ) -> None:
         """See `Stage`."""
         del managers  # the world says itself what it cannot have
-        check_channels(topology, scenario)
         check_senders(scenario, "virtual time", SENDERS)
         check_built()
         p4build.require_current()

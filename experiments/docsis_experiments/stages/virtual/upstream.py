@@ -35,6 +35,25 @@ def add_channels(world: World, channels: Sequence[UpstreamChannelPlan]) -> None:
         raise TestbedError(f"upstream channels: {error}") from None
 
 
+def congest(world: World, channels: Sequence[str], rate: int, variation_percent: int) -> None:
+    """Have other users leave that much of each channel, from its next MAP on.
+
+    Args:
+        world: Has the channels.
+        channels: Their names.
+        rate: bit/s, the mean of each.
+        variation_percent: How far each MAP's draw may lie from it.
+
+    Raises:
+        TestbedError: A channel has promised more to its service flows.
+    """
+    for channel in channels:
+        try:
+            world.set_channel_capacity(channel, rate, variation_percent)
+        except ValueError as error:
+            raise TestbedError(f"upstream channel {channel}: {error}") from None
+
+
 def _add(world: World, channel: UpstreamChannelPlan, flow: ChannelFlow) -> None:
     world.add_upstream_flow(
         channel.name,

@@ -149,6 +149,8 @@ pub struct Device {
     pub(crate) note: Option<Note>,
     /// The replicas of the group in hand.
     pub(crate) replicas: Vec<Replica>,
+    /// Acknowledgements that the frame in hand made superfluous.
+    pub(crate) suppressed: Vec<Queued>,
     pub(crate) counters: DeviceCounters,
     pub(crate) drops: Drops,
     /// Packets that are to go through ingress again.
@@ -194,6 +196,7 @@ impl Device {
             out: Vec::new(),
             note: None,
             replicas: Vec::new(),
+            suppressed: Vec::new(),
             counters: DeviceCounters::default(),
             drops: Drops::default(),
             again: VecDeque::new(),

@@ -33,13 +33,15 @@ pub enum DropPlace {
     TooLong,
     /// Its modem asked for it too often, and was not heard.
     Unheard,
+    /// A later acknowledgement of its connection made it superfluous in its queue.
+    Suppressed,
     /// Somewhere else.
     Other,
 }
 
 impl DropPlace {
     /// All places, in the order of their numbers.
-    pub const ALL: [DropPlace; 14] = [
+    pub const ALL: [DropPlace; 15] = [
         DropPlace::Ingress,
         DropPlace::Egress,
         DropPlace::NoPipeline,
@@ -53,6 +55,7 @@ impl DropPlace {
         DropPlace::IngressQueueFull,
         DropPlace::TooLong,
         DropPlace::Unheard,
+        DropPlace::Suppressed,
         DropPlace::Other,
     ];
 
@@ -73,6 +76,7 @@ impl DropPlace {
             DropPlace::IngressQueueFull => "ingress_queue_full",
             DropPlace::TooLong => "too_long",
             DropPlace::Unheard => "unheard",
+            DropPlace::Suppressed => "suppressed",
             DropPlace::Other => "other",
         }
     }
@@ -91,6 +95,7 @@ impl From<&DropReason<'_>> for DropPlace {
             DropReason::IngressQueueFull => DropPlace::IngressQueueFull,
             DropReason::TooLong => DropPlace::TooLong,
             DropReason::Unheard => DropPlace::Unheard,
+            DropReason::Suppressed => DropPlace::Suppressed,
             // What the program marks is counted where its outcome is seen.
             _ => DropPlace::Other,
         }

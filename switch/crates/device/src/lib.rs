@@ -7,6 +7,7 @@
 //! come; frames leave through [`Output`]. Every `now` is in nanoseconds since
 //! the process started and never decreases.
 
+mod acks;
 mod counters;
 mod device;
 mod digest;
@@ -33,7 +34,7 @@ pub use paths::{AGAIN, MOST_PASSES};
 pub use pool::Pool;
 pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
-    Backlog, ConfigError, Configuration, ModelKind, Notice as GrantNotice, PacketQueueChange,
-    PacketQueueConfig, PacketQueueState, PortConfig, PortState, QueueId, ServiceFlowConfig,
-    ServiceFlowState, Traffic,
+    AckSuppression, Backlog, ConfigError, Configuration, ModelKind, Notice as GrantNotice,
+    PacketQueueChange, PacketQueueConfig, PacketQueueState, PortConfig, PortState, QueueId,
+    ServiceFlowConfig, ServiceFlowState, Traffic,
 };

@@ -362,7 +362,12 @@ impl Device {
             ModelKind::Bmv2 { .. } => u32::from(to.priority),
         };
         let earning = now - self.skipped;
-        match self.tm.enqueue(earning, slot, sub_queue, len, queued) {
+        let taken = if self.tm.suppresses_acks(slot) {
+            self.enqueue_segment(slot, len, queued)
+        } else {
+            self.tm.enqueue(earning, slot, sub_queue, len, queued)
+        };
+        match taken {
             Ok(()) => {
                 let queued = TraceEvent::Queued { port, queue, depth };
                 self.trace(now, number, &queued);
@@ -371,6 +376,9 @@ impl Device {
                 self.trace_drop(now, number, DropReason::QueueFull { port, queue });
                 self.packets.give(refused.packet);
             }
+        }
+        if !self.suppressed.is_empty() {
+            self.account_for_suppressed(now, to);
         }
     }
 }

@@ -5,9 +5,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use world::ChannelStatistics;
-use world::mac_wire::{FlowConfig, FlowSettings, Setting, Settings, Sid};
+use world::mac_wire::{Capacity, FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
 
-use crate::arguments::Whole;
+use crate::arguments::{Whole, or};
 
 /// What is different from a profile.
 pub fn settings(given: Option<&Bound<'_, PyDict>>) -> PyResult<Settings> {
@@ -26,6 +26,41 @@ pub fn settings(given: Option<&Bound<'_, PyDict>>) -> PyResult<Settings> {
         settings.insert(key, setting);
     }
     Ok(settings)
+}
+
+/// All numbers of a channel's profile, with what is different from it.
+#[pyfunction]
+#[pyo3(signature = (name, **settings))]
+pub fn channel_profile<'py>(
+    py: Python<'py>,
+    name: &str,
+    settings: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let profile =
+        Profile::with_settings(name, &self::settings(settings)?).map_err(PyValueError::new_err)?;
+    let numbers = PyDict::new(py);
+    for (key, setting) in profile.settings() {
+        match setting {
+            Setting::Number(number) => numbers.set_item(key, number)?,
+            Setting::Switch(switch) => numbers.set_item(key, switch)?,
+            Setting::Word(word) => numbers.set_item(key, word)?,
+            Setting::Absent => numbers.set_item(key, py.None())?,
+        }
+    }
+    Ok(numbers)
+}
+
+/// What other users leave of a channel: a rate, or no rate for all.
+pub fn capacity(
+    rate: Option<&Whole<'_>>,
+    variation_percent: Option<&Whole<'_>>,
+) -> PyResult<Option<Capacity>> {
+    let variation_percent = or(variation_percent, 0, |value| value.u8("variation_percent"))?;
+    let rate = rate.map(|rate| rate.u64("rate")).transpose()?;
+    Ok(rate.map(|rate| Capacity {
+        rate,
+        variation_percent,
+    }))
 }
 
 /// A service flow from its SID, its scheduling type and everything else by name.

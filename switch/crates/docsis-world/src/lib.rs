@@ -22,6 +22,7 @@ fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<world::World>()?;
     module.add_class::<stream::Stream>()?;
+    module.add_function(wrap_pyfunction!(channels::channel_profile, module)?)?;
     module.add("RpcError", py.get_type::<errors::RpcError>())?;
     let profiles = PyTuple::new(py, ::world::mac_wire::Profile::NAMES)?;
     module.add("CHANNEL_PROFILES", profiles)?;

@@ -213,6 +213,19 @@ impl World {
             .with(py, |world| world.remove_upstream_flow(channel, sid))
     }
 
+    #[pyo3(signature = (channel, rate, variation_percent=None))]
+    fn set_channel_capacity(
+        &self,
+        py: Python<'_>,
+        channel: &str,
+        rate: Option<Whole<'_>>,
+        variation_percent: Option<Whole<'_>>,
+    ) -> PyResult<()> {
+        let capacity = channels::capacity(rate.as_ref(), variation_percent.as_ref())?;
+        self.guard
+            .with(py, |world| world.set_channel_capacity(channel, capacity))
+    }
+
     fn channel_counters<'py>(
         &self,
         py: Python<'py>,

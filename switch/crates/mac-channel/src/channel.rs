@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use mac_cmts::{Refusal, Scheduler};
 use mac_modem::{Frame, Grant, Leaving, Opportunities, Station};
-use mac_wire::{FlowConfig, Minislot, Profile, Sid};
+use mac_wire::{Capacity, FlowConfig, Minislot, Profile, Sid};
 
 use crate::air::Air;
 use crate::calendar::{Due, Next};
@@ -158,6 +158,15 @@ impl<I> Channel<I> {
             seat.station.wake(self.now, &mut queue, &self.opportunities);
             self.enter(sid);
         }
+    }
+
+    /// Changes what other users leave of the channel, from the next MAP on that is made.
+    ///
+    /// # Errors
+    /// What the scheduler refuses of it: less than it has promised.
+    pub fn set_capacity(&mut self, now: u64, capacity: Option<Capacity>) -> Result<(), Refusal> {
+        self.now = self.now.max(now);
+        self.scheduler.set_capacity(capacity)
     }
 
     /// When something is due next: there is always a MAP to come.

@@ -7,6 +7,7 @@
 
 mod admission;
 mod asked;
+mod budget;
 mod contention;
 mod demand;
 mod draft;

@@ -61,6 +61,39 @@ impl Load {
     }
 }
 
+/// Loads for the test of admission, where those that always come together are one: of one kind and in
+/// one phase they are released and due at the same time, as several pieces of one load are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Together(Vec<Load>);
+
+impl Together {
+    pub(crate) fn of(loads: impl Iterator<Item = Load>) -> Self {
+        let mut together = Self::default();
+        for load in loads {
+            together.add(load);
+        }
+        together
+    }
+
+    /// Adds one load; [`Together::loads`] then has it last, with those that it comes with.
+    pub(crate) fn add(&mut self, load: Load) {
+        let key = |load: &Load| {
+            let phase = load.t0 % load.interval.max(1);
+            (phase, load.interval, load.window, load.cost)
+        };
+        let same = self.0.iter().position(|one| key(one) == key(&load));
+        let before = same.map_or(0, |index| self.0.remove(index).count);
+        self.0.push(Load {
+            count: before.saturating_add(load.count),
+            ..load
+        });
+    }
+
+    pub(crate) fn loads(&self) -> &[Load] {
+        &self.0
+    }
+}
+
 struct Maker<'a> {
     flow: &'a FlowConfig,
     profile: &'a Profile,

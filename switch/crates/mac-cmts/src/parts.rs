@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Grants where a request may be granted in parts: first each flow's share of the MAP, then the
-//! minislots.
+//! minislots. What must not be cut has its minislots first.
 
 use mac_wire::GrantPlace;
 
@@ -25,15 +25,20 @@ impl Scheduler {
     /// Flows below their reserved rates, then by priority, round robin among equals.
     pub(crate) fn grant_parts(&mut self) {
         self.chosen.clear();
-        let mut free = self.draft.free().min(self.grantable);
-        self.share_reserved(&mut free);
+        self.share_reserved();
         if let Some(priority) = self.to_rescue() {
-            self.share_rescue(priority, &mut free);
+            self.share_rescue(priority);
         }
         for priority in (0..self.queues.rings.len()).rev() {
-            self.share_ring(priority, &mut free);
+            self.share_ring(priority);
         }
         self.place_parts();
+    }
+
+    /// Minislots that nobody has been promised.
+    fn unshared(&self) -> u64 {
+        let free = self.draft.free().min(self.grantable);
+        free.saturating_sub(self.promised)
     }
 
     /// Flows that may still join the MAP: each takes an information element, and one more may be
@@ -43,7 +48,7 @@ impl Scheduler {
         self.draft.left() > self.draft.for_pending() + self.chosen.len() + kept
     }
 
-    fn share_reserved(&mut self, free: &mut u64) {
+    fn share_reserved(&mut self) {
         let quantum = u32::try_from(self.quantum()).unwrap_or(u32::MAX);
         for _ in 0..self.queues.reserved.len() {
             let Some((index, entitled)) = self.next_reserved() else {
@@ -53,10 +58,13 @@ impl Scheduler {
             let most = self.turn(index).map_or(0, |turn| turn.most);
             let minislots = if entitled < self.sizes.bytes(most.min(quantum)) {
                 0
+            } else if self.is_whole(index) {
+                // What it was not entitled to is owed.
+                most
             } else {
                 self.sizes.minislots(entitled)
             };
-            if self.share(index, minislots.into(), free) == (End::Full, 0) {
+            if self.share(index, minislots.into()) == (End::Full, 0) {
                 self.queues.reserved.push_front(index);
                 break;
             }
@@ -64,12 +72,16 @@ impl Scheduler {
         }
     }
 
-    fn share_rescue(&mut self, priority: usize, free: &mut u64) {
+    fn share_rescue(&mut self, priority: usize) {
         if let Some(&index) = self.queues.rings[priority].flows.front()
-            && self.turn(index).is_some()
+            && let Some(turn) = self.turn(index)
         {
-            let quantum = self.quantum();
-            self.share(index, quantum, free);
+            let minislots = if self.is_whole(index) {
+                turn.most.into()
+            } else {
+                self.quantum()
+            };
+            self.share(index, minislots);
             // The next rescue is another's.
             self.queues.rings[priority].flows.rotate_left(1);
         }
@@ -77,9 +89,9 @@ impl Scheduler {
 
     /// Deficit round robin (Shreedhar and Varghese, 1996), in minislots. Flows that could not be
     /// served keep their places in front of those that were.
-    fn share_ring(&mut self, priority: usize, free: &mut u64) {
+    fn share_ring(&mut self, priority: usize) {
         let flows = self.queues.rings[priority].flows.len() as u64;
-        let quantum = self.quantum().max(*free / flows.max(1));
+        let quantum = self.quantum().max(self.unshared() / flows.max(1));
         let least = u64::from(self.sizes.least_part);
         let mut skipped = std::mem::take(&mut self.skipped);
         let mut done = std::mem::take(&mut self.done);
@@ -91,13 +103,13 @@ impl Scheduler {
                 }
                 continue;
             };
-            let Some(flow) = self.flows.get_mut(index) else {
-                continue;
-            };
-            if *free == 0 {
+            if self.unshared() == 0 {
                 self.queues.rings[priority].flows.push_front(index);
                 break;
             }
+            let Some(flow) = self.flows.get_mut(index) else {
+                continue;
+            };
             if turn.minislots >= turn.most {
                 flow.deficit = 0;
                 if turn.most > 0 {
@@ -117,7 +129,7 @@ impl Scheduler {
                 self.queues.rings[priority].flows.push_back(index);
                 continue;
             }
-            let (end, given) = self.share(index, deficit, free);
+            let (end, given) = self.share(index, deficit);
             deficit = if end == End::Satisfied {
                 0
             } else {
@@ -143,22 +155,21 @@ impl Scheduler {
     }
 
     /// Adds up to `minislots` to a flow's share of the MAP; says how that ended, and what it got.
-    fn share(&mut self, index: FlowIndex, minislots: u64, free: &mut u64) -> (End, u64) {
-        let more_flows = self.more_flows();
+    fn share(&mut self, index: FlowIndex, minislots: u64) -> (End, u64) {
+        let (more_flows, free) = (self.more_flows(), self.unshared());
+        if self.is_whole(index) {
+            return self.share_whole(index, minislots, more_flows);
+        }
         let Some(flow) = self.flows.get_mut(index) else {
             return (End::Nothing, 0);
         };
         let turn = &mut flow.turn;
         let wanted = u64::from(turn.most.saturating_sub(turn.minislots));
-        let step = wanted.min(minislots).min(*free);
+        let step = wanted.min(minislots).min(free);
         let has = u64::from(turn.minislots) + step;
-        let least = if needs_whole(flow.config.policy, self.sizes.cutting) {
-            turn.most
-        } else {
-            self.sizes.least_part.min(turn.most)
-        };
+        let least = self.sizes.least_part.min(turn.most);
         if step == 0 || has < u64::from(least) || (turn.minislots == 0 && !more_flows) {
-            let full = *free < wanted.min(minislots);
+            let full = free < wanted.min(minislots);
             return (if full { End::Full } else { End::Nothing }, 0);
         }
         if turn.minislots == 0 {
@@ -167,10 +178,10 @@ impl Scheduler {
             self.queues.rings[priority].served = self.now;
         }
         turn.minislots += step as u32;
-        *free -= step;
+        self.promised += step;
         let end = if step == wanted {
             End::Satisfied
-        } else if *free == 0 {
+        } else if step == free {
             End::Full
         } else {
             End::Turn
@@ -178,33 +189,30 @@ impl Scheduler {
         (end, step)
     }
 
-    /// Gives all shares their minislots, one behind the other, from where the profile says. Those
-    /// that must not be cut come first.
+    fn is_whole(&self, index: FlowIndex) -> bool {
+        let flow = self.flows.get(index);
+        flow.is_some_and(|flow| needs_whole(flow.config.policy, self.sizes.cutting))
+    }
+
+    /// A burst that must not be cut finds its place at once, if it may have so many minislots: what
+    /// the others share goes around it.
+    fn share_whole(&mut self, index: FlowIndex, minislots: u64, more_flows: bool) -> (End, u64) {
+        let Some(turn) = self.turn(index) else {
+            return (End::Nothing, 0);
+        };
+        let may = minislots >= turn.most.into() && more_flows;
+        if may && self.grant_burst(index) {
+            (End::Satisfied, turn.most.into())
+        } else {
+            (End::Nothing, 0)
+        }
+    }
+
+    /// Gives all shares their minislots, one behind the other, from where the profile says.
     fn place_parts(&mut self) {
         let chosen = std::mem::take(&mut self.chosen);
-        for &index in &chosen {
-            let Some(flow) = self.flows.get_mut(index) else {
-                continue;
-            };
-            if needs_whole(flow.config.policy, self.sizes.cutting) {
-                let minislots = flow.turn.minislots;
-                if let Some(first) = self.draft.first_fit(minislots, self.draft.start()) {
-                    self.grant(index, first, minislots, false);
-                }
-            }
-        }
-        let shared = |scheduler: &Self, index: &FlowIndex| {
-            let flow = scheduler.flows.get(*index)?;
-            let whole = needs_whole(flow.config.policy, scheduler.sizes.cutting);
-            (!whole).then_some(flow.turn.minislots)
-        };
-        let needed: u64 = chosen
-            .iter()
-            .filter_map(|index| shared(self, index))
-            .map(u64::from)
-            .sum();
         // Free minislots that may stay free in front, or between.
-        let mut slack = self.draft.free().saturating_sub(needed);
+        let mut slack = self.draft.free().saturating_sub(self.promised);
         let mut at = self.draft.start();
         if self.profile.grant_place == GrantPlace::Random {
             let skip = self.random.below(slack + 1);
@@ -212,10 +220,10 @@ impl Scheduler {
             at = self.behind_free(skip);
         }
         for &index in &chosen {
-            let Some(minislots) = shared(self, &index) else {
+            let Some(flow) = self.flows.get(index) else {
                 continue;
             };
-            at = self.place_share(index, minislots, at, &mut slack);
+            at = self.place_share(index, flow.turn.minislots, at, &mut slack);
         }
         self.chosen = chosen;
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the channel can promise: reserved rates, and windows of unsolicited grants and polls.
 
-use mac_wire::{FlowConfig, Minislot};
+use mac_wire::{Capacity, FlowConfig, Minislot};
 
 use crate::admission::{FRAME, reserved_rate};
 use crate::flow::FlowIndex;
-use crate::load::{Kind, Load};
+use crate::load::{Kind, Load, Together};
 use crate::refusal::{Refusal, refuse};
 use crate::schedulable::{Ground, WHOLE};
 use crate::scheduler::{PIECES, Scheduler};
@@ -43,14 +43,13 @@ impl Scheduler {
             .filter(|flow| known.is_none_or(|known| known.config.sid != flow.config.sid));
         let reserved: u128 = others.map(|flow| self.reserved_share(&flow.config)).sum();
         let known = known.and_then(|known| self.flows.index(known.config.sid));
-        let periodic: u128 = self
-            .timers
-            .loads_without(known)
-            .map(|load| ground.share(&load))
-            .sum();
-        let free = self.profile.data_minislots();
-        let most = WHOLE * u128::from(free) * u128::from(self.parameters.most_reserved_percent)
-            / (100 * u128::from(ground.map));
+        let periodic = self.periodic_share(known);
+        let free = u64::from(self.profile.data_minislots());
+        let promisable =
+            WHOLE * u128::from(free) * u128::from(self.parameters.most_reserved_percent)
+                / (100 * u128::from(ground.map));
+        let capacity = self.least_share(self.budget.capacity());
+        let most = promisable.min(capacity.unwrap_or(WHOLE));
         let sum = own.saturating_add(reserved).saturating_add(periodic);
         if sum <= most {
             return Ok(());
@@ -63,6 +62,48 @@ impl Scheduler {
             config.sid.0,
             most * 100 / WHOLE
         ))
+    }
+
+    /// Parts of [`WHOLE`] that unsolicited grants and polls take, but those of one flow.
+    fn periodic_share(&self, without: Option<FlowIndex>) -> u128 {
+        let ground = self.ground();
+        let loads = self.timers.loads_without(without);
+        loads.map(|load| ground.share(&load)).sum()
+    }
+
+    /// Parts of [`WHOLE`] that a capacity leaves at the least.
+    fn least_share(&self, capacity: Option<Capacity>) -> Option<u128> {
+        let least = self.budget.least(capacity, self.map_ns)?;
+        Some(WHOLE * u128::from(least) / u128::from(self.profile.map_minislots.max(1)))
+    }
+
+    /// Changes what other users leave of the channel, from the next MAP on; MAPs that were made stay as
+    /// they are. What was admitted keeps its windows: reserved rates may be missed.
+    ///
+    /// # Errors
+    /// A rate or a variation that cannot be, or less than unsolicited grants and polls take.
+    pub fn set_capacity(&mut self, capacity: Option<Capacity>) -> Result<(), Refusal> {
+        if let Some(capacity) = capacity {
+            capacity.check()?;
+        }
+        let promised = self.periodic_share(None);
+        if let Some(least) = self.least_share(capacity)
+            && promised > least
+        {
+            let line = u128::from(self.sizes.minislot_bits())
+                * u128::from(self.profile.map_minislots)
+                * 1_000_000_000
+                / u128::from(self.map_ns);
+            return Err(refuse!(
+                "a capacity of {} bit/s, varied by {}%, is less than what unsolicited grants and polls \
+                 take, {} bit/s; leave more, or remove service flows",
+                capacity.map_or(0, |capacity| capacity.rate),
+                capacity.map_or(0, |capacity| capacity.variation_percent),
+                promised.saturating_mul(line) / WHOLE
+            ));
+        }
+        self.budget.set(capacity);
+        Ok(())
     }
 
     /// Parts of [`WHOLE`] that a Minimum Reserved Traffic Rate takes, in frames of the assumed
@@ -94,17 +135,20 @@ impl Scheduler {
             return Ok(());
         }
         let ground = self.ground();
-        let mut all: Vec<Load> = self.timers.loads_without(known).collect();
+        let mut others = self.timers.loads_without(known).count() as u64;
+        let mut all = Together::of(self.timers.loads_without(known));
         for load in wanted {
-            let found = self.candidates(load, all.len()).any(|t0| {
+            let found = self.candidates(load, others, all.loads().len()).any(|t0| {
                 load.t0 = t0;
-                all.push(*load);
-                let holds = ground.holds(&all);
+                let before = all.clone();
+                all.add(*load);
+                let holds = ground.holds(all.loads());
                 if !holds {
-                    all.pop();
+                    all = before;
                 }
                 holds
             });
+            others += 1;
             if !found {
                 let what = match load.kind {
                     Kind::Grant => "unsolicited grants",
@@ -127,17 +171,25 @@ impl Scheduler {
     }
 
     /// When a load might start: in the first MAPs from the next one on, at their starts and
-    /// quarters, then all over its interval. Fewer are tried where there are many loads.
-    fn candidates(&self, load: &Load, others: usize) -> impl Iterator<Item = u64> + use<> {
+    /// quarters, then all over its interval. Fewer are tried where loads are of many kinds.
+    ///
+    /// The phases are always the same, however late a load is admitted: those of one kind that share
+    /// a phase are one to the test.
+    fn candidates(
+        &self,
+        load: &Load,
+        others: u64,
+        kinds: usize,
+    ) -> impl Iterator<Item = u64> + use<> {
         let clock = self.profile.clock;
         let base = clock.start(Minislot(self.next));
         let (interval, map) = (load.interval, self.map_ns);
-        let most = (1_000_000 / (others * others + 1)).clamp(16, 96);
+        let origin = if self.profile.stretch { 0 } else { base % map };
+        let most = (200_000 / (kinds * kinds + 1)).clamp(16, 96);
         // One load in each MAP, then a second: the first try is mostly right.
-        let turn = others as u64;
         let maps = interval.div_ceil(map).clamp(1, 16);
         let near = (0..4).flat_map(move |quarter| {
-            (0..maps).map(move |index| (index + turn) % maps * map + quarter * (map / 4))
+            (0..maps).map(move |index| (index + others) % maps * map + quarter * (map / 4))
         });
         // Bits reversed: halves, quarters, eighths.
         let far = (1..64_u64).map(move |number| {
@@ -147,6 +199,10 @@ impl Scheduler {
         near.chain(far)
             .filter(move |&offset| offset < interval)
             .take(most)
-            .map(move |offset| clock.start(clock.at_or_after(base.saturating_add(offset))))
+            .map(move |offset| {
+                let phase = clock.start(clock.at_or_after(origin.saturating_add(offset)));
+                let (phase, now) = (phase % interval, base % interval);
+                base.saturating_add((phase + interval - now) % interval)
+            })
     }
 }

@@ -159,6 +159,26 @@ mod tests {
         assert!(!ground().holds(&loads));
     }
 
+    proptest::proptest! {
+        /// Loads that come together are one load of several pieces.
+        #[test]
+        fn loads_that_come_together_are_tested_as_one(
+            loads in proptest::collection::vec((0_u64..6, 0_u64..3, 0_u64..2, 0_usize..2), 1..14),
+        ) {
+            let loads: Vec<Load> = loads
+                .into_iter()
+                .map(|(place, late, interval, cost)| Load {
+                    interval: [10_000_000, 20_000_000][interval as usize],
+                    cost: [5, 17][cost],
+                    ..call(place * 40 + late * 800, 40)
+                })
+                .collect();
+            let together = crate::load::Together::of(loads.iter().copied());
+            proptest::prop_assert!(together.loads().len() <= loads.len());
+            proptest::prop_assert_eq!(ground().holds(&loads), ground().holds(together.loads()));
+        }
+    }
+
     fn poll(t0: u64, jitter: u64) -> Load {
         Load {
             kind: Kind::Poll,

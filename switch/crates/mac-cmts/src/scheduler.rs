@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The scheduler: what a MAP is made of, and in which order (mac.md, "CMTS scheduler").
 
-use mac_wire::{Capacity, Map, Minislot, Profile, Request, Sid};
+use mac_wire::{Amount, Map, Minislot, Profile, Request, Sid};
 
+use crate::budget::Budget;
 use crate::contention;
 use crate::draft::Draft;
 use crate::flow::{FlowIndex, Flows};
@@ -65,7 +66,7 @@ pub struct Scheduler {
     /// A MAP's usual length, nanoseconds.
     pub(crate) map_ns: u64,
     pub(crate) random: Random,
-    pub(crate) capacity: Option<Capacity>,
+    pub(crate) budget: Budget,
     pub(crate) flows: Flows,
     pub(crate) timers: Timers,
     pub(crate) queues: Queues,
@@ -78,6 +79,10 @@ pub struct Scheduler {
     pub(crate) now: u64,
     /// Minislots that the MAP may still grant on request.
     pub(crate) grantable: u64,
+    /// Minislots that all MAPs before it granted.
+    pub(crate) granted_before: u64,
+    /// Minislots that are shared and have no place yet.
+    pub(crate) promised: u64,
     /// Minislots that it grants on request.
     pub(crate) solicited: u64,
     /// Whether it was stretched for a burst.
@@ -124,12 +129,19 @@ impl Scheduler {
             elements: Vec::with_capacity(Map::MAX_INFORMATION_ELEMENTS),
             pending: Vec::with_capacity(Map::MAX_INFORMATION_ELEMENTS),
         };
+        let sizes = Sizes::new(&profile, &parameters);
+        let whole = match sizes.cutting {
+            Cutting::Stream => 0,
+            Cutting::Whole | Cutting::Fragments => {
+                profile.longest_grant().min(Amount::MOST_MINISLOTS)
+            }
+        };
         Ok(Self {
-            sizes: Sizes::new(&profile, &parameters),
             parameters,
             map_ns,
             random: Random::new(seed),
-            capacity: profile.capacity,
+            budget: Budget::new(profile.capacity, sizes.minislot_bits(), whole),
+            sizes,
             flows: Flows::new(),
             timers: Timers::default(),
             queues: Queues::default(),
@@ -139,6 +151,8 @@ impl Scheduler {
             next: start,
             now: 0,
             grantable: 0,
+            granted_before: 0,
+            promised: 0,
             solicited: 0,
             stretched: false,
             placed: Vec::new(),
@@ -185,24 +199,11 @@ impl Scheduler {
         self.draft
             .begin(self.next, self.profile.map_minislots, marks);
         self.solicited = 0;
+        self.promised = 0;
         self.stretched = false;
-        self.grantable = self.draw_capacity();
+        self.granted_before = self.counted.minislots_granted;
+        self.grantable = self.budget.draw(self.map_ns, &mut self.random);
         self.placed.clear();
-    }
-
-    /// Minislots that other users leave of this MAP.
-    fn draw_capacity(&mut self) -> u64 {
-        let Some(capacity) = self.capacity else {
-            return u64::MAX;
-        };
-        let bits = u128::from(capacity.rate) * u128::from(self.map_ns) / 1_000_000_000;
-        let mean = bits / u128::from(self.sizes.minislot_bits());
-        let mean = u64::try_from(mean)
-            .unwrap_or(u64::MAX >> 8)
-            .min(u64::MAX >> 8);
-        let away = mean / 100 * u64::from(capacity.variation_percent)
-            + mean % 100 * u64::from(capacity.variation_percent) / 100;
-        mean.saturating_sub(away) + self.random.below(2 * away + 1)
     }
 
     fn finish(&mut self) {
@@ -217,15 +218,13 @@ impl Scheduler {
         self.previous = self.draft.start();
         self.next = self.draft.end();
         let described = self.next - self.previous;
+        let granted = self.counted.minislots_granted - self.granted_before;
+        self.budget
+            .spend(granted, described, self.profile.map_minislots.into());
         self.counted.minislots += described;
         self.counted.minislots_maintenance += u64::from(self.profile.maintenance_minislots);
         if described > self.profile.map_minislots.into() {
             self.counted.maps_stretched += 1;
         }
-    }
-
-    /// What other users leave of the channel from the next MAP on.
-    pub fn set_capacity(&mut self, capacity: Option<Capacity>) {
-        self.capacity = capacity;
     }
 }

@@ -82,7 +82,7 @@ impl Scheduler {
     }
 
     /// Grants a flow's burst, whole, if its rates allow it and there is a place.
-    fn grant_burst(&mut self, index: FlowIndex) -> bool {
+    pub(crate) fn grant_burst(&mut self, index: FlowIndex) -> bool {
         let Some(turn) = self.turn(index).filter(|turn| turn.most > 0) else {
             return false;
         };
@@ -90,9 +90,7 @@ impl Scheduler {
         if !self.draft.has_room() {
             return false;
         }
-        let fits = u64::from(wanted) <= self.grantable;
-        let place = fits.then(|| self.place_for(index, wanted)).flatten();
-        if let Some(first) = place
+        if let Some(first) = self.place_for(index, wanted)
             && self.grant(index, first, wanted, false)
         {
             if let Some(flow) = self.flows.get(index) {
@@ -101,13 +99,14 @@ impl Scheduler {
             }
             return true;
         }
-        if self.solicited == 0 {
+        let no_place = self.draft.first_fit(wanted, self.draft.start()).is_none();
+        if self.solicited == 0 && (no_place || u64::from(wanted) > self.grantable) {
             self.note_unfit(index);
         }
         false
     }
 
-    /// It was the first of all, and did not fit; at some time that is enough.
+    /// It was the first of those that must be whole, and did not fit; at some time that is enough.
     fn note_unfit(&mut self, index: FlowIndex) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
@@ -123,18 +122,26 @@ impl Scheduler {
         }
     }
 
+    /// A place that leaves what was promised to others.
     fn place_for(&mut self, index: FlowIndex, wanted: u32) -> Option<u64> {
         let start = self.draft.start();
-        if self.profile.grant_place == GrantPlace::Random {
-            let slack = self.draft.free().saturating_sub(wanted.into());
-            let from = start + self.random.below(slack + 1);
-            if let Some(first) = self.draft.first_fit(wanted, from) {
+        let needed = u64::from(wanted) + self.promised;
+        if needed > self.grantable {
+            return None;
+        }
+        if let Some(slack) = self.draft.free().checked_sub(needed) {
+            if self.profile.grant_place == GrantPlace::Random {
+                let from = start + self.random.below(slack + 1);
+                if let Some(first) = self.draft.first_fit(wanted, from) {
+                    return Some(first);
+                }
+            }
+            if let Some(first) = self.draft.first_fit(wanted, start) {
                 return Some(first);
             }
         }
-        let place = self.draft.first_fit(wanted, start);
-        if place.is_some() || !self.profile.stretch {
-            return place;
+        if !self.profile.stretch {
+            return None;
         }
         // For one burst a MAP, and only for what would not fit the next one either.
         let room = self.profile.data_minislots();
@@ -144,23 +151,28 @@ impl Scheduler {
             .flatten()
     }
 
-    /// Stretches the MAP until the burst fits behind what is in it. Unsolicited grants that come
-    /// due meanwhile find their places first.
+    /// Stretches the MAP until the burst fits behind what is in it, and behind what is promised.
+    /// Unsolicited grants that come due meanwhile find their places first.
     fn stretch_for(&mut self, wanted: u32) -> Option<u64> {
         let start = self.draft.start();
         let most = start + u64::from(Map::MAX_MINISLOTS);
+        let from = if self.promised > 0 {
+            self.draft.limit()
+        } else {
+            start
+        };
         self.stretched = true;
         for _ in 0..8 {
             let (end, limit) = (self.draft.end(), self.draft.limit());
             let tail = self.draft.holes().last().filter(|hole| hole.1 == limit);
-            let tail = tail.map_or(limit, |hole| hole.0);
+            let tail = tail.map_or(limit, |hole| hole.0.max(from));
             let new = tail + u64::from(wanted) + (end - limit);
             if new > most || new <= end || !self.draft.has_room() {
                 return None;
             }
             self.draft.stretch(new);
             self.place_periodic(limit);
-            let place = self.draft.first_fit(wanted, start);
+            let place = self.draft.first_fit(wanted, from);
             if place.is_some() {
                 return place;
             }

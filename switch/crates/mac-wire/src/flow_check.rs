@@ -3,7 +3,8 @@
 
 use crate::error::Refused;
 use crate::flow::{FlowConfig, Periodic, Service, Sid};
-use crate::profile::Profile;
+use crate::profile::{Asking, Packing, Profile};
+use crate::request::Amount;
 
 /// Longest interval and jitter, nanoseconds: their TLVs have 32 bits of microseconds.
 const MAX_INTERVAL: u64 = u32::MAX as u64 * 1000;
@@ -16,14 +17,20 @@ impl FlowConfig {
     /// Checks it for the channel of a profile that [`Profile::check`] accepts.
     ///
     /// # Errors
-    /// The first value out of bounds; an interval that is 0 or shorter than a MAP; an unsolicited grant
-    /// of no bytes or of more than a MAP holds; a policy that leaves it no way to ask.
+    /// The first value out of bounds; an interval that is 0 or shorter than a MAP; a jitter in which no
+    /// frame of minislots may begin; a grant without a request of no bytes or of more than a MAP holds; a
+    /// policy that leaves it no way to ask, or no way to send a long frame; proactive grants where
+    /// requests are for one burst.
     pub fn check(&self, profile: &Profile) -> Result<(), Refused> {
         self.check_numbers()?;
         match self.service {
-            Service::BestEffort => self.check_contention(profile),
+            Service::BestEffort => {
+                self.check_contention(profile)?;
+                self.check_whole(profile)
+            }
             Service::NonRealTimePolling(polls) | Service::RealTimePolling(polls) => {
-                check_periodic("polls", polls, profile)
+                check_periodic("polls", polls, profile)?;
+                self.check_whole(profile)
             }
             Service::UnsolicitedWithActivity {
                 grants,
@@ -121,6 +128,30 @@ impl FlowConfig {
     }
 }
 
+impl FlowConfig {
+    /// Frames that must not be cut have to fit one burst where the channel cuts those of others; of a
+    /// channel that cuts none, [`Profile::check`] says so.
+    fn check_whole(&self, profile: &Profile) -> Result<(), Refused> {
+        let cuts = profile.fragmentation && profile.packing != Packing::Continuous;
+        if !cuts || self.policy.allows_fragmentation() {
+            return Ok(());
+        }
+        let (frame, minislots) = profile.longest_frame();
+        let most = profile.longest_grant().min(Amount::MOST_MINISLOTS);
+        if minislots > most {
+            return Err(Refused::new(
+                "policy",
+                format!(
+                    "is {:#x}, which forbids fragments (bit 6): a frame of {frame} bytes takes {minislots} \
+                     minislots, and a burst has at most {most}; clear the bit, or let MAPs be longer.",
+                    self.policy.0
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
 fn check_periodic(key: &'static str, periodic: Periodic, profile: &Profile) -> Result<(), Refused> {
     let map = profile.map_length();
     let Periodic { interval, jitter } = periodic;
@@ -148,6 +179,20 @@ fn check_periodic(key: &'static str, periodic: Periodic, profile: &Profile) -> R
             ),
         ));
     }
+    // What `Profile::check` refuses is not divided by.
+    let frame_ps = profile.clock.frame_ps.max(1);
+    let aligned = frame_ps % 1000 == 0 && u128::from(interval) * 1000 % u128::from(frame_ps) == 0;
+    if !aligned && u128::from(jitter.min(interval)) * 1000 < u128::from(frame_ps) {
+        return Err(Refused::new(
+            key,
+            format!(
+                "have a jitter of {jitter} ns, in which no minislot may begin; with an interval of \
+                 {interval} ns, which is not a whole number of frames of minislots, it has to be at least \
+                 {} ns.",
+                profile.clock.frame_length()
+            ),
+        ));
+    }
     Ok(())
 }
 
@@ -164,18 +209,7 @@ fn check_unsolicited(
             format!("is {size} bytes; an unsolicited grant has to have 1 to {MAX_SIZE}."),
         ));
     }
-    let minislots = profile
-        .phy
-        .minislots(u64::from(size) + u64::from(profile.segment_header));
-    let most = profile.longest_grant();
-    if minislots > most {
-        return Err(Refused::new(
-            "size",
-            format!(
-                "is {size} bytes, which take {minislots} minislots; a MAP has {most} of them for data."
-            ),
-        ));
-    }
+    check_grant("size", u64::from(size), profile)?;
     if per_interval == 0 {
         return Err(Refused::new(
             "per_interval",
@@ -185,7 +219,31 @@ fn check_unsolicited(
     Ok(())
 }
 
+/// What comes without a request has to fit a MAP of usual length.
+fn check_grant(key: &'static str, bytes: u64, profile: &Profile) -> Result<(), Refused> {
+    let with_header = bytes.saturating_add(profile.segment_header.into());
+    let minislots = profile.phy.minislots(with_header);
+    let most = profile.data_minislots();
+    if minislots > most {
+        return Err(Refused::new(
+            key,
+            format!(
+                "makes grants of {bytes} bytes, which take {minislots} minislots; a MAP has {most} of them \
+                 for data."
+            ),
+        ));
+    }
+    Ok(())
+}
+
 fn check_proactive(interval: u64, rate: u64, profile: &Profile) -> Result<(), Refused> {
+    if profile.asking == Asking::OneBurst {
+        return Err(Refused::new(
+            "service",
+            "has proactive grants, and the channel's requests are for one burst, which a grant of another \
+             size would answer; use a channel whose requests are in bytes (queue depth).",
+        ));
+    }
     let frame = profile.clock.frame_length();
     if interval != 0 && interval < frame {
         return Err(Refused::new(
@@ -208,5 +266,10 @@ fn check_proactive(interval: u64, rate: u64, profile: &Profile) -> Result<(), Re
             format!("is {rate} bit/s; a guaranteed grant rate has to be 1 to {MAX_RATE}."),
         ));
     }
-    Ok(())
+    let each = match interval {
+        0 => profile.map_length(),
+        given => given,
+    };
+    let bytes = u128::from(rate) * u128::from(each) / 8_000_000_000;
+    check_grant("rate", u64::try_from(bytes).unwrap_or(u64::MAX), profile)
 }

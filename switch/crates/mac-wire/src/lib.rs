@@ -35,6 +35,7 @@ mod phy;
 mod policy;
 mod profile;
 mod profile_check;
+mod profile_numbers;
 mod profile_settings;
 mod profiles;
 mod reader;

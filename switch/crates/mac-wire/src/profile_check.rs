@@ -233,11 +233,17 @@ impl Profile {
                  bytes (queue depth).",
             ));
         }
-        let frame = LONGEST_FRAME + u64::from(self.header);
-        let minislots = self.phy.minislots(frame);
+        if !continuous && self.asking == Asking::QueueDepth {
+            return Err(Refused::new(
+                "packing",
+                "is not continuous, and asking is in bytes (queue depth), which say nothing of frames; \
+                 make packing continuous, or ask for one burst of minislots.",
+            ));
+        }
         if continuous || self.fragmentation {
             return Ok(());
         }
+        let (frame, minislots) = self.longest_frame();
         if minislots > self.longest_grant() {
             return Err(Refused::new(
                 "map_minislots",
@@ -253,7 +259,7 @@ impl Profile {
                 "asking",
                 format!(
                     "is for one burst of at most {} minislots, and a frame of {frame} bytes takes \
-                     {minislots}; make minislots longer, or ask for bytes (queue depth).",
+                     {minislots}; make minislots longer, or let frames be cut.",
                     Amount::MOST_MINISLOTS
                 ),
             ));
@@ -261,16 +267,25 @@ impl Profile {
         Ok(())
     }
 
+    /// MAC bytes of the longest frame, and the minislots that it takes as one burst.
+    pub(crate) fn longest_frame(&self) -> (u64, u32) {
+        let bytes = LONGEST_FRAME + u64::from(self.header);
+        (bytes, self.phy.minislots(bytes))
+    }
+
     fn check_capacity(&self) -> Result<(), Refused> {
-        let Some(Capacity {
-            rate,
-            variation_percent,
-        }) = self.capacity
-        else {
-            return Ok(());
-        };
-        within("capacity.rate", rate, 1, MAX_RATE)?;
-        within("capacity.variation_percent", variation_percent, 0, 100)
+        self.capacity.map_or(Ok(()), |capacity| capacity.check())
+    }
+}
+
+impl Capacity {
+    /// Checks it by itself.
+    ///
+    /// # Errors
+    /// A rate of 0 or beyond all bounds, or a variation above 100%.
+    pub fn check(&self) -> Result<(), Refused> {
+        within("capacity.rate", self.rate, 1, MAX_RATE)?;
+        within("capacity.variation_percent", self.variation_percent, 0, 100)
     }
 }
 

@@ -8,7 +8,8 @@
 //! [`Profile::check`] to say.
 
 use crate::phy::Phy;
-use crate::profile::{Asking, Capacity, ContentionPlace, GrantPlace, Packing, Profile};
+use crate::profile::{Capacity, Profile};
+use crate::profile_numbers::{ASKINGS, CONTENTION_PLACES, GRANT_PLACES, PACKINGS};
 use crate::settings::{Reader, Setting, Settings};
 
 impl Profile {
@@ -58,34 +59,13 @@ fn change(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, String> {
         "contention_minislots" => profile.contention_minislots = value.number()?,
         "maintenance_minislots" => profile.maintenance_minislots = value.number()?,
         "request_minislots" => profile.request_minislots = value.number()?,
-        "contention_place" => {
-            profile.contention_place = value.word(&[
-                ("head", ContentionPlace::Head),
-                ("random-frame", ContentionPlace::RandomFrame),
-            ])?;
-        }
+        "contention_place" => profile.contention_place = value.word(&CONTENTION_PLACES)?,
         "extra_contention" => profile.extra_contention = value.switch()?,
         "collisions" => profile.collisions = value.switch()?,
-        "grant_place" => {
-            profile.grant_place = value.word(&[
-                ("packed", GrantPlace::Packed),
-                ("random", GrantPlace::Random),
-            ])?;
-        }
+        "grant_place" => profile.grant_place = value.word(&GRANT_PLACES)?,
         "tries" => profile.tries = value.number()?,
-        "asking" => {
-            profile.asking = value.word(&[
-                ("one-burst", Asking::OneBurst),
-                ("queue-depth", Asking::QueueDepth),
-            ])?;
-        }
-        "packing" => {
-            profile.packing = value.word(&[
-                ("single", Packing::Single),
-                ("concatenated", Packing::Concatenated),
-                ("continuous", Packing::Continuous),
-            ])?;
-        }
+        "asking" => profile.asking = value.word(&ASKINGS)?,
+        "packing" => profile.packing = value.word(&PACKINGS)?,
         "fragmentation" => profile.fragmentation = value.switch()?,
         "piggyback" => profile.piggyback = value.switch()?,
         "header" => profile.header = value.number()?,
@@ -166,6 +146,7 @@ fn change_phy(phy: &mut Phy, value: &Reader<'_>) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mac_wire::Packing;
 
     fn with(name: &str, settings: &[(&str, Setting)]) -> Result<Profile, String> {
         let settings = settings

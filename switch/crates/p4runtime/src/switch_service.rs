@@ -253,6 +253,7 @@ fn counters(state: &State) -> switch::DeviceCounters {
                 flow.flushed,
                 flow.queued,
                 flow.reserved,
+                flow.suppressed,
             ],
         )
     });
@@ -297,7 +298,7 @@ fn counters(state: &State) -> switch::DeviceCounters {
 }
 
 /// The counters of a queue, in the order of [`counters`].
-const QUEUE: [(&str, &str); 7] = [
+const QUEUE: [(&str, &str); 8] = [
     ("enqueued", "Accepted into the queue."),
     ("dequeued", "Left the queue to the port."),
     (
@@ -314,6 +315,10 @@ const QUEUE: [(&str, &str); 7] = [
     (
         "reserved",
         "Not a drop: of dequeued, what was within the Minimum Reserved Traffic Rate.",
+    ),
+    (
+        "suppressed",
+        "TCP acknowledgements that a later one made superfluous.",
     ),
 ];
 

@@ -2,8 +2,8 @@
 //! The gRPC service docsis.tm.v1.TrafficManager.
 
 use device::{
-    ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueState, PortConfig,
-    PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
+    AckSuppression, ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueState,
+    PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
 };
 use tonic::{Request, Response, Status};
 
@@ -145,7 +145,20 @@ fn service_flow_config(config: &tm::ServiceFlowConfig) -> Result<ServiceFlowConf
         min_reserved_rate: config.min_reserved_rate,
         assumed_packet_size: config.assumed_packet_size,
         sub_queues: config.sub_queues,
+        ack_suppression: ack_suppression(queue, config.ack_suppression)?,
     })
+}
+
+fn ack_suppression(queue: QueueId, number: i32) -> Result<AckSuppression, Failure> {
+    match tm::AckSuppression::try_from(number) {
+        Ok(tm::AckSuppression::Unspecified) => Ok(AckSuppression::Off),
+        Ok(tm::AckSuppression::Always) => Ok(AckSuppression::Always),
+        Ok(tm::AckSuppression::Safe) => Ok(AckSuppression::Safe),
+        Err(_) => Err(Failure::invalid(format!(
+            "port {} queue {}: ack_suppression is {number}, which is none of the enum's values",
+            queue.port, queue.queue_id
+        ))),
+    }
 }
 
 fn packet_queue_change(change: &tm::PacketQueueChange) -> Result<PacketQueueChange, Failure> {
@@ -210,6 +223,12 @@ fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
             min_reserved_rate: config.min_reserved_rate,
             assumed_packet_size: config.assumed_packet_size,
             sub_queues: config.sub_queues,
+            ack_suppression: match config.ack_suppression {
+                AckSuppression::Off => tm::AckSuppression::Unspecified,
+                AckSuppression::Always => tm::AckSuppression::Always,
+                AckSuppression::Safe => tm::AckSuppression::Safe,
+            }
+            .into(),
         }),
         enqueued: traffic(state.enqueued),
         dequeued: traffic(state.dequeued),
@@ -219,6 +238,7 @@ fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
         queued: traffic(state.queued),
         reserved: traffic(state.reserved),
         delayed: traffic(state.delayed),
+        suppressed: traffic(state.suppressed),
         sustained_tokens: state.sustained_tokens,
         peak_tokens: state.peak_tokens,
     }

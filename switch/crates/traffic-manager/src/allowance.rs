@@ -95,8 +95,8 @@ impl Allowance {
         }
     }
 
-    /// The head, which needed so many bytes, is not in the queue any more.
-    fn forget_head(&mut self, needs: u32) {
+    /// A frame that it covers, and that needed so many bytes, is not in the queue any more.
+    fn forget(&mut self, needs: u32) {
         if let Some(left) = self.covered.frames.checked_sub(1) {
             self.covered.frames = left;
             self.covered.bytes -= u64::from(needs).min(self.covered.bytes);
@@ -259,7 +259,7 @@ impl<T> Queue<T> {
         let needs = self.head()?;
         let gone = pop(self);
         if let Some(allowance) = &mut self.allowance {
-            allowance.forget_head(needs);
+            allowance.forget(needs);
         }
         self.rest(now);
         self.turn = Default::default();
@@ -275,7 +275,7 @@ impl<T> Queue<T> {
     }
 
     /// After frames have gone: counts what is covered now, and gives back what no frame needs.
-    fn rest(&mut self, now: u64) {
+    pub(crate) fn rest(&mut self, now: u64) {
         let needs = self.needs();
         if let Some(allowance) = &mut self.allowance {
             let surplus = allowance.bytes.saturating_sub(needs);
@@ -285,6 +285,16 @@ impl<T> Queue<T> {
         }
         if self.frames.is_empty() {
             self.waited = false;
+        }
+    }
+
+    /// A frame at a position, which needed so many bytes, is not in the queue any more: what it
+    /// had of the allowance is for others. [`Self::rest`] is to follow.
+    pub(crate) fn uncover(&mut self, position: usize, needs: u32) {
+        if let Some(allowance) = &mut self.allowance
+            && (position as u64) < allowance.covered.frames
+        {
+            allowance.forget(needs);
         }
     }
 

@@ -4,6 +4,7 @@
 //! Rates are in bit/s of Ethernet frames to the end of the CRC, lengths in bytes, times
 //! in nanoseconds since the process started; 0 means what the .proto says.
 
+pub use crate::acks::AckSuppression;
 pub use crate::packet_queue_config::*;
 use std::fmt;
 
@@ -118,6 +119,8 @@ pub struct ServiceFlowConfig {
     /// Sub-queues that share what the flow sends by deficit round robin, in
     /// equal bytes; 0 and 1 are one queue.
     pub sub_queues: u32,
+    /// Which TCP acknowledgements its queue does without; needs one queue.
+    pub ack_suppression: AckSuppression,
 }
 
 /// One request to the traffic manager: applied as a whole or not at all.
@@ -169,6 +172,8 @@ pub struct ServiceFlowState {
     pub egress_dropped: Traffic,
     /// Removed with the queue or by a new pipeline.
     pub flushed: Traffic,
+    /// TCP acknowledgements taken out of the queue, as a later one made them superfluous.
+    pub suppressed: Traffic,
     /// In the queue now.
     pub queued: Traffic,
     /// Of `dequeued`: sent within the minimum reserved rate.
@@ -300,6 +305,12 @@ impl ServiceFlowConfig {
         if self.sub_queues > MAX_SUB_QUEUES {
             return bad(format!(
                 "sub_queues is {}, more than {MAX_SUB_QUEUES}",
+                self.sub_queues
+            ));
+        }
+        if self.sub_queues > 1 && self.ack_suppression != AckSuppression::Off {
+            return bad(format!(
+                "ack_suppression needs one queue, but sub_queues is {}",
                 self.sub_queues
             ));
         }

@@ -15,7 +15,7 @@ pub struct Frame<T> {
     pub item: T,
 }
 
-/// The frames of a queue. The head is the same until it is popped or
+/// The frames of a queue. The head is the same until it is popped or removed, or
 /// [`Self::reconfigure`] is called, whatever is pushed: timers are set for its length.
 #[derive(Debug)]
 pub enum Frames<T> {
@@ -84,6 +84,22 @@ impl<T> Frames<T> {
                 Some(frame.item)
             }
             Self::Several(queues) => Some(queues.pop(sent)?.item),
+        }
+    }
+
+    /// The frame at a position from the head on; `None` where sub-queues take turns.
+    pub fn get_mut(&mut self, position: usize) -> Option<&mut Frame<T>> {
+        match self {
+            Self::One(fifo) => fifo.get_mut(position),
+            Self::Several(_) => None,
+        }
+    }
+
+    /// Takes the frame at a position out; nothing where sub-queues take turns.
+    pub fn remove(&mut self, position: usize) -> Option<Frame<T>> {
+        match self {
+            Self::One(fifo) => fifo.remove(position),
+            Self::Several(_) => None,
         }
     }
 

@@ -22,6 +22,9 @@
 //! A flow may have sub-queues, which share what it sends by deficit round robin:
 //! its head is that of the sub-queue whose turn it is.
 //!
+//! A flow may suppress TCP acknowledgements that later ones make superfluous
+//! ([`AckSuppression`]): those leave the queue for nowhere, wherever they stand.
+//!
 //! Only frames sent under 1 spend the reservation. So every flow has its minimum,
 //! and what is left is shared by priority and then equally, as HTB lends it.
 //!
@@ -38,6 +41,7 @@
 //! last been sent, at s, is at most 2 F + (t - s) * r / 8 of each flow, and is sent
 //! before what is entitled later: nothing is sent later than D after it is entitled.
 
+mod acks;
 mod allowance;
 mod bucket;
 mod config;
@@ -54,11 +58,12 @@ mod reservation;
 mod round_robin;
 mod sub_queues;
 
+pub use acks::{Connection, Content, Segment};
 pub use allowance::{Backlog, Notice};
 pub use bucket::TOKENS_PER_BYTE;
 pub use config::*;
 pub use delay::DelayLines;
 pub use length::frame_length;
-pub use manager::{Commit, Offer, Slot, TrafficManager};
+pub use manager::{Commit, Offer, SegmentArrival, Slot, TrafficManager};
 pub use model::{Destination, Model, ModelKind, Place};
 pub use packet_queues::{DEFAULT_DEPTH, MAX_PRIORITIES, PacketQueues};

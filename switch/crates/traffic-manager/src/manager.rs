@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! All queues of a device.
 
+mod acks;
 mod configure;
 mod grants;
+
+pub use acks::SegmentArrival;
 
 use crate::bucket::PortBucket;
 use crate::config::{PortConfig, QueueId, ServiceFlowState, Traffic};

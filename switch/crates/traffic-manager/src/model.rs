@@ -6,7 +6,7 @@ use crate::config::{
 };
 
 use crate::length::frame_length;
-use crate::manager::{Commit, Offer, Slot, TrafficManager};
+use crate::manager::{Commit, Offer, SegmentArrival, Slot, TrafficManager};
 use crate::packet_queues::PacketQueues;
 
 /// Which traffic manager a device has.
@@ -134,6 +134,35 @@ impl<T> Model<T> {
     ) -> Result<(), T> {
         match self {
             Self::Docsis(tm) => tm.enqueue(now, slot, sub_queue, frame_length(len), item),
+            Self::Bmv2(tm) => tm.enqueue(now, slot, len, item),
+        }
+    }
+
+    /// Whether frames for this queue are to come with their segments, by
+    /// [`Self::enqueue_segment`].
+    #[inline]
+    #[must_use]
+    pub fn suppresses_acks(&self, slot: Slot) -> bool {
+        match self {
+            Self::Docsis(tm) => tm.suppresses_acks(slot),
+            Self::Bmv2(_) => false,
+        }
+    }
+
+    /// [`TrafficManager::enqueue_segment`] of a packet that has `len` bytes on an interface.
+    ///
+    /// # Errors
+    /// Hands the packet back, counted as overflow.
+    pub fn enqueue_segment(
+        &mut self,
+        now: u64,
+        slot: Slot,
+        len: usize,
+        item: T,
+        arrival: SegmentArrival<'_, T>,
+    ) -> Result<(), T> {
+        match self {
+            Self::Docsis(tm) => tm.enqueue_segment(now, slot, frame_length(len), item, arrival),
             Self::Bmv2(tm) => tm.enqueue(now, slot, len, item),
         }
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One queue: frames, buckets, counters.
 
+use crate::acks::{Segment, Suppressor};
 use crate::allowance::Allowance;
 use crate::bucket::{Bucket, Buckets, TOKENS_PER_BYTE};
 use crate::config::{PEAK_BURST, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic};
-use crate::frames::Frames;
+use crate::frames::{Frame, Frames};
 use crate::reservation::{Reservation, Saved};
 use crate::round_robin::Turn;
 
@@ -42,6 +43,8 @@ pub(crate) struct Queue<T> {
     /// What it may ask for, where grants let its frames go. Behind a pointer: most queues have none.
     pub(crate) allowance: Option<Box<Allowance>>,
     /// Behind a pointer: most queues have none.
+    suppressor: Option<Box<Suppressor>>,
+    /// Behind a pointer: most queues have none.
     reservation: Option<Box<Reservation>>,
     limit: u64,
     enqueued: Traffic,
@@ -49,6 +52,7 @@ pub(crate) struct Queue<T> {
     overflow: Traffic,
     egress_dropped: Traffic,
     flushed: Traffic,
+    suppressed: Traffic,
     queued: Traffic,
     reserved: Traffic,
     delayed: Traffic,
@@ -98,6 +102,7 @@ impl<T> Queue<T> {
                 peak: Bucket::new(now, config.peak_rate, PEAK_BURST, PEAK_BURST),
             },
             allowance: None,
+            suppressor: Suppressor::new(config.ack_suppression, 0).map(Box::new),
             reservation: reservation(None, now, &config),
             limit: config.effective_queue_limit(),
             enqueued: Traffic::default(),
@@ -105,6 +110,7 @@ impl<T> Queue<T> {
             overflow: Traffic::default(),
             egress_dropped: Traffic::default(),
             flushed: Traffic::default(),
+            suppressed: Traffic::default(),
             queued: Traffic::default(),
             reserved: Traffic::default(),
             delayed: Traffic::default(),
@@ -129,6 +135,10 @@ impl<T> Queue<T> {
         self.limit = config.effective_queue_limit();
         if config.sub_queues != self.config.sub_queues {
             self.frames.reconfigure(config.sub_queues);
+        }
+        if config.ack_suppression != self.config.ack_suppression {
+            let suppressor = Suppressor::new(config.ack_suppression, self.queued.frames);
+            self.suppressor = suppressor.map(Box::new);
         }
         self.config = config;
     }
@@ -188,12 +198,80 @@ impl<T> Queue<T> {
         Ok(())
     }
 
+    /// Takes the head out; its sub-queue is charged `sent` bytes.
+    #[inline]
+    fn pop(&mut self, sent: u32) -> Option<T> {
+        if let Some(suppressor) = &mut self.suppressor {
+            suppressor.popped();
+        }
+        self.frames.pop(sent)
+    }
+
     /// Counts the head out of the queue: the length that it was queued with.
     #[inline]
     fn uncount_head(&mut self) -> Option<usize> {
         let len = self.frames.head()?.len as usize;
         self.queued.uncount(len);
         Some(len)
+    }
+
+    /// Whether its queue does without some acknowledgements.
+    #[inline]
+    pub(crate) fn suppresses(&self) -> bool {
+        self.suppressor.is_some()
+    }
+
+    /// [`Self::push`] of a frame with a segment, or none, that may make acknowledgements in the
+    /// queue superfluous, which are handed to `gone`. `inherit` is called where it takes the place
+    /// of one of them: with it and that one, in this order.
+    pub(crate) fn push_segment(
+        &mut self,
+        len: u32,
+        mut item: T,
+        segment: Option<&Segment>,
+        inherit: impl FnOnce(&mut T, &T),
+        gone: &mut Vec<T>,
+    ) -> Result<(), T> {
+        let Some(mut suppressor) = self.suppressor.take() else {
+            return self.push(0, len, item);
+        };
+        let arrival = suppressor.arrive(segment);
+        let place = arrival.place.and_then(|place| self.frames.get_mut(place));
+        // Egress has run of a head that needs another length than it had.
+        let place = place.filter(|place| place.len == len && place.needs == len);
+        let pushed = if let Some(place) = place {
+            inherit(&mut item, &place.item);
+            gone.push(std::mem::replace(&mut place.item, item));
+            self.enqueued.count(len as usize);
+            self.suppressed.count(len as usize);
+            Ok(())
+        } else {
+            self.push(0, len, item).map(|()| {
+                suppressor.appended(arrival);
+                suppressor.take_lower(arrival, |position| {
+                    let taken = self.take_out(position);
+                    let is_taken = taken.is_some();
+                    gone.extend(taken);
+                    is_taken
+                });
+            })
+        };
+        self.suppressor = Some(suppressor);
+        pushed
+    }
+
+    /// Takes an acknowledgement out, wherever it stands.
+    fn take_out(&mut self, position: usize) -> Option<T> {
+        let place = self.frames.get_mut(position)?;
+        if place.needs != place.len {
+            // The head, of which egress has run.
+            return None;
+        }
+        let Frame { len, item, .. } = self.frames.remove(position)?;
+        self.queued.uncount(len as usize);
+        self.suppressed.count(len as usize);
+        self.uncover(position, len);
+        Some(item)
     }
 
     /// Spends the tokens for `len` bytes, if there are as many in both buckets.
@@ -218,35 +296,35 @@ impl<T> Queue<T> {
             }
             _ => self.turn.deficit -= i64::from(len),
         }
-        self.frames.pop(len)
+        self.pop(len)
     }
 
     /// The head leaves, but not for the link: it costs nothing.
     pub(crate) fn withdraw(&mut self) -> Option<T> {
         let len = self.uncount_head()?;
         self.dequeued.count(len);
-        self.frames.pop(0)
+        self.pop(0)
     }
 
     /// The egress pipeline dropped the head.
     pub(crate) fn discard(&mut self) -> Option<T> {
         let len = self.uncount_head()?;
         self.egress_dropped.count(len);
-        self.frames.pop(0)
+        self.pop(0)
     }
 
     /// The head can never go: longer than a bucket is deep.
     pub(crate) fn discard_too_long(&mut self) -> Option<T> {
         let len = self.uncount_head()?;
         self.overflow.count(len);
-        self.frames.pop(0)
+        self.pop(0)
     }
 
     /// Hands every frame back.
     pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(T)) {
         while let Some(len) = self.uncount_head() {
             self.flushed.count(len);
-            self.frames.pop(0).map(&mut *sink);
+            self.pop(0).map(&mut *sink);
         }
     }
 
@@ -262,6 +340,7 @@ impl<T> Queue<T> {
             overflow: self.overflow,
             egress_dropped: self.egress_dropped,
             flushed: self.flushed,
+            suppressed: self.suppressed,
             queued: self.queued,
             reserved: self.reserved,
             delayed: self.delayed,

@@ -4,7 +4,7 @@
 use crate::schema::DigestId;
 
 /// `standard_metadata.instance_type`: how a packet came to be. The numbers are
-/// BMv2's.
+/// BMv2's, but for the last, which BMv2 does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum InstanceType {
@@ -21,6 +21,9 @@ pub enum InstanceType {
     Replication = 5,
     /// Once more through ingress.
     Resubmitted = 6,
+    /// In egress: the traffic manager has taken it out of the middle of its queue. Egress may
+    /// account for it; it goes nowhere.
+    Suppressed = 7,
 }
 
 /// What becomes of a packet after ingress.

@@ -109,6 +109,13 @@ impl Packet {
         self.trace
     }
 
+    /// This packet takes the place of another in a queue: what egress hears of the place's
+    /// waiting, `enq_timestamp`, `enq_qdepth` and `deq_timedelta`, stays the place's.
+    pub fn take_place_of(&mut self, other: &Packet) {
+        self.enq_timestamp = other.enq_timestamp;
+        self.enq_qdepth = other.enq_qdepth;
+    }
+
     /// Makes this a copy of `other`, reusing this packet's buffers. Multicast.
     pub fn copy_from(&mut self, other: &Packet) {
         self.slots.clone_from(&other.slots);

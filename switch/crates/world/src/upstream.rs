@@ -9,7 +9,7 @@
 
 use device::{Device, QueueId, Taken};
 use mac_channel::{Channel, Ends, Frame as Burst, Grant, Observer, Watch};
-use mac_wire::{FlowConfig, Map, Profile, Sid};
+use mac_wire::{Capacity, FlowConfig, Map, Profile, Sid};
 use p4runtime::channel_state::{ChannelView, FlowPlace};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
 use plant::{Carrier, DeviceQueue, Member, Members};
@@ -119,6 +119,15 @@ impl Upstream {
         };
         self.members.put(flow.sid, member);
         Ok(())
+    }
+
+    /// Changes what other users leave of it, from the next MAP on that is made.
+    ///
+    /// # Errors
+    /// What the scheduler refuses of it.
+    pub fn set_capacity(&mut self, now: u64, capacity: Option<Capacity>) -> Result<(), WorldError> {
+        let changed = self.channel.set_capacity(now, capacity);
+        changed.map_err(|refused| invalid(refused.0))
     }
 
     /// Removes a service flow; which queue it had.

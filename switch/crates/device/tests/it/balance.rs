@@ -40,7 +40,7 @@ pub fn balance(device: &Device, now: u64) -> (u64, u64) {
     }
     for flow in &state.service_flows {
         gone += flow.overflow.frames + flow.egress_dropped.frames;
-        gone += flow.flushed.frames + flow.queued.frames;
+        gone += flow.flushed.frames + flow.suppressed.frames + flow.queued.frames;
     }
     let others = state
         .packet_queues

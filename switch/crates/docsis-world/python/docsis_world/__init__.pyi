@@ -24,6 +24,14 @@ __version__: str
 CHANNEL_PROFILES: tuple[str, ...]
 """Names of upstream channels' profiles."""
 
+def channel_profile(name: str, **settings: int | str | None) -> dict[str, int | str | None]:
+    """All numbers of an upstream channel's profile, by the keys that `World.add_channel` takes.
+
+    Args:
+        name: One of CHANNEL_PROFILES.
+        settings: What is different, as for `World.add_channel`.
+    """
+
 SchedulingType = Literal["best-effort", "nrtps", "rtps", "ugs-ad", "ugs", "pgs"]
 """How a service flow comes to grants (TLV 24.15)."""
 
@@ -357,6 +365,19 @@ class World:
 
     def remove_upstream_flow(self, channel: str, sid: int) -> None:
         """Ends that. What the service flow has sent still arrives; what waits, stays."""
+
+    def set_channel_capacity(
+        self, channel: str, rate: int | None, variation_percent: int = 0
+    ) -> None:
+        """Changes what other users leave of an upstream channel, from the next MAP on.
+
+        Refused, with ValueError, where service flows were promised more.
+
+        Args:
+            channel: Its name.
+            rate: bit/s, the mean; None leaves all of it.
+            variation_percent: How far each MAP's draw may lie from the mean.
+        """
 
     def channel_counters(self, channel: str) -> ChannelCounters:
         """What a channel did so far."""

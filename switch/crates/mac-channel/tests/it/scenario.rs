@@ -2,9 +2,7 @@
 //! Random channels, flows and traffic, and what was seen of them.
 
 use mac_channel::{Asked, Channel, Filled, Grant, Heard, How, Observer};
-use mac_wire::{
-    Asking, FlowConfig, Map, Minislot, Periodic, Policy, Profile, Request, Service, Sid,
-};
+use mac_wire::{FlowConfig, Map, Minislot, Periodic, Policy, Profile, Request, Service, Sid};
 use proptest::prelude::*;
 
 use crate::bucket::Bucket;
@@ -156,14 +154,13 @@ fn profiles() -> impl Strategy<Value = Profile> {
     )
 }
 
-/// No flow forbids fragments alone: on a channel that has them MAPs do not stretch for a burst that
-/// must stay whole, and the scheduler lets it wait.
 fn services() -> impl Strategy<Value = (Service, Policy)> {
     let every = |interval: u64, jitter: u64| Periodic { interval, jitter };
     prop_oneof![
         4 => Just((Service::BestEffort, Policy::USUAL)),
         1 => Just((Service::BestEffort, Policy(Policy::PIGGYBACK))),
         1 => Just((Service::BestEffort, Policy(Policy::CONCATENATION))),
+        1 => Just((Service::BestEffort, Policy(Policy::FRAGMENTATION))),
         1 => (10..50_u64).prop_map(move |ms| (
             Service::NonRealTimePolling(every(ms * 1_000_000, ms * 1_000_000)),
             Policy::USUAL,
@@ -232,15 +229,7 @@ fn flows() -> impl Strategy<Value = Vec<FlowConfig>> {
 
 /// Channels that can carry what their flows have to send.
 pub fn scenarios() -> impl Strategy<Value = Scenario> {
-    (profiles(), flows(), any::<u64>(), 6..40_u64).prop_map(|(profile, mut flows, seed, gap)| {
-        for flow in &mut flows {
-            // Proactive grants are cut to a rate, and a burst that must stay whole fits none: they
-            // belong to channels with queue-depth requests, from DOCSIS 3.1 on.
-            let proactive = matches!(flow.service, Service::Proactive { .. });
-            if proactive && profile.asking == Asking::OneBurst {
-                flow.service = Service::BestEffort;
-            }
-        }
+    (profiles(), flows(), any::<u64>(), 6..40_u64).prop_map(|(profile, flows, seed, gap)| {
         let gap = gap.max(3 * flows.len() as u64);
         Scenario {
             profile,

@@ -2,6 +2,7 @@
 //! The scheduler as its channel sees it: what is heard goes in, MAPs come out.
 
 mod calls;
+mod capacity;
 mod drive;
 mod hostile;
 mod laws;

@@ -179,7 +179,7 @@ fn other_users_leave_what_the_capacity_says() {
         variation_percent: 20,
     };
     assert_eq!(drive.profile.asking, Asking::QueueDepth);
-    drive.scheduler.set_capacity(Some(capacity));
+    drive.scheduler.set_capacity(Some(capacity)).unwrap();
     drive.admit(best_effort(1));
     drive.request_soon(1, Amount::Bytes(60_000_000));
     drive.step();
@@ -203,4 +203,73 @@ fn other_users_leave_what_the_capacity_says() {
         sum.abs_diff(1000 * tenth) < 1000 * tenth * 15 / 1000,
         "{sum}"
     );
+}
+
+/// Paper 004's channel with frames that may be cut, and flows that forbid it.
+fn cutting(map_ms: u64, stretch: bool) -> (Drive, mac_wire::FlowConfig) {
+    let profile = Profile {
+        fragmentation: true,
+        stretch,
+        ..Profile::docsis_1_1_004(map_ms * 1_000_000).unwrap()
+    };
+    let rigid = mac_wire::FlowConfig {
+        policy: mac_wire::Policy(mac_wire::Policy::FRAGMENTATION),
+        ..best_effort(1)
+    };
+    (Drive::new(profile), rigid)
+}
+
+/// A burst that must not be cut goes whole among those that are: the MAP stretches for it.
+#[test]
+fn a_map_stretches_for_a_burst_that_must_not_be_cut() {
+    let (mut drive, rigid) = cutting(2, true);
+    drive.admit(rigid);
+    for sid in 2..=4 {
+        drive.admit(best_effort(sid));
+    }
+    for _ in 0..20 {
+        drive.request_soon(1, Amount::Minislots(96));
+        for sid in 2..=4 {
+            drive.request_soon(sid, Amount::Minislots(50));
+        }
+    }
+    let granted: Vec<u32> = (drive.maps.iter())
+        .flat_map(|map| grants_to(map, 1))
+        .map(|grant| grant.minislots)
+        .collect();
+    // All but the last, which may still wait.
+    assert!(granted.len() >= 19, "{} of 20", granted.len());
+    assert!(granted.iter().all(|&minislots| minislots == 96));
+    assert_eq!(drive.statistics().requests_impossible, 0);
+}
+
+/// Unsolicited grants leave no hole for the burst in any MAP.
+#[test]
+fn a_burst_that_fits_no_map_between_unsolicited_grants_is_given_up() {
+    let (mut drive, rigid) = cutting(5, false);
+    drive.admit(rigid);
+    // 90 of 185 minislots of every MAP, so 95 are left.
+    let mut half = crate::calls::call(2, 0);
+    half.service = mac_wire::Service::Unsolicited {
+        grants: mac_wire::Periodic {
+            interval: 5_000_000,
+            jitter: 0,
+        },
+        size: 1430,
+        per_interval: 1,
+    };
+    drive.admit(half);
+    drive.step();
+    drive.request(1, Amount::Minislots(96), Minislot(200));
+    for _ in 0..100 {
+        let map = drive.step();
+        assert!(grants_to(&map, 1).is_empty());
+    }
+    assert_eq!(drive.statistics().requests_impossible, 1);
+    assert!(drive.maps.last().unwrap().pending.is_empty());
+    // A shorter one finds a place.
+    drive.request_soon(1, Amount::Minislots(50));
+    drive.step();
+    drive.step();
+    assert!(drive.maps.iter().any(|map| !grants_to(map, 1).is_empty()));
 }

@@ -253,6 +253,11 @@ fn asking_and_packing_go_together() {
         "packing"
     );
     assert_eq!(
+        refused(of_004(), |profile| profile.asking = Asking::QueueDepth),
+        "packing is not continuous, and asking is in bytes (queue depth), which say nothing of frames; \
+         make packing continuous, or ask for one burst of minislots."
+    );
+    assert_eq!(
         refused_key(of_004(), |profile| profile.segment_header = 8),
         "segment_header"
     );

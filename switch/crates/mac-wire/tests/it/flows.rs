@@ -93,6 +93,57 @@ fn best_effort_needs_broadcast_requests_and_a_channel_that_has_them() {
 }
 
 #[test]
+fn a_flow_that_forbids_fragments_needs_bursts_as_long_as_a_frame() {
+    let rigid = FlowConfig {
+        policy: Policy(Policy::FRAGMENTATION),
+        ..flow(Service::BestEffort)
+    };
+    // 80 minislots less 12 and 3 are 65, and a frame takes 96.
+    let cut = Profile {
+        fragmentation: true,
+        stretch: false,
+        ..channel()
+    };
+    assert_eq!(
+        rigid.check(&cut).unwrap_err().to_string(),
+        "policy is 0x40, which forbids fragments (bit 6): a frame of 1524 bytes takes 96 minislots, and \
+         a burst has at most 65; clear the bit, or let MAPs be longer."
+    );
+    let polled = FlowConfig {
+        policy: Policy(Policy::FRAGMENTATION),
+        ..flow(Service::NonRealTimePolling(every(20 * MILLISECOND)))
+    };
+    assert_eq!(polled.check(&cut).unwrap_err().key, "policy");
+    // Where MAPs stretch, where nobody's frames are cut, and where all are.
+    let stretching = Profile {
+        stretch: true,
+        ..cut
+    };
+    for profile in [stretching, channel(), Profile::docsis_3_0()] {
+        assert_eq!(rigid.check(&profile), Ok(()), "{}", profile.name);
+    }
+}
+
+#[test]
+fn a_jitter_holds_the_start_of_a_minislot() {
+    // 20.01 ms are no whole number of minislots of 25 us.
+    let odd = |jitter| {
+        let interval = 20 * MILLISECOND + 10_000;
+        calls(Periodic { interval, jitter }, 232, 1)
+    };
+    assert_eq!(
+        odd(24_999).check(&channel()).unwrap_err().to_string(),
+        "grants have a jitter of 24999 ns, in which no minislot may begin; with an interval of 20010000 \
+         ns, which is not a whole number of frames of minislots, it has to be at least 25000 ns."
+    );
+    assert_eq!(odd(25_000).check(&channel()), Ok(()));
+    assert_eq!(
+        calls(every(20 * MILLISECOND), 232, 1).check(&channel()),
+        Ok(())
+    );
+}
+
+#[test]
 fn intervals_are_not_0_and_not_below_a_map() {
     assert_eq!(refused_key(&calls(every(0), 232, 1)), "grants");
     assert_eq!(refused_key(&calls(every(1_999_999), 232, 1)), "grants");
@@ -137,10 +188,19 @@ fn proactive_grants_may_come_in_each_frame_and_have_a_rate() {
         (u64::MAX, 5_000_000, "interval"),
         (0, 0, "rate"),
         (0, u64::MAX, "rate"),
+        // A MAP of 2.025 ms has 3524 minislots of 48 bytes for data.
+        (0, 668_260_000, "rate"),
     ] {
         let refused = proactive(interval, rate).check(&channel).unwrap_err();
         assert_eq!(refused.key, key);
     }
+    assert_eq!(proactive(0, 668_248_000).check(&channel), Ok(()));
+    let paper = Profile::docsis_1_1_004(2 * MILLISECOND).unwrap();
+    assert_eq!(
+        proactive(0, 100_000).check(&paper).unwrap_err().to_string(),
+        "service has proactive grants, and the channel's requests are for one burst, which a grant of \
+         another size would answer; use a channel whose requests are in bytes (queue depth)."
+    );
 }
 
 #[test]

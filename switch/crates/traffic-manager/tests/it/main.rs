@@ -9,6 +9,7 @@ mod turns;
 #[path = "../wishes/mod.rs"]
 mod wishes;
 
+mod acks;
 mod grants;
 mod packets;
 mod reserved;

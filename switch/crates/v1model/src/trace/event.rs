@@ -102,6 +102,8 @@ pub enum DropReason<'a> {
     TooLong,
     /// Its modem asked for it so often as a modem may, and was not heard.
     Unheard,
+    /// A TCP acknowledgement that a later one made superfluous in its queue.
+    Suppressed,
     /// Too many packets wait to go through ingress again.
     IngressQueueFull,
     /// The port has no queue for the packet's priority.
@@ -127,6 +129,7 @@ impl DropReason<'_> {
             DropReason::TooManyPasses => "too_many_passes",
             DropReason::TooLong => "too_long",
             DropReason::Unheard => "unheard",
+            DropReason::Suppressed => "suppressed",
             DropReason::IngressQueueFull => "ingress_queue_full",
             DropReason::NoSuchPriority { .. } => "no_such_priority",
         }

@@ -224,6 +224,7 @@ fn reason(reason: &DropReason<'_>) -> String {
         DropReason::TooManyPasses => "it was resubmitted or recirculated too often".to_owned(),
         DropReason::TooLong => "it is longer than its queue's tokens ever allow".to_owned(),
         DropReason::Unheard => "the CMTS heard none of the requests for it".to_owned(),
+        DropReason::Suppressed => "a later acknowledgement made it superfluous".to_owned(),
         DropReason::IngressQueueFull => {
             "too many packets wait to go through ingress again".to_owned()
         }

@@ -3,7 +3,7 @@
 
 use device::QueueId;
 use mac_channel::Statistics;
-use mac_wire::{FlowConfig, Profile, Sid};
+use mac_wire::{Capacity, FlowConfig, Profile, Sid};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -155,6 +155,21 @@ impl World {
     pub fn channel_state(&self, channel: &str) -> Result<ChannelState, WorldError> {
         let at = self.channel_index(channel)?;
         Ok(self.channels[at].state(channel, self.net.now, &self.devices))
+    }
+
+    /// Changes what other users leave of a channel, from the next MAP on that is made; `None`: all.
+    ///
+    /// # Errors
+    /// There is no such channel; a rate or a variation that cannot be, or less than the channel has
+    /// promised to service flows.
+    pub fn set_channel_capacity(
+        &mut self,
+        channel: &str,
+        capacity: Option<Capacity>,
+    ) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let at = self.channel_index(channel)?;
+        self.channels[at].set_capacity(self.net.now, capacity)
     }
 
     /// What a channel has counted.
