@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The gRPC service docsis.mac.v1.UpstreamChannels.
 
-use plant::mac_wire::{FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
+use plant::mac_wire::{Capacity, FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
 use plant::{ChannelConfig, Configuration, End, FlowPlace, GrantedPort, MOST_FLOWS, PlantHandle};
 use plant::{Look, PlantGone, Refused};
 use tonic::{Code, Request, Response, Status};
@@ -105,6 +105,7 @@ fn configuration(
         ("granted_ports", request.granted_ports.len(), MOST_CHANNELS),
         ("service_flows", request.service_flows.len(), MOST_FLOWS),
         ("removed", request.removed.len(), MOST_FLOWS),
+        ("capacities", request.capacities.len(), MOST_CHANNELS),
     ];
     for (what, there, most) in most {
         if there > most {
@@ -127,11 +128,13 @@ fn configuration(
         let channel = short("channel", one.channel)?;
         Ok((channel, sid(one.sid)?))
     });
+    let capacities = request.capacities.into_iter().map(capacity);
     Ok(Configuration {
         channels: channels.collect::<Result<_, Failure>>()?,
         granted: granted.collect::<Result<_, Failure>>()?,
         flows: flows.collect::<Result<_, Failure>>()?,
         removed: removed.collect::<Result<_, Failure>>()?,
+        capacities: capacities.collect::<Result<_, Failure>>()?,
         complete: request.complete,
     })
 }
@@ -164,6 +167,21 @@ fn channel(channel: mac::Channel) -> Result<ChannelConfig, Failure> {
         number,
         profile,
     })
+}
+
+fn capacity(given: mac::ChannelCapacity) -> Result<(String, Option<Capacity>), Failure> {
+    let channel = short("channel", given.channel)?;
+    let variation_percent = u8::try_from(given.variation_percent).map_err(|_| {
+        Failure::invalid(format!(
+            "channel \"{channel}\": variation_percent is {}; it is at most 100",
+            given.variation_percent
+        ))
+    })?;
+    let capacity = (given.rate > 0).then_some(Capacity {
+        rate: given.rate,
+        variation_percent,
+    });
+    Ok((channel, capacity))
 }
 
 fn setting(key: &str, setting: mac::Setting) -> Result<Setting, Failure> {

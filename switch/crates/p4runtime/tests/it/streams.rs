@@ -172,6 +172,7 @@ async fn the_traffic_manager_is_configured_and_read() {
         min_reserved_rate: 1_000_000,
         assumed_packet_size: 256,
         sub_queues: 32,
+        ..Default::default()
     };
     let port = tm::PortConfig {
         port: 2,
