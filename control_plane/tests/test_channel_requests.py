@@ -16,6 +16,7 @@ from docsis_control.mac.client import UpstreamChannels
 from docsis_control.mac.plan import UpstreamChannelPlan
 from docsis_control.mac.profile import Number
 from docsis_control.mac.requests import (
+    capacity_request,
     change_between,
     change_request,
     complete_request,
@@ -143,6 +144,13 @@ def test_a_change_is_what_is_different(street: Deployment) -> None:
     assert [(one.channel, one.sid) for one in request.removed] == [("us1", was.sid + 1)]
     nothing = change_between(modems(street).channels, modems(street).channels)
     assert (nothing.new, nothing.changed, nothing.gone) == ((), (), ())
+
+
+def test_other_users_leave_less() -> None:
+    request = capacity_request(["us1", "fast"], 5_000_000, 20)
+    found = [(one.channel, one.rate, one.variation_percent) for one in request.capacities]
+    assert found == [("us1", 5_000_000, 20), ("fast", 5_000_000, 20)]
+    assert not request.complete
 
 
 class Told(P4Device):

@@ -105,21 +105,21 @@ def test_a_call_with_unsolicited_grants(system: Running, tmp_path: Path) -> None
 
 def test_what_the_scheduler_does_not_admit_changes_nothing(system: Running) -> None:
     before = system.command("sf", "show", "cm1", "--json")
-    # Each alone would do; together they are more than the channel can promise.
+    # Each alone would do; sooner or later both are due at the same time.
     large = {
         "scheduling_type": "ugs", "unsolicited_grant_size": "60000 B",
-        "nominal_grant_interval": "3 ms", "tolerated_grant_jitter": "0 us",
-        "grants_per_interval": 1,
+        "tolerated_grant_jitter": "135 us", "grants_per_interval": 1,
     }  # fmt: skip
-    with pytest.raises(ChangeError, match="channel"):
+    with pytest.raises(ChangeError, match=r'FAILED_PRECONDITION: channel "us1", SID \d+: '):
         apply(
             "cm1",
             [
-                Change(Action.ADD, UPSTREAM, values={"service_flow_reference": n, **large})
-                for n in (10, 11, 12)
+                Change(Action.ADD, UPSTREAM, values={
+                    "service_flow_reference": 10 + n, "nominal_grant_interval": interval, **large})
+                for n, interval in enumerate(("3 ms", "3100 us"))
             ],
             system.controller,
-        )
+        )  # fmt: skip
     assert system.command("sf", "show", "cm1", "--json") == before
     # A service flow of the same reference can come.
     change = Change(Action.ADD, UPSTREAM, values={"service_flow_reference": 10})

@@ -12,7 +12,7 @@ from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.plan import DevicePlan
 
-_CONFIGURE: Final = "/docsis.mac.v1.UpstreamChannels/Configure"
+CONFIGURE: Final = "/docsis.mac.v1.UpstreamChannels/Configure"
 
 Placed = tuple[UpstreamChannelPlan, ChannelFlow]
 """A service flow and its channel."""
@@ -51,7 +51,7 @@ class UpstreamChannels:
     async def _send(self, request: Any) -> None:
         doing = "configuring upstream channels"
         try:
-            await self._device.call(doing, _CONFIGURE, request.SerializeToString())
+            await self._device.call(doing, CONFIGURE, request.SerializeToString())
         except P4RuntimeError as error:
             if error.code is not grpc.StatusCode.UNIMPLEMENTED:
                 raise

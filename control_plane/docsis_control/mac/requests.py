@@ -134,6 +134,20 @@ def change_request(
     return request
 
 
+def capacity_request(channels: Iterable[str], rate: int, variation_percent: int) -> Any:
+    """A ConfigureRequest: what other users leave of these channels, from their next MAPs on.
+
+    Args:
+        channels: Their names.
+        rate: bit/s, the mean of each.
+        variation_percent: How far each MAP's draw may lie from it.
+    """
+    request = messages().ConfigureRequest()
+    for channel in channels:
+        request.capacities.add(channel=channel, rate=rate, variation_percent=variation_percent)
+    return request
+
+
 def _add_flows(
     request: Any, device_id: int, flows: Iterable[tuple[UpstreamChannelPlan, ChannelFlow]]
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.traffic.senders import Sender
 from docsis_testbed.errors import TestbedError
@@ -29,17 +28,3 @@ def check_senders(scenario: Scenario, stage: str, played: Collection[type[Sender
                     f"{scenario.name}: traffic.{index}: {group.name} is of the kind {group.kind}, "
                     f"whose {sender.__name__} {stage} cannot send; run it on another stage"
                 )
-
-
-def check_channels(topology: Topology, scenario: Scenario) -> None:
-    """Refuse RF congestion of the upstream where upstream channels carry it.
-
-    Raises:
-        TestbedError: A port's rate is to change that no port has.
-    """
-    if topology.upstream_channels and scenario.channel and scenario.direction == "upstream":
-        raise TestbedError(
-            f"scenario {scenario.name} changes the rate that the modems share (channel), and "
-            f"topology {topology.name} has upstream channels, whose numbers stay; leave out one "
-            "of them"
-        )

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RF congestion at a running switch: what its RF port sends at the most."""
+"""RF congestion at a running switch: what its RF port or its channels carry at the most."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
 
 from docsis_control.framing import Framing
+from docsis_control.mac import client
+from docsis_control.mac.requests import capacity_request
 from docsis_control.p4rt.device import LocalDevice, completed
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.visits import Visits
@@ -32,6 +35,17 @@ def configuration(device_id: int, rate: int, framing: Framing | None = None) -> 
     # All of the port is replaced; the RF port has no delay.
     add_port(request, settings)
     return bytes(request.SerializeToString())
+
+
+class Congested(Protocol):
+    """What RF congestion makes slower."""
+
+    def carry(self, rate: int) -> None:
+        """From now on it carries that many bit/s at the most.
+
+        Raises:
+            TestbedError: it cannot.
+        """
 
 
 class RfPort:
@@ -63,3 +77,31 @@ class RfPort:
                 f"the channel of {self._name} cannot be made slower ({error}); RF congestion "
                 "needs a switch with docsis.tm.v1, such as the embedded one"
             ) from None
+
+
+class RfChannels:
+    """Upstream channels with a request/grant MAC: other users leave less of each.
+
+    Args:
+        device: The modems'.
+        channels: Their names.
+        variation_percent: How far what a MAP may grant lies from the rate.
+    """
+
+    def __init__(self, device: Device, channels: Sequence[str], variation_percent: int) -> None:
+        self._device = LocalDevice(Visits(device_address(device)), device.name, device.device_id)
+        self._channels = channels
+        self._variation_percent = variation_percent
+
+    def carry(self, rate: int) -> None:
+        """From their next MAPs on each has that many bit/s to grant.
+
+        Raises:
+            TestbedError: One has promised more to its service flows.
+        """
+        request = capacity_request(self._channels, rate, self._variation_percent)
+        doing = "congesting the upstream channels"
+        try:
+            completed(self._device.call(doing, client.CONFIGURE, request.SerializeToString()))
+        except (ConnectionLost, P4RuntimeError) as error:
+            raise TestbedError(str(error)) from None

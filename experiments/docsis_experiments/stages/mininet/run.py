@@ -15,7 +15,7 @@ import numpy as np
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES
 from docsis_control.queue_managers.names import Preset
-from docsis_control.topology.models import Topology
+from docsis_control.topology.models import Device, Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import (
     TAIL_SECONDS,
@@ -30,7 +30,7 @@ from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.stages.mininet import faults
 from docsis_experiments.stages.mininet.counters import CounterReader, counters
 from docsis_experiments.stages.mininet.lateness import LatenessReader, lateness_of
-from docsis_experiments.stages.mininet.rf import RfPort
+from docsis_experiments.stages.mininet.rf import Congested, RfChannels, RfPort
 from docsis_experiments.stages.mininet.samples import counted_between, read_samples
 from docsis_experiments.stages.mininet.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
@@ -103,10 +103,27 @@ def measure(
                 session.testbed.node(node.name).set_initial_window(scenario.initial_window)
         reader = counters(device, QUEUES[scenario.direction])
         clocks = lateness_of((topology.cable_modem, topology.cmts))
-        port = RfPort(device, topology.framing(device)) if scenario.channel else None
+        port = congested(scenario, topology, device)
         played = Played(session, plan, scenario, reader, clocks, port)
         played.play()
     return played.record(run, topology, device.name)
+
+
+def congested(scenario: Scenario, topology: Topology, device: Device) -> Congested | None:
+    """What RF congestion makes slower in a scenario, if there is any.
+
+    Args:
+        scenario: The scenario.
+        topology: Where it is played.
+        device: Whose queues it fills.
+    """
+    channel = scenario.channel
+    if channel is None:
+        return None
+    channels = topology.upstream_channels if scenario.direction == "upstream" else None
+    if not channels:
+        return RfPort(device, topology.framing(device))
+    return RfChannels(device, [one.name for one in channels], channel.variation)
 
 
 def packets_of_call(probes: irtt.Probes, start_ns: int, propagation_ms: float) -> Packets:
@@ -132,7 +149,7 @@ class Played:
         scenario: Scenario,
         reader: CounterReader,
         clocks: LatenessReader,
-        port: RfPort | None,
+        port: Congested | None,
     ) -> None:
         self._session = session
         self._folder = session.folder
@@ -163,6 +180,8 @@ class Played:
             else []
         )
         if self._port is not None:
+            # What cannot be had is refused now, not in the middle of the run.
+            self._port.carry(min(rate for _, rate in steps))
             self._port.carry(steps[0][1])
         programs = self._start_receivers()
         self._start_servers()

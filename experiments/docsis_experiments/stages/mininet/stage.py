@@ -14,7 +14,7 @@ from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for
 from docsis_experiments.measurement.record import RunRecord
-from docsis_experiments.stages.admission import check_channels, check_senders
+from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import run as one_run
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.traffic.senders import (
@@ -76,7 +76,6 @@ class MininetStage:
         """See `Stage`."""
         preflight.check_channels(self.target, topology)
         preflight.check_queue_managers(self.target, *managers)
-        check_channels(topology, scenario)
         check_senders(scenario, "Mininet", SENDERS)
         for direction in scenario.directions:
             preflight.check_rates(self.target, topology, direction)

@@ -13,7 +13,7 @@ from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan
 from docsis_experiments.measurement.record import RunRecord
-from docsis_experiments.stages.admission import check_channels, check_senders
+from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.virtual import run as one_run
 from docsis_experiments.stages.virtual import versions
 from docsis_experiments.stages.virtual.machine import MEASURED, Machine

@@ -295,8 +295,15 @@ impl Shell {
             info!("{}; slack {} us", device.lateness(), slack.ns() / 1000);
         }
         if let Some(rf) = &core.rf {
-            for (name, late) in rf.plant.maps_late() {
-                info!("MAPs of channel {name}: {late}");
+            for look in rf.plant.channels() {
+                let late = |share| look.maps_late.quantile(share).unwrap_or(0) / 1000;
+                info!(
+                    "channel {}: {} MAPs were made late by {} us at the median, {} us at p99",
+                    look.name,
+                    look.maps_late.count(),
+                    late(500),
+                    late(990)
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use mac_cmts::{Refusal, Scheduler};
 use mac_modem::{Queue, Station};
-use mac_wire::{FlowConfig, Sid};
+use mac_wire::{Capacity, FlowConfig, Sid};
 
 use crate::channel::Channel;
 use crate::ends::Ends;
@@ -21,28 +21,34 @@ pub struct Prepared {
 
 impl<I> Channel<I> {
     /// Whether the scheduler would take a change: without these service flows, and then with each of
-    /// those, one after the other, be it new or another configuration of a known one. Nothing
-    /// changes yet: that is for [`Channel::commit`], before anything else is done with the channel.
+    /// those, one after the other, be it new or another configuration of a known one; and with what
+    /// other users leave of the channel, where that changes. Nothing changes yet: that is for [`Channel::commit`], before anything else is done with the channel.
     ///
     /// # Errors
-    /// The SID that cannot be removed, because it is not there, or that the scheduler refuses.
+    /// The SID that cannot be removed, because it is not there, or that the scheduler refuses; no SID
+    /// where it is the capacity.
     pub fn prepare(
         &self,
         now: u64,
         removed: Vec<Sid>,
         set: Vec<FlowConfig>,
-    ) -> Result<Prepared, (Sid, Refusal)> {
+        capacity: Option<Option<Capacity>>,
+    ) -> Result<Prepared, (Option<Sid>, Refusal)> {
         let mut scheduler = self.scheduler.clone();
         let now = self.now.max(now);
         for &sid in &removed {
             if !scheduler.remove(now, sid) {
                 let words = "it is not on the channel, so it cannot be removed".to_owned();
-                return Err((sid, Refusal(words)));
+                return Err((Some(sid), Refusal(words)));
             }
         }
         for flow in &set {
             let taken = scheduler.admit(now, *flow);
-            taken.map_err(|refusal| (flow.sid, refusal))?;
+            taken.map_err(|refusal| (Some(flow.sid), refusal))?;
+        }
+        if let Some(capacity) = capacity {
+            let taken = scheduler.set_capacity(capacity);
+            taken.map_err(|refusal| (None, refusal))?;
         }
         Ok(Prepared {
             scheduler,
@@ -93,10 +99,8 @@ impl<I> Channel<I> {
     /// Frames that have left their queues, in whole or in part, and were not delivered.
     #[must_use]
     pub fn frames_under_way(&self) -> u64 {
-        let cut = self
-            .seats
-            .iter()
-            .filter(|(_, station)| station.staged() > 0);
+        let stations = self.seats.iter();
+        let cut = stations.filter(|(_, station)| station.staged() > 0);
         (self.deliveries.len() + cut.count()) as u64
     }
 

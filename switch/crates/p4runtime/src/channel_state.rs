@@ -58,6 +58,8 @@ impl<I> ChannelView<'_, I> {
                 .map(|(sid, station)| flow(sid, place(sid), station))
                 .collect(),
             maps: maps.map(|map| map_state(&profile.clock, map)).collect(),
+            // Whoever has a clock knows.
+            maps_late: None,
         }
     }
 }
@@ -102,7 +104,8 @@ fn counters<I>(channel: &Channel<I>) -> mac::ChannelCounters {
     }
 }
 
-fn distribution(histogram: &Histogram) -> mac::Distribution {
+/// A histogram, as the message has it.
+pub(crate) fn distribution(histogram: &Histogram) -> mac::Distribution {
     let (least_ns, most_ns) = histogram.range().unwrap_or_default();
     let place = |(upto_ns, count)| mac::Place { upto_ns, count };
     mac::Distribution {

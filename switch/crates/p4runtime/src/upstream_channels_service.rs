@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The gRPC service docsis.mac.v1.UpstreamChannels.
 
-use plant::mac_wire::{FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
+use plant::mac_wire::{Capacity, FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
 use plant::{ChannelConfig, Configuration, End, FlowPlace, GrantedPort, MOST_FLOWS, PlantHandle};
-use plant::{PlantGone, Refused};
+use plant::{Look, PlantGone, Refused};
 use tonic::{Code, Request, Response, Status};
 
+use crate::channel_state::{self, ChannelView};
 use crate::failure::Failure;
 use crate::proto::docsis::mac::v1 as mac;
 use crate::proto::docsis::mac::v1::upstream_channels_server::UpstreamChannels;
@@ -39,6 +40,50 @@ impl UpstreamChannels for ChannelsService {
             Err(Refused::NotFound(words)) => Err(Status::not_found(words)),
         }
     }
+
+    async fn get(
+        &self,
+        request: Request<mac::GetRequest>,
+    ) -> Result<Response<mac::GetResponse>, Status> {
+        let plant = self.plant()?;
+        let maps = usize::try_from(request.into_inner().maps).unwrap_or(usize::MAX);
+        let devices: Vec<u64> = plant.devices().to_vec();
+        let answer = plant.look(move |plant, now| {
+            let channels = plant.channels().map(|look| state(&look, maps, &devices));
+            mac::GetResponse {
+                now_ns: now,
+                channels: channels.collect(),
+            }
+        });
+        let answer = answer.await;
+        answer
+            .map(Response::new)
+            .map_err(|gone| Status::unavailable(gone.to_string()))
+    }
+}
+
+/// A channel's state, with so many of its last MAPs at the most.
+fn state(look: &Look<'_>, maps: usize, devices: &[u64]) -> mac::ChannelState {
+    let view = ChannelView {
+        name: look.name,
+        number: look.number,
+        now: look.now,
+        channel: look.channel,
+        watch: Some(look.watch),
+        maps,
+    };
+    let place = |sid| {
+        let member = look.members.get(sid)?;
+        Some(channel_state::FlowPlace {
+            device_id: *devices.get(member.device as usize)?,
+            port: member.queue.port,
+            queue_id: member.queue.queue_id,
+        })
+    };
+    mac::ChannelState {
+        maps_late: Some(channel_state::distribution(look.maps_late)),
+        ..view.state(place)
+    }
 }
 
 impl ChannelsService {
@@ -60,6 +105,7 @@ fn configuration(
         ("granted_ports", request.granted_ports.len(), MOST_CHANNELS),
         ("service_flows", request.service_flows.len(), MOST_FLOWS),
         ("removed", request.removed.len(), MOST_FLOWS),
+        ("capacities", request.capacities.len(), MOST_CHANNELS),
     ];
     for (what, there, most) in most {
         if there > most {
@@ -82,11 +128,13 @@ fn configuration(
         let channel = short("channel", one.channel)?;
         Ok((channel, sid(one.sid)?))
     });
+    let capacities = request.capacities.into_iter().map(capacity);
     Ok(Configuration {
         channels: channels.collect::<Result<_, Failure>>()?,
         granted: granted.collect::<Result<_, Failure>>()?,
         flows: flows.collect::<Result<_, Failure>>()?,
         removed: removed.collect::<Result<_, Failure>>()?,
+        capacities: capacities.collect::<Result<_, Failure>>()?,
         complete: request.complete,
     })
 }
@@ -119,6 +167,21 @@ fn channel(channel: mac::Channel) -> Result<ChannelConfig, Failure> {
         number,
         profile,
     })
+}
+
+fn capacity(given: mac::ChannelCapacity) -> Result<(String, Option<Capacity>), Failure> {
+    let channel = short("channel", given.channel)?;
+    let variation_percent = u8::try_from(given.variation_percent).map_err(|_| {
+        Failure::invalid(format!(
+            "channel \"{channel}\": variation_percent is {}; it is at most 100",
+            given.variation_percent
+        ))
+    })?;
+    let capacity = (given.rate > 0).then_some(Capacity {
+        rate: given.rate,
+        variation_percent,
+    });
+    Ok((channel, capacity))
 }
 
 fn setting(key: &str, setting: mac::Setting) -> Result<Setting, Failure> {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A channel of a plant, and its ends in the plant's devices.
 
-use device::{Device, Lateness, Pool, QueueId, Taken};
-use mac_channel::{Channel, Ends, Frame, Grant, Observer};
+use device::{Device, Pool, QueueId, Taken};
+use mac_channel::{Channel, Ends, Frame, Grant, Histogram, Observer, Watch};
 use mac_wire::{Map, Sid};
 
 use crate::members::{Carrier, DeviceQueue, Member, Members};
@@ -41,7 +41,9 @@ pub struct Upstream {
     /// How far its time is behind the plant's: when it began, and what time jumped over since.
     pub behind: u64,
     /// How late its MAPs were made, by the clock of the machine.
-    pub maps_late: Lateness,
+    pub maps_late: Histogram,
+    /// Its last MAPs.
+    pub watch: Watch,
     /// Stations whose queues had been empty and are not.
     pub woken: Vec<Sid>,
 }
@@ -75,12 +77,13 @@ impl Upstream {
             behind: self.behind,
             touched,
         };
-        let mut late = MapsLate {
+        let late = MapsLate {
             late: &mut self.maps_late,
             behind: self.behind,
             looked,
         };
-        self.channel.step(at, &mut ends, &mut late);
+        let mut seen = (late, &mut self.watch);
+        self.channel.step(at, &mut ends, &mut seen);
         for sid in self.woken.drain(..) {
             self.channel.wake(at, sid, &mut ends);
         }
@@ -89,7 +92,7 @@ impl Upstream {
 
 /// Notes how late MAPs are made.
 struct MapsLate<'a> {
-    late: &'a mut Lateness,
+    late: &'a mut Histogram,
     behind: u64,
     looked: u64,
 }
@@ -97,7 +100,7 @@ struct MapsLate<'a> {
 impl Observer for MapsLate<'_> {
     fn map(&mut self, now: u64, _map: &Map, _body: &[u8]) {
         let due = now.saturating_add(self.behind);
-        self.late.note(self.looked.saturating_sub(due));
+        self.late.add(self.looked.saturating_sub(due));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use mac_wire::{FlowConfig, Profile, Sid};
+use mac_wire::{Capacity, FlowConfig, Profile, Sid};
 
 use crate::node::End;
 
@@ -52,6 +52,9 @@ pub struct Configuration {
     pub flows: Vec<FlowPlace>,
     /// Service flows that are to go, by the channel's name and SID.
     pub removed: Vec<(String, Sid)>,
+    /// What other users leave of channels from their next MAPs on, by the channel's name; `None`: all
+    /// of it. A channel begins with what its profile has.
+    pub capacities: Vec<(String, Option<Capacity>)>,
     /// What is not here is to go, too: channels that are not here, or are here with other numbers,
     /// and service flows.
     pub complete: bool,

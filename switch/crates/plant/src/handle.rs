@@ -30,6 +30,7 @@ impl std::error::Error for PlantGone {}
 /// What is asked of a plant, and where the answer goes.
 enum Request {
     Configure(Configuration, oneshot::Sender<Result<(), Refused>>),
+    Look(Box<dyn FnOnce(&Plant, u64) + Send>),
 }
 
 /// Reaches a plant from any thread.
@@ -65,9 +66,32 @@ impl PlantHandle {
     ) -> Result<Result<(), Refused>, PlantGone> {
         let (reply, answer) = oneshot::channel();
         let request = Request::Configure(request, reply);
+        self.ask(request).await?;
+        answer.await.map_err(|_| PlantGone)
+    }
+
+    /// Runs `f` between two packets, which wait for it, with the time. Waits while there are many
+    /// requests.
+    ///
+    /// # Errors
+    /// [`PlantGone`].
+    pub async fn look<R: Send + 'static>(
+        &self,
+        f: impl FnOnce(&Plant, u64) -> R + Send + 'static,
+    ) -> Result<R, PlantGone> {
+        let (reply, answer) = oneshot::channel();
+        let look = Box::new(move |plant: &Plant, now: u64| {
+            // Nobody may wait any more: the caller was cancelled.
+            let _ = reply.send(f(plant, now));
+        });
+        self.ask(Request::Look(look)).await?;
+        answer.await.map_err(|_| PlantGone)
+    }
+
+    async fn ask(&self, request: Request) -> Result<(), PlantGone> {
         self.requests.send(request).await.map_err(|_| PlantGone)?;
         (self.wake)();
-        answer.await.map_err(|_| PlantGone)
+        Ok(())
     }
 }
 
@@ -87,6 +111,10 @@ impl PlantRequests {
             Ok(Request::Configure(request, reply)) => {
                 // Nobody may wait any more: the caller was cancelled.
                 let _ = reply.send(plant.configure(nodes, now, request));
+                true
+            }
+            Ok(Request::Look(look)) => {
+                look(plant, now);
                 true
             }
             Err(_) => false,

@@ -30,4 +30,4 @@ pub use mac_channel;
 pub use mac_wire;
 pub use members::{Carrier, DeviceQueue, Member, Members};
 pub use node::{End, Node};
-pub use run::Plant;
+pub use run::{Look, Plant};

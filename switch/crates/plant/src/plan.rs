@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use device::{Lateness, QueueId};
-use mac_channel::{Channel, Prepared, Refusal};
-use mac_wire::{FlowConfig, Sid};
+use device::QueueId;
+use mac_channel::{Channel, Histogram, MOST_MAPS, Prepared, Refusal, Watch};
+use mac_wire::{Capacity, FlowConfig, Sid};
 
 use crate::channel::Upstream;
 use crate::configuration::{ChannelConfig, Configuration, FlowPlace, GrantedPort, Refused};
@@ -18,6 +18,7 @@ use crate::run::Plant;
 struct Change {
     removed: Vec<Sid>,
     set: Vec<(FlowConfig, Member)>,
+    capacity: Option<Option<Capacity>>,
 }
 
 /// The same, which the channel's scheduler takes.
@@ -82,16 +83,28 @@ impl Plant {
             self.remove_others(&after, &request.flows, &mut changes);
         }
         self.place_flows(&after, &granted, request.flows, &mut changes)?;
+        for (name, capacity) in &request.capacities {
+            let channel = channel_of(&after, name)?;
+            changes.entry(channel.number).or_default().capacity = Some(*capacity);
+        }
         let mut ready = BTreeMap::new();
-        for (number, Change { removed, set }) in changes {
+        for (number, change) in changes {
+            let Change {
+                removed,
+                set,
+                capacity,
+            } = change;
             let Some(channel) = after.values().find(|one| one.number == number) else {
                 continue;
             };
             let at = now.saturating_sub(channel.behind);
             let flows = set.iter().map(|(flow, _)| *flow).collect();
-            let prepared = channel.channel.prepare(at, removed.clone(), flows);
+            let prepared = channel
+                .channel
+                .prepare(at, removed.clone(), flows, capacity);
             let prepared = prepared.map_err(|(sid, Refusal(words))| {
-                let place = format!("channel \"{}\", SID {}", channel.name, sid.0);
+                let sid = sid.map_or(String::new(), |sid| format!(", SID {}", sid.0));
+                let place = format!("channel \"{}\"{sid}", channel.name);
                 Refused::Precondition(format!("{place}: {words}"))
             })?;
             let of_channel = Ready {
@@ -175,7 +188,8 @@ impl Plant {
             channel,
             members: Members::default(),
             behind: now,
-            maps_late: Lateness::new(0),
+            maps_late: Histogram::default(),
+            watch: Watch::new(MOST_MAPS),
             woken: Vec::new(),
         })
     }

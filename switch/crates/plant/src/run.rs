@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use device::{Lateness, QueueId};
+use device::QueueId;
+use mac_channel::{Channel, Histogram, Watch};
 use mac_wire::Sid;
 
 use crate::channel::{Frames, Upstream};
+use crate::members::Members;
 use crate::node::{End, Node};
 use crate::rf::{Crossing, Links, Ways};
 
@@ -27,6 +29,26 @@ pub struct Plant {
     pub(crate) time: u64,
     /// What the machine's clock has said last, ns.
     pub(crate) looked: u64,
+}
+
+/// A channel of a plant, to look at.
+#[derive(Debug)]
+pub struct Look<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its number in MAPs.
+    pub number: u8,
+    /// The moment on the channel's own clock, which began when it was made and leaves out what time
+    /// jumped over, ns.
+    pub now: u64,
+    /// What runs it.
+    pub channel: &'a Channel<Vec<u8>>,
+    /// Its service flows.
+    pub members: &'a Members,
+    /// Its last MAPs.
+    pub watch: &'a Watch,
+    /// How long after their due time its MAPs were made, by the machine's clock, ns.
+    pub maps_late: &'a Histogram,
 }
 
 /// What is due next.
@@ -70,11 +92,17 @@ impl Plant {
         self.links.far(end)
     }
 
-    /// How late the MAPs of each channel were made, by the machine's clock, by the channel's name.
-    pub fn maps_late(&self) -> impl Iterator<Item = (&str, &Lateness)> + '_ {
-        self.channels
-            .iter()
-            .map(|one| (one.name.as_str(), &one.maps_late))
+    /// Its channels, by number, to look at.
+    pub fn channels(&self) -> impl Iterator<Item = Look<'_>> + '_ {
+        self.channels.iter().map(|one| Look {
+            name: &one.name,
+            number: one.number,
+            now: self.time.saturating_sub(one.behind),
+            channel: &one.channel,
+            members: &one.members,
+            watch: &one.watch,
+            maps_late: &one.maps_late,
+        })
     }
 
     /// Frames that were given up between modem and CMTS, because their service flow or their channel

@@ -139,6 +139,7 @@ fn request() -> mac::ConfigureRequest {
         ],
         removed: Vec::new(),
         complete: true,
+        capacities: Vec::new(),
     }
 }
 
@@ -151,6 +152,19 @@ fn of_flow(change: impl FnOnce(&mut mac::ServiceFlow)) -> mac::ConfigureRequest 
 fn of_channel(change: impl FnOnce(&mut mac::Channel)) -> mac::ConfigureRequest {
     let mut request = request();
     change(&mut request.channels[0]);
+    request
+}
+
+/// A call that takes more than others leave.
+fn congested(rate: u64, variation_percent: u32) -> mac::ConfigureRequest {
+    let mut request = of_flow(|flow| {
+        flow.settings.insert("grant_size".into(), 5_000);
+    });
+    request.capacities = vec![mac::ChannelCapacity {
+        channel: "us1".into(),
+        rate,
+        variation_percent,
+    }];
     request
 }
 
@@ -168,6 +182,20 @@ async fn a_request_is_carried_out_again_and_again() {
         ..mac::ConfigureRequest::default()
     };
     client.configure(removed.clone()).await.unwrap();
+    let answer = client.get(mac::GetRequest { maps: 5 }).await.unwrap();
+    let [channel] = &answer.get_ref().channels[..] else {
+        panic!("{answer:?}");
+    };
+    assert_eq!((channel.name.as_str(), channel.number), ("us1", 1));
+    assert_eq!(channel.profile, "docsis-3.1");
+    let [flow] = &channel.flows[..] else {
+        panic!("{channel:?}");
+    };
+    assert_eq!(
+        (flow.device_id, flow.port, flow.queue_id, flow.sid),
+        (7, 1, 1, 1)
+    );
+    assert_eq!(channel.maps_late.as_ref().unwrap().count, 0);
     let refused = client.configure(removed).await.unwrap_err();
     assert_eq!(refused.code(), Code::NotFound);
     assert_eq!(refused.message(), "channel \"us1\" has no SID 2");
@@ -264,6 +292,16 @@ async fn what_cannot_be_is_refused_by_name() {
             }),
             Code::InvalidArgument,
             "channel \"us1\": map_minislots",
+        ),
+        (
+            congested(1_000_000, 20),
+            Code::FailedPrecondition,
+            "channel \"us1\": ",
+        ),
+        (
+            congested(1_000_000, 300),
+            Code::InvalidArgument,
+            "channel \"us1\": variation_percent",
         ),
         (
             crowd,

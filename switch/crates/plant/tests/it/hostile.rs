@@ -2,7 +2,7 @@
 //! Configurations from anybody: refused in words or carried out, and never a panic.
 
 use crate::common::*;
-use plant::mac_wire::{FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
+use plant::mac_wire::{Capacity, FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
 use plant::{Configuration, FlowPlace, GrantedPort};
 use proptest::prelude::*;
 
@@ -108,6 +108,7 @@ proptest! {
         port in 0u16..4,
         primary in 0u32..3,
         complete in prop::bool::ANY,
+        capacity in prop::option::of((any_number(), any::<u8>())),
     ) {
         let mut world = World::new(6);
         world.add_queues(0, 1..=4);
@@ -116,6 +117,7 @@ proptest! {
             granted: vec![GrantedPort { end: end(MODEM, port), primary }],
             flows: flows.into_iter().flatten().collect(),
             removed: Vec::new(),
+            capacities: capacity.into_iter().map(|(rate, variation_percent)| ("us1".into(), Some(Capacity { rate, variation_percent }))).collect(),
             complete,
         };
         let _ = world.plant.configure(&mut world.nodes, 0, request);
