@@ -18,7 +18,9 @@ upstream_channel: docsis-1.1-004
 REST = """cable_modem: {name: cm, device_id: 1}
 cmts: {name: cmts, device_id: 2}
 modems:
-  - {name: home, configuration: home.yaml, hosts: [{name: h1, ip: 10.0.0.1/24, mac: 02:00:00:00:01:01}]}
+  - name: home
+    configuration: home.yaml
+    hosts: [{name: h1, ip: 10.0.0.1/24, mac: 02:00:00:00:01:01}]
 servers:
   - {name: s1, ip: 10.0.0.2/24, mac: 02:00:00:00:02:01}
 """
@@ -52,7 +54,8 @@ def test_the_downstream_of_paper_004(tmp_path: Path) -> None:
     sizes = {flow.reference: flow.buffer_size for flow in cmts.service_flows}
     assert (sizes[2], sizes[3]) == (50 * 1522, 10_000)
     channel = planned.topology.channel
-    assert channel is not None and channel.map_traffic is not None
+    assert channel is not None
+    assert channel.map_traffic is not None
     assert (channel.map_traffic.message, channel.map_traffic.element) == (46, 4)
 
 
