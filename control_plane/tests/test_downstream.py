@@ -10,6 +10,7 @@ from docsis_control.framing import Framing
 from docsis_control.plan import Deployment, Role
 from docsis_control.ports import RF_PORT
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import load_topology
 
 HEAD = """name: small
@@ -37,7 +38,7 @@ downstream_service_flows:
 def deployment(folder: Path, channel: str, head: str = HEAD) -> Deployment:
     (folder / "home.yaml").write_text(HOME)
     (folder / "small.yaml").write_text(f"{head}channel: {{{channel}}}\n{REST}")
-    return deploy(load_topology(folder / "small.yaml"), None, None)
+    return deploy(load_topology(folder / "small.yaml"), Preset.DROP_TAIL)
 
 
 def test_the_downstream_of_paper_004(tmp_path: Path) -> None:
