@@ -140,6 +140,7 @@ def _details(status: Status) -> Iterator[RenderableType]:
         (_frames(flow) for _, flow in flows),
         left=1,
     )
+    yield from _suppressed(flow for _, flow in flows)
     yield from _lost_inside(flow for _, flow in flows)
     yield table(
         "Classifiers",
@@ -204,6 +205,28 @@ def _scheduling(flow: ServiceFlow, given: Scheduling) -> Row:
         f"{given.backoff_window_multiplier_eighths}/8",
         str(given.bytes_requested_multiplier),
     )
+
+
+def _suppressed(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
+    """Service flows that are to do without some TCP acknowledgements."""
+    told = [flow for flow in flows if flow.provisioned.ack_suppression != "none"]
+    if told:
+        yield table(
+            "ACK suppression",
+            "SFID|rule|ACKs|octets",
+            (_acks(flow) for flow in told),
+            left=2,
+        )
+
+
+def _acks(flow: ServiceFlow) -> Row:
+    given, traffic = flow.provisioned, flow.suppressed
+    rule = given.ack_suppression
+    if not given.suppresses_acks:
+        rule = f"{rule}, but flow queues have none"
+    if traffic is None:
+        return (str(flow.sfid), rule, _UNKNOWN, _UNKNOWN)
+    return (str(flow.sfid), rule, str(traffic.packets), str(traffic.octets))
 
 
 def _lost_inside(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:

@@ -30,7 +30,7 @@ from docsis_control.state.control_header import ControlHeader, SwitchClock
 from docsis_control.state.counters import CounterReadings
 from docsis_control.state.probe import probe_state_access
 from docsis_control.state.registers import TICK_TIMEOUT
-from docsis_control.tm.client import Traffic, TrafficManager
+from docsis_control.tm.client import QueueCounters, TrafficManager
 from docsis_control.tm.lateness import Lateness
 from docsis_control.turn import Turn
 
@@ -70,15 +70,14 @@ class Observed:
         flows: The service flows, in the order of `queues`.
         counters: By index of the service flow.
         queues: As the control law sees them.
-        delayed: Frames that their service flow's rates made wait, by port and queue, as far as the
-            target tells.
+        traffic: What the traffic manager counted, by port and queue, as far as the target tells.
         lateness: How late the device ran what was due; None where it does not tell.
     """
 
     flows: tuple[ServiceFlow, ...]
     counters: CounterReadings
     queues: Observation
-    delayed: Mapping[tuple[int, int], Traffic]
+    traffic: Mapping[tuple[int, int], QueueCounters]
     lateness: Lateness | None
 
 
@@ -164,12 +163,12 @@ class DeviceController:
         try:
             flows, seen = await self._look(session)
             counters = session.running.counters
-            delayed: Mapping[tuple[int, int], Traffic] = {}
+            counted: Mapping[tuple[int, int], QueueCounters] = {}
             late: Lateness | None = None
             if self.record.traffic_manager:
-                delayed = await TrafficManager(session.connection).delayed()
+                counted = await TrafficManager(session.connection).counted()
                 late = await TrafficManager(session.connection).lateness()
-            return Observed(flows, await counters.read(), seen, delayed, late)
+            return Observed(flows, await counters.read(), seen, counted, late)
         except ConnectionLost:
             return None
         except P4RuntimeError:

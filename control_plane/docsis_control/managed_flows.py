@@ -191,6 +191,8 @@ class ManagedFlows:
                 generation=self._assigned.generations[key],
                 sub_queues=self._assigned.sub_queues(key),
                 ranges=self._assigned.numbers.ranges.get(key, ()),
+                ack_suppression=flow.ack_suppression,
+                granted=direction == "upstream" and bool(self._topology.upstream_channels),
             )
 
     def group(self) -> ServiceFlow:

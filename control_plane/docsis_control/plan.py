@@ -14,7 +14,9 @@ from operator import attrgetter
 from typing import Final
 
 from docsis_control.config.models import MAX_FRAME
+from docsis_control.framing import Framing
 from docsis_control.mac.plan import UpstreamChannelPlan
+from docsis_control.modem_config.ack_suppression import AckSuppression
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.numbers import FlowKey, Numbers
@@ -103,7 +105,9 @@ class ServiceFlow:
         generation: Modulo 256; another one than before makes what manages it start afresh.
         sub_queues: Where its flow queues are, if it has them.
         ranges: Sub-queues that are its own, in use or not: frames may be in all of them.
+        granted: Whether grants of an upstream channel let its frames go.
         controller_timeout_us: Microseconds.
+        ack_suppression: Which queued TCP acknowledgements later ones replace.
     """
 
     index: int
@@ -132,7 +136,14 @@ class ServiceFlow:
     generation: int = 0
     sub_queues: SubQueues | None = None
     ranges: tuple[range, ...] = ()
+    granted: bool = False
     controller_timeout_us: int = CONTROLLER_TIMEOUT_US
+    ack_suppression: AckSuppression = AckSuppression.NONE
+
+    @property
+    def suppresses_acks(self) -> bool:
+        """Whether its queue does so: flow queues, which a queue manager may have, never do."""
+        return self.ack_suppression is not AckSuppression.NONE and self.sub_queues is None
 
     @property
     def queue_manager(self) -> QueueManager:
@@ -179,11 +190,13 @@ class PortSettings:
         port: Number of the port.
         receive_delay_ns: Added to frames that arrive from it, nanoseconds.
         rate: bit/s that it sends at the most; 0 is no limit.
+        framing: What carries its frames, and is what the rate counts; None: nothing.
     """
 
     port: int
     receive_delay_ns: int = 0
     rate: int = 0
+    framing: Framing | None = None
 
     @property
     def burst(self) -> int:

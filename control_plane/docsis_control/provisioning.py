@@ -244,11 +244,17 @@ def _device(
         near: tuple[Host, ...] = topology.hosts
         bridge: ModemBridges | CmtsBridge = ModemBridges(topology, barred)
         # What grants let go needs no rate of the port.
-        rate = 0 if topology.upstream_channels else topology.upstream_rate or 0
+        rf = PortSettings(
+            RF_PORT, rate=0 if topology.upstream_channels else topology.upstream_rate or 0
+        )
     else:
         near = topology.servers
         bridge = CmtsBridge(topology)
-        rate = topology.channel.downstream if topology.channel else 0
+        rf = PortSettings(
+            RF_PORT,
+            rate=topology.channel.downstream if topology.channel else 0,
+            framing=topology.framing(topology.cmts),
+        )
     hosts = list(zip(HOST_PORTS, near, strict=False))
     return DevicePlan(
         name=device.name,
@@ -257,7 +263,7 @@ def _device(
         address=f"127.0.0.1:{device.server_port}",
         neighbours={port: host.name for port, host in hosts},
         ports=(
-            PortSettings(RF_PORT, rate=rate),
+            rf,
             *(
                 PortSettings(port, host.round_trip_time if isinstance(host, Server) else 0)
                 for port, host in hosts

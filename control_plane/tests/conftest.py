@@ -44,6 +44,8 @@ _REPLY_REGISTERS = {
     "dequeued_packets": "pie_002_dequeued",
     "enqueued_packets": "pie_002_enqueued",
     "departure_rate": "pie_002_departure_rate",
+    "granted_bytes": "sf_granted_bytes",
+    "acked_req_bytes": "sf_acked_req_bytes",
 }
 
 

@@ -43,6 +43,8 @@ NEEDED = (
     "dequeued_packets",
     "enqueued_packets",
     "departure_rate",
+    "granted_bytes",
+    "acked_req_bytes",
 )
 TICK_US = 16_000
 PACKET_RATE = (1 << 40) | (1_000 << 16)  # Packets a second, since the first reset.
@@ -92,8 +94,8 @@ def readings(tick: float, **registers: list[int]) -> Readings:
 class Device:
     """Some service flows with the same backlog, tick by tick."""
 
-    def __init__(self, *managements: QueueManagement) -> None:
-        self.law = DeviceLaw([flow(i + 1, each) for i, each in enumerate(managements)])
+    def __init__(self, *managements: QueueManagement, **changes: Any) -> None:
+        self.law = DeviceLaw([flow(i + 1, each, **changes) for i, each in enumerate(managements)])
         self.count = len(managements)
         self.now = 0.0
 
@@ -104,8 +106,8 @@ class Device:
         return self.law.update(seen, round(self.now))
 
 
-def change(device: Device, *managements: QueueManagement) -> None:
-    law = DeviceLaw([flow(i + 1, each) for i, each in enumerate(managements)])
+def change(device: Device, *managements: QueueManagement, **changes: Any) -> None:
+    law = DeviceLaw([flow(i + 1, each, **changes) for i, each in enumerate(managements)])
     law.follow(device.law)
     device.law, device.count = law, len(managements)
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from docsis_control.law.docsis_pie import Parameters as Rates
 from docsis_control.law.docsis_pie import queue_delay
-from docsis_control.law.rate_tracking import State, limited, tracked
+from docsis_control.law.rate_tracking import Counted, State, by_departures, limited
 
 TICK_US = 16_000
 MSR = 20e6 / 8
@@ -50,9 +50,8 @@ class Tracker:
         self.now_us += elapsed_us
         self.dequeued = (self.dequeued + sent) % 2**32
         self.met = (self.met + met) % 2**32
-        self.state = tracked(
-            self.state, self.now_us, array(self.dequeued), array(self.met), array(backlog)
-        )
+        counted = Counted(array(self.dequeued), array(self.met), array(backlog) > 0)
+        self.state = by_departures(self.state, self.now_us, counted)
         return float(self.state.rate_estimate[0])
 
 
@@ -115,10 +114,12 @@ def test_a_missed_update_makes_a_longer_interval() -> None:
 
 
 def test_the_first_readings_are_no_interval() -> None:
-    state = tracked(State.initial(rates()), 10**9, array(2**31), array(7), array(1))
+    waiting = array(1) > 0
+    first, second = (Counted(array(count), array(7), waiting) for count in (2**31, 5))
+    state = by_departures(State.initial(rates()), 10**9, first)
     assert state.rate_estimate[0] == MSR
     # Nor are two of one moment.
-    assert tracked(state, 10**9, array(5), array(7), array(1)).rate_estimate[0] == MSR
+    assert by_departures(state, 10**9, second).rate_estimate[0] == MSR
 
 
 @given(st.integers(1, 10_000))
@@ -185,9 +186,12 @@ def test_service_flows_do_not_mix() -> None:
         dequeued = dequeued + np.array([random.randrange(60_000) for _ in range(3)])
         met = np.array([random.randrange(tick) for _ in range(3)])
         backlog = np.array([random.randrange(2) for _ in range(3)])
-        together = tracked(together, tick * TICK_US, dequeued, met, backlog)
+        now = tick * TICK_US
+        together = by_departures(together, now, Counted(dequeued, met, backlog > 0))
         alone = [
-            tracked(one, tick * TICK_US, dequeued[i : i + 1], met[i : i + 1], backlog[i : i + 1])
+            by_departures(
+                one, now, Counted(dequeued[i : i + 1], met[i : i + 1], backlog[i : i + 1] > 0)
+            )
             for i, one in enumerate(alone)
         ]
     assert together.rate_estimate.tolist() == [one.rate_estimate[0] for one in alone]

@@ -164,6 +164,20 @@ async def test_reads_what_the_manager_needs(
     assert len(needs(flow(4, management))) == (register is not None)
 
 
+async def test_reads_what_rate_tracking_behind_a_mac_needs(access: Any, device: Registers) -> None:
+    tracked = flow(4, DocsisPie(rate_tracking=True), granted=True)
+    device.values |= {("sf_granted_bytes", 4): 1_526, ("sf_acked_req_bytes", 4): 3_052}
+    found = await access(tracked, flow(5, DocsisPie(), granted=True)).read()
+    assert {name for name, index in device.asked if index == 4} == ALWAYS | {
+        "sf_requests_met",
+        "sf_granted_bytes",
+        "sf_acked_req_bytes",
+    }
+    assert {name for name, index in device.asked if index == 5} == ALWAYS
+    assert found.granted_bytes.tolist() == [1_526, 0]
+    assert found.acked_req_bytes.tolist() == [3_052, 0]
+
+
 async def test_reads_what_pie_of_002_needs(access: Any, device: Registers) -> None:
     state = access(flow(4, Pie002()), flow(5, Pie()))
     registers = ("arrivals", "dequeued", "enqueued", "departure_rate")
@@ -324,6 +338,7 @@ class Header:
         counters = ("enqueued_bytes", "dequeued_bytes", "msr_updated", "data_state")
         needed = {"avg_dq_time": 11, "requests_met": 12, "red_avg": 13, "arrivals": 14}
         needed |= {"dequeued_packets": 15, "enqueued_packets": 16, "departure_rate": 17}
+        needed |= {"granted_bytes": 18, "acked_req_bytes": 19}
         return {**dict.fromkeys(counters, index), **needed, **self.fields, "timestamp": 50 + index}
 
 
@@ -344,6 +359,8 @@ async def test_readings_by_packets() -> None:
     assert found.dequeued_packets.tolist() == [15, 15]
     assert found.enqueued_packets.tolist() == [16, 16]
     assert found.departure_rate.tolist() == [17, 17]
+    assert found.granted_bytes.tolist() == [18, 18]
+    assert found.acked_req_bytes.tolist() == [19, 19]
 
 
 async def test_calm_by_packets_keeps_what_it_must() -> None:

@@ -64,5 +64,7 @@ control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
         pie_002_enqueued.read(hdr.packet_in.enqueued_packets, sf);
         pie_002_dequeued.read(hdr.packet_in.dequeued_packets, sf);
         pie_002_departure_rate.read(hdr.packet_in.departure_rate, sf);
+        sf_granted_bytes.read(hdr.packet_in.granted_bytes, sf);
+        sf_acked_req_bytes.read(hdr.packet_in.acked_req_bytes, sf);
     }
 }

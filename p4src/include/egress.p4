@@ -7,6 +7,7 @@
 control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
     Order() order;
+    Suppressed() suppressed;
     Resynchronize() resynchronize;
     DropAtHead() drop_at_head;
     TokenBucket() token_bucket;
@@ -26,6 +27,11 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
         } else if (standard_metadata.egress_port == meta.rf_port) {
             // A flooded frame's copies to other ports were never in this queue.
             bytes_t length = frame_length(standard_metadata.packet_length);
+            if (standard_metadata.instance_type == SUPPRESSED) {
+                suppressed.apply(meta, length, standard_metadata.egress_global_timestamp);
+                mark_to_drop(standard_metadata);
+                exit;
+            }
             bytes_t dequeued;
             bytes_t backlog = 0;
             sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
@@ -84,7 +90,7 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
             token_bucket.apply(meta, length, standard_metadata.egress_global_timestamp,
                                tokens_spent);
             if (meta.queue_manager == DOCSIS_PIE) {
-                requests.apply(meta.service_flow, backlog, tokens_spent);
+                requests.apply(meta, backlog, tokens_spent);
             }
             tos_overwrite.apply(hdr, meta);
         }

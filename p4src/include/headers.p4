@@ -135,6 +135,8 @@ header packet_in_t {
     bit<32>         enqueued_packets;
     bit<32>         dequeued_packets;
     bit<48>         departure_rate;
+    bytes_t         granted_bytes;
+    bytes_t         acked_req_bytes;
 }
 
 struct headers_t {

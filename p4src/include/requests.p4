@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a service flow goes on requesting, for the rate tracking of 000,
-// appendix A: its `pending_` ends when no requested bytes are left to be granted.
-// Here that is when a frame has left and nothing behind it may be sent: the queue
-// is empty, or the sustained rate's tokens are spent. The controller sees from the
-// count whether that happened in an interval.
+// What a service flow was granted, and whether it goes on requesting, for the rate tracking
+// of 000, appendix A. The paper counts at each MAP, and its `pending_` ends when no requested
+// bytes are left to be granted. The controller sees from the counts what happened in an interval.
+//
+//   behind a request/grant MAC   the traffic manager counts at each MAP, and says with each
+//       frame that leaves what it has counted so far, which is kept here
+//   elsewhere   departures stand in for grants, and the end of requests is when a frame has
+//       left and nothing behind it may be sent: the queue is empty, or the sustained rate's
+//       tokens are spent
 
-// Owner: egress.
+// Owner of all: egress. Bytes modulo 2^32 that MAPs granted.
+register<bytes_t>(SERVICE_FLOWS) sf_granted_bytes;
+// Bytes requested and acknowledged, not granted, after the last MAP.
+register<bytes_t>(SERVICE_FLOWS) sf_acked_req_bytes;
+// How often requests had ended, modulo 2^32.
 register<bit<32>>(SERVICE_FLOWS) sf_requests_met;
 
-control Requests(in service_flow_t service_flow, in bytes_t backlog, in bool tokens_spent) {
+control Requests(in metadata_t meta, in bytes_t backlog, in bool tokens_spent) {
     apply {
-        if (backlog == 0 || tokens_spent) {
+        if (meta.granted == 1) {
+            sf_granted_bytes.write((bit<32>)meta.service_flow, meta.granted_bytes);
+            sf_acked_req_bytes.write((bit<32>)meta.service_flow, meta.acked_req_bytes);
+            sf_requests_met.write((bit<32>)meta.service_flow, meta.requests_met);
+        } else if (backlog == 0 || tokens_spent) {
             bit<32> met;
-            sf_requests_met.read(met, (bit<32>)service_flow);
-            sf_requests_met.write((bit<32>)service_flow, met + 1);
+            sf_requests_met.read(met, (bit<32>)meta.service_flow);
+            sf_requests_met.write((bit<32>)meta.service_flow, met + 1);
         }
     }
 }

@@ -17,6 +17,10 @@
 // generation. So differences are believed only when frames of one generation alone have
 // left for `settling_time`; until then each counts for its own length.
 //
+// Nor does it hold where the traffic manager takes frames out of the middle of a queue:
+// TCP acknowledgements that later ones make superfluous. Egress hears of each at once, and
+// from then on nothing is believed for `settling_time`.
+//
 // Nothing leaves that could tell when the queue is empty and the books say full. So of
 // frames that are to be dropped at the tail, one is let through when nothing has left a
 // queue that should have frames for `standstill`: if the queue only stands, it is one
@@ -44,6 +48,17 @@ control Order(in metadata_t meta, in time_us_t now, out time_us_t since) {
             order_generation.write((bit<32>)meta.service_flow, meta.generation);
             order_since.write((bit<32>)meta.service_flow, now);
         }
+    }
+}
+
+// Egress, of a frame that the traffic manager has taken out of its queue, wherever it stood.
+control Suppressed(in metadata_t meta, in bytes_t length, in time_us_t now) {
+    apply {
+        bytes_t dequeued;
+        sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
+        sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued + length);
+        order_generation.write((bit<32>)meta.service_flow, meta.generation);
+        order_since.write((bit<32>)meta.service_flow, now);
     }
 }
 

@@ -31,6 +31,10 @@ typedef bit<8>  generation_t;
 // Of two generations less than this apart the one ahead is the later one.
 const generation_t GENERATIONS_AHEAD = 128;
 
+// standard_metadata.instance_type in egress, on the embedded target: the traffic manager has
+// taken the frame out of its queue, and it goes nowhere.
+const bit<32> SUPPRESSED = 7;
+
 // The largest frame, to the end of its CRC: CoDel's maxpacket, and what a shaped
 // service flow needs tokens for.
 const bytes_t MAX_PACKET = 1522;
@@ -88,6 +92,13 @@ struct metadata_t {
     // At the RF port the TOS byte becomes (byte & tos_and) | tos_or.
     bit<8>         tos_and;
     bit<8>         tos_or;
+    // Of a frame that a grant of a request/grant MAC let go, what MAPs gave its service flow so
+    // far (000, appendix A). Written by name by the embedded target in front of egress, read by
+    // requests.p4, and 0 where there is no such MAC, as on BMv2.
+    bit<1>         granted;           // there is one
+    bytes_t        granted_bytes;     // modulo 2^32
+    bytes_t        acked_req_bytes;   // requested and acknowledged, not granted, after the last MAP
+    bit<32>        requests_met;      // MAPs, modulo 2^32, after which there were none of those
 }
 
 // What DOCSIS provisions for a service flow's queue (table service_flow).

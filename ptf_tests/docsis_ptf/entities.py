@@ -74,6 +74,8 @@ class State:
     enqueued_packets: int
     dequeued_packets: int
     departure_rate: int
+    granted_bytes: int
+    acked_req_bytes: int
 
     @property
     def backlog(self) -> int:

@@ -28,6 +28,8 @@ REGISTERS = {
     "avg_dq_time": "pie_avg_dq_time",
     "requests_met": "sf_requests_met",
     "red_avg": "red_avg",
+    "granted_bytes": "sf_granted_bytes",
+    "acked_req_bytes": "sf_acked_req_bytes",
 }
 REFUSED: Final = 255
 """controller_op_t of an answer to what does not exist."""

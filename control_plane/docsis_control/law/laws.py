@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar, cast
 import numpy as np
 
 from docsis_control.law import adaptive_red, docsis_pie, pie, pie_002, rate_tracking
-from docsis_control.law.arrays import Bools, Floats, Ints
+from docsis_control.law.arrays import Bools, Floats, Ints, whole
 from docsis_control.law.docsis_pie import Status
 from docsis_control.law.handshake import adopt
 from docsis_control.law.readings import Columns, Readings
@@ -27,11 +27,12 @@ from docsis_control.queue_managers.models import (
     DocsisPie,
     Pie,
     Pie002,
-    QueueManagement,
 )
 
 _Management = TypeVar("_Management", bound=Pie | Pie002 | AdaptiveRed)
 _State = TypeVar("_State")
+
+_NOTHING: Final = whole(0)
 
 
 class Interval(NamedTuple):
@@ -227,10 +228,7 @@ class TrackedDocsisPieLaw(DocsisPieLaw):
 
     def update(self, interval: Interval) -> Outcome:
         """See `Law`."""
-        seen = interval.readings
-        self._tracking = rate_tracking.tracked(
-            self._tracking, seen.now_us, seen.dequeued_bytes, seen.requests_met, interval.backlog
-        )
+        self._tracking = self._tracked(interval)
         return super().update(interval)
 
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
@@ -243,11 +241,31 @@ class TrackedDocsisPieLaw(DocsisPieLaw):
         super().resume(interval)
         self._tracking = rate_tracking.resumed(self._tracking)
 
+    def _tracked(self, interval: Interval) -> rate_tracking.State:
+        seen = interval.readings
+        counted = rate_tracking.Counted(
+            seen.dequeued_bytes, seen.requests_met, interval.backlog > _NOTHING
+        )
+        return rate_tracking.by_departures(self._tracking, seen.now_us, counted)
+
     def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
         rate_estimate = self._tracking.rate_estimate
         rates = rate_tracking.limited(self._rates, rate_estimate)
         delay = docsis_pie.queue_delay(rates, interval.backlog.astype(np.float64), interval.tokens)
         return delay, 8 * rate_estimate
+
+
+class GrantTrackedDocsisPieLaw(TrackedDocsisPieLaw):
+    """The same behind a request/grant MAC, by what MAPs granted."""
+
+    reads = ("requests_met", "granted_bytes", "acked_req_bytes")
+
+    def _tracked(self, interval: Interval) -> rate_tracking.State:
+        seen = interval.readings
+        counted = rate_tracking.Counted(
+            seen.granted_bytes, seen.requests_met, seen.acked_req_bytes > _NOTHING
+        )
+        return rate_tracking.by_grants(self._tracking, seen.now_us, counted)
 
 
 class PieLaw(Law):
@@ -447,14 +465,15 @@ _LAWS: Final[dict[type[Any], type[Law]]] = {
 }
 
 
-def law_of(management: QueueManagement) -> type[Law]:
-    """The law for a service flow under this management.
+def law_of(flow: ServiceFlow) -> type[Law]:
+    """The law for a service flow.
 
     Two service flows, or one before and after a change, have the same law if their state means
     the same.
     """
+    management = flow.management
     if isinstance(management, DocsisPie) and management.rate_tracking:
-        return TrackedDocsisPieLaw
+        return GrantTrackedDocsisPieLaw if flow.granted else TrackedDocsisPieLaw
     return _LAWS.get(type(management), Unmanaged)
 
 

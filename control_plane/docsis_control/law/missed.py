@@ -44,6 +44,7 @@ _COUNTERS: Final = frozenset(
         "arrivals",
         "enqueued_packets",
         "dequeued_packets",
+        "granted_bytes",
     }
 )
 """Fields of `Readings` that count, modulo 2^32. What is not named here or below, the clock apart,

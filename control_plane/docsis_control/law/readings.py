@@ -57,6 +57,8 @@ class Readings(NamedTuple):
         dequeued_packets: pie_002_dequeued, modulo 2^32.
         enqueued_packets: pie_002_enqueued, modulo 2^32.
         departure_rate: pie_002_departure_rate; see law/pie_002.py.
+        granted_bytes: sf_granted_bytes, modulo 2^32.
+        acked_req_bytes: sf_acked_req_bytes.
     """
 
     now_us: int
@@ -72,6 +74,8 @@ class Readings(NamedTuple):
     dequeued_packets: Ints
     enqueued_packets: Ints
     departure_rate: Ints
+    granted_bytes: Ints
+    acked_req_bytes: Ints
 
 
 class Settings(NamedTuple):

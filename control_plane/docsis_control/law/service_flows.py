@@ -194,7 +194,7 @@ class DeviceLaw:
 def _laws(flows: Sequence[ServiceFlow]) -> tuple[Law, ...]:
     columns: dict[type[Law], list[int]] = {}
     for column, flow in enumerate(flows):
-        columns.setdefault(law_of(flow.management), []).append(column)
+        columns.setdefault(law_of(flow), []).append(column)
     if len(columns) <= 1:
         # No indexes to go through.
         only = next(iter(columns), Unmanaged)

@@ -159,6 +159,9 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
     delayed = _Traffic(
         f"{prefix}_delayed", "that the service flow's rates made wait, of those forwarded", _FLOW
     )
+    suppressed = _Traffic(
+        f"{prefix}_suppressed", "that are TCP acknowledgements which later ones replaced", _FLOW
+    )
     resynchronized = CounterMetricFamily(
         f"{prefix}_resynchronized",
         "How often the backlog was made right after frames were lost between ingress and egress.",
@@ -167,6 +170,8 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
     for labels, flow in paced(flows):
         if flow.delayed is not None:
             delayed.add(labels, flow.delayed)
+        if flow.suppressed is not None:
+            suppressed.add(labels, flow.suppressed)
         if flow.resynchronized is not None:
             resynchronized.add_metric(labels, flow.resynchronized)
         if flow.counters is not None:
@@ -175,7 +180,7 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
             silent.add(labels, flow.counters.controller_silent)
             for reason, traffic in _drops(flow.counters).items():
                 dropped.add((*labels, reason), traffic)
-    for family in (received, forwarded, dropped, silent, delayed):
+    for family in (received, forwarded, dropped, silent, delayed, suppressed):
         yield from family.families()
     yield resynchronized
 

@@ -89,6 +89,10 @@ class Key:
     inner: "type[Aggregate] | None"
     repeated: bool
 
+    def takes(self, value: bytes) -> bool:
+        """Whether a TLV of its type with this value is the key's."""
+        return self.wire.codec is None or self.wire.codec.takes(value)
+
 
 class Aggregate(Model):
     """A model whose keys are TLVs."""
@@ -161,9 +165,11 @@ class Aggregate(Model):
 
     @model_validator(mode="after")
     def _others_have_no_key(self) -> Self:
-        known = {key.wire.type: key.name for key in keys(type(self))} | self.own_types()
+        by_type = _keys_by_type(type(self))
+        known = {kind: key.name for kind, key in by_type.items()} | self.own_types()
         for index, other in enumerate(self.other_tlvs):
-            if other.type in known:
+            key = by_type.get(other.type)
+            if other.type in known and (key is None or key.takes(other.value)):
                 raise KeyedError(
                     f"other_tlvs.{index}.type",
                     f"TLV {other.type} has a key of its own here, {known[other.type]}; use that",
@@ -289,7 +295,7 @@ def decode(
     for tlv in tlvs:
         key = by_type.get(tlv.type)
         here = join(path, tlv.type)
-        if key is None:
+        if key is None or not key.takes(tlv.value):
             others = data.setdefault("other_tlvs", [])
             places.tlvs[(*location, "other_tlvs", len(others))] = here, tlv.offset
             others.append({"type": tlv.type, "value": format_hex(tlv.value)})
@@ -302,6 +308,10 @@ def decode(
             at = (*at, len(entries))
         elif key.name in data:
             raise TlvError(here, tlv.offset, f"{key.wire.name} is given twice")
+        elif any(other["type"] == tlv.type for other in data.get("other_tlvs", ())):
+            raise TlvError(
+                here, tlv.offset, f"{key.wire.name} of the testbed must stand before other vendors'"
+            )
         places.tlvs[at] = here, tlv.offset
         value: object
         if key.inner:

@@ -12,6 +12,7 @@ from docsis_control.config.models import (
     KeyedError,
 )
 from docsis_control.config.units import BufferLimit
+from docsis_control.modem_config.ack_suppression import AckSuppression
 from docsis_control.modem_config.classifiers import ByteRange, Classifier
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.fields import ANY_PROTOCOL
@@ -41,6 +42,7 @@ def provision(
     channel: Channel,
     classes: ServiceClasses | None = None,
     limits: Limits | None = None,
+    downstream_buffer: BufferLimit = DEFAULT_BUFFER,
 ) -> Modem:
     """What a modem is to run.
 
@@ -49,6 +51,7 @@ def provision(
             and must hold the minimum reserved rates.
         classes: Those that service flows may name.
         limits: Of the modem; those of `Limits` unless given.
+        downstream_buffer: Of downstream service flows that say nothing of theirs.
 
     Raises:
         KeyedError: The configuration breaks a rule; the key is from its root.
@@ -74,7 +77,7 @@ def provision(
         for index, flow in enumerate(whole.upstream_service_flows)
     ]
     flows += [
-        _flow(flow, "downstream", index == 0, channel.downstream, DEFAULT_BUFFER)
+        _flow(flow, "downstream", index == 0, channel.downstream, downstream_buffer)
         for index, flow in enumerate(whole.downstream_service_flows)
     ]
     classifiers = [
@@ -128,6 +131,7 @@ def _flow(
         min_reserved_rate=flow.minimum_reserved_traffic_rate or 0,
         assumed_packet_size=flow.assumed_minimum_reserved_rate_packet_size or 0,
         scheduling=scheduling_of(flow) if isinstance(flow, UpstreamServiceFlow) else None,
+        ack_suppression=_ack_suppression(flow),
         buffer_size=_buffer_size(flow, capacity, default_buffer),
         aqm_enabled=aqm and not (queue and queue.disable),
         aqm_algorithm="immediate" if algorithm == "immediate" else "docsis-pie",
@@ -139,6 +143,11 @@ def _flow(
         target_buffer=control.target_buffer if control else None,
         maximum_buffer=control.maximum_buffer if control else None,
     )
+
+
+def _ack_suppression(flow: Flow) -> AckSuppression:
+    written = flow.ack_suppression if isinstance(flow, UpstreamServiceFlow) else None
+    return AckSuppression(written or AckSuppression.NONE)
 
 
 def _buffer_size(flow: QosParameters, capacity: int, default: BufferLimit) -> int:

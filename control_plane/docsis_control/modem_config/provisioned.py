@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from docsis_control.modem_config.ack_suppression import AckSuppression
 from docsis_control.modem_config.scheduling import Scheduling
 
 Direction = Literal["upstream", "downstream"]
@@ -31,6 +32,7 @@ class ServiceFlow:
         min_reserved_rate: bit/s; 0 for none.
         assumed_packet_size: Bytes that a shorter packet counts for in the minimum rate; 0: its own.
         scheduling: How the upstream is granted; None downstream.
+        ack_suppression: Which queued TCP acknowledgements later ones replace; upstream only.
         buffer_size: Bytes.
         aqm_enabled: Whether its queue is actively managed.
         aqm_algorithm: "docsis-pie" or "immediate".
@@ -52,6 +54,7 @@ class ServiceFlow:
     min_reserved_rate: int
     assumed_packet_size: int
     scheduling: Scheduling | None
+    ack_suppression: AckSuppression
     buffer_size: int
     aqm_enabled: bool
     aqm_algorithm: Literal["docsis-pie", "immediate"]

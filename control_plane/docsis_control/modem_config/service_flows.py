@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from docsis_control.config.models import KeyedError, Model
 from docsis_control.config.units import ByteSize, DataRate, Duration
 from docsis_control.config.yaml_file import Location
+from docsis_control.modem_config.ack_suppression import AckSuppressionCodec
 from docsis_control.modem_config.aggregate import Aggregate
 from docsis_control.modem_config.fields import (
     HexByte,
@@ -261,6 +262,13 @@ class UpstreamQos(QosParameters):
     guaranteed_grant_rate: Annotated[
         _GrantRate | None, Wire(45, "Guaranteed Grant Rate", BitRate())
     ] = None
+    ack_suppression: Annotated[
+        Literal["none", "always", "safe"] | None,
+        Wire(43, "Vendor Specific QoS Parameters", AckSuppressionCodec()),
+    ] = Field(
+        default=None,
+        description="Which queued TCP acknowledgements a later one of their connection replaces.",
+    )
 
 
 class DownstreamQos(QosParameters):

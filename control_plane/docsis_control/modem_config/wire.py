@@ -43,6 +43,10 @@ class Codec(ABC):
     def encode(self, value: Any, scale: int) -> bytes:
         """The TLV's value of what the model holds."""
 
+    def takes(self, value: bytes) -> bool:
+        """Whether a TLV of this type with this value is the key's, and no other vendor's."""
+        return True
+
     def fault(self, value: Any, scale: int) -> str | None:
         """Why what the model holds cannot be encoded, or None."""
         return None

@@ -115,8 +115,8 @@ class DocsisPie(_Management):
     )
     rate_tracking: bool = Field(
         default=False,
-        description="Whether the rate of departures is measured (000, appendix A), "
-        "where RFC 8034 takes the rates that are configured.",
+        description="Whether the rate is measured at which frames are granted, or leave where "
+        "there is no request/grant MAC (000, appendix A); RFC 8034 takes the configured rates.",
     )
 
     @field_validator("latency_target")

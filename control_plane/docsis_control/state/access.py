@@ -26,7 +26,7 @@ class BucketState:
 
 def needs(flow: ServiceFlow) -> tuple[str, ...]:
     """Fields of `Readings` that its law asks for besides those that all service flows have."""
-    return law_of(flow.management).reads
+    return law_of(flow).reads
 
 
 class Clock(Protocol):

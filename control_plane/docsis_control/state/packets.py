@@ -29,6 +29,8 @@ _READ: Final = (
     "dequeued_packets",
     "enqueued_packets",
     "departure_rate",
+    "granted_bytes",
+    "acked_req_bytes",
 )
 """Fields of packet_in_t, which are those of `Readings`."""
 

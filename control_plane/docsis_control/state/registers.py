@@ -38,6 +38,8 @@ _FIELDS: Final = {
     "dequeued_packets": "pie_002_dequeued",
     "enqueued_packets": "pie_002_enqueued",
     "departure_rate": "pie_002_departure_rate",
+    "granted_bytes": "sf_granted_bytes",
+    "acked_req_bytes": "sf_acked_req_bytes",
 }
 """The register of each field of `Readings`."""
 

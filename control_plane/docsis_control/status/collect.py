@@ -19,6 +19,7 @@ from docsis_control.state.counters import RESYNCHRONIZED, Count, CounterReadings
 from docsis_control.status import model
 from docsis_control.status.directory import Directory, FlowPlace, directory
 from docsis_control.status.upstream import UpstreamChannel
+from docsis_control.tm.client import Traffic
 from docsis_control.tm.lateness import Lateness
 
 _STATES: Final[Mapping[int, model.AqmState]] = {
@@ -129,15 +130,16 @@ def _channel(deployment: Deployment) -> model.Channel | None:
 
 def _service_flow(place: FlowPlace, seen: _Seen, column: int | None) -> model.ServiceFlow:
     flow = place.flow
-    counters = delayed = resynchronized = queue = aqm = classifiers = None
+    counters = delayed = suppressed = resynchronized = queue = aqm = classifiers = None
     # One that a change has just added, set or deleted has no readings of its own yet.
     if seen is not None and column is not None:
         observed = seen.queues
         counters = _counters(seen.counters.flows[flow.index])
         resynchronized = seen.counters.flows[flow.index][RESYNCHRONIZED].packets
-        waited = seen.delayed.get((flow.port, flow.index))
-        if waited is not None:
-            delayed = model.Traffic(packets=waited.frames, octets=waited.bytes)
+        counted = seen.traffic.get((flow.port, flow.index))
+        if counted is not None:
+            delayed = _told(counted.delayed)
+            suppressed = _told(counted.suppressed)
         queue = model.Queue(
             backlog_bytes=int(observed.backlog[column]),
             delay_ms=float(observed.qdelay[column]) * 1e3,
@@ -162,11 +164,18 @@ def _service_flow(place: FlowPlace, seen: _Seen, column: int | None) -> model.Se
         provisioned=place.parameters,
         counters=counters,
         delayed=delayed,
+        suppressed=suppressed,
         resynchronized=resynchronized,
         queue=queue,
         aqm=aqm,
         classifiers=classifiers,
     )
+
+
+def _told(counted: Traffic | None) -> model.Traffic | None:
+    if counted is None:
+        return None
+    return model.Traffic(packets=counted.frames, octets=counted.bytes)
 
 
 def _classifiers(place: FlowPlace, counted: CounterReadings) -> Iterator[model.Classifier]:

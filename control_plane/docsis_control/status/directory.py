@@ -192,6 +192,8 @@ def _parameters(
         queue_management=_written(flow.management),
         latency_target_ms=flow.latency_target_us / 1e3,
         scheduling=None if scheduling is None else _scheduling(scheduling, channel),
+        ack_suppression=flow.ack_suppression.value,
+        suppresses_acks=flow.suppresses_acks,
     )
 
 

@@ -158,6 +158,13 @@ class Provisioned:
     scheduling: Scheduling | None = Field(
         default=None, description="How it comes to grants; null downstream."
     )
+    ack_suppression: str = Field(
+        default="none",
+        description="Which queued TCP acknowledgements later ones replace: none, always or safe.",
+    )
+    suppresses_acks: bool = Field(
+        default=False, description="Whether its queue does so; flow queues do not."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -242,6 +249,13 @@ class ServiceFlow:
             "Of the forwarded frames, those that its rates made wait, themselves or the frames "
             "before them; null, too, where the target does not tell."
         )
+    )
+    suppressed: Traffic | None = Field(
+        default=None,
+        description=(
+            "TCP acknowledgements that left its queue for nowhere, as later ones replaced them; "
+            "null, too, where the target does not tell."
+        ),
     )
     resynchronized: int | None = Field(
         default=None,

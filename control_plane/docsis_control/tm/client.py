@@ -10,7 +10,7 @@ import grpc
 
 from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.errors import P4RuntimeError
-from docsis_control.plan import DevicePlan, ServiceFlow
+from docsis_control.plan import DevicePlan, PortSettings, ServiceFlow
 from docsis_control.priority import paced
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
 from docsis_control.state.access import BucketState
@@ -67,11 +67,38 @@ def without_flow_queues(flows: Iterable[ServiceFlow]) -> None:
             )
 
 
+def add_port(request: Any, port: PortSettings) -> None:
+    """Adds to a docsis.tm.v1.ConfigureRequest all that a port is to have."""
+    message = request.ports.add(
+        port=port.port,
+        receive_delay_ns=port.receive_delay_ns,
+        rate=port.rate,
+        burst=port.burst,
+    )
+    if port.framing is not None:
+        message.framing.packet = port.framing.packet
+        message.framing.header = port.framing.header
+        message.framing.frame_header = port.framing.frame_header
+        message.framing.own_packets = port.framing.own_packets
+
+
 class Traffic(NamedTuple):
     """A counter of the traffic manager."""
 
     frames: int
     bytes: int
+
+
+class QueueCounters(NamedTuple):
+    """What the traffic manager has counted of a queue; None where the target does not tell.
+
+    Attributes:
+        delayed: Frames that their service flow's rates made wait.
+        suppressed: TCP acknowledgements that later ones replaced.
+    """
+
+    delayed: Traffic | None
+    suppressed: Traffic | None
 
 
 class TrafficManager:
@@ -94,12 +121,7 @@ class TrafficManager:
         """
         request = self._pb.ConfigureRequest(device_id=plan.device_id)
         for port in plan.ports:
-            request.ports.add(
-                port=port.port,
-                receive_delay_ns=port.receive_delay_ns,
-                rate=port.rate,
-                burst=port.burst,
-            )
+            add_port(request, port)
         self._add_queues(request, [QueueSetting(flow) for flow in plan.service_flows])
         try:
             await self._send(request)
@@ -142,6 +164,7 @@ class TrafficManager:
     def _add_queues(request: Any, settings: Iterable[QueueSetting]) -> None:
         for setting in settings:
             flow = setting.flow
+            sub_queues = sub_queues_of(flow) if setting.sub_queues is None else setting.sub_queues
             message = request.service_flows.add(
                 queue={"port": flow.port, "queue_id": flow.index},
                 max_sustained_rate=flow.max_sustained_rate,
@@ -153,9 +176,9 @@ class TrafficManager:
                 traffic_priority=flow.traffic_priority,
                 min_reserved_rate=flow.min_reserved_rate,
                 assumed_packet_size=flow.assumed_packet_size,
-                sub_queues=(
-                    sub_queues_of(flow) if setting.sub_queues is None else setting.sub_queues
-                ),
+                sub_queues=sub_queues,
+                # While frames leave sub-queues that it no longer has, too.
+                ack_suppression=flow.ack_suppression.code if sub_queues <= 1 else 0,
             )
             if setting.afresh:
                 message.initial_tokens = flow.initial_tokens
@@ -181,17 +204,15 @@ class TrafficManager:
         )
         return answer
 
-    async def delayed(self) -> Mapping[tuple[int, int], Traffic]:
-        """Frames that their service flow's rates made wait, by port and queue.
-
-        A queue of which the target does not tell it is not among them.
+    async def counted(self) -> Mapping[tuple[int, int], QueueCounters]:
+        """What it has counted of the service flows' queues, by port and queue.
 
         Raises:
             ConnectionLost: The device went away.
             P4RuntimeError: It has no such service.
         """
         # The states of thousands of queues are for another thread than the control loop's.
-        return await asyncio.to_thread(self._delayed, await self._get())
+        return await asyncio.to_thread(self._counted, await self._get())
 
     async def lateness(self) -> Lateness | None:
         """How late the device ran what was due, since it was started; None where it does not tell.
@@ -210,13 +231,16 @@ class TrafficManager:
             raise
         return lateness_from(answer)
 
-    def _delayed(self, answer: bytes) -> Mapping[tuple[int, int], Traffic]:
+    def _counted(self, answer: bytes) -> Mapping[tuple[int, int], QueueCounters]:
+        def told(flow: Any, name: str) -> Traffic | None:
+            traffic = getattr(flow, name)
+            return Traffic(traffic.frames, traffic.bytes) if flow.HasField(name) else None
+
         return {
-            (flow.config.queue.port, flow.config.queue.queue_id): Traffic(
-                flow.delayed.frames, flow.delayed.bytes
+            (flow.config.queue.port, flow.config.queue.queue_id): QueueCounters(
+                told(flow, "delayed"), told(flow, "suppressed")
             )
             for flow in paced(self._pb.GetResponse.FromString(answer).service_flows)
-            if flow.HasField("delayed")
         }
 
     async def buckets(self, flows: Sequence[ServiceFlow]) -> list[BucketState]:

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from docsis_control.config.models import MAX_RATE, Model
 from docsis_control.config.units import DataRate, format_rate
+from docsis_control.topology.downstream import DownstreamFraming, MapTraffic, Packets
 from docsis_control.topology.upstream_channels import UpstreamChannel
 
 
@@ -20,6 +21,20 @@ class ChannelRates(Model):
         description="Capacity from all modems to the CMTS; upstream channels have their own.",
     )
     downstream: DataRate = Field(description="Capacity from the CMTS to all modems.")
+    downstream_framing: DownstreamFraming | None = Field(
+        default=None,
+        description="Packets that carry the frames, which the downstream's rate then counts; the "
+        "frames alone unless given.",
+    )
+    downstream_queue: Packets | None = Field(
+        default=None,
+        description="Frames of 1,522 bytes that the queue of a downstream service flow holds "
+        "which says nothing of its buffer; 250 ms unless given.",
+    )
+    map_traffic: MapTraffic | None = Field(
+        default=None,
+        description="What MAPs of upstream channels take of the downstream; nothing unless given.",
+    )
 
     @field_validator("upstream", "downstream")
     @classmethod

@@ -17,6 +17,7 @@ from docsis_control.config.models import (
 )
 from docsis_control.config.units import Duration
 from docsis_control.config.yaml_file import plain
+from docsis_control.framing import Framing
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import to_plain
 from docsis_control.modem_config.provisioned import Direction
@@ -248,6 +249,12 @@ class Topology(Model):
                 "channel.upstream",
                 "stands beside upstream channels, which have rates of their own; leave it out",
             )
+        if not names and self.channel.map_traffic is not None:
+            raise KeyedError(
+                "channel.map_traffic",
+                "stands without upstream channels, and only their CMTS makes MAPs; leave it out, "
+                "or name an upstream_channel",
+            )
         if not names and self.channel.upstream is None:
             raise KeyedError("channel.upstream", "is missing: Capacity from all modems to the CMTS")
         return self
@@ -308,6 +315,13 @@ class Topology(Model):
         if self.channel is None:
             return None
         return self.channel.upstream if direction == "upstream" else self.channel.downstream
+
+    def framing(self, device: Device) -> Framing | None:
+        """What carries the frames that a device sends over the cable; None: nothing."""
+        if device != self.cmts or self.channel is None:
+            return None
+        written = self.channel.downstream_framing
+        return written.framing if written else None
 
     @property
     def upstream_rate(self) -> int | None:

@@ -7,19 +7,21 @@ from fractions import Fraction
 from typing import Final
 
 from docsis_control.config.models import (
+    DEFAULT_BUFFER,
     MAX_BUFFER,
     MAX_RATE,
     KeyedError,
     ServiceFlowProfile,
     ServiceTier,
 )
-from docsis_control.config.units import format_bytes, format_duration, format_rate
+from docsis_control.config.units import BufferLimit, format_bytes, format_duration, format_rate
 from docsis_control.mac.flow_check import MOST_PROMISED, check_flows, promised, reserved
 from docsis_control.modem_config.aggregate import tlv_path
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provision import provision
 from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.modem_config.rules import Channel
+from docsis_control.topology.downstream import queue_bytes
 from docsis_control.topology.models import CableModem, Topology
 from docsis_control.topology.upstream_channels import UpstreamChannel
 
@@ -80,7 +82,14 @@ def service_of(topology: Topology, modem: CableModem, configuration: ModemConfig
     """
     rates = {way: topology.channel_rate(way, modem.name) for way in _DIRECTIONS}
     channel = Channel(rates["upstream"] or MAX_RATE, rates["downstream"] or MAX_RATE)
-    service = provision(configuration, channel, topology.service_classes, modem.limits)
+    packets = topology.channel.downstream_queue if topology.channel else None
+    service = provision(
+        configuration,
+        channel,
+        topology.service_classes,
+        modem.limits,
+        downstream_buffer=BufferLimit(size=queue_bytes(packets)) if packets else DEFAULT_BUFFER,
+    )
     if topology.upstream_channels:
         check_flows(service, topology.channel_of[modem.name].numbers)
     seen = dict.fromkeys(_DIRECTIONS, 0)

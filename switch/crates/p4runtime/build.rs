@@ -37,8 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             P4RUNTIME_PROTO,
             TRAFFIC_MANAGER_PROTO,
             UPSTREAM_CHANNELS_PROTO,
-            SWITCH_PROTO,
             CHANNEL_STATE_PROTO,
+            SWITCH_PROTO,
         ],
         [p4runtime_dir, own_dir],
     )?;

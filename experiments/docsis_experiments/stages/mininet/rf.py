@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+from docsis_control.framing import Framing
 from docsis_control.mac import client
 from docsis_control.mac.requests import capacity_request
 from docsis_control.p4rt.device import LocalDevice, completed
@@ -13,6 +14,7 @@ from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.visits import Visits
 from docsis_control.plan import PortSettings
 from docsis_control.ports import RF_PORT
+from docsis_control.tm.client import add_port
 from docsis_control.topology.models import Device
 from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
@@ -20,14 +22,18 @@ from docsis_testbed.errors import TestbedError
 CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
 
 
-def configuration(device_id: int, rate: int) -> bytes:
-    """A serialized docsis.tm.v1.ConfigureRequest: the RF port sends that many bit/s at the most."""
+def configuration(device_id: int, rate: int, framing: Framing | None = None) -> bytes:
+    """A serialized docsis.tm.v1.ConfigureRequest: the RF port sends that many bit/s at the most.
+
+    Args:
+        framing: What carries the port's frames, as before.
+    """
     from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2
 
-    settings = PortSettings(RF_PORT, rate=rate)
+    settings = PortSettings(RF_PORT, rate=rate, framing=framing)
     request: Any = traffic_manager_pb2.ConfigureRequest(device_id=device_id)
     # All of the port is replaced; the RF port has no delay.
-    request.ports.add(port=settings.port, rate=settings.rate, burst=settings.burst)
+    add_port(request, settings)
     return bytes(request.SerializeToString())
 
 
@@ -49,9 +55,11 @@ class RfPort:
 
     Args:
         device: Whose port.
+        framing: What carries the port's frames.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, framing: Framing | None = None) -> None:
+        self._framing = framing
         self._device = LocalDevice(Visits(device_address(device)), device.name, device.device_id)
         self._name = device.name
 
@@ -61,7 +69,7 @@ class RfPort:
         Raises:
             TestbedError: the device does not do that.
         """
-        request = configuration(self._device.device_id, rate)
+        request = configuration(self._device.device_id, rate, self._framing)
         try:
             completed(self._device.call("configuring the RF port", CONFIGURE, request))
         except (ConnectionLost, P4RuntimeError) as error:

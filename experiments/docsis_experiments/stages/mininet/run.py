@@ -122,7 +122,7 @@ def congested(scenario: Scenario, topology: Topology, device: Device) -> Congest
         return None
     channels = topology.upstream_channels if scenario.direction == "upstream" else None
     if not channels:
-        return RfPort(device)
+        return RfPort(device, topology.framing(device))
     return RfChannels(device, [one.name for one in channels], channel.variation)
 
 

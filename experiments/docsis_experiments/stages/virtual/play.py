@@ -59,12 +59,14 @@ class Play:
         world: Devices and hosts.
         timetable: What is done to it from outside.
         origin_ns: When the run's time begins.
+        topology: What the world is built of.
         phase: What is happening, for people.
     """
 
     world: World
     timetable: Timetable
     origin_ns: int
+    topology: Topology
     phase: str = "starting"
 
     def at(self, seconds: float) -> int:
@@ -101,7 +103,8 @@ class Play:
 
     def carry(self, device: Device, rate: int) -> None:
         """From now on the device's RF port sends that many bit/s at the most."""
-        self.world.call(device.name, rf.CONFIGURE, rf.configuration(device.device_id, rate))
+        request = rf.configuration(device.device_id, rate, self.topology.framing(device))
+        self.world.call(device.name, rf.CONFIGURE, request)
 
 
 @contextmanager
@@ -133,9 +136,10 @@ def playing(
         deployment = _deployed(topology, upstream, downstream)
         world = build(topology, seed, machine)
         with closing(ControllerInWorld(world, deployment, machine)) as controller:
-            add_channels(world, deployment.device(Role.CABLE_MODEM).channels)
+            maps = topology.channel.map_traffic if topology.channel else None
+            add_channels(world, deployment.device(Role.CABLE_MODEM).channels, maps)
             timetable = Timetable(world)
-            play = Play(world, timetable, world.now_ns)
+            play = Play(world, timetable, world.now_ns, topology)
             controller.start(timetable)
             timetable.every(
                 _SHOWN_NS,

@@ -48,6 +48,7 @@ impl Device {
                     instance_type: InstanceType::Suppressed,
                     deq_qdepth: 0,
                     queue: 0,
+                    grants: None,
                 };
                 pipeline.egress(now, &metadata, &mut queued.packet, &mut self.out);
             }

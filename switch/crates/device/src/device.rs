@@ -15,6 +15,7 @@ use traffic_manager::{
     ConfigError, Configuration, DelayLines, Model, ModelKind, PacketQueueState, PortState,
     ServiceFlowState, Traffic,
 };
+use v1model::trace::TraceBurst;
 use v1model::{InstanceType, Packet, Pipeline, Program, Replica};
 
 /// What a device is started with.
@@ -147,6 +148,8 @@ pub struct Device {
     /// The frame that egress makes, and what is known of it.
     pub(crate) out: Vec<u8>,
     pub(crate) note: Option<Note>,
+    /// The burst that frames are taken into, where somebody traces.
+    pub(crate) burst: Option<TraceBurst>,
     /// The replicas of the group in hand.
     pub(crate) replicas: Vec<Replica>,
     /// Acknowledgements that the frame in hand made superfluous.
@@ -195,6 +198,7 @@ impl Device {
             buffers: Pool::default(),
             out: Vec::new(),
             note: None,
+            burst: None,
             replicas: Vec::new(),
             suppressed: Vec::new(),
             counters: DeviceCounters::default(),
@@ -392,6 +396,14 @@ impl Device {
             }
         }
         Ok(())
+    }
+
+    /// A message of the link's own, of `bytes` as DOCSIS counts a frame's, goes before the frames
+    /// of a port: they wait as long as it takes at the port's rate, in its packets. What was due
+    /// before `now` is to have happened.
+    pub fn occupy(&mut self, now: u64, port: u16, bytes: u64) {
+        let now = self.advance(now);
+        self.tm.occupy(now - self.skipped, port, bytes);
     }
 
     /// Configuration, counters and state of the traffic manager, all of one moment.

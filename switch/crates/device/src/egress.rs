@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::paths::make_clone;
 use traffic_manager::{Commit, Offer};
 use v1model::trace::{DropReason, TraceEvent};
-use v1model::{EgressFate, EgressMetadata, InstanceType};
+use v1model::{EgressFate, EgressMetadata, Grants, InstanceType};
 
 /// Entries that one look for idle ones looks at, and the time until the next
 /// look where there are more, nanoseconds.
@@ -180,7 +180,7 @@ impl Device {
             return false;
         };
         let now = self.advance(at + self.skipped);
-        match self.egress_offered(now, &offer) {
+        match self.egress_offered(now, &offer, None) {
             // Frames are only queued by a pipeline, and flushed with it.
             Egressed::NoPipeline => return false,
             Egressed::Gone => {}
@@ -190,9 +190,14 @@ impl Device {
     }
 
     /// Runs the offered frame through egress, where that has not been done: what is to be sent
-    /// is in `out` then, and what is known of it in `note`.
+    /// is in `out` then, and what is known of it in `note`. `grants` are those that let it go.
     #[inline(always)]
-    pub(crate) fn egress_offered(&mut self, now: u64, offer: &Offer) -> Egressed {
+    pub(crate) fn egress_offered(
+        &mut self,
+        now: u64,
+        offer: &Offer,
+        grants: Option<Grants>,
+    ) -> Egressed {
         let (Some(pipeline), Some(queued)) = (&mut self.pipeline, self.tm.offered_mut()) else {
             return Egressed::NoPipeline;
         };
@@ -211,6 +216,7 @@ impl Device {
                 } else {
                     offer.queue.queue_id as u8
                 },
+                grants,
             };
             let packet = &mut queued.packet;
             let outcome = pipeline.egress(now, &metadata, packet, &mut self.out);

@@ -10,7 +10,8 @@ use crate::device::Device;
 use crate::egress::Egressed;
 use crate::output::{Note, Output};
 use traffic_manager::{Backlog, ConfigError, Model, Notice, Offer, QueueId, frame_length};
-use v1model::trace::DropReason;
+use v1model::Grants;
+use v1model::trace::{DropReason, TraceBurst, TraceEvent};
 
 /// A frame that has entered a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +125,18 @@ impl Device {
         tm.length_at(tm.lookup(queue)?, place)
     }
 
+    /// Whether some trace wants to know of packets.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        self.pipeline.as_ref().is_some_and(|p| p.is_traced())
+    }
+
+    /// Frames that [`Self::take`] takes from now on enter this burst, for traces: to be told
+    /// before each burst while the device is traced.
+    pub fn enter_burst(&mut self, burst: TraceBurst) {
+        self.burst = Some(burst);
+    }
+
     /// A grant lets the head of a queue go now, if it is not longer than `at_most` bytes as DOCSIS
     /// counts them: it runs through egress, which may change its length, and is put into `frame`,
     /// whatever was there. A head that egress drops is replaced at once by the next one. `None`,
@@ -140,8 +153,11 @@ impl Device {
         let now = self.advance(now);
         let mut burst = Burst { frame, taken: None };
         while burst.taken.is_none() {
-            let offer = self.grant(now, queue, at_most)?;
-            match self.egress_offered(now, &offer) {
+            let (offer, grants) = self.grant(now, queue, at_most)?;
+            if self.burst.is_some() {
+                self.trace_burst(now);
+            }
+            match self.egress_offered(now, &offer, Some(grants)) {
                 Egressed::NoPipeline => return None,
                 Egressed::Gone => {}
                 Egressed::Passed(copy) => self.commit_offered(now, &offer, copy, &mut burst),
@@ -154,10 +170,10 @@ impl Device {
     /// which accounts for what leaves the queue. False when there is none that may be asked for.
     pub fn give_up(&mut self, now: u64, queue: QueueId) -> bool {
         let now = self.advance(now);
-        let Some(offer) = self.grant(now, queue, u32::MAX) else {
+        let Some((offer, grants)) = self.grant(now, queue, u32::MAX) else {
             return false;
         };
-        match self.egress_offered(now, &offer) {
+        match self.egress_offered(now, &offer, Some(grants)) {
             Egressed::NoPipeline => return false,
             Egressed::Gone => {}
             Egressed::Passed(copy) => {
@@ -185,11 +201,38 @@ impl Device {
         Some(notice)
     }
 
-    fn grant(&mut self, now: u64, queue: QueueId, at_most: u32) -> Option<Offer> {
+    #[cold]
+    fn trace_burst(&mut self, now: u64) {
+        if let (Some(burst), Some(queued)) = (self.burst, self.tm.offered_mut()) {
+            let number = queued.packet.trace_number();
+            self.trace(now, number, &TraceEvent::Burst(burst));
+        }
+    }
+
+    /// A MAP granted a queue `granted` MAC bytes, and leaves requests for `waiting` more that are
+    /// acknowledged and not granted (000, appendix A): egress is told with the next frame that
+    /// leaves the queue.
+    pub fn read_map(&mut self, queue: QueueId, granted: u64, waiting: u64) {
+        if let Model::Docsis(tm) = &mut self.tm
+            && let Some(slot) = tm.lookup(queue)
+        {
+            tm.read_map(slot, granted, waiting);
+        }
+    }
+
+    /// The head of a queue on offer, and what egress is told of its grants.
+    fn grant(&mut self, now: u64, queue: QueueId, at_most: u32) -> Option<(Offer, Grants)> {
         let Model::Docsis(tm) = &mut self.tm else {
             return None;
         };
         let slot = tm.lookup(queue)?;
-        tm.grant(now - self.skipped, slot, at_most)
+        let offer = tm.grant(now - self.skipped, slot, at_most)?;
+        let granted = tm.granted(slot);
+        let grants = Grants {
+            granted_bytes: granted.bytes,
+            acked_req_bytes: granted.acked_req_bytes,
+            requests_met: granted.met,
+        };
+        Some((offer, grants))
     }
 }

@@ -34,7 +34,8 @@ pub use paths::{AGAIN, MOST_PASSES};
 pub use pool::Pool;
 pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
-    AckSuppression, Backlog, ConfigError, Configuration, ModelKind, Notice as GrantNotice,
+    AckSuppression, Backlog, ConfigError, Configuration, Framing, ModelKind, Notice as GrantNotice,
     PacketQueueChange, PacketQueueConfig, PacketQueueState, PortConfig, PortState, QueueId,
     ServiceFlowConfig, ServiceFlowState, Traffic,
 };
+pub use v1model::trace::{RequestKind, TraceBurst, TraceSink};

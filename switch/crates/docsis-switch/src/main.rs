@@ -22,7 +22,6 @@ mod lock;
 mod logging;
 mod member;
 mod packet_socket;
-mod pcap;
 mod ports;
 mod process;
 mod provision;

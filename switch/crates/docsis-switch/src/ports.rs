@@ -4,11 +4,11 @@
 use crate::clock::Clock;
 use crate::interface::{Interface, mend_command};
 use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
-use crate::pcap::Capture;
 use crate::record::Recorder;
 use crate::wait::PollSet;
 use device::handle::{Event, EventSender};
 use device::{Device, DeviceConfig, Output, Traffic};
+use pcap::{Capture, LINKTYPE_ETHERNET};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -183,7 +183,7 @@ impl Port {
 fn captures(directory: &Path, interface: &str) -> Result<(Capture, Capture), String> {
     let create = |direction: &str| {
         let path = directory.join(format!("{interface}_{direction}.pcap"));
-        Capture::create(&path)
+        Capture::create(&path, LINKTYPE_ETHERNET)
             .map_err(|error| format!("capture file {} cannot be written: {error}", path.display()))
     };
     Ok((create("in")?, create("out")?))
@@ -548,7 +548,7 @@ impl Ports {
 }
 
 /// Notes that capturing failed; says so the first time.
-fn note(result: io::Result<()>, capturing: &mut bool) {
+fn note<T>(result: io::Result<T>, capturing: &mut bool) {
     if let Err(error) = result
         && std::mem::take(capturing)
     {

@@ -39,7 +39,7 @@ pub fn channel_profile<'py>(
     let profile =
         Profile::with_settings(name, &self::settings(settings)?).map_err(PyValueError::new_err)?;
     let numbers = PyDict::new(py);
-    for (key, setting) in profile.settings() {
+    for (key, setting) in profile.numbers() {
         match setting {
             Setting::Number(number) => numbers.set_item(key, number)?,
             Setting::Switch(switch) => numbers.set_item(key, switch)?,

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The class World.
 
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
 use bytes::Bytes;
+use prost::Message;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
+use v1model::trace::{JsonTrace, TextTrace, TraceFilter, TraceSink};
 use world::mac_wire::Profile;
 use world::{
     DeviceOptions, Flow, HostOptions, MessagesOptions, ProbesOptions, QueueId, RequestsOptions,
@@ -170,6 +176,21 @@ impl World {
             .with(py, |world| world.add_channel(name, profile))
     }
 
+    fn set_map_traffic(
+        &self,
+        py: Python<'_>,
+        channel: &str,
+        message: Whole<'_>,
+        element: Whole<'_>,
+    ) -> PyResult<()> {
+        let each = world::MapTraffic {
+            message: message.u32("message")?,
+            element: element.u32("element")?,
+        };
+        self.guard
+            .with(py, |world| world.set_map_traffic(channel, each))
+    }
+
     fn grant_port(
         &self,
         py: Python<'_>,
@@ -224,6 +245,63 @@ impl World {
         let capacity = channels::capacity(rate.as_ref(), variation_percent.as_ref())?;
         self.guard
             .with(py, |world| world.set_channel_capacity(channel, capacity))
+    }
+
+    fn watch_channel(&self, py: Python<'_>, channel: &str, maps: Whole<'_>) -> PyResult<()> {
+        let maps = usize::try_from(maps.u64("maps")?).unwrap_or(usize::MAX);
+        self.guard
+            .with(py, |world| world.watch_channel(channel, maps))
+    }
+
+    fn channel_state<'py>(&self, py: Python<'py>, channel: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let state = self.guard.with(py, |world| world.channel_state(channel))?;
+        Ok(PyBytes::new(py, &state.encode_to_vec()))
+    }
+
+    fn capture_channel(
+        &self,
+        py: Python<'_>,
+        channel: &str,
+        path: PathBuf,
+        most_bytes: Whole<'_>,
+    ) -> PyResult<()> {
+        let most = most_bytes.u64("most_bytes")?;
+        let file = Box::new(BufWriter::new(File::create(&path)?));
+        self.guard
+            .with(py, |world| world.capture_channel(channel, file, most))
+    }
+
+    fn end_capture(&self, py: Python<'_>, channel: &str) -> PyResult<(u64, u64)> {
+        let captured = self.guard.with(py, |world| world.end_capture(channel))?;
+        Ok((captured.frames, captured.left_out))
+    }
+
+    #[pyo3(signature = (device, path, most_bytes, *, json=false, filter=""))]
+    fn trace(
+        &self,
+        py: Python<'_>,
+        device: &str,
+        path: PathBuf,
+        most_bytes: Whole<'_>,
+        json: bool,
+        filter: &str,
+    ) -> PyResult<()> {
+        let most = most_bytes.u64("most_bytes")?;
+        let filter: TraceFilter = filter.parse().map_err(PyValueError::new_err)?;
+        let file = BufWriter::new(File::create(&path)?);
+        let sink: Box<dyn TraceSink + Send> = if json {
+            Box::new(JsonTrace::new(file, filter, most))
+        } else {
+            Box::new(TextTrace::new(file, filter, most))
+        };
+        self.guard.with(py, |world| world.trace(device, sink))
+    }
+
+    fn end_traces(&self, py: Python<'_>) -> PyResult<()> {
+        self.guard.with(py, |world| {
+            world.end_traces();
+            Ok(())
+        })
     }
 
     fn channel_counters<'py>(

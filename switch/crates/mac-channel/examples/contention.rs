@@ -3,7 +3,8 @@
 //! time it went.
 //!
 //!     cargo run --release -p mac-channel --example contention -- \
-//!         [PROFILE] [MODEMS] [SECONDS] [BITS_PER_SECOND] [FRAME_BYTES] [IDLE_MODEMS] [MAP_US]
+//!         [PROFILE] [MODEMS] [SECONDS] [BITS_PER_SECOND] [FRAME_BYTES] [IDLE_MODEMS] [MAP_US] \
+//!         [SEED]
 //!
 //! Each modem sends frames of one length with exponential gaps; idle modems are on the channel and
 //! send nothing. MAP_US sets the MAP time of `docsis-1.1-004`.
@@ -23,7 +24,7 @@ struct Lengths {
 }
 
 /// Frames that a queue holds at the most.
-const LIMIT: usize = 200;
+const LIMIT: usize = 50;
 
 impl Queue for Lengths {
     type Item = u64;
@@ -110,6 +111,7 @@ fn main() -> Result<(), String> {
     let length = u32::try_from(argument(&arguments, 4, 218)?).map_err(|why| why.to_string())?;
     let idle = argument(&arguments, 5, 0)?;
     let map_us = argument(&arguments, 6, 1000)?;
+    let seed = argument(&arguments, 7, 7)?;
     let profile = match name {
         "docsis-1.1-004" => {
             Profile::docsis_1_1_004(map_us * 1000).map_err(|why| why.to_string())?
@@ -117,13 +119,13 @@ fn main() -> Result<(), String> {
         name => Profile::named(name)
             .ok_or_else(|| format!("profile {name} is none of {:?}", Profile::NAMES))?,
     };
-    let mut channel = Channel::new(profile, 1, 7).map_err(|why| why.0)?;
+    let mut channel = Channel::new(profile, 1, seed).map_err(|why| why.0)?;
     let mut plant = Plant {
         queues: Vec::new(),
         delivered: 0,
         delay: 0,
     };
-    let mut random = Random(0x1234_5678_9abc_def1);
+    let mut random = Random(0x1234_5678_9abc_def1_u64.wrapping_mul(2 * seed + 1));
     let gap = f64::from(length) * 8e9 / rate as f64;
     let mut arrivals = BinaryHeap::new();
     for modem in 1..=modems + idle {
@@ -210,8 +212,9 @@ fn report(channel: &Channel<u64>, plant: &Plant, offered: u64, full: u64, times:
     let delay = &counted.request_to_grant;
     let quantile = |thousandths| delay.quantile(thousandths).unwrap_or(0) as f64 / 1e6;
     println!(
-        "request to grant: {} answers, 50% {:.2} ms, 90% {:.2} ms, 99% {:.2} ms",
+        "request to grant: {} answers, mean {:.2} ms, 50% {:.2} ms, 90% {:.2} ms, 99% {:.2} ms",
         delay.count(),
+        delay.mean().unwrap_or(0) as f64 / 1e6,
         quantile(500),
         quantile(900),
         quantile(990)

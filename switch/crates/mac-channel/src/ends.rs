@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a channel connects: the modems' queues on one end, what is behind the CMTS on the other.
 
-use mac_modem::{Asked, Frame, Grant, Queue};
+use mac_modem::{Asked, Filled, Frame, Grant, Leaving, Queue};
 use mac_wire::Sid;
 
 /// The ends of a channel, which belong to somebody else.
@@ -21,6 +21,17 @@ pub trait Ends {
     /// flow's queue gives until the next call enter its burst.
     fn fill(&mut self, now: u64, sid: Sid, grant: &Grant, asked: Option<Asked>) {
         let _ = (now, sid, grant, asked);
+    }
+
+    /// It was filled: `leaving` are the frames whose last byte is in its burst.
+    fn filled(
+        &mut self,
+        sid: Sid,
+        grant: &Grant,
+        filled: &Filled,
+        leaving: &[Leaving<Self::Item>],
+    ) {
+        let _ = (sid, grant, filled, leaving);
     }
 
     /// The last byte of a frame has arrived at the CMTS, in the burst in `grant`.

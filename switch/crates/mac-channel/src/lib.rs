@@ -20,6 +20,7 @@ mod membership;
 mod observer;
 mod observers;
 mod reading;
+mod records;
 mod seats;
 mod serving;
 mod statistics;
@@ -30,9 +31,10 @@ pub use channel::Channel;
 pub use ends::Ends;
 pub use histogram::Histogram;
 pub use mac_cmts::{Heard, Refusal};
-pub use mac_modem::{Asked, Eligible, Filled, Frame, Grant, How, Queue, Station};
+pub use mac_modem::{Asked, Eligible, Filled, Frame, Grant, How, Leaving, Queue, Station};
 pub use membership::Prepared;
 pub use observer::Observer;
+pub use records::Records;
 pub use statistics::Statistics;
 pub use watch::{
     MOST_MAPS, MOST_REQUESTS, Watch, WatchedBurst, WatchedElement, WatchedMap, WatchedRequest,

@@ -114,6 +114,7 @@ impl<I> Channel<I> {
         );
         drop(queue);
         observer.burst(self.now, sid, &grant, &filled, asked);
+        ends.filled(sid, &grant, &filled, &self.leaving);
         let (clock, timing) = (self.profile.clock, self.profile.timing);
         for leaving in self.leaving.drain(..) {
             let at = clock.end(leaving.last).saturating_add(timing.delivery);

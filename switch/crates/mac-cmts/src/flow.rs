@@ -105,9 +105,9 @@ pub(crate) struct Turn {
 pub(crate) struct Unsolicited {
     pub(crate) grants: Option<Slot>,
     pub(crate) polls: Option<Slot>,
-    /// UGS-AD: whether grants come; otherwise polls do.
+    /// Whether grants come. Otherwise a UGS-AD flow is polled, and one with proactive grants asks.
     pub(crate) active: bool,
-    /// UGS-AD: grants in a row that stayed empty.
+    /// Of a flow whose activity is watched: grants in a row that stayed empty.
     pub(crate) empty: u16,
     /// The queue outgrew the grants.
     pub(crate) queue_indicator: bool,

@@ -5,6 +5,7 @@ use mac_wire::{Amount, Asking, Map, Minislot, Request, Service, Sid};
 
 use crate::asked::Asked;
 use crate::flow::{Flow, FlowIndex, Waits};
+use crate::parameters::Parameters;
 use crate::scheduler::{Heard, Scheduler};
 use crate::sizes::Cutting;
 
@@ -75,8 +76,15 @@ impl Scheduler {
         }
         flow.statistics.requests += 1;
         if let Service::UnsolicitedWithActivity { .. } = flow.config.service {
-            self.resume(index, sent);
+            if !flow.unsolicited.active {
+                // Its request is answered by the first grant.
+                self.queues.wait(index, flow, Waits::only(sent, 0));
+            }
+            self.resume(index);
             return;
+        }
+        if let Service::Proactive { .. } = flow.config.service {
+            self.resume(index);
         }
         self.ask(index, asked, sent);
     }
@@ -157,14 +165,15 @@ impl Scheduler {
         if !queue_indicator {
             flow.unsolicited.credit = 0;
         }
-        if let Service::UnsolicitedWithActivity { .. } = flow.config.service {
-            self.note_activity(index, used > 0);
+        let most_empty = most_empty(flow, &self.parameters);
+        if most_empty > 0 {
+            self.note_activity(index, used > 0, most_empty);
         }
         true
     }
 
-    /// UGS-AD: some empty grants in a row, and the flow is polled.
-    fn note_activity(&mut self, index: FlowIndex, used: bool) {
+    /// Some empty grants in a row, and no more come; a UGS-AD flow is polled instead.
+    fn note_activity(&mut self, index: FlowIndex, used: bool, most_empty: u16) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
@@ -174,7 +183,7 @@ impl Scheduler {
         } else {
             unsolicited.empty.saturating_add(1)
         };
-        if !unsolicited.active || unsolicited.empty < self.parameters.empty_grants {
+        if !unsolicited.active || unsolicited.empty < most_empty {
             return;
         }
         unsolicited.active = false;
@@ -186,15 +195,11 @@ impl Scheduler {
         }
     }
 
-    /// UGS-AD: a request, and grants come again, where they always were.
-    fn resume(&mut self, index: FlowIndex, sent: Minislot) {
+    /// A request, and grants come again, where they always were.
+    fn resume(&mut self, index: FlowIndex) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
-        if !flow.unsolicited.active {
-            // Its request is answered by the first grant.
-            self.queues.wait(index, flow, Waits::only(sent, 0));
-        }
         let unsolicited = &mut flow.unsolicited;
         unsolicited.active = true;
         unsolicited.empty = 0;
@@ -204,6 +209,17 @@ impl Scheduler {
         if let Some(slot) = unsolicited.grants {
             self.timers.run(slot, self.next, &self.profile.clock);
         }
+    }
+}
+
+/// Grants in a row that a flow may leave empty; 0 where it keeps them.
+fn most_empty(flow: &Flow, parameters: &Parameters) -> u16 {
+    match flow.config.service {
+        Service::UnsolicitedWithActivity { .. } => parameters.empty_grants,
+        Service::Proactive { .. } if flow.config.policy.allows_broadcast_requests() => {
+            parameters.idle_proactive_grants
+        }
+        _ => 0,
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The scheduler: what a MAP is made of, and in which order (mac.md, "CMTS scheduler").
 
-use mac_wire::{Amount, Map, Minislot, Profile, Request, Sid};
+use mac_wire::{Amount, FlowConfig, Map, Minislot, Profile, Request, Sid};
 
 use crate::budget::Budget;
 use crate::contention;
@@ -162,6 +162,11 @@ impl Scheduler {
             counted: Statistics::default(),
             profile,
         })
+    }
+
+    /// The service flows that were admitted, as they were.
+    pub fn flows(&self) -> impl Iterator<Item = &FlowConfig> {
+        self.flows.iter().map(|flow| &flow.config)
     }
 
     /// When the next MAP is to be made, nanoseconds. What is heard at that moment is heard before.

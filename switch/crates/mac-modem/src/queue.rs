@@ -75,8 +75,9 @@ pub trait Queue {
         let _ = (now, frame);
     }
 
-    /// A MAP granted the flow `granted` MAC bytes, and has requests for `waiting` more that are
-    /// acknowledged and not granted (000, appendix A). It is not called for MAPs with neither.
+    /// A MAP granted the flow `granted` MAC bytes, and leaves requests for `waiting` more that are
+    /// acknowledged and not granted (000, appendix A). It is called for MAPs that say something of
+    /// the flow; after any other there is neither.
     fn map(&mut self, now: u64, granted: u64, waiting: u64) {
         let _ = (now, granted, waiting);
     }

@@ -32,65 +32,61 @@ pub(crate) const PACKINGS: [(&str, Packing); 3] = [
 impl Profile {
     /// All values of a profile but its name, by their keys.
     #[must_use]
-    pub fn settings(&self) -> Settings {
-        numbers(self)
+    pub fn numbers(&self) -> Settings {
+        // Named one by one: a field that is added has to be told, too.
+        let Profile {
+            name: _,
+            clock: Clock {
+                per_frame,
+                frame_ps,
+            },
+            phy,
+            map_minislots,
+            stretch,
+            contention_minislots,
+            maintenance_minislots,
+            request_minislots,
+            contention_place,
+            extra_contention,
+            collisions,
+            grant_place,
+            capacity,
+            backoff: Backoff { start, end },
+            tries,
+            asking,
+            packing,
+            fragmentation,
+            piggyback,
+            header,
+            segment_header,
+            timing,
+        } = self;
+        let mut found = Numbers(Settings::new());
+        found.number("clock.per_frame", *per_frame);
+        found.number("clock.frame_ps", *frame_ps);
+        found.phy(phy);
+        found.number("map_minislots", *map_minislots);
+        found.switch("stretch", *stretch);
+        found.number("contention_minislots", *contention_minislots);
+        found.number("maintenance_minislots", *maintenance_minislots);
+        found.number("request_minislots", *request_minislots);
+        found.word("contention_place", *contention_place, &CONTENTION_PLACES);
+        found.switch("extra_contention", *extra_contention);
+        found.switch("collisions", *collisions);
+        found.word("grant_place", *grant_place, &GRANT_PLACES);
+        found.capacity(*capacity);
+        found.number("backoff.start", *start);
+        found.number("backoff.end", *end);
+        found.number("tries", *tries);
+        found.word("asking", *asking, &ASKINGS);
+        found.word("packing", *packing, &PACKINGS);
+        found.switch("fragmentation", *fragmentation);
+        found.switch("piggyback", *piggyback);
+        found.number("header", *header);
+        found.number("segment_header", *segment_header);
+        found.timing(timing);
+        found.0
     }
-}
-
-fn numbers(profile: &Profile) -> Settings {
-    // Named one by one: a field that is added has to be told, too.
-    let Profile {
-        name: _,
-        clock: Clock {
-            per_frame,
-            frame_ps,
-        },
-        phy,
-        map_minislots,
-        stretch,
-        contention_minislots,
-        maintenance_minislots,
-        request_minislots,
-        contention_place,
-        extra_contention,
-        collisions,
-        grant_place,
-        capacity,
-        backoff: Backoff { start, end },
-        tries,
-        asking,
-        packing,
-        fragmentation,
-        piggyback,
-        header,
-        segment_header,
-        timing,
-    } = profile;
-    let mut found = Numbers(Settings::new());
-    found.number("clock.per_frame", *per_frame);
-    found.number("clock.frame_ps", *frame_ps);
-    found.phy(phy);
-    found.number("map_minislots", *map_minislots);
-    found.switch("stretch", *stretch);
-    found.number("contention_minislots", *contention_minislots);
-    found.number("maintenance_minislots", *maintenance_minislots);
-    found.number("request_minislots", *request_minislots);
-    found.word("contention_place", *contention_place, &CONTENTION_PLACES);
-    found.switch("extra_contention", *extra_contention);
-    found.switch("collisions", *collisions);
-    found.word("grant_place", *grant_place, &GRANT_PLACES);
-    found.capacity(*capacity);
-    found.number("backoff.start", *start);
-    found.number("backoff.end", *end);
-    found.number("tries", *tries);
-    found.word("asking", *asking, &ASKINGS);
-    found.word("packing", *packing, &PACKINGS);
-    found.switch("fragmentation", *fragmentation);
-    found.switch("piggyback", *piggyback);
-    found.number("header", *header);
-    found.number("segment_header", *segment_header);
-    found.timing(timing);
-    found.0
 }
 
 struct Numbers(Settings);
@@ -184,10 +180,12 @@ mod tests {
     fn a_profile_is_what_its_numbers_say() {
         for name in Profile::NAMES {
             let profile = Profile::named(name).unwrap();
-            let again = Profile::with_settings(name, &profile.settings());
-            assert_eq!(again.unwrap(), profile);
+            assert_eq!(
+                Profile::with_settings(name, &profile.numbers()).unwrap(),
+                profile
+            );
             // Every number is one: another value makes another profile.
-            for (key, setting) in profile.settings() {
+            for (key, setting) in profile.numbers() {
                 let other = match setting {
                     Setting::Number(number) => Setting::Number(number ^ 1),
                     Setting::Switch(switch) => Setting::Switch(!switch),

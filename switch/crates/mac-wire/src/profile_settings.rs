@@ -146,7 +146,7 @@ fn change_phy(phy: &mut Phy, value: &Reader<'_>) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mac_wire::Packing;
+    use crate::profile::Packing;
 
     fn with(name: &str, settings: &[(&str, Setting)]) -> Result<Profile, String> {
         let settings = settings

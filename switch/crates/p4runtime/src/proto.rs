@@ -30,7 +30,7 @@ pub mod p4 {
 pub mod docsis {
     /// Package `docsis.mac`.
     pub mod mac {
-        /// Package `docsis.mac.v1`: the request/grant MAC.
+        /// Package `docsis.mac.v1`: upstream channels with a request/grant MAC.
         pub mod v1 {
             tonic::include_proto!("docsis.mac.v1");
         }

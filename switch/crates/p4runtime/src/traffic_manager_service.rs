@@ -2,8 +2,8 @@
 //! The gRPC service docsis.tm.v1.TrafficManager.
 
 use device::{
-    AckSuppression, ConfigError, Configuration, ModelKind, PacketQueueChange, PacketQueueState,
-    PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
+    AckSuppression, ConfigError, Configuration, Framing, ModelKind, PacketQueueChange,
+    PacketQueueState, PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
 };
 use tonic::{Request, Response, Status};
 
@@ -119,6 +119,14 @@ fn port_config(config: &tm::PortConfig) -> Result<PortConfig, Failure> {
         delay_limit: config.delay_limit,
         queue_limit: config.queue_limit,
         burst: config.burst,
+        framing: config
+            .framing
+            .map_or(Framing::default(), |framing| Framing {
+                packet: framing.packet,
+                header: framing.header,
+                frame_header: framing.frame_header,
+                own_packets: framing.own_packets,
+            }),
     })
 }
 
@@ -195,6 +203,12 @@ fn port_state(state: &PortState) -> tm::PortState {
             delay_limit: config.delay_limit,
             queue_limit: config.queue_limit,
             burst: config.burst,
+            framing: (config.framing != Framing::default()).then_some(tm::Framing {
+                packet: config.framing.packet,
+                header: config.framing.header,
+                frame_header: config.framing.frame_header,
+                own_packets: config.framing.own_packets,
+            }),
         }),
         received: traffic(state.received),
         sent: traffic(state.sent),

@@ -16,9 +16,10 @@
 use crate::bucket::Buckets;
 use crate::config::{PEAK_BURST, QueueId, Traffic};
 use crate::frames::Frames;
+use crate::manager::Granted;
 use crate::queue::{INSTANT, Queue};
 
-/// What a queue may ask for.
+/// What a queue may ask for, and what it was granted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Allowance {
     /// Tokens that have left the buckets for what is still queued, bytes.
@@ -29,6 +30,8 @@ pub(crate) struct Allowance {
     until: u64,
     /// A notice of the queue waits to be taken.
     pub(crate) noticed: bool,
+    /// What MAPs gave it.
+    pub(crate) granted: Granted,
 }
 
 /// What a modem asks itself about one of its queues before it asks the CMTS.

@@ -5,6 +5,7 @@
 //! in nanoseconds since the process started; 0 means what the .proto says.
 
 pub use crate::acks::AckSuppression;
+pub use crate::framing::{Framing, MAX_PACKET};
 pub use crate::packet_queue_config::*;
 use std::fmt;
 
@@ -92,6 +93,8 @@ pub struct PortConfig {
     pub queue_limit: u64,
     /// Bytes saved up at `rate` while nothing is sent; 0 is [`PEAK_BURST`].
     pub burst: u64,
+    /// The packets that carry its frames, which `rate` and `burst` then count.
+    pub framing: Framing,
 }
 
 /// A service flow's configuration.
@@ -244,6 +247,7 @@ impl PortConfig {
                 ),
             ));
         }
+        self.framing.check(&place)?;
         for (field, delay) in [
             ("receive_delay_ns", self.receive_delay_ns),
             ("transmit_delay_ns", self.transmit_delay_ns),

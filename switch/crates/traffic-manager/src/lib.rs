@@ -48,6 +48,7 @@ mod config;
 mod delay;
 mod entitled;
 mod frames;
+mod framing;
 mod length;
 mod manager;
 mod model;
@@ -63,7 +64,8 @@ pub use allowance::{Backlog, Notice};
 pub use bucket::TOKENS_PER_BYTE;
 pub use config::*;
 pub use delay::DelayLines;
+
 pub use length::frame_length;
-pub use manager::{Commit, Offer, SegmentArrival, Slot, TrafficManager};
+pub use manager::{Commit, Granted, Offer, SegmentArrival, Slot, TrafficManager};
 pub use model::{Destination, Model, ModelKind, Place};
 pub use packet_queues::{DEFAULT_DEPTH, MAX_PRIORITIES, PacketQueues};

@@ -3,9 +3,11 @@
 
 mod acks;
 mod configure;
+mod granted;
 mod grants;
 
 pub use acks::SegmentArrival;
+pub use granted::Granted;
 
 use crate::bucket::PortBucket;
 use crate::config::{PortConfig, QueueId, ServiceFlowState, Traffic};
@@ -382,7 +384,8 @@ impl<T> TrafficManager<T> {
             return 0;
         }
         let len = self.queue(slot).head().unwrap_or(0);
-        bucket.ready_at(u64::from(len))
+        let framing = &self.ports[index as usize].config.framing;
+        bucket.ready_at(framing.line_bytes(u64::from(len)))
     }
 
     /// The slot whose head may go now.
@@ -482,11 +485,13 @@ impl<T> TrafficManager<T> {
             return self.commit_granted(slot, len);
         }
         let index = self.queue(slot).port;
-        let port_at = self.ports[index as usize].bucket.ready_at(u64::from(len));
+        let port = &self.ports[index as usize];
+        let line_bytes = port.config.framing.line_bytes(u64::from(len));
+        let port_at = port.bucket.ready_at(line_bytes);
         let queue = self.queue_mut(slot);
         if port_at <= now && queue.spend(now, len) {
             let item = queue.send(now, len, entitled)?;
-            self.ports[index as usize].bucket.spend(now, u64::from(len));
+            self.ports[index as usize].bucket.spend(now, line_bytes);
             self.settle(slot, index);
             Some(Commit::Sent(item))
         } else if queue.ready_at(len).is_none() {

@@ -217,6 +217,13 @@ impl<T> Model<T> {
         either!(self, tm => tm.discard())
     }
 
+    /// [`TrafficManager::occupy`]; the bmv2 model's ports have no rate.
+    pub fn occupy(&mut self, now: u64, port: u16, bytes: u64) {
+        if let Self::Docsis(tm) = self {
+            tm.occupy(now, port, bytes);
+        }
+    }
+
     /// When [`Self::offer`] may have a packet, exact to the nanosecond; a time
     /// not after the last call's is "now".
     pub fn next_deadline(&mut self) -> Option<u64> {

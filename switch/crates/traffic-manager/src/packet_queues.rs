@@ -9,8 +9,8 @@
 //! the one whose time came first, whatever their ports.
 
 use crate::config::{
-    ConfigError, Configuration, PacketQueueChange, PacketQueueConfig, PacketQueueState, PortConfig,
-    QueueId, Traffic,
+    ConfigError, Configuration, Framing, PacketQueueChange, PacketQueueConfig, PacketQueueState,
+    PortConfig, QueueId, Traffic,
 };
 use crate::manager::{Commit, Offer, Slot};
 use std::cmp::Reverse;
@@ -380,6 +380,9 @@ impl<T> PacketQueues<T> {
             }
             if config.burst != 0 {
                 return Err(ConfigError::other_model(place, "bursts in bytes"));
+            }
+            if config.framing != Framing::default() {
+                return Err(ConfigError::other_model(place, "packets that carry frames"));
             }
             if config.queue_limit != 0 {
                 return Err(ConfigError::other_model(place, "queue limits in bytes"));

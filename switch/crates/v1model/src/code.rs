@@ -3,6 +3,7 @@
 
 use crate::calculation::Calculation;
 use crate::carry::Carry;
+use crate::grants::GrantSlots;
 use crate::lower::expr::Expr;
 use crate::op::{Op, Pc, Slot};
 use crate::schema::ActionCall;
@@ -54,6 +55,7 @@ pub(crate) struct Code {
     pub queue_id: Option<Slot>,
     /// Slot of the metadata field `sub_queue`.
     pub sub_queue: Option<Slot>,
+    pub grants: GrantSlots,
     /// Clones, digests, resubmit, recirculate, truncate.
     pub paths: PathCode,
     /// What the marks in `ops` stand for.

@@ -14,6 +14,7 @@ mod carry;
 mod code;
 mod control;
 mod error;
+mod grants;
 mod hash;
 mod json;
 mod layout;
@@ -40,6 +41,7 @@ mod wire;
 
 pub use control::RegisterCells;
 pub use error::{Code, ControlError, LoadError, SourcePosition};
+pub use grants::Grants;
 pub use origin::Origin;
 pub use outcome::{EgressFate, EgressMetadata, EgressOutcome, Fate, IngressOutcome, InstanceType};
 pub use packet::Packet;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a packet is when it enters a pipeline, and what becomes of it at the end.
 
+use crate::grants::Grants;
 use crate::schema::DigestId;
 
 /// `standard_metadata.instance_type`: how a packet came to be. The numbers are
@@ -112,4 +113,6 @@ pub struct EgressMetadata {
     /// `qid` of BMv2's `queueing_metadata`: the priority of the queue, which
     /// few programs have.
     pub queue: u8,
+    /// What grants it had, where grants let it go.
+    pub grants: Option<Grants>,
 }

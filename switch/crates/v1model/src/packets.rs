@@ -261,8 +261,15 @@ impl Pipeline {
         if T::ENABLED {
             tracer.pass("egress");
         }
-        if machine::run(program, state, code.egress, phv, packet, bytes, tracer) == Outcome::Failed
-        {
+        let grants = metadata.grants.as_ref();
+        if grants.is_some() {
+            code.grants.set(&code.paths, phv, grants);
+        }
+        let outcome = machine::run(program, state, code.egress, phv, packet, bytes, tracer);
+        if grants.is_some() {
+            code.grants.set(&code.paths, phv, None);
+        }
+        if outcome == Outcome::Failed {
             return DROPPED;
         }
         let clone = take_clone(code, phv);

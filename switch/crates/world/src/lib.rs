@@ -11,6 +11,7 @@
 //! All times are nanoseconds since the world began.
 
 mod application;
+mod channel_capture;
 mod device_node;
 mod digest;
 mod error;
@@ -27,6 +28,7 @@ mod wire;
 mod world;
 
 pub use application::{Counts, TransferInfo};
+pub use channel_capture::{CaptureOutput, Captured};
 pub use device::QueueId;
 pub use error::WorldError;
 pub use host::HostCounters;
@@ -36,6 +38,7 @@ pub use mac_channel::Statistics as ChannelStatistics;
 pub use mac_wire;
 pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
 pub use samples::SenderReading;
+pub use upstream::MapTraffic;
 pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
 pub use world::{
     Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_CHANNELS, MOST_DEVICES,

@@ -7,15 +7,19 @@
 //! begins can be asked for in it. The lateness of a device's process does not delay bursts, as the
 //! MAC of a modem is not its.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use device::{Device, QueueId, Taken};
-use mac_channel::{Channel, Ends, Frame as Burst, Grant, Observer, Watch};
-use mac_wire::{Capacity, FlowConfig, Map, Profile, Sid};
+use mac_channel::{Asked, Channel, Ends, Filled, Frame as Burst, Grant, Leaving, Observer, Watch};
+use mac_wire::{Capacity, Clock, FlowConfig, Map, Profile, Sid};
 use p4runtime::channel_state::{ChannelView, FlowPlace};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
-use plant::{Carrier, DeviceQueue, Member, Members};
+use plant::{Carrier, DeviceQueue, Member, Members, trace_burst};
 use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::channel_capture::{CaptureOutput, Captured, ChannelCapture, Tap};
 use crate::device_node::DeviceNode;
 use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
@@ -35,6 +39,19 @@ pub struct Upstream {
     /// Keeps its last MAPs, where somebody wants to look at them.
     watch: Option<Watch>,
     members: Members,
+    /// Has its frames, where somebody wants them.
+    capture: Option<RefCell<ChannelCapture>>,
+    /// What its MAPs take of the downstream, if anything.
+    map_traffic: Option<MapTraffic>,
+}
+
+/// Bytes, as DOCSIS counts a frame's, that a MAP takes downstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapTraffic {
+    /// Of each message.
+    pub message: u32,
+    /// Of each of its information elements.
+    pub element: u32,
 }
 
 impl Upstream {
@@ -57,6 +74,8 @@ impl Upstream {
             channel,
             watch: None,
             members: Members::default(),
+            capture: None,
+            map_traffic: None,
         })
     }
 
@@ -69,6 +88,34 @@ impl Upstream {
     /// Keeps its last `maps` MAPs from now on; 0: none.
     pub fn watch(&mut self, maps: usize) {
         self.watch = (maps > 0).then(|| Watch::new(maps));
+    }
+
+    /// Writes its frames to `out` from now on, at most so many bytes.
+    ///
+    /// # Errors
+    /// It is written already, or cannot be.
+    pub fn capture(&mut self, out: CaptureOutput, bytes: u64) -> Result<(), WorldError> {
+        if self.capture.is_some() {
+            return Err(invalid("its frames are captured already"));
+        }
+        let profile = self.channel.profile().clone();
+        let capture = ChannelCapture::new(profile, out, bytes).map_err(cannot_capture)?;
+        let capture = self.capture.insert(RefCell::new(capture)).get_mut();
+        for flow in self.channel.scheduler().flows() {
+            capture.flow(flow);
+        }
+        Ok(())
+    }
+
+    /// Ends that; what became of it.
+    ///
+    /// # Errors
+    /// It was not begun, or could not be written.
+    pub fn end_capture(&mut self, now: u64) -> Result<Captured, WorldError> {
+        let Some(capture) = self.capture.take() else {
+            return Err(invalid("its frames are not captured"));
+        };
+        capture.into_inner().end(now).map_err(cannot_capture)
     }
 
     /// Its state, as a message.
@@ -92,6 +139,31 @@ impl Upstream {
         })
     }
 
+    /// From now on its MAPs go before what the CMTS's ports, which frames of the channel arrive
+    /// at, send to modems.
+    pub fn set_map_traffic(&mut self, map_traffic: MapTraffic) {
+        self.map_traffic = Some(map_traffic);
+    }
+
+    /// The ports of CMTSs that hear this channel, each once.
+    fn downstream(&self) -> BTreeSet<(u32, u16)> {
+        self.members.iter().map(|(_, member)| member.to).collect()
+    }
+
+    /// MAPs of so many information elements together have been sent downstream.
+    fn send_maps(&self, maps: &Maps, net: &mut Net, devices: &mut [DeviceNode]) {
+        let Some(MapTraffic { message, element }) = self.map_traffic else {
+            return;
+        };
+        let bytes = maps.made * u64::from(message) + maps.elements * u64::from(element);
+        for (device, port) in self.downstream() {
+            if let Some(node) = devices.get_mut(device as usize) {
+                node.device.occupy(net.now, port, bytes);
+                node.reschedule(net);
+            }
+        }
+    }
+
     /// The MAC has nothing to do before that time.
     pub fn schedule(&self, net: &mut Net) {
         let next = self.channel.next_deadline().max(net.now);
@@ -111,6 +183,9 @@ impl Upstream {
     ) -> Result<(), WorldError> {
         let added = self.channel.add(now, flow);
         added.map_err(|refused| invalid(refused.0))?;
+        if let Some(capture) = &mut self.capture {
+            capture.get_mut().flow(&flow);
+        }
         let member = Member {
             device,
             queue,
@@ -148,45 +223,60 @@ impl Upstream {
         woken: &mut Vec<Sid>,
     ) {
         let now = net.now;
-        let mut seen = (Maps::default(), &mut self.watch);
+        let mut seen = (
+            Maps::default(),
+            (&mut self.watch, Tap(self.capture.as_ref())),
+        );
         let mut ends = RfEnds {
+            number: self.number,
+            clock: self.channel.profile().clock,
             runtime,
             net,
             devices,
             members: &self.members,
+            capture: self.capture.as_ref(),
         };
         self.channel.step(now, &mut ends, &mut seen);
         for sid in woken.drain(..) {
             self.channel.wake(now, sid, &mut ends);
         }
         let (maps, _) = seen;
-        if maps.made {
+        if let Some(capture) = &mut self.capture {
+            capture.get_mut().write(now);
+        }
+        if maps.made > 0 {
             net.note(Happened::Map, self.hash, 0, maps.hash);
+            self.send_maps(&maps, net, devices);
         }
         self.schedule(net);
     }
 }
 
-/// Hashes MAPs.
+/// Hashes MAPs, and counts them.
 #[derive(Default)]
 struct Maps {
     hash: u64,
-    made: bool,
+    made: u64,
+    elements: u64,
 }
 
 impl Observer for Maps {
-    fn map(&mut self, _now: u64, _map: &Map, body: &[u8]) {
+    fn map(&mut self, _now: u64, map: &Map, body: &[u8]) {
         self.hash = xxh3_64_with_seed(body, self.hash);
-        self.made = true;
+        self.made += 1;
+        self.elements += map.information_elements() as u64;
     }
 }
 
 /// Both ends of a channel.
 struct RfEnds<'a> {
+    number: u8,
+    clock: Clock,
     runtime: &'a Runtime,
     net: &'a mut Net,
     devices: &'a mut [DeviceNode],
     members: &'a Members,
+    capture: Option<&'a RefCell<ChannelCapture>>,
 }
 
 impl Ends for RfEnds<'_> {
@@ -209,6 +299,21 @@ impl Ends for RfEnds<'_> {
         })
     }
 
+    fn fill(&mut self, _now: u64, sid: Sid, grant: &Grant, asked: Option<Asked>) {
+        let node = self.members.active(sid).map(|member| member.device);
+        let node = node.and_then(|device| self.devices.get_mut(device as usize));
+        if let Some(node) = node.filter(|node| node.device.is_traced()) {
+            node.device
+                .enter_burst(trace_burst(self.number, &self.clock, 0, grant, asked));
+        }
+    }
+
+    fn filled(&mut self, sid: Sid, grant: &Grant, filled: &Filled, leaving: &[Leaving<Frame>]) {
+        if let Some(capture) = self.capture {
+            capture.borrow_mut().burst(sid, grant, filled, leaving);
+        }
+    }
+
     fn deliver(&mut self, now: u64, sid: Sid, frame: Burst<Frame>, _grant: &Grant) {
         debug_assert_eq!(now, self.net.now, "in due time");
         let frame = frame.item;
@@ -222,6 +327,10 @@ impl Ends for RfEnds<'_> {
             None => self.net.reuse(frame),
         }
     }
+}
+
+fn cannot_capture(error: std::io::Error) -> WorldError {
+    invalid(format!("the capture cannot be written: {error}"))
 }
 
 /// A modem's device, as a channel carries from it.

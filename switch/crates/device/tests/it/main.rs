@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod acks;
 mod adaptive_red;
 mod balance;
 mod codel;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! sf_requests_met: frames behind which the service flow had nothing to request, because
-//! its queue was empty or less than 1522 bytes of sustained tokens were left.
+//! its queue was empty or less than 1522 bytes of sustained tokens were left. And behind a
+//! request/grant MAC: MAPs after which no acknowledged request waited, beside what they granted.
 
 use crate::common::modem::{
-    CODEL, DOCSIS_PIE, DROP_TAIL, Flow, Frame, LRED, Modem, PIE, START, number,
+    CODEL, DOCSIS_PIE, DROP_TAIL, FLOW, Flow, Frame, LRED, Modem, PIE, RF, START, number,
 };
+use device::QueueId;
 use proptest::prelude::*;
 
 const MAX_PACKET: u64 = 1522;
@@ -120,4 +122,95 @@ fn other_managers_do_not_count() {
         assert!(modem.passes(START, frame(0, 100)));
         assert_eq!(modem.state("sf_requests_met"), 0);
     }
+}
+
+const QUEUE: QueueId = QueueId {
+    port: RF,
+    queue_id: FLOW,
+};
+const REGISTERS: [&str; 3] = ["sf_granted_bytes", "sf_acked_req_bytes", "sf_requests_met"];
+
+fn registers(modem: &Modem) -> [u64; 3] {
+    REGISTERS.map(|name| modem.state(name))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// Behind a request/grant MAC the registers have what MAPs said until the last frame left.
+    #[test]
+    fn a_frame_that_a_grant_lets_go_tells_of_all_maps_before_it(
+        steps in prop::collection::vec(
+            (prop::collection::vec((0u64..40_000, 0u64..4), 0..4), 0usize..3),
+            1..60,
+        ),
+        bursts in 0u64..3,
+    ) {
+        // A bucket that is spent at once, too: it is of no account here.
+        let mut modem = modem(DOCSIS_PIE, 8_000_000 * bursts, MAX_PACKET);
+        modem.device.set_granted(START, RF, FLOW).unwrap();
+        let (mut granted, mut acked, mut met, mut said) = (0, 0, 0, [0; 3]);
+        let (mut sent, mut taken) = (0, Vec::new());
+        let mut now = START;
+        for (maps, frames) in steps {
+            now += 2_000_000;
+            for (bytes, waiting) in maps {
+                modem.device.read_map(QUEUE, bytes, waiting * MAX_PACKET);
+                granted += bytes;
+                acked = waiting * MAX_PACKET;
+                met += u64::from(waiting == 0);
+            }
+            prop_assert_eq!(registers(&modem), said);
+            for _ in 0..frames {
+                modem.receive(now, frame(sent, 100));
+                sent += 1;
+                if modem.device.take(now, QUEUE, u32::MAX, &mut taken).is_some() {
+                    said = [granted, acked, met];
+                }
+                prop_assert_eq!(registers(&modem), said);
+            }
+        }
+    }
+}
+
+/// What a MAC said of one frame is not said of another that leaves without a grant.
+#[test]
+fn a_port_without_grants_counts_as_before() {
+    let mut modem = modem(DOCSIS_PIE, 0, 10_000);
+    modem.device.read_map(QUEUE, 1_000, 0);
+    assert!(modem.passes(START, frame(0, 100)));
+    assert_eq!(registers(&modem), [0, 0, 1]);
+
+    modem.device.set_granted(START, RF, FLOW).unwrap();
+    modem.device.read_map(QUEUE, 1_526, 3_052);
+    modem.receive(START, frame(1, 100));
+    let mut taken = Vec::new();
+    assert!(
+        modem
+            .device
+            .take(START, QUEUE, u32::MAX, &mut taken)
+            .is_some()
+    );
+    assert_eq!(registers(&modem), [1_526, 3_052, 0]);
+    // One that is given up has left, too.
+    modem.device.read_map(QUEUE, 0, 0);
+    modem.receive(START, frame(2, 100));
+    assert!(modem.device.give_up(START, QUEUE));
+    assert_eq!(registers(&modem), [1_526, 0, 1]);
+}
+
+#[test]
+fn behind_a_mac_other_managers_do_not_count_either() {
+    let mut modem = modem(CODEL, 0, 10_000);
+    modem.device.set_granted(START, RF, FLOW).unwrap();
+    modem.device.read_map(QUEUE, 1_526, 0);
+    modem.receive(START, frame(0, 100));
+    let mut taken = Vec::new();
+    assert!(
+        modem
+            .device
+            .take(START, QUEUE, u32::MAX, &mut taken)
+            .is_some()
+    );
+    assert_eq!(registers(&modem), [0; 3]);
 }

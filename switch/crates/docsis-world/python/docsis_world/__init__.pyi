@@ -14,6 +14,7 @@ use a world at a time: another one gets a `WorldError`.
 """
 
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import Literal, TypedDict, final
 
 __all__ = ["CHANNEL_PROFILES", "RpcError", "Stream", "World", "WorldError", "__version__"]
@@ -290,6 +291,17 @@ class World:
                 A flag may be 0 or 1; `capacity=None` leaves all of it.
         """
 
+    def set_map_traffic(self, channel: str, message: int, element: int) -> None:
+        """The channel's MAPs go downstream, before the frames of the CMTS's port.
+
+        They take their bytes of that port's rate, in the packets that carry its frames. Until this
+        is called they take nothing.
+
+        Args:
+            message: Bytes of each MAP, as DOCSIS counts a frame's, without its elements.
+            element: Bytes of each information element.
+        """
+
     def grant_port(self, device: str, port: int, primary: int) -> None:
         """Lets channels carry what a device's port sends: by itself it sends nothing any more.
 
@@ -378,6 +390,61 @@ class World:
             rate: bit/s, the mean; None leaves all of it.
             variation_percent: How far each MAP's draw may lie from the mean.
         """
+
+    def watch_channel(self, channel: str, maps: int) -> None:
+        """Keeps the last MAPs of a channel from now on, for `channel_state`.
+
+        It changes nothing else, and costs something only while it is on.
+
+        Args:
+            channel: The channel's name.
+            maps: How many, at most 128; 0: none any more.
+        """
+
+    def channel_state(self, channel: str) -> bytes:
+        """What a channel has counted, and its last MAPs where it is watched.
+
+        Returns:
+            A serialized docsis.mac.v1.ChannelState, as a switch tells it too.
+        """
+
+    def capture_channel(self, channel: str, path: str | PathLike[str], most_bytes: int) -> None:
+        """Writes a channel's frames into a capture file from now on: MAPs, requests, bursts.
+
+        Its link type is 143, DOCSIS. It has what the CMTS hears, when it does: of requests that
+        collide nothing, and of a burst the MAC frames whose last byte has arrived. It changes
+        nothing else in the world.
+
+        Args:
+            channel: The channel's name.
+            path: The file, which is overwritten.
+            most_bytes: The file ends before that.
+        """
+
+    def end_capture(self, channel: str) -> tuple[int, int]:
+        """Ends a capture: frames in the file, and frames that it has no room for."""
+
+    def trace(
+        self,
+        device: str,
+        path: str | PathLike[str],
+        most_bytes: int,
+        *,
+        json: bool = False,
+        filter: str = "",
+    ) -> None:
+        """Writes what happens to a device's packets into a file, as the switch's --trace does.
+
+        Args:
+            device: Name of the device.
+            path: The file, which is overwritten.
+            most_bytes: The trace ends there.
+            json: An object on a line for each event, instead of words.
+            filter: As of --trace-filter.
+        """
+
+    def end_traces(self) -> None:
+        """Ends all traces: their files are complete."""
 
     def channel_counters(self, channel: str) -> ChannelCounters:
         """What a channel did so far."""

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mac_cmts::{Heard, Scheduler, Statistics};
+use mac_cmts::{Heard, Parameters, Scheduler, Statistics};
 use mac_wire::{
     Amount, Element, FlowConfig, Map, Minislot, Policy, Profile, Request, Service, Sid, Usage,
 };
@@ -41,8 +41,12 @@ pub struct Drive {
 
 impl Drive {
     pub fn new(profile: Profile) -> Self {
+        Self::with_parameters(profile, Parameters::default())
+    }
+
+    pub fn with_parameters(profile: Profile, parameters: Parameters) -> Self {
         Self {
-            scheduler: Scheduler::new(profile.clone(), 3, 7).unwrap(),
+            scheduler: Scheduler::with_parameters(profile.clone(), 3, 7, parameters).unwrap(),
             profile,
             coming: BTreeMap::new(),
             sent: 0,

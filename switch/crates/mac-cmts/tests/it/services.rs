@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Scheduling services (mac.md, "Scheduling services").
 
+use mac_cmts::Parameters;
 use mac_wire::{Amount, Element, FlowConfig, Periodic, Policy, Profile, Service, Sid, Usage};
 
 use crate::calls::{call, channel};
@@ -181,4 +182,97 @@ fn proactive_grants_come_by_themselves_at_one_distance() {
             .sum();
         assert!(asked > 0 && asked < 42, "{asked}");
     }
+}
+
+/// Proactive grants of 5 Mbps in intervals of a MAP.
+fn proactive(policy: Policy) -> FlowConfig {
+    FlowConfig {
+        service: Service::Proactive {
+            interval: 0,
+            rate: 5_000_000,
+        },
+        policy,
+        ..best_effort(1)
+    }
+}
+
+/// Grants of the next MAPs, all left empty.
+fn left_empty(drive: &mut Drive, maps: usize) -> Vec<Element> {
+    let mut grants = Vec::new();
+    for _ in 0..maps {
+        let map = drive.step();
+        for grant in grants_to(&map, 1) {
+            drive.burst(grant, 0, None, false);
+            grants.push(grant);
+        }
+    }
+    grants
+}
+
+fn watching(policy: Policy, idle_proactive_grants: u16) -> Drive {
+    let parameters = Parameters {
+        idle_proactive_grants,
+        ..Parameters::default()
+    };
+    let mut drive = Drive::with_parameters(Profile::docsis_3_1(15), parameters);
+    drive.admit(proactive(policy));
+    drive
+}
+
+#[test]
+fn proactive_grants_come_for_ever_unless_activity_is_watched() {
+    let mut drive = watching(Policy::USUAL, 0);
+    assert!(left_empty(&mut drive, 100).len() >= 99);
+    // Who may not ask would never have them back.
+    let silent = Policy(Policy::BROADCAST_REQUESTS);
+    assert!(left_empty(&mut watching(silent, 4), 100).len() >= 99);
+}
+
+#[test]
+fn an_idle_flow_loses_its_proactive_grants_until_it_asks() {
+    let mut drive = watching(Policy::USUAL, 4);
+    let before = left_empty(&mut drive, 50);
+    // Four in a row, and those of MAPs that were made before the fourth was heard.
+    assert!((4..=8).contains(&before.len()), "{}", before.len());
+    let asked = drive.maps.len();
+    drive.request_soon(1, Amount::Bytes(500));
+    let mut after = Vec::new();
+    for _ in 0..50 {
+        let map = drive.step();
+        for grant in grants_to(&map, 1) {
+            let bytes = drive.bytes(&grant);
+            drive.burst(grant, bytes, None, false);
+            after.push(grant);
+        }
+    }
+    // They come for ever while they are used, at the distance that they always had.
+    assert!(after.len() >= 45, "{}", after.len());
+    let reference = drive.scheduler.reference(Sid(1)).unwrap().grants.unwrap();
+    let interval = drive.profile.map_length();
+    for grant in after.iter().filter(|grant| grant.minislots == 28) {
+        let since = drive.profile.clock.start(grant.first) - reference;
+        assert!(since % interval <= interval / 8);
+    }
+    // What was asked for is granted, too.
+    let granted: u64 = (drive.maps[asked..].iter())
+        .flat_map(|map| grants_to(map, 1))
+        .map(|grant| drive.bytes(&grant))
+        .sum();
+    assert!(granted >= 500 + 45 * 1344);
+    assert_eq!(drive.statistics().missed, 0);
+}
+
+#[test]
+fn a_grant_that_is_used_keeps_the_others() {
+    let mut drive = watching(Policy::USUAL, 4);
+    let mut count = 0;
+    for _ in 0..60 {
+        let map = drive.step();
+        for grant in grants_to(&map, 1) {
+            count += 1;
+            let used = if count % 4 == 0 { 100 } else { 0 };
+            drive.burst(grant, used, None, false);
+        }
+    }
+    assert!(count >= 59, "{count}");
 }

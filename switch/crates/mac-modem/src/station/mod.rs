@@ -188,10 +188,7 @@ impl<I> Station<I> {
         };
         let whole = self.rules.asking == Asking::OneBurst;
         let fate = self.asked.read(&answer, whole, granted);
-        let waiting = self.asked.waiting();
-        if news.granted > 0 || waiting > 0 {
-            queue.map(now, news.granted, waiting);
-        }
+        queue.map(now, news.granted, self.asked.waiting());
         let lost = fate == Fate::Lost;
         if self.state == State::Sent && fate != Fate::Unknown {
             self.state = State::Idle;

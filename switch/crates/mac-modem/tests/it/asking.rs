@@ -147,3 +147,24 @@ fn no_more_than_64_requests_are_outstanding() {
     }
     assert_eq!(bench.station.statistics().requests_contention, 64);
 }
+
+#[test]
+fn a_queue_is_told_of_what_a_map_granted_and_of_what_waits_behind_it() {
+    let mut bench = in_bytes();
+    bench.come(&[1518; 4]);
+    asked(&mut bench, 0);
+    let minislots = bench.profile.phy.minislots(1528 + 8);
+    let capacity = bench.station.capacity(minislots);
+    bench.read(News {
+        grants: 2,
+        granted: 2 * capacity,
+        pending: true,
+        ..bench.nothing(10)
+    });
+    bench.grant(20, bench.profile.phy.minislots(2 * 1528 + 8));
+    let rest = bench
+        .station
+        .capacity(bench.profile.phy.minislots(2 * 1528 + 8));
+    let maps = [(2 * capacity, 4 * 1528 - 2 * capacity), (rest, 0)];
+    assert_eq!(bench.queue.maps, maps);
+}

@@ -78,9 +78,15 @@ fn pending_waits_and_does_not_ask_again() {
         });
         assert_eq!(bench.station.deferring(), None);
     }
-    assert_eq!(bench.queue.maps.len(), 3, "the queue is told of what waits");
+    let asked = bench.station.capacity(96);
+    assert_eq!(bench.queue.maps, [(0, asked); 3], "what waits");
     // Then forgotten: it asks again, from the first window on.
     bench.read(bench.nothing(250));
+    assert_eq!(
+        bench.queue.maps.last(),
+        Some(&(0, 0)),
+        "and that it does not"
+    );
     assert!(bench.station.deferring().is_some_and(|number| number < 8));
     assert_eq!(bench.station.statistics().requests_lost, 0);
 }
@@ -91,6 +97,7 @@ fn a_grant_or_a_poll_ends_contention_and_is_used() {
     bench.come(&[1518]);
     assert!(bench.station.deferring().is_some());
     bench.grant(0, 96);
+    assert_eq!(bench.queue.maps, [(bench.station.capacity(96), 0)]);
     assert_eq!(bench.station.deferring(), None);
     let (filled, leaving) = bench.fill(100, 96);
     assert_eq!((filled.used, leaving), (1524, vec![(1518, 195)]));

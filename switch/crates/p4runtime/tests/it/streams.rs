@@ -172,11 +172,17 @@ async fn the_traffic_manager_is_configured_and_read() {
         min_reserved_rate: 1_000_000,
         assumed_packet_size: 256,
         sub_queues: 32,
-        ..Default::default()
+        ack_suppression: 0,
     };
     let port = tm::PortConfig {
         port: 2,
         receive_delay_ns: 10_000_000,
+        framing: Some(tm::Framing {
+            packet: 188,
+            header: 4,
+            frame_header: 6,
+            own_packets: true,
+        }),
         ..Default::default()
     };
     let request = tm::ConfigureRequest {
@@ -209,9 +215,18 @@ async fn the_traffic_manager_is_configured_and_read() {
     assert_eq!(flows[0].reserved, Some(tm::Traffic::default()));
     assert!(flows[0].sustained_tokens >= 1522 * 8_000_000);
     assert_eq!(flows[0].queued, Some(tm::Traffic::default()));
+    assert_eq!(flows[0].suppressed, Some(tm::Traffic::default()));
+
+    let mut safe = request.clone();
+    safe.service_flows[0].sub_queues = 0;
+    safe.service_flows[0].ack_suppression = tm::AckSuppression::Safe.into();
+    fixture.traffic_manager.configure(safe).await.unwrap();
+    let state = fixture.traffic_manager.get(get).await.unwrap().into_inner();
+    let config = state.service_flows[0].config.as_ref().unwrap();
+    assert_eq!(config.ack_suppression(), tm::AckSuppression::Safe);
 
     type Change = fn(&mut tm::ConfigureRequest);
-    let changes: [(Change, Code, &str); 9] = [
+    let changes: [(Change, Code, &str); 12] = [
         (|request| request.device_id = 5, Code::NotFound, "device 5"),
         (
             |request| request.service_flows[0].max_burst = 100,
@@ -232,6 +247,21 @@ async fn the_traffic_manager_is_configured_and_read() {
             |request| request.service_flows[0].sub_queues = 257,
             Code::InvalidArgument,
             "port 1 queue 1: sub_queues is 257, more than 256",
+        ),
+        (
+            |request| request.service_flows[0].ack_suppression = 2,
+            Code::InvalidArgument,
+            "port 1 queue 1: ack_suppression needs one queue, but sub_queues is 32",
+        ),
+        (
+            |request| request.service_flows[0].ack_suppression = 9,
+            Code::InvalidArgument,
+            "port 1 queue 1: ack_suppression is 9",
+        ),
+        (
+            |request| request.ports[0].framing.as_mut().unwrap().header = 188,
+            Code::InvalidArgument,
+            "port 2: framing.header is 188 bytes",
         ),
         (
             |request| request.service_flows[0].queue = None,

@@ -99,6 +99,20 @@ impl<T> TrafficManager<T> {
         self.activate(index);
     }
 
+    /// A message of the link's own, of `bytes`, goes before a port's frames: they wait as long as
+    /// it takes at the port's rate. Without a rate, or without such a port, nothing happens.
+    pub fn occupy(&mut self, now: u64, port: u16, bytes: u64) {
+        self.advance(now);
+        let Some(index) = self.port(port) else {
+            return;
+        };
+        let now = self.now;
+        let port = &mut self.ports[index as usize];
+        let line_bytes = port.config.framing.line_bytes(bytes);
+        port.bucket.spend(now, line_bytes);
+        self.activate(index);
+    }
+
     fn configure_flow(&mut self, config: ServiceFlowConfig) {
         let now = self.now;
         if let Some(index) = self.port(config.queue.port)

@@ -235,6 +235,7 @@ pub(super) fn refuse_granted(config: &crate::config::PortConfig) -> Result<(), C
     let refused = [
         ("rate", config.rate),
         ("transmit_delay_ns", config.transmit_delay_ns),
+        ("framing.packet", u64::from(config.framing.packet)),
     ];
     for (field, value) in refused {
         if value != 0 {

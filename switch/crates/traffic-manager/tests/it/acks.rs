@@ -325,8 +325,8 @@ fn highest<'f>(frames: impl Iterator<Item = &'f Frame>) -> BTreeMap<u16, u32> {
     highest
 }
 
-/// Numbers of acknowledgements without data that repeat one that was there before, or that
-/// say more than their number.
+/// Frames whose acknowledgement repeats one that was there before, or that
+/// says more than its number.
 fn telling(arrived: &[(u64, Frame)]) -> Vec<usize> {
     let mut known: BTreeMap<u16, u32> = BTreeMap::new();
     let mut telling = Vec::new();
@@ -335,6 +335,8 @@ fn telling(arrived: &[(u64, Frame)]) -> Vec<usize> {
             continue;
         };
         let (Content::Ack { number, .. } | Content::Data { number }) = content else {
+            // A connection's numbers begin anew.
+            known.remove(&port);
             continue;
         };
         let is_new = known.get(&port).is_none_or(|&before| number > before);

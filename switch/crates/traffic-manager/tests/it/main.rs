@@ -10,6 +10,7 @@ mod turns;
 mod wishes;
 
 mod acks;
+mod framing;
 mod grants;
 mod packets;
 mod reserved;

@@ -13,6 +13,7 @@ use crate::code::{
     Code, Emitted, FieldCode, HeaderCode, Load, Message, ParserErrors, Standard, TableCode,
 };
 use crate::error::LoadError;
+use crate::grants::GrantSlots;
 use crate::json::{self, Document};
 use crate::layout::{Header, Layout, words};
 use crate::op::{Op, Pc, Slot, Use};
@@ -44,6 +45,7 @@ impl Lowering<'_> {
         let standard = standard(&layout)?;
         let queue_id = layout.metadata_by_suffix("queue_id");
         let sub_queue = layout.metadata_by_suffix("sub_queue");
+        let grants = GrantSlots::of(&layout);
         let mut target = kept(&layout, template.len(), &standard, &[queue_id, sub_queue]);
         paths.operands(&mut |slot, n, _| {
             target[usize::from(slot)..usize::from(slot) + usize::from(n)].fill(true);
@@ -230,6 +232,7 @@ impl Lowering<'_> {
             errors: parser_errors(document),
             queue_id,
             sub_queue,
+            grants,
             paths,
             places,
             error_names: document.errors.clone(),

@@ -167,6 +167,45 @@ impl CopyKind {
     }
 }
 
+/// How a modem asked for a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// In a contention opportunity.
+    Contention,
+    /// In a poll.
+    Poll,
+    /// In the head of a burst.
+    Burst,
+}
+
+impl RequestKind {
+    /// The kind's stable name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            RequestKind::Contention => "contention",
+            RequestKind::Poll => "poll",
+            RequestKind::Burst => "burst",
+        }
+    }
+}
+
+/// A burst on an upstream channel: the grant that it fills, and the request that the grant answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceBurst {
+    /// The channel's number, as its MAPs have it.
+    pub channel: u8,
+    /// How the modem asked, and when, nanoseconds; `None`: nobody asked for the grant.
+    pub requested: Option<(RequestKind, u64)>,
+    /// The grant's first minislot.
+    pub first_minislot: u64,
+    /// Its minislots.
+    pub minislots: u32,
+    /// When it starts, nanoseconds.
+    pub start_ns: u64,
+    /// When it ends, nanoseconds.
+    pub end_ns: u64,
+}
+
 /// One step of a packet.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -280,6 +319,8 @@ pub enum TraceEvent<'a> {
         /// Packets in front of it.
         depth: u32,
     },
+    /// A grant lets it leave its queue: its first byte is in that burst.
+    Burst(TraceBurst),
     /// The program asked for a clone.
     Clone {
         /// The clone session.

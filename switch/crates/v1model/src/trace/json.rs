@@ -22,6 +22,7 @@
 //! | `statement` | `op`, [`subject`], [`wrote`], [`action`], [`source`] |
 //! | `checksum` | `field`: `name`, `value`, `width`; `expected`, `correct`, [`source`] |
 //! | `queued` | `port`, `queue`, `depth` |
+//! | `burst` | `channel`, [`requested`: `contention`, `poll`, `burst`; `requested_ns`], `first_minislot`, `minislots`, `start_ns`, `end_ns` |
 //! | `clone` | `session` |
 //! | `digest` | `name` |
 //! | `resubmitted`, `recirculated` | |
@@ -267,6 +268,21 @@ fn members(event: &TraceEvent<'_>) -> (&'static str, Members) {
                 ("port", json!(port)),
                 ("queue", json!(queue)),
                 ("depth", json!(depth)),
+            ],
+        ),
+        TraceEvent::Burst(burst) => (
+            "burst",
+            vec![
+                ("channel", json!(burst.channel)),
+                (
+                    "requested",
+                    json!(burst.requested.map(|(kind, _)| kind.name())),
+                ),
+                ("requested_ns", json!(burst.requested.map(|(_, at)| at))),
+                ("first_minislot", json!(burst.first_minislot)),
+                ("minislots", json!(burst.minislots)),
+                ("start_ns", json!(burst.start_ns)),
+                ("end_ns", json!(burst.end_ns)),
             ],
         ),
         TraceEvent::Clone { session } => ("clone", vec![("session", json!(session))]),

@@ -15,7 +15,10 @@ mod text;
 mod tracer;
 
 pub(crate) use attach::Tracing;
-pub use event::{Cause, CopyKind, DropReason, KeyPart, Named, TraceEvent, TraceSink, TraceValue};
+pub use event::{
+    Cause, CopyKind, DropReason, KeyPart, Named, RequestKind, TraceBurst, TraceEvent, TraceSink,
+    TraceValue,
+};
 pub use json::JsonTrace;
 pub use output::TraceFilter;
 pub(crate) use place::{Place, Target};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Traces for people: a block of indented lines for each packet.
 
-use super::event::{Cause, CopyKind, DropReason, Named, TraceEvent, TraceValue};
+use super::event::{Cause, CopyKind, DropReason, Named, RequestKind, TraceEvent, TraceValue};
 use super::output::{Choice, TraceOutput};
 use super::{TraceFilter, TraceSink};
 use crate::error::SourcePosition;
@@ -363,6 +363,31 @@ fn line(block: &mut Block, who: Who, now_ns: u64, event: &TraceEvent<'_>) {
             "  queue {queue} of port {port} at {} s, behind {depth} packets",
             seconds(now_ns)
         ),
+        TraceEvent::Burst(burst) => {
+            let _ = match burst.requested {
+                Some((RequestKind::Contention, at)) => {
+                    writeln!(out, "  asked for in contention at {} s", seconds(at))
+                }
+                Some((RequestKind::Poll, at)) => {
+                    writeln!(out, "  asked for in a poll at {} s", seconds(at))
+                }
+                Some((RequestKind::Burst, at)) => {
+                    writeln!(out, "  asked for in the burst at {} s", seconds(at))
+                }
+                None => writeln!(out, "  nobody asked for its grant"),
+            };
+            writeln!(
+                out,
+                "  granted minislots {} to {} of channel {}: its burst is from {} to {} s",
+                burst.first_minislot,
+                burst
+                    .first_minislot
+                    .saturating_add(burst.minislots.saturating_sub(1).into()),
+                burst.channel,
+                seconds(burst.start_ns),
+                seconds(burst.end_ns)
+            )
+        }
         TraceEvent::Clone { session } => writeln!(out, "  cloned for session {session}"),
         TraceEvent::Digest { name } => writeln!(out, "  digest {name} for the controller"),
         TraceEvent::Resubmitted => writeln!(out, "  resubmitted"),

@@ -207,6 +207,7 @@ fn verdicts_queue_and_priority() {
         instance_type: InstanceType::Replication,
         deq_qdepth: 0,
         queue: 0,
+        grants: None,
     };
     assert_eq!(
         p.egress(0, &metadata, &mut copy, &mut out).fate,

@@ -12,6 +12,7 @@ mod checksums;
 mod cm;
 mod expressions;
 mod features;
+mod grants;
 mod limits;
 mod meters;
 mod profiles;

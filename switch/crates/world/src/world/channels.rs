@@ -9,10 +9,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::run::Source;
 use super::{World, checked_name, device_rank};
+use crate::channel_capture::{CaptureOutput, Captured};
 use crate::error::{WorldError, invalid};
 use crate::link::End;
 use crate::schedule::Kind;
-use crate::upstream::Upstream;
+use crate::upstream::{MapTraffic, Upstream};
 
 /// Channels of a world: a MAP has a byte for the channel's number.
 pub const MOST_CHANNELS: usize = 255;
@@ -74,6 +75,18 @@ impl World {
         granted.map_err(|refused| invalid(format!("device \"{device}\", {refused}")))?;
         node.set_granted(port, (cmts, cmts_port));
         node.reschedule(&mut self.net);
+        Ok(())
+    }
+
+    /// The MAPs of a channel go downstream, before the frames of the CMTS's ports at which what it
+    /// carries arrives, and take that much of their rates. Until this is called they take nothing.
+    ///
+    /// # Errors
+    /// There is no such channel.
+    pub fn set_map_traffic(&mut self, channel: &str, each: MapTraffic) -> Result<(), WorldError> {
+        self.run_until(self.net.now)?;
+        let at = self.channel_index(channel)?;
+        self.channels[at].set_map_traffic(each);
         Ok(())
     }
 
@@ -172,6 +185,33 @@ impl World {
         self.channels[at].set_capacity(self.net.now, capacity)
     }
 
+    /// Writes a channel's frames into a capture of link type [`mac_wire::LINK_TYPE`] from now on, at
+    /// most so many bytes: MAPs, requests that the CMTS hears, and bursts when their last byte has
+    /// arrived. It changes nothing else.
+    ///
+    /// # Errors
+    /// There is no such channel, or its frames are captured already, or cannot be.
+    pub fn capture_channel(
+        &mut self,
+        channel: &str,
+        out: CaptureOutput,
+        bytes: u64,
+    ) -> Result<(), WorldError> {
+        let at = self.channel_index(channel)?;
+        let begun = self.channels[at].capture(out, bytes);
+        begun.map_err(|error| of_channel(channel, error))
+    }
+
+    /// Ends that; what became of it.
+    ///
+    /// # Errors
+    /// There is no such channel, or its frames were not captured, or could not be written.
+    pub fn end_capture(&mut self, channel: &str) -> Result<Captured, WorldError> {
+        let at = self.channel_index(channel)?;
+        let ended = self.channels[at].end_capture(self.net.now);
+        ended.map_err(|error| of_channel(channel, error))
+    }
+
     /// What a channel has counted.
     ///
     /// # Errors
@@ -188,5 +228,13 @@ impl World {
         found
             .map(|index| index as usize)
             .ok_or_else(|| invalid(format!("there is no channel \"{name}\" in this world")))
+    }
+}
+
+/// An error with the channel's name in front.
+fn of_channel(channel: &str, error: WorldError) -> WorldError {
+    match error {
+        WorldError::Invalid(words) => invalid(format!("channel \"{channel}\": {words}")),
+        other => other,
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use device::Device;
+use device::{Device, TRACES, TraceSink};
 
 use super::run::{Injection, Source};
 use super::{World, device_rank};
@@ -45,6 +45,32 @@ impl World {
         });
         node.reschedule(&mut self.net);
         answer.map_err(rpc)
+    }
+
+    /// Tells `sink` of a device's packets from now on, until [`Self::end_traces`].
+    ///
+    /// # Errors
+    /// There is no such device, or it has as many traces as it may.
+    pub fn trace(
+        &mut self,
+        device: &str,
+        sink: Box<dyn TraceSink + Send>,
+    ) -> Result<(), WorldError> {
+        let index = self.device_index(device)?;
+        let Some(trace) = self.devices[index].device.add_trace(sink) else {
+            return Err(invalid(format!(
+                "device \"{device}\" has {TRACES} traces already; end them first"
+            )));
+        };
+        self.traces.push((index, trace));
+        Ok(())
+    }
+
+    /// Ends all traces.
+    pub fn end_traces(&mut self) {
+        for (index, trace) in self.traces.drain(..) {
+            self.devices[index].device.remove_trace(trace);
+        }
     }
 
     /// Runs a closure on a device now, after what is due: for tests and tools that need no

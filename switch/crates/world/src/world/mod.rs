@@ -10,7 +10,7 @@ mod traffic;
 
 use std::collections::BTreeMap;
 
-use device::DeviceConfig;
+use device::{DeviceConfig, TraceId};
 use p4runtime::in_process::InProcessStream;
 use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64;
@@ -98,6 +98,8 @@ pub struct World {
     samplers: Vec<Sampler>,
     injections: Vec<Injection>,
     channels: Vec<Upstream>,
+    /// Traces, each of a device.
+    traces: Vec<(usize, TraceId)>,
     device_names: BTreeMap<String, u32>,
     host_names: BTreeMap<String, u32>,
     channel_names: BTreeMap<String, u32>,
@@ -158,6 +160,7 @@ impl World {
             samplers: Vec::new(),
             injections: Vec::new(),
             channels: Vec::new(),
+            traces: Vec::new(),
             device_names: BTreeMap::new(),
             host_names: BTreeMap::new(),
             channel_names: BTreeMap::new(),

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests of whole worlds: one program, which is linked once.
 
+mod acks;
 mod common;
 mod plant;
 
 mod balance;
 mod bits;
 mod channel_states;
+mod channel_views;
 mod channels;
 mod digests;
+mod downstream;
 mod entrance;
 mod hosts;
 mod refusals;

@@ -180,6 +180,28 @@ fn set_up_cmts(device: &mut Device, now: u64, modems: usize) {
     insert("bridge.station", &[0, mac(SERVER_MAC)], "forward", &server);
 }
 
+/// What the server sends to a modem's computer finds its way.
+pub fn downstream_to(world: &mut World, number: usize) {
+    let at = mac([2, 0, 0, 0, 0, number as u8]);
+    let forward = |device: &mut Device, from: u16, to: u16| {
+        let pipeline = device.pipeline_mut().unwrap();
+        let mut insert = |table, key: &[u128], action, values: &[(&str, u128)]| {
+            insert_exact(pipeline, table, key, action, values).unwrap();
+        };
+        let interface = [("flood_group", 0), ("to_rf", 0), ("modem", 0)];
+        insert("bridge.interface", &[from.into()], "provision", &interface);
+        let station = [("port", to.into()), ("to_rf", 0), ("modem", 0)];
+        insert("bridge.station", &[0, at], "forward", &station);
+    };
+    let rf = number as u16 + 1;
+    world
+        .with_device(CMTS, |device, _| forward(device, NSI, rf))
+        .unwrap();
+    world
+        .with_device(&modem(number), |device, _| forward(device, RF, CPE))
+        .unwrap();
+}
+
 /// Frames of so many bytes to the end of their CRC, from a modem's computer to the server, at
 /// these times; each is recorded.
 pub fn send(world: &mut World, number: usize, frame_length: usize, at: Vec<u64>) -> u32 {

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a topology says of its downstream channel beside its rate, as paper 004 needs it:
+
+channel:
+  downstream: 30.34 Mbps
+  downstream_framing: {packet: 188 B, header: 4 B}
+  downstream_queue: 50 packets
+  map_traffic: {message: 46 B, element: 4 B}
+"""
+
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+
+from docsis_control.config.models import MAX_FRAME, KeyedError, Model
+from docsis_control.config.units import ByteSize
+from docsis_control.framing import Framing
+
+MOST_PACKETS: Final = 100_000
+"""Of a queue; more is a typing error."""
+
+_UNIT: Final = " packets"
+
+
+def _packets(value: object) -> int:
+    """Parses "50 packets"."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        raise ValueError(f'{value} has no unit; write "{value} packets"')
+    if not isinstance(value, str) or not value.removesuffix(_UNIT).isdecimal():
+        raise ValueError(f'"{value}" is no number of packets; write "50 packets"')
+    number = int(value.removesuffix(_UNIT))
+    if not value.endswith(_UNIT) or not 1 <= number <= MOST_PACKETS:
+        raise ValueError(
+            f'"{value}" is not within "1 packets" and "{MOST_PACKETS} packets"; a queue\'s limit '
+            "has its unit with it"
+        )
+    return number
+
+
+Packets = Annotated[
+    int,
+    BeforeValidator(_packets),
+    PlainSerializer(lambda value: f"{value}{_UNIT}", return_type=str),
+    WithJsonSchema({"type": "string", "pattern": f"^[0-9]+{_UNIT}$", "examples": ["50 packets"]}),
+]
+"""A number in Python, "50 packets" in YAML."""
+
+_Size = Annotated[ByteSize, Field(ge=0, le=65_535)]
+
+
+class DownstreamFraming(Model):
+    """Packets of a fixed length that carry the frames: MPEG's, in DOCSIS 2.0."""
+
+    packet: _Size = Field(default=188, description="Bytes of a packet, header included.")
+    header: _Size = Field(
+        default=4,
+        description="Bytes of it that carry no frames: 4, or 5 with a pointer field in each.",
+    )
+    frame_header: _Size = Field(
+        default=6, description="DOCSIS's MAC header, before each frame (6 B without extensions)."
+    )
+    own_packets: bool = Field(
+        default=False,
+        description="Each frame begins a packet; else frames follow one another within packets.",
+    )
+
+    @model_validator(mode="after")
+    def _carries(self) -> "DownstreamFraming":
+        if self.header >= self.packet:
+            raise KeyedError(
+                "header", f"{self.header} B leave nothing of a packet of {self.packet} B"
+            )
+        return self
+
+    @property
+    def framing(self) -> Framing:
+        """For the traffic manager."""
+        return Framing(self.packet, self.header, self.frame_header, self.own_packets)
+
+
+class MapTraffic(Model):
+    """What the MAPs of the upstream channels take of the downstream, before all data."""
+
+    message: _Size = Field(
+        default=46, description="Bytes of a MAP without its elements (docsis-ns3)."
+    )
+    element: _Size = Field(default=4, description="Bytes of each information element.")
+
+
+def queue_bytes(packets: int) -> int:
+    """What a queue of so many of the longest packets holds, bytes."""
+    return packets * MAX_FRAME

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Capture files with nanosecond timestamps, as Wireshark, tshark and tcpdump read them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
+const SNAPLEN: u32 = 65_535;
+const HEADER: u64 = 24;
+const RECORD_HEADER: u64 = 16;
+
+/// The link type of Ethernet frames without their FCS.
+pub const LINKTYPE_ETHERNET: u32 = 1;
+
+/// One capture file.
+#[derive(Debug)]
+pub struct Capture<W: Write = BufWriter<File>> {
+    out: W,
+    /// Bytes that may still be written.
+    room: u64,
+}
+
+impl Capture {
+    /// Creates (or empties) a file for frames of a link type.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn create(path: &Path, link_type: u32) -> io::Result<Self> {
+        Self::new(
+            BufWriter::with_capacity(1 << 18, File::create(path)?),
+            link_type,
+        )
+    }
+}
+
+impl<W: Write> Capture<W> {
+    /// Writes the file header.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub fn new(mut out: W, link_type: u32) -> io::Result<Self> {
+        out.write_all(&MAGIC_NANOSECONDS.to_le_bytes())?;
+        out.write_all(&2u16.to_le_bytes())?;
+        out.write_all(&4u16.to_le_bytes())?;
+        out.write_all(&[0; 8])?;
+        out.write_all(&SNAPLEN.to_le_bytes())?;
+        out.write_all(&link_type.to_le_bytes())?;
+        Ok(Self {
+            out,
+            room: u64::MAX,
+        })
+    }
+
+    /// The file has at most so many bytes, and whole records.
+    #[must_use]
+    pub fn at_most(mut self, bytes: u64) -> Self {
+        self.room = bytes.saturating_sub(HEADER);
+        self
+    }
+
+    /// Adds a frame; `wall_ns` is nanoseconds since 1970. False where the file has no room for it:
+    /// it has none for others any more then, so that it ends at one moment.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub fn write(&mut self, wall_ns: u64, frame: &[u8]) -> io::Result<bool> {
+        let kept = &frame[..frame.len().min(SNAPLEN as usize)];
+        let Some(room) = self.room.checked_sub(RECORD_HEADER + kept.len() as u64) else {
+            self.room = 0;
+            return Ok(false);
+        };
+        self.room = room;
+        let mut header = [0; RECORD_HEADER as usize];
+        header[..4].copy_from_slice(&((wall_ns / 1_000_000_000) as u32).to_le_bytes());
+        header[4..8].copy_from_slice(&((wall_ns % 1_000_000_000) as u32).to_le_bytes());
+        header[8..12].copy_from_slice(&(kept.len() as u32).to_le_bytes());
+        header[12..].copy_from_slice(&(frame.len() as u32).to_le_bytes());
+        self.out.write_all(&header)?;
+        self.out.write_all(kept)?;
+        Ok(true)
+    }
+
+    /// Hands what is buffered to the kernel.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_a_header_and_a_record() {
+        let mut capture = Capture::new(Vec::new(), 143).unwrap();
+        assert!(capture.write(5_000_000_007, &[1, 2, 3]).unwrap());
+        let bytes = capture.out;
+        assert_eq!(bytes.len(), 24 + 16 + 3);
+        assert_eq!(bytes[..4], [0x4d, 0x3c, 0xb2, 0xa1]);
+        assert_eq!(bytes[20..24], [143, 0, 0, 0]);
+        assert_eq!(bytes[24..32], [5, 0, 0, 0, 7, 0, 0, 0]);
+        assert_eq!(bytes[32..40], [3, 0, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(bytes[40..], [1, 2, 3]);
+    }
+
+    #[test]
+    fn ends_where_a_record_finds_no_room() {
+        let most = 24 + 2 * (16 + 10) + 16 + 5;
+        let mut capture = Capture::new(Vec::new(), 1).unwrap().at_most(most);
+        assert!(capture.write(1, &[0; 10]).unwrap());
+        assert!(capture.write(2, &[0; 10]).unwrap());
+        assert!(!capture.write(3, &[0; 10]).unwrap());
+        // This one would fit.
+        assert!(!capture.write(4, &[0; 5]).unwrap());
+        assert_eq!(capture.out.len(), 24 + 2 * (16 + 10));
+        let none = Capture::new(Vec::new(), 1).unwrap().at_most(0);
+        assert_eq!(none.out.len(), 24);
+    }
+}
