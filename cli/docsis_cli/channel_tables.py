@@ -148,15 +148,17 @@ def _counted(channel: UpstreamChannel) -> Iterator[Row]:
         f"{counted.pending_marks}",
     )
     yield "frames", str(counted.frames), ""
-    yield _delay(channel.request_to_grant)
+    yield _delay("request to grant", channel.request_to_grant)
+    if channel.maps_late.count:
+        yield _delay("MAPs made late", channel.maps_late)
 
 
-def _delay(delays: Delays) -> Row:
+def _delay(what: str, delays: Delays) -> Row:
     told = (
         f"mean {_ms(delays.mean_ms)}, p50 {_ms(delays.p50_ms)}, p90 {_ms(delays.p90_ms)}, "
         f"p99 {_ms(delays.p99_ms)}, longest {_ms(delays.max_ms)} ms"
     )
-    return "request to grant", str(delays.count), told if delays.count else ""
+    return what, str(delays.count), told if delays.count else ""
 
 
 def _ms(time: float | None) -> str:

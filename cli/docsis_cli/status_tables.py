@@ -211,7 +211,7 @@ def _suppressed(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
     """Service flows that are to do without some TCP acknowledgements."""
     told = [flow for flow in flows if flow.provisioned.ack_suppression != "none"]
     if told:
-        yield _table(
+        yield table(
             "ACK suppression",
             "SFID|rule|ACKs|octets",
             (_acks(flow) for flow in told),

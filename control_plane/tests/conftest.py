@@ -15,6 +15,7 @@ from finsy.proto import U128, p4r, rpc_code
 
 from docsis_control.controller import Controller
 from docsis_control.gen.docsis.mac.v1 import channel_state_pb2 as mac
+from docsis_control.gen.docsis.mac.v1 import upstream_channels_pb2 as upstream
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
@@ -86,6 +87,7 @@ class FakeSwitch:
         self.lateness: Any = None
         # What it says of upstream channels, or why it does not; None: it does not know the service.
         self.channels: Any = None
+        self.channel_requests: list[Any] = []
         self._server: grpc.aio.Server | None = None
         self._names = {register.id: register.name for register in pipeline.schema.registers}
         self._counters = {c.preamble.id: c.preamble.name for c in pipeline.p4info.counters}
@@ -171,7 +173,12 @@ class FakeSwitch:
                         self._channels,
                         mac.GetRequest.FromString,
                         mac.GetResponse.SerializeToString,
-                    )
+                    ),
+                    "Configure": grpc.unary_unary_rpc_method_handler(
+                        self._configure_channels,
+                        upstream.ConfigureRequest.FromString,
+                        upstream.ConfigureResponse.SerializeToString,
+                    ),
                 },
             )
         )
@@ -190,6 +197,11 @@ class FakeSwitch:
         if self.lateness is None:
             await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no such method")
         return self.lateness
+
+    async def _configure_channels(self, request: Any, context: Any) -> Any:
+        del context
+        self.channel_requests.append(request)
+        return upstream.ConfigureResponse()
 
     async def _channels(self, _request: Any, context: Any) -> Any:
         if self.channels is None:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Generates the Python stubs of the gRPC services of the traffic manager and of upstream channels.
+# Generates the Python stubs of the switch's own gRPC services.
 #
 # Usage: proto-stubs.sh VENV
 

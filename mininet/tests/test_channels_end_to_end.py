@@ -7,6 +7,7 @@ the process is, and none is lost. How fast frames are is for docs/mac.md, on a q
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +77,11 @@ def test_no_frame_is_faster_than_its_channel_and_none_is_lost(
     assert len(seen.delay_ms) > 100
     assert seen.arrived.all()
     assert np.min(seen.delays) > OFDMA_LEAST_MS
+    (channel,) = json.loads(system.command("show", "channel", "--json"))
+    counters = channel["counters"]
+    assert (counters["maps_lost"], counters["missed"]) == (0, 0)
+    assert counters["frames"] >= len(seen.delay_ms)
+    assert channel["maps_late"]["count"] == counters["maps"] > SECONDS / 0.002025 - 1
     # The modem's queues let them go, each when it entered a burst.
     flows = system.show()["modems"][0]["service_flows"]
     (primary,) = (flow for flow in flows if flow["direction"] == "upstream")

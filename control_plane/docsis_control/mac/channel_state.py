@@ -105,6 +105,7 @@ def _channel(message: Any, names: Names) -> UpstreamChannel:
             minislots_wasted=counters.minislots_granted - counters.minislots_used, **counted
         ),
         request_to_grant=_delays(message.request_to_grant),
+        maps_late=_delays(message.maps_late),
         service_flows=tuple(_flow(flow, names) for flow in paced(message.flows)),
         last_maps=tuple(_map(one) for one in paced(message.maps)),
     )

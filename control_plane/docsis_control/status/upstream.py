@@ -194,6 +194,10 @@ class UpstreamChannel:
     request_to_grant: Delays = Field(
         description="From the start of a request to that of its first grant."
     )
+    maps_late: Delays = Field(
+        description="How long after their due time MAPs were made, by the machine's clock; nothing "
+        "in virtual time."
+    )
     service_flows: tuple[ChannelFlow, ...] = Field(description="By SID.")
     last_maps: tuple[UpstreamMap, ...] = Field(
         description="The last MAPs, oldest first; of some, the time is still to come."

@@ -2,10 +2,10 @@
 //! A channel of a plant, and its ends in the plant's devices.
 
 use device::{Device, Pool, QueueId, Taken};
-use mac_channel::{Channel, Ends, Frame, Grant, Histogram, Observer, Watch};
-use mac_wire::{Map, Sid};
+use mac_channel::{Asked, Channel, Ends, Frame, Grant, Histogram, Observer, Watch};
+use mac_wire::{Clock, Map, Sid};
 
-use crate::members::{Carrier, DeviceQueue, Member, Members};
+use crate::members::{Carrier, DeviceQueue, Member, Members, trace_burst};
 use crate::node::Node;
 
 /// Frames that entered bursts and have not arrived, and buffers for more.
@@ -75,6 +75,8 @@ impl Upstream {
             frames,
             members: &self.members,
             behind: self.behind,
+            number: self.number,
+            clock: self.channel.profile().clock,
             touched,
         };
         let late = MapsLate {
@@ -110,6 +112,8 @@ pub struct RfEnds<'a, N> {
     pub frames: &'a mut Frames,
     pub members: &'a Members,
     pub behind: u64,
+    pub number: u8,
+    pub clock: Clock,
     /// Devices that may have something to do, or to tell.
     pub touched: &'a mut Vec<u32>,
 }
@@ -134,6 +138,15 @@ impl<N: Node> Ends for RfEnds<'_, N> {
             queue: member.queue,
             behind: self.behind,
         })
+    }
+
+    fn fill(&mut self, _now: u64, sid: Sid, grant: &Grant, asked: Option<Asked>) {
+        let node = self.members.active(sid).map(|member| member.device);
+        let node = node.and_then(|node| self.nodes.get_mut(node as usize));
+        if let Some(node) = node.filter(|node| node.device().is_traced()) {
+            let burst = trace_burst(self.number, &self.clock, self.behind, grant, asked);
+            node.device_mut().enter_burst(burst);
+        }
     }
 
     fn deliver(&mut self, now: u64, sid: Sid, frame: Frame<Vec<u8>>, _grant: &Grant) {

@@ -81,6 +81,8 @@ impl Plant {
                 frames: &mut self.frames,
                 members: &channel.members,
                 behind: channel.behind,
+                number: channel.number,
+                clock: channel.channel.profile().clock,
                 touched: &mut self.touched,
             };
             channel.channel.commit(at, prepared, &mut ends);

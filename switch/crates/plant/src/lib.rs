@@ -28,6 +28,6 @@ pub use configuration::{ChannelConfig, Configuration, FlowPlace, GrantedPort, Re
 pub use handle::{MOST_FLOWS, PlantGone, PlantHandle, PlantRequests};
 pub use mac_channel;
 pub use mac_wire;
-pub use members::{Carrier, DeviceQueue, Member, Members};
+pub use members::{Carrier, DeviceQueue, Member, Members, trace_burst};
 pub use node::{End, Node};
 pub use run::{Look, Plant};

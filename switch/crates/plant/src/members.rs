@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service flows of a channel, and their queues in devices.
 
-use device::{Device, QueueId, Taken};
-use mac_channel::{Eligible, Frame, Queue};
-use mac_wire::Sid;
+use device::{Device, QueueId, RequestKind, Taken, TraceBurst};
+use mac_channel::{Asked, Eligible, Frame, Grant, How, Queue};
+use mac_wire::{Clock, Minislot, Sid};
 
 /// A service flow of a channel: where its frames wait, and where they arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,38 @@ impl Members {
             let member = member.filter(|member| member.active)?;
             Some((Sid(u16::try_from(sid).ok()?), member))
         })
+    }
+}
+
+/// What a trace tells of a grant, which a request brought if anybody asked. The channel's time is
+/// `behind` the device's by so much, ns.
+#[must_use]
+pub fn trace_burst(
+    channel: u8,
+    clock: &Clock,
+    behind: u64,
+    grant: &Grant,
+    asked: Option<Asked>,
+) -> TraceBurst {
+    let at = |ns: u64| ns.saturating_add(behind);
+    let last = grant
+        .first
+        .0
+        .saturating_add(grant.minislots.saturating_sub(1).into());
+    TraceBurst {
+        channel,
+        requested: asked.map(|asked| {
+            let kind = match asked.how {
+                How::Contention => RequestKind::Contention,
+                How::Poll => RequestKind::Poll,
+                How::Burst => RequestKind::Burst,
+            };
+            (kind, at(clock.start(asked.sent)))
+        }),
+        first_minislot: grant.first.0,
+        minislots: grant.minislots,
+        start_ns: at(clock.start(grant.first)),
+        end_ns: at(clock.end(Minislot(last))),
     }
 }
 

@@ -10,14 +10,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use device::{Device, QueueId, RequestKind, Taken, TraceBurst};
-use mac_channel::{
-    Asked, Channel, Ends, Filled, Frame as Burst, Grant, How, Leaving, Observer, Watch,
-};
-use mac_wire::{Capacity, Clock, FlowConfig, Map, Minislot, Profile, Sid};
+use device::{Device, QueueId, Taken};
+use mac_channel::{Asked, Channel, Ends, Filled, Frame as Burst, Grant, Leaving, Observer, Watch};
+use mac_wire::{Capacity, Clock, FlowConfig, Map, Profile, Sid};
 use p4runtime::channel_state::{ChannelView, FlowPlace};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
-use plant::{Carrier, DeviceQueue, Member, Members};
+use plant::{Carrier, DeviceQueue, Member, Members, trace_burst};
 use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -306,7 +304,7 @@ impl Ends for RfEnds<'_> {
         let node = node.and_then(|device| self.devices.get_mut(device as usize));
         if let Some(node) = node.filter(|node| node.device.is_traced()) {
             node.device
-                .enter_burst(trace_burst(self.number, &self.clock, grant, asked));
+                .enter_burst(trace_burst(self.number, &self.clock, 0, grant, asked));
         }
     }
 
@@ -333,29 +331,6 @@ impl Ends for RfEnds<'_> {
 
 fn cannot_capture(error: std::io::Error) -> WorldError {
     invalid(format!("the capture cannot be written: {error}"))
-}
-
-/// What a trace tells of a grant.
-fn trace_burst(channel: u8, clock: &Clock, grant: &Grant, asked: Option<Asked>) -> TraceBurst {
-    let last = grant
-        .first
-        .0
-        .saturating_add(grant.minislots.saturating_sub(1).into());
-    TraceBurst {
-        channel,
-        requested: asked.map(|asked| {
-            let kind = match asked.how {
-                How::Contention => RequestKind::Contention,
-                How::Poll => RequestKind::Poll,
-                How::Burst => RequestKind::Burst,
-            };
-            (kind, clock.start(asked.sent))
-        }),
-        first_minislot: grant.first.0,
-        minislots: grant.minislots,
-        start_ns: clock.start(grant.first),
-        end_ns: clock.end(Minislot(last)),
-    }
 }
 
 /// A modem's device, as a channel carries from it.
