@@ -87,7 +87,8 @@ impl Upstream {
 
     /// Keeps its last `maps` MAPs from now on; 0: none.
     pub fn watch(&mut self, maps: usize) {
-        self.watch = (maps > 0).then(|| Watch::new(maps));
+        let made = self.channel.statistics().maps;
+        self.watch = (maps > 0).then(|| Watch::after(made, maps));
     }
 
     /// Writes its frames to `out` from now on, at most so many bytes.

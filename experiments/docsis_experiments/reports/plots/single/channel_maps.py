@@ -54,7 +54,9 @@ class _Panel:
         flow = self.channel.flow(sid)
         if flow is None:
             return f"SID {sid}"
-        return f"{flow.modem} {flow.name.removesuffix(' upstream')}".strip()
+        name = flow.name.removesuffix(" upstream")
+        # One without a class is called by its reference alone.
+        return f"{flow.modem} {'flow ' if name.isdigit() else ''}{name}".strip()
 
     def colour(self, sid: int | None) -> str:
         """A service flow's."""
@@ -146,7 +148,8 @@ def _pieces(
     """
     of_frame, frame_ms = panel.channel.minislots_per_frame, panel.channel.frame_ps / 1e9
     if of_frame == 1:
-        yield first * frame_ms, minislots * frame_ms, 0.0, _BAND
+        if minislots > 0:
+            yield first * frame_ms, minislots * frame_ms, 0.0, _BAND
         return
     at = one.first_minislot + first
     origin = one.first_minislot // of_frame
@@ -168,12 +171,12 @@ def _element(
         "poll": {"facecolor": "white", "edgecolor": colour, "lw": 1.2},
         "grant": {"facecolor": "white", "edgecolor": colour, "hatch": "/////", "lw": 0.8},
     }[element.usage]
-    for left, width, low, height in _pieces(panel, one, element.first, element.minislots):
+    # What was used is full, and only the rest is hatched.
+    full = 0 if element.burst is None else element.burst.minislots
+    rest = _pieces(panel, one, element.first + full, element.minislots - full)
+    for left, width, low, height in rest:
         _box(axes, (left, bottom + low), (width, height), **looks)
-    if element.burst is None:
-        return
-    # What was used is full, and what is wasted stays hatched.
-    used = list(_pieces(panel, one, element.first, element.burst.minislots))
+    used = list(_pieces(panel, one, element.first, full))
     for left, width, low, height in used:
         _box(
             axes, (left, bottom + low), (width, height), facecolor=colour, edgecolor="white", lw=0.5

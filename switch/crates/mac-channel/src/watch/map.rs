@@ -54,7 +54,7 @@ pub struct WatchedRequest {
 /// A MAP, and what became of what it gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedMap {
-    /// How many the channel's observer saw before it.
+    /// How many were made before it, as far as the watch knows: see [`super::Watch::after`].
     pub number: u64,
     /// When it was made, nanoseconds.
     pub made: u64,

@@ -41,6 +41,15 @@ impl Watch {
         }
     }
 
+    /// The same of a channel that has made so many MAPs already, for their numbers.
+    #[must_use]
+    pub fn after(made: u64, maps: usize) -> Self {
+        Self {
+            made,
+            ..Self::new(maps)
+        }
+    }
+
     /// The MAPs that it keeps, oldest first. The last ones are of minislots still to come.
     pub fn maps(&self) -> impl ExactSizeIterator<Item = &WatchedMap> {
         self.maps.iter()

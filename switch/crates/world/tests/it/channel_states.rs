@@ -60,9 +60,11 @@ fn counters_agree_with_each_other_and_with_the_maps() {
     for pair in state.maps.windows(2) {
         assert_eq!(pair[0].end_ns, pair[1].start_ns);
         assert_eq!(pair[0].number + 1, pair[1].number);
+        assert!(pair[1].number < counters.maps);
         let length = u64::from(pair[0].minislots) * 25_000;
         assert_eq!(pair[0].end_ns - pair[0].start_ns, length);
     }
+    assert_eq!(state.maps[0].number, 1);
     // Contention is at the head of each, and maintenance at its end.
     for map in &state.maps {
         let (first, last) = (&map.elements[0], map.elements.last().unwrap());
