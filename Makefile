@@ -177,7 +177,7 @@ ptf: setup ## the PTF suite; TARGET=bmv2 or HOST:PORT for another switch
 # --- For developers ------------------------------------------------------------
 
 .PHONY: fuzz
-FUZZED = $(if $(filter packets json p4runtime stf tcp recording,$(TARGET)),$(TARGET),packets)
+FUZZED = $(if $(filter packets json p4runtime stf tcp recording mac,$(TARGET)),$(TARGET),packets)
 MINUTES ?= 10
 # Where the fuzzer begins, from switch/fuzz, and the longest input.
 FUZZ_SEEDS_json = ../crates/v1model/tests/programs
@@ -186,7 +186,7 @@ FUZZ_OPTIONS_p4runtime = -max_len=65536
 FUZZ_SEEDS = $(or $(FUZZ_SEEDS_$(FUZZED)),seeds/$(FUZZED))
 FUZZ_OPTIONS = $(or $(FUZZ_OPTIONS_$(FUZZED)),-max_len=4096 -len_control=0)
 # Needs cargo-fuzz; see switch/fuzz/README.md.
-fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf|tcp|recording MINUTES=10
+fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf|tcp|recording|mac MINUTES=10
 	@mkdir -p switch/fuzz/corpus/$(FUZZED)
 	@cd switch/fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir . $(FUZZED) \
 	    corpus/$(FUZZED) $(FUZZ_SEEDS) -- $(FUZZ_OPTIONS) \

@@ -80,9 +80,23 @@ def management(text: str, option: str) -> QueueManagement:
 
 
 def stage(
-    target: Target, *, virtual: bool, seed: int | None, metrics_port: int | None = None
+    target: Target,
+    *,
+    virtual: bool,
+    seed: int | None,
+    metrics_port: int | None = None,
+    pcap: Path | None = None,
+    trace: Path | None = None,
 ) -> Stage:
     """Where the options have the runs played.
+
+    Args:
+        target: The switch.
+        virtual: Whether time is.
+        seed: Of virtual time.
+        metrics_port: Of the controller, in real time.
+        pcap: Gets captures of upstream channels, in virtual time.
+        trace: Gets traces of switches, in virtual time.
 
     Raises:
         TestbedError: They contradict each other; or there is no virtual world to be had.
@@ -104,8 +118,10 @@ def stage(
             "somebody looks; leave one of the two out"
         )
     from docsis_experiments.stages.virtual.stage import DEFAULT_SEED, VirtualStage
+    from docsis_experiments.stages.virtual.views import Views
 
-    return VirtualStage(DEFAULT_SEED if seed is None else seed)
+    views = Views(captures=pcap, traces=trace)
+    return VirtualStage(DEFAULT_SEED if seed is None else seed, views=views)
 
 
 def is_virtual(where: StageName | None, virtual: bool) -> bool:

@@ -193,6 +193,24 @@ def run(
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--pcap",
+            metavar="FOLDER",
+            help="With a scenario in virtual time: write what crosses the upstream channels there, "
+            "RUN/CHANNEL.pcap.",
+        ),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="FOLDER",
+            help="With a scenario in virtual time: write what happens to the switches' packets "
+            "there, RUN/DEVICE.txt.",
+        ),
+    ] = None,
 ) -> None:
     """A scenario held against published figures; without one the system, with you in it."""
     if scenario is not None:
@@ -201,12 +219,17 @@ def run(
         _refuse(context, "restart", because="a death fails a scenario")
         _refuse(context, "logs", because="they are in the scenario's results")
         often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
-        _run_scenario(scenario, target, often, is_virtual(stage, virtual), only or [])
+        in_virtual_time = is_virtual(stage, virtual)
+        if not in_virtual_time:
+            _refuse(context, "pcap", "trace", because="it takes virtual time; give --virtual, too")
+        if seeds is not None:
+            _refuse(context, "pcap", "trace", because="of many seeds nothing but outcomes is kept")
+        _run_scenario(scenario, target, often, in_virtual_time, only or [], pcap=pcap, trace=trace)
         return
     _refuse(context, "only", because="there is no scenario")
     because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
     _refuse(context, "virtual", "stage", "seed", "seeds", "jobs", because=because)
-    _refuse(context, "repeat", because="there is no scenario")
+    _refuse(context, "repeat", "pcap", "trace", because="there is no scenario")
     loaded = load(topology, tier)
     from docsis_testbed import interactive
 
@@ -231,8 +254,17 @@ def _refuse(context: typer.Context, *names: str, because: str) -> None:
             raise TestbedError(f"--{name.replace('_', '-')} has no place here: {because}")
 
 
-def _run_scenario(file: Path, target: Target, often: Often, virtual: bool, only: list[str]) -> None:
-    play = _player(target, often, virtual=virtual)
+def _run_scenario(
+    file: Path,
+    target: Target,
+    often: Often,
+    virtual: bool,
+    only: list[str],
+    *,
+    pcap: Path | None,
+    trace: Path | None,
+) -> None:
+    play = _player(target, often, virtual=virtual, pcap=pcap, trace=trace)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.loader import load as load_scenario
 
@@ -244,7 +276,13 @@ def _run_scenario(file: Path, target: Target, often: Often, virtual: bool, only:
 
 
 def _player(
-    target: Target, often: Often, *, virtual: bool, metrics_port: int | None = None
+    target: Target,
+    often: Often,
+    *,
+    virtual: bool,
+    metrics_port: int | None = None,
+    pcap: Path | None = None,
+    trace: Path | None = None,
 ) -> Callable[[Loaded, Sequence[str]], Path]:
     """The function that plays an experiment, once or many times, as the options say.
 
@@ -263,7 +301,14 @@ def _player(
             return job.run(loaded, maker=made_by, numbers=numbers, only=only, console=_CONSOLE)
 
         return repeatedly
-    played = stage_of(target, virtual=virtual, seed=often.seed, metrics_port=metrics_port)
+    played = stage_of(
+        target,
+        virtual=virtual,
+        seed=often.seed,
+        metrics_port=metrics_port,
+        pcap=pcap,
+        trace=trace,
+    )
 
     def once(loaded: Loaded, only: Sequence[str]) -> Path:
         from docsis_experiments.repetition.once import run as run_once

@@ -22,7 +22,14 @@ from docsis_cli.conditions import short
 from docsis_control.queue_managers.models import as_written
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
-from docsis_control.status.model import Lateness, Scheduling, Status, decode, json_schema
+from docsis_control.status.model import (
+    Lateness,
+    Scheduling,
+    Status,
+    Traffic,
+    decode,
+    json_schema,
+)
 from docsis_control.status.server import serving
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
@@ -103,6 +110,26 @@ def test_scheduling_without_a_mac_is_said_not_to_be_in_force() -> None:
     )
     assert "1 - pgs 0x0 5 Mbit/s every MAP - 3044 8/8 4" in lines
     assert any(line.startswith("Not in force: the topology has no upstream") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("rule", "in_force", "line"),
+    [
+        ("safe", True, "1 safe 120 8400"),
+        ("always", False, "1 always, but flow queues have none 120 8400"),
+    ],
+)
+def test_suppressed_acknowledgements_are_shown(rule: str, in_force: bool, line: str) -> None:
+    modem, *others = STATUS.modems
+    flow, *rest = modem.service_flows
+    given = dataclasses.replace(flow.provisioned, ack_suppression=rule, suppresses_acks=in_force)
+    flow = dataclasses.replace(
+        flow, provisioned=given, suppressed=Traffic(packets=120, octets=8400)
+    )
+    modem = dataclasses.replace(modem, service_flows=(flow, *rest))
+    lines = text_of(dataclasses.replace(STATUS, modems=(modem, *others)))
+    assert line in lines
+    assert not any("ACK suppression" in line for line in text_of(STATUS))
 
 
 def test_frames_that_a_switch_lost_inside_are_told() -> None:

@@ -106,6 +106,7 @@ class FakeSwitch:
         self.traffic_manager: Any = None
         # Frames and bytes that rates made wait, by queue; of the others it does not tell.
         self.delayed: dict[int, tuple[int, int]] = {}
+        self.suppressed: dict[int, tuple[int, int]] = {}
         self.primary = 0
 
     @property
@@ -244,6 +245,9 @@ class FakeSwitch:
             if flow.queue.queue_id in self.delayed:
                 frames, octets = self.delayed[flow.queue.queue_id]
                 state.delayed.frames, state.delayed.bytes = frames, octets
+            if flow.queue.queue_id in self.suppressed:
+                frames, octets = self.suppressed[flow.queue.queue_id]
+                state.suppressed.frames, state.suppressed.bytes = frames, octets
         return response
 
     async def _set_config(self, request: Any, context: Any) -> Any:

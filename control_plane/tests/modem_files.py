@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from docsis_control.modem_config import ModemConfiguration, check
+from docsis_control.modem_config.ack_suppression import AckSuppression, AckSuppressionCodec
 from docsis_control.modem_config.aggregate import Aggregate, Key, Places, decode, keys
 from docsis_control.modem_config.rules import check_lengths
 from docsis_control.modem_config.tlv import (
@@ -90,6 +91,8 @@ def _leaf(key: Key) -> st.SearchStrategy[bytes]:
         return st.integers(low, high).map(lambda number: number.to_bytes(codec.size))
     if isinstance(codec, Flag):
         return st.sampled_from((b"\0", b"\1"))
+    if isinstance(codec, AckSuppressionCodec):
+        return st.sampled_from(AckSuppression).map(lambda rule: codec.encode(rule, 1))
     if isinstance(codec, Choice):
         return st.sampled_from(sorted(codec.words.values())).map(lambda code: bytes((code,)))
     if isinstance(codec, Text):

@@ -10,6 +10,7 @@ from docsis_control.framing import Framing
 from docsis_control.plan import Deployment, Role
 from docsis_control.ports import RF_PORT
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import load_topology
 
 HEAD = """name: small
@@ -18,7 +19,9 @@ upstream_channel: docsis-1.1-004
 REST = """cable_modem: {name: cm, device_id: 1}
 cmts: {name: cmts, device_id: 2}
 modems:
-  - {name: home, configuration: home.yaml, hosts: [{name: h1, ip: 10.0.0.1/24, mac: 02:00:00:00:01:01}]}
+  - name: home
+    configuration: home.yaml
+    hosts: [{name: h1, ip: 10.0.0.1/24, mac: 02:00:00:00:01:01}]
 servers:
   - {name: s1, ip: 10.0.0.2/24, mac: 02:00:00:00:02:01}
 """
@@ -35,7 +38,7 @@ downstream_service_flows:
 def deployment(folder: Path, channel: str, head: str = HEAD) -> Deployment:
     (folder / "home.yaml").write_text(HOME)
     (folder / "small.yaml").write_text(f"{head}channel: {{{channel}}}\n{REST}")
-    return deploy(load_topology(folder / "small.yaml"), None, None)
+    return deploy(load_topology(folder / "small.yaml"), Preset.DROP_TAIL)
 
 
 def test_the_downstream_of_paper_004(tmp_path: Path) -> None:
@@ -52,7 +55,8 @@ def test_the_downstream_of_paper_004(tmp_path: Path) -> None:
     sizes = {flow.reference: flow.buffer_size for flow in cmts.service_flows}
     assert (sizes[2], sizes[3]) == (50 * 1522, 10_000)
     channel = planned.topology.channel
-    assert channel is not None and channel.map_traffic is not None
+    assert channel is not None
+    assert channel.map_traffic is not None
     assert (channel.map_traffic.message, channel.map_traffic.element) == (46, 4)
 
 

@@ -276,6 +276,7 @@ async def test_shows_each_modems_own(running: Any, street: Topology) -> None:
         for flow, name in ((2, "voice"), (3, "best"), (4, "other")):
             modem.counters["sf_received", flow] = (flow, len(name))
         modem.delayed[2] = (17, 1700)
+        modem.suppressed[2] = (5, 350)
         cmts.counters["sf_received", 3] = (33, 3300)
         status = await Collector(system.controller).status()
 
@@ -308,6 +309,9 @@ async def test_shows_each_modems_own(running: Any, street: Topology) -> None:
     assert (delayed[2].packets, delayed[2].octets) == (17, 1700)
     # A target that does not tell.
     assert delayed[1] is None
+    suppressed = {flow.index: flow.suppressed for flow in status.modems[0].service_flows[:2]}
+    assert suppressed[2] is not None
+    assert (suppressed[2].packets, suppressed[2].octets, suppressed[1]) == (5, 350, None)
 
     switch, head = status.devices
     assert switch.service_flows == ()

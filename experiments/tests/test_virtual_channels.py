@@ -159,3 +159,36 @@ def test_what_the_world_refuses_is_told_in_its_words(tmp_path: Path) -> None:
         pytest.raises(TestbedError, match='^upstream channels: port 1 of device "cm1" is granted'),
     ):
         add_channels(play.world, channels)
+
+
+def test_maps_and_packets_take_their_part_of_the_downstream(tmp_path: Path) -> None:
+    text = (TOPOLOGIES / "residential.yaml").read_text()
+    (tmp_path / "tiers").symlink_to(TOPOLOGIES / "tiers")
+
+    def frames_a_second(keys: str) -> float:
+        path = tmp_path / "small.yaml"
+        channel = f"channel: {{downstream: 30.34 Mbps{keys}}}"
+        path.write_text(f"{text}\nupstream_channel: docsis-1.1-004\n{channel}\n")
+        with played(load_topology(path), tmp_path, Preset.DROP_TAIL) as play:
+            world = play.world
+            play.run_until("idle", 1)
+            stream = world.udp_stream(
+                "server1", "cpe1", 9, frame_length=1518, interval_ns=200_000, one_in=1
+            )
+            play.run_until("full", 5)
+            _, received = (column(values) for values in world.packet_records(stream))
+            # From a second on the buffer is full: the line never stands still.
+            began = play.at(3)
+            return float(np.count_nonzero((received >= began) & (received < began + 2 * 10**9)) / 2)
+
+    own = ", downstream_framing: {own_packets: true}"
+    for keys, line_bytes, map_bytes in (
+        ("", 1518, 0),
+        (", downstream_framing: {}", 1558, 0),
+        (own, 9 * 188, 0),
+        # 1,000 bytes, the MAC header and its elements: six packets, every 2 ms.
+        (f"{own}, map_traffic: {{message: 1000 B}}", 9 * 188, 6 * 188),
+    ):
+        expected = (30_340_000 / 8 - 500 * map_bytes) / line_bytes
+        # A frame and a MAP at each end of two seconds, and what the port saves up in a millisecond.
+        assert abs(frames_a_second(keys) - expected) < 5, keys

@@ -219,7 +219,7 @@ class DocsisPieLaw(Law):
 class TrackedDocsisPieLaw(DocsisPieLaw):
     """DOCSIS-PIE that tracks the rate of a congested channel (000, appendix A)."""
 
-    reads = ("requests_met",)
+    reads: ClassVar[tuple[str, ...]] = ("requests_met",)
 
     def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
         """See `Law`."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.queue_managers.names import Preset
+from docsis_control.status.upstream import UpstreamChannel, encode_channels
 from docsis_experiments.experiment.managers import name_of_run
 from docsis_experiments.measurement.service_flow_shares import MeasuredShares
 from docsis_experiments.measurement.timing import Timing
@@ -123,6 +124,8 @@ class RunRecord:
         latency_target_ms: Of DOCSIS-PIE; None where another queue manager ran.
         direction: Which way its traffic went.
         shares: What each service flow got, by the group that loads them all.
+        channels: Upstream channels with a request/grant MAC, over the whole run, each with some
+            MAPs of the measured time.
     """
 
     label: str
@@ -148,6 +151,7 @@ class RunRecord:
     latency_target_ms: float | None = None
     direction: Direction = "upstream"
     shares: Mapping[str, MeasuredShares] = field(default_factory=dict)
+    channels: tuple[UpstreamChannel, ...] = ()
 
     @property
     def name(self) -> str:
@@ -179,7 +183,12 @@ class RunRecord:
         return "" if self.timing.judged else self.timing.words
 
     def write(self, folder: Path) -> None:
-        """Write packets.csv, messages.csv, goodput.csv, queue.csv, channel.csv and shares.csv."""
+        """Write packets.csv, messages.csv, goodput.csv, queue.csv, channel.csv and shares.csv.
+
+        Where there are upstream channels also upstream-channels.json.
+        """
+        if self.channels:
+            (folder / "upstream-channels.json").write_bytes(encode_channels(self.channels))
         for name, groups in (("packets", self.packets), ("messages", self.messages)):
             _write(
                 folder / f"{name}.csv",

@@ -9,7 +9,7 @@ from typing import Any, Final
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.measurement import voice
 from docsis_experiments.measurement.metrics import induced_latency, latency, mos
-from docsis_experiments.reports import service_flow_shares
+from docsis_experiments.reports import service_flow_shares, upstream_channels
 from docsis_experiments.reports.columns import MAIN, OTHERS, columns, told
 from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Page, stage_words, time_values
@@ -164,6 +164,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "bad_news": any(broken(entry) for entry in summary["expectations"]),
         "loaded": list(service_flow_shares.loaded(summary)),
         "streams": _streams(details),
+        "channels": list(upstream_channels.rows(summary)),
         "one_in": _plan(summary["runs"][0], details)["one_in"],
         "source": source_words(summary),
         "names": names,

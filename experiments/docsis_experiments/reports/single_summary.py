@@ -17,7 +17,7 @@ from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.measurement.statistics import STATISTICS
 from docsis_experiments.measurement.trace import Trace
-from docsis_experiments.reports import document, service_flow_shares
+from docsis_experiments.reports import document, service_flow_shares, upstream_channels
 from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.head import head
 
@@ -68,6 +68,11 @@ def run_figures(scenario: Scenario, run: RunRecord) -> dict[str, Any]:
         "timing": run.timing.document(),
         "faults": list(run.faults),
         **({"digest": run.digest} if run.digest else {}),
+        **(
+            {"upstream_channels": [upstream_channels.figures(one) for one in run.channels]}
+            if run.channels
+            else {}
+        ),
     }
 
 

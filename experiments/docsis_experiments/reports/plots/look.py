@@ -105,6 +105,12 @@ MOST_LINES: Final = len(LOOKS)
 GREY: Final = "#555555"
 """Of what is not measured: references, and words beside them."""
 
+OF_FLOWS: Final = (_BLUE, "#A87000", "#008A64", "#B0588A", "#2F7FB3", "#222222")
+OTHER_FLOWS: Final = "#767676"
+COLLISION: Final = "#C1121F"
+"""Of service flows on a channel, of the rest of them, and of requests that collide: contrasts with
+white of 3.7:1 and more."""
+
 PLAIN: Final = _BLUE
 DERANDOMISED: Final = _GREEN
 GROUPS: Final = _VERMILION

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,11 +18,13 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count
+from docsis_control.status.directory import directory
 from docsis_control.topology.models import Device, Topology
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.stages.mininet import rf
 from docsis_experiments.stages.mininet.counters import CounterQuery
 from docsis_experiments.stages.virtual.building import build
+from docsis_experiments.stages.virtual.channels_seen import ChannelsSeen
 from docsis_experiments.stages.virtual.control import ControllerInWorld
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.module import in_words
@@ -60,6 +62,7 @@ class Play:
         timetable: What is done to it from outside.
         origin_ns: When the run's time begins.
         topology: What the world is built of.
+        channels: Looks at its upstream channels.
         phase: What is happening, for people.
     """
 
@@ -67,6 +70,7 @@ class Play:
     timetable: Timetable
     origin_ns: int
     topology: Topology
+    channels: ChannelsSeen = field(init=False)
     phase: str = "starting"
 
     def at(self, seconds: float) -> int:
@@ -136,10 +140,14 @@ def playing(
         deployment = _deployed(topology, upstream, downstream)
         world = build(topology, seed, machine)
         with closing(ControllerInWorld(world, deployment, machine)) as controller:
+            channels = deployment.device(Role.CABLE_MODEM).channels
             maps = topology.channel.map_traffic if topology.channel else None
-            add_channels(world, deployment.device(Role.CABLE_MODEM).channels, maps)
+            add_channels(world, channels, maps)
             timetable = Timetable(world)
             play = Play(world, timetable, world.now_ns, topology)
+            play.channels = ChannelsSeen(
+                play, [channel.name for channel in channels], directory(deployment).flow_name
+            )
             controller.start(timetable)
             timetable.every(
                 _SHOWN_NS,

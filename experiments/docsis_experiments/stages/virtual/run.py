@@ -24,6 +24,7 @@ from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, co
 from docsis_experiments.stages.virtual.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.virtual.traffic import Started, start
 from docsis_experiments.stages.virtual.upstream import congest
+from docsis_experiments.stages.virtual.views import NO_VIEWS, Views
 from docsis_testbed.progress import Progress
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def measure(
     machine: Machine,
     folder: Path,
     progress: Progress,
+    views: Views = NO_VIEWS,
 ) -> RunRecord:
     """Build a world, run the traffic, and read what it left.
 
@@ -52,9 +54,10 @@ def measure(
         machine: How late hosts, switches and controller are.
         folder: Gets the controller's record; exists.
         progress: Told how far the run is.
+        views: Captures and traces that are to be written.
 
     Raises:
-        TestbedError: The world cannot be built, or cannot go on.
+        TestbedError: The world cannot be built, or cannot go on; a view cannot be written.
     """
     management = run.managed.management
     upstream = scenario.direction == "upstream"
@@ -71,7 +74,10 @@ def measure(
         folder=folder,
         progress=progress,
     ) as play:
-        played.play(play)
+        devices = [topology.cable_modem.name, topology.cmts.name]
+        channels = [channel.name for channel in topology.upstream_channels or ()]
+        with views.open(play.world, run.label, channels, devices):
+            played.play(play)
     return played.record(play, run, topology, folder)
 
 
@@ -120,6 +126,7 @@ class _Played:
         }
         play.run_until("idle", plan.idle_seconds)
         play.run_until("ramp-up", begin)
+        play.channels.look(begin, plan.measured_seconds)
         before = play.counters(self._device, self._role)
         for load in self._loads.values():
             load.begin()
@@ -164,6 +171,7 @@ class _Played:
             digest=play.world.digest(),
             retransmitted=self._retransmitted(play, self._traffic),
             shares={group: load.shares() for group, load in self._loads.items()},
+            channels=play.channels.channels(),
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:

@@ -19,6 +19,7 @@ from docsis_experiments.stages.virtual import versions
 from docsis_experiments.stages.virtual.machine import MEASURED, Machine
 from docsis_experiments.stages.virtual.module import check_built, check_seed
 from docsis_experiments.stages.virtual.traffic import SENDERS
+from docsis_experiments.stages.virtual.views import NO_VIEWS, Views
 from docsis_testbed import p4build
 from docsis_testbed.progress import Progress
 
@@ -34,14 +35,17 @@ class VirtualStage:
     target = "embedded"
     build_seconds = 0.0
 
-    def __init__(self, seed: int = DEFAULT_SEED, machine: Machine = MEASURED) -> None:
-        """Args: the seed, and how late hosts, switches and controller are.
+    def __init__(
+        self, seed: int = DEFAULT_SEED, machine: Machine = MEASURED, views: Views = NO_VIEWS
+    ) -> None:
+        """Args: the seed; how late hosts, switches and controller are; what is written besides.
 
         Raises:
             TestbedError: The seed is out of range.
         """
         self._seed = check_seed(seed)
         self._machine = machine
+        self._views = views
 
     @property
     def marks(self) -> Mapping[str, Any]:
@@ -56,6 +60,7 @@ class VirtualStage:
     ) -> None:
         """See `Stage`."""
         del managers  # the world says itself what it cannot have
+        self._views.check(topology)
         check_senders(scenario, "virtual time", SENDERS)
         check_built()
         p4build.require_current()
@@ -100,4 +105,5 @@ class VirtualStage:
             machine=self._machine,
             folder=folder,
             progress=progress,
+            views=self._views,
         )

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the seeds of the targets `p4runtime`, `packets`, `tcp` and `recording`:
+//! Writes the seeds of the targets `p4runtime`, `packets`, `tcp`, `mac` and `recording`:
 //! well-formed requests, frames, answers and files, for the fuzzer to damage.
 //! `cargo run -p fuzz-cases --example seeds -- fuzz/seeds`
 
@@ -511,6 +511,80 @@ fn recordings(save: &impl Fn(String, Vec<u8>)) {
     }
 }
 
+/// MAPs, requests and headers as a channel has them.
+fn mac(save: &impl Fn(String, Vec<u8>)) {
+    use mac_wire::{
+        Amount, Backoff, Element, Extended, Fragment, FragmentControl, Key, Map, Minislot, Request,
+        SegmentHeader, Sid, Usage, concatenate, mac_frame,
+    };
+    let element = |sid, usage, first, minislots| Element {
+        sid,
+        usage,
+        first: Minislot(first),
+        minislots,
+    };
+    let map = Map {
+        channel: 1,
+        ucd_count: 0,
+        start: Minislot(80),
+        end: Minislot(160),
+        ack: Minislot(40),
+        ranging: Backoff { start: 3, end: 7 },
+        data: Backoff { start: 3, end: 7 },
+        elements: vec![
+            element(Sid::ALL, Usage::Request, 80, 12),
+            element(Sid(1), Usage::LongData, 92, 40),
+            element(Sid(2), Usage::Request, 140, 1),
+            element(Sid::ALL, Usage::InitialMaintenance, 157, 3),
+        ],
+        pending: vec![Sid(3), Sid(4)],
+    };
+    let near = |bytes: Vec<u8>| [vec![0], 80_u64.to_be_bytes().to_vec(), bytes].concat();
+    save("map".into(), near(map.encode().expect("it is a MAP")));
+    let message = map.message([2; 6]).expect("it is a MAP");
+    save("map-message".into(), near(message));
+    for (name, amount) in [
+        ("request-minislots", Amount::Minislots(96)),
+        ("request-bytes", Amount::Bytes(1528)),
+    ] {
+        let request = Request {
+            sid: Sid(7),
+            amount,
+        };
+        let bytes = request.encode(4).expect("it has a SID");
+        save(name.into(), [vec![1], bytes].concat());
+    }
+    let privacy = |fragment| Extended::Privacy {
+        key: Key::default(),
+        sid: Sid(7),
+        minislots: 3,
+        fragment,
+    };
+    let frame = mac_frame(&[5; 60], vec![privacy(None)]).expect("it is short");
+    save("header".into(), [vec![2], frame.clone()].concat());
+    save("frame".into(), [vec![3], frame.clone()].concat());
+    let burst = concatenate(&[frame.clone(), frame]).expect("they are short");
+    save("concatenation".into(), [vec![3], burst].concat());
+    let fragment = Fragment {
+        extended: vec![privacy(Some(FragmentControl {
+            first: true,
+            last: false,
+            sequence: 0,
+        }))],
+        part: &[7; 40],
+    };
+    let fragment = fragment.encode().expect("it says which it is");
+    save("fragment".into(), [vec![3], fragment].concat());
+    let segment = SegmentHeader {
+        first_header: Some(12),
+        sequence: 77,
+        cluster: 0,
+        request: 382,
+    };
+    let segment = segment.encode().expect("all of it fits").to_vec();
+    save("segment".into(), [vec![4], segment].concat());
+}
+
 fn main() {
     let folder = PathBuf::from(std::env::args().nth(1).expect("give a folder"));
     let save_in = |target: &'static str| {
@@ -522,6 +596,7 @@ fn main() {
     };
     packets(&save_in("packets"));
     tcp(&save_in("tcp"));
+    mac(&save_in("mac"));
     recordings(&save_in("recording"));
     let save = save_in("p4runtime");
     for (n, input) in batches(&p4info("../p4src/build/cm.p4info.txtpb"))

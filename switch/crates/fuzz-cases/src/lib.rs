@@ -8,6 +8,7 @@
 
 mod bytes;
 mod json;
+mod mac;
 mod mutate;
 mod p4runtime;
 mod packets;
@@ -18,6 +19,7 @@ mod stf;
 mod tcp;
 
 pub use json::{json, mutate_json, without_positions};
+pub use mac::mac;
 pub use p4runtime::p4runtime;
 pub use packets::packets;
 pub use programs::PROGRAMS;
@@ -31,11 +33,12 @@ pub use tcp::tcp;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("packets", packets),
     ("json", json),
     ("p4runtime", p4runtime),
     ("stf", stf),
     ("tcp", tcp),
     ("recording", recording),
+    ("mac", mac),
 ];

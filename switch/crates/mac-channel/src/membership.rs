@@ -99,10 +99,8 @@ impl<I> Channel<I> {
     /// Frames that have left their queues, in whole or in part, and were not delivered.
     #[must_use]
     pub fn frames_under_way(&self) -> u64 {
-        let cut = self
-            .seats
-            .iter()
-            .filter(|(_, station)| station.staged() > 0);
+        let stations = self.seats.iter();
+        let cut = stations.filter(|(_, station)| station.staged() > 0);
         (self.deliveries.len() + cut.count()) as u64
     }
 

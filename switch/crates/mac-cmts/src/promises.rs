@@ -135,9 +135,9 @@ impl Scheduler {
             return Ok(());
         }
         let ground = self.ground();
-        let mut others = self.timers.loads_without(known).count() as u64;
+        let others = self.timers.loads_without(known).count() as u64;
         let mut all = Together::of(self.timers.loads_without(known));
-        for load in wanted {
+        for (others, load) in (others..).zip(wanted) {
             let found = self.candidates(load, others, all.loads().len()).any(|t0| {
                 load.t0 = t0;
                 let before = all.clone();
@@ -148,7 +148,6 @@ impl Scheduler {
                 }
                 holds
             });
-            others += 1;
             if !found {
                 let what = match load.kind {
                     Kind::Grant => "unsolicited grants",

@@ -7,7 +7,7 @@ const IEEE_802: [u32; 256] = table(0xedb8_8320);
 
 /// The header check sequence of a MAC header: CRC-CCITT (x^16 + x^12 + x^5 + 1), in the order of
 /// its bytes on the wire, which is lowest first.
-pub(crate) fn header_check_sequence(header: &[u8]) -> [u8; 2] {
+pub fn header_check_sequence(header: &[u8]) -> [u8; 2] {
     (!remainder(header, &CCITT, 0xffff) as u16).to_le_bytes()
 }
 

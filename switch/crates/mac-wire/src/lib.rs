@@ -45,6 +45,7 @@ mod settings;
 
 pub use burst::{CRC_LENGTH, FRAGMENT_OVERHEAD, Fragment, concatenate, frames, mac_frame};
 pub use clock::{Clock, Minislot};
+pub use crc::header_check_sequence;
 pub use error::{Refused, WireError};
 pub use extended::{Extended, FragmentControl, Key, UnsolicitedSync};
 pub use flow::{FlowConfig, Periodic, Service, Sid};

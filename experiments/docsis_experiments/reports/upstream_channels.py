@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What upstream channels did over a run: in summary.json, and as rows of the report's table."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from docsis_control.status.upstream import UpstreamChannel
+
+Entry = Mapping[str, Any]
+"""A part of summary.json."""
+
+
+def figures(channel: UpstreamChannel) -> dict[str, Any]:
+    """An entry of a run's `upstream_channels`."""
+    return {
+        "name": channel.name,
+        "profile": channel.profile,
+        "counters": dataclasses.asdict(channel.counters),
+        "request_to_grant": dataclasses.asdict(channel.request_to_grant),
+    }
+
+
+def rows(summary: Entry) -> Iterator[dict[str, Any]]:
+    """Of each run and channel, the cells of its row as they are written."""
+    for run in summary["runs"]:
+        for channel in run.get("upstream_channels", ()):
+            counted, delay = channel["counters"], channel["request_to_grant"]
+            yield {
+                "run": run["name"],
+                "channel": f"{channel['name']}, {channel['profile']}",
+                "cells": [
+                    str(counted["maps"]),
+                    _percent(counted["opportunities_used"], counted["opportunities"]),
+                    _percent(counted["opportunities_collided"], counted["opportunities"]),
+                    str(counted["requests"]),
+                    _percent(counted["requests_collided"], counted["requests"]),
+                    str(counted["requests_polled"]),
+                    str(counted["requests_piggybacked"]),
+                    _percent(counted["minislots_granted"], counted["minislots"]),
+                    _percent(counted["minislots_wasted"], counted["minislots_granted"]),
+                    *(_ms(delay[key]) for key in ("p50_ms", "p90_ms", "p99_ms", "max_ms")),
+                ],
+            }
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}" if whole else "-"
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
