@@ -102,7 +102,8 @@ def test_a_channel_that_has_done_nothing_has_no_delays() -> None:
     message.shape.CopyFrom(state().shape)
     channel = channel_from(message.SerializeToString(), names)
     assert channel.request_to_grant.mean_ms is channel.request_to_grant.p99_ms is None
-    assert channel.last_maps == channel.service_flows == ()
+    assert not channel.last_maps
+    assert not channel.service_flows
 
 
 def test_what_is_no_channel_is_refused() -> None:
