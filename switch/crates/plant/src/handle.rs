@@ -27,10 +27,13 @@ impl fmt::Display for PlantGone {
 
 impl std::error::Error for PlantGone {}
 
+/// Looks at a plant, at that time, ns.
+type LookAt = Box<dyn FnOnce(&Plant, u64) + Send>;
+
 /// What is asked of a plant, and where the answer goes.
 enum Request {
     Configure(Configuration, oneshot::Sender<Result<(), Refused>>),
-    Look(Box<dyn FnOnce(&Plant, u64) + Send>),
+    Look(LookAt),
 }
 
 /// Reaches a plant from any thread.
