@@ -34,6 +34,9 @@ from test_virtual_channels import (
 
 from docsis_control.queue_managers.names import Preset
 
+# Thirty runs: minutes. test_virtual_channels has one of each.
+pytestmark = pytest.mark.long
+
 SEEDS: Final = range(1, 6)
 MAP_MS: Final = 2.0
 LINKS_MS: Final = LINKS_US / 1000
