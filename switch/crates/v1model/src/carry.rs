@@ -75,26 +75,44 @@ pub(crate) struct Carry {
     pub constant: Vec<Run>,
 }
 
-/// Slots of this number and less are copied one by one: to call memcpy costs more.
-const FEW: usize = 4;
+/// Slots that are copied in one piece.
+const PIECE: usize = 4;
 
-/// Copies `n` slots.
+/// Copies `n` slots. Most runs are short: to call memcpy costs more than to copy them.
 ///
 /// # Safety
 /// They may be read and written there, and do not overlap.
 #[inline(always)]
 unsafe fn copy(from: *const u64, to: *mut u64, n: usize) {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller promises; all that is copied is among the `n`.
     unsafe {
-        if n > FEW {
-            std::ptr::copy_nonoverlapping(from, to, n);
-        } else {
+        let piece = |at: usize| {
+            let slots = from.add(at).cast::<[u64; PIECE]>().read();
+            to.add(at).cast::<[u64; PIECE]>().write(slots);
+        };
+        if n < PIECE {
             for at in 0..n {
                 // Not to become a call again.
                 to.add(at).write_volatile(*from.add(at));
             }
+            return;
         }
+        let mut at = 0;
+        while at + PIECE < n {
+            piece(at);
+            at += PIECE;
+        }
+        // The last ones, of which some may have been copied.
+        piece(n - PIECE);
     }
+}
+
+/// Copies as many slots as both have, and both have as many.
+#[inline(always)]
+pub(crate) fn copy_slots(from: &[u64], to: &mut [u64]) {
+    assert_eq!(from.len(), to.len());
+    // SAFETY: both have so many, and one of them is borrowed alone.
+    unsafe { copy(from.as_ptr(), to.as_mut_ptr(), from.len()) }
 }
 
 impl Carry {
@@ -168,7 +186,7 @@ impl Carry {
             if fields.are_needed(phv) {
                 let (first, n) = (usize::from(fields.run.0), usize::from(fields.run.1));
                 let (own, others) = rest.split_at(n);
-                phv[first..first + n].copy_from_slice(own);
+                copy_slots(own, &mut phv[first..first + n]);
                 rest = others;
             }
         }
@@ -179,7 +197,7 @@ impl Carry {
     pub fn reset(&self, template: &[u64], phv: &mut [u64]) {
         for (first, n) in &self.resets {
             let run = usize::from(*first)..usize::from(*first) + usize::from(*n);
-            phv[run.clone()].copy_from_slice(&template[run]);
+            copy_slots(&template[run.clone()], &mut phv[run]);
         }
     }
 }

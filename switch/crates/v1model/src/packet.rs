@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A frame with its packet-header vector, on its way through a device.
 
+use crate::carry::copy_slots;
 use crate::code::Code;
 use crate::op::Slot;
 use crate::program::Program;
@@ -153,7 +154,7 @@ impl Packet {
             unset(state);
             for (first, slots) in &code.resets {
                 let run = usize::from(*first)..usize::from(*first + *slots);
-                state[run.clone()].copy_from_slice(&template[run]);
+                copy_slots(&template[run.clone()], &mut state[run]);
             }
         }
         self.recirculated = false;

@@ -4,8 +4,7 @@
 //! A source (a device, a link, an application) has one next time at most. What is
 //! behind that waits at the source, so the queue has no more entries than there are
 //! sources, and a source changes its time without looking at others. The source whose
-//! turn it is has no time any more; who gets one next takes its place in the queue, as
-//! nearly always somebody soon does.
+//! turn it is has no time any more.
 
 /// Who goes first of what is due at one time; each source has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,21 +41,27 @@ pub enum Kind {
     Sampler,
 }
 
-/// Children of a node: fewer levels than with two.
-const CHILDREN: usize = 4;
-const NOWHERE: u32 = u32::MAX;
+/// No time at all.
+const NEVER: u64 = u64::MAX;
 
-/// A heap that knows where each source is.
+/// A tournament among the sources: every place of the tree has the earlier time of the two below
+/// it, so the first place has the time of what is next. The leaves are the sources in the order of
+/// their ranks, so of equal times the left one is first. A time that changes is compared on its way
+/// up until it makes no difference any more, and no branch depends on who wins.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    heap: Vec<(u64, u32)>,
-    /// By source: its place in the heap. Apart from the ranks: every entry that moves writes
-    /// one, and these few bytes stay in the nearest cache.
-    places: Vec<u32>,
-    /// By source. Only what is due at one time is compared by it.
+    /// Place 1 is the root; below place n are 2n and 2n + 1, and the leaves are the second half.
+    tree: Vec<u64>,
+    /// By leaf.
+    sources: Vec<u32>,
+    /// By source.
+    leaves: Vec<u32>,
+    /// By source.
     ranks: Vec<Rank>,
-    /// The heap's first place is free: what stands there has been taken.
-    taken: bool,
+    /// By source; of what was added since the tree was built, and what was set since.
+    times: Vec<u64>,
+    /// Sources were added, and are not in the tree.
+    grown: bool,
 }
 
 impl Schedule {
@@ -64,140 +69,90 @@ impl Schedule {
     pub fn add(&mut self, rank: Rank) -> u32 {
         let source = self.ranks.len() as u32;
         self.ranks.push(rank);
-        self.places.push(NOWHERE);
+        self.times.push(NEVER);
+        self.grown = true;
         source
     }
 
     /// The next thing, if it is due by `until`: when, and which source, which has no time
     /// from now on.
     pub fn take(&mut self, until: u64) -> Option<(u64, u32)> {
-        self.close();
-        let first = self
-            .heap
-            .first()
-            .copied()
-            .filter(|first| first.0 <= until)?;
-        self.places[first.1 as usize] = NOWHERE;
-        self.taken = true;
-        Some(first)
+        if self.grown {
+            self.build();
+        }
+        let (time, source) = self.first()?;
+        if time > until {
+            return None;
+        }
+        self.set(source, None);
+        Some((time, source))
     }
 
     /// When a source is due.
-    #[must_use]
+    #[cfg(test)]
     pub fn time(&self, source: u32) -> Option<u64> {
-        let place = self.places[source as usize];
-        self.heap.get(place as usize).map(|entry| entry.0)
+        let time = self.times[source as usize];
+        (time != NEVER).then_some(time)
     }
 
     /// A source is due at a time, instead of the one before, or not at all.
     pub fn set(&mut self, source: u32, time: Option<u64>) {
-        let place = self.places[source as usize] as usize;
-        match (place < self.heap.len(), time) {
-            (true, Some(time)) => {
-                let entry = (time, source);
-                let before = self.heap[place].0;
-                if time < before {
-                    self.rise(place, entry);
-                } else if time > before {
-                    self.sink(place, entry);
-                }
+        let mut time = time.unwrap_or(NEVER);
+        self.times[source as usize] = time;
+        if self.grown {
+            return;
+        }
+        let mut place = self.leaves[source as usize] as usize;
+        while self.tree[place] != time {
+            self.tree[place] = time;
+            if place == 1 {
+                break;
             }
-            (false, Some(time)) if self.taken => {
-                self.taken = false;
-                self.sink(0, (time, source));
-            }
-            (false, Some(time)) => {
-                let entry = (time, source);
-                self.heap.push(entry);
-                self.rise(self.heap.len() - 1, entry);
-            }
-            (true, None) => {
-                self.places[source as usize] = NOWHERE;
-                self.fill(place);
-            }
-            (false, None) => {}
+            time = time.min(self.tree[place ^ 1]);
+            place /= 2;
         }
     }
 
     /// A source is due at a time, unless it is already due before.
     pub fn set_earlier(&mut self, source: u32, time: u64) {
-        if self.time(source).is_none_or(|at| time < at) {
+        if time < self.times[source as usize] {
             self.set(source, Some(time));
         }
     }
 
-    /// Nobody has taken the place of what was taken.
-    fn close(&mut self) {
-        if std::mem::take(&mut self.taken) {
-            self.fill(0);
+    /// The earliest, as the tree has it.
+    fn first(&self) -> Option<(u64, u32)> {
+        let time = *self.tree.get(1)?;
+        if time == NEVER {
+            return None;
         }
+        let leaves = self.tree.len() / 2;
+        let mut place = 1;
+        while place < leaves {
+            place = 2 * place + usize::from(self.tree[2 * place] != time);
+        }
+        Some((time, self.sources[place - leaves]))
     }
 
-    /// Puts the last entry into a place that is free.
-    fn fill(&mut self, place: usize) {
-        if let Some(last) = self.heap.pop()
-            && place < self.heap.len()
-        {
-            // It may belong above or below.
-            let place = self.rise(place, last);
-            self.sink(place, last);
+    /// Gives every source its leaf.
+    fn build(&mut self) {
+        self.grown = false;
+        self.sources.clear();
+        self.sources.extend(0..self.ranks.len() as u32);
+        let ranks = &self.ranks;
+        self.sources
+            .sort_unstable_by_key(|&source| (ranks[source as usize], source));
+        let leaves = self.ranks.len().next_power_of_two();
+        self.tree.clear();
+        self.tree.resize(2 * leaves, NEVER);
+        self.leaves.resize(self.ranks.len(), 0);
+        for (leaf, &source) in self.sources.iter().enumerate() {
+            self.leaves[source as usize] = (leaves + leaf) as u32;
+            self.tree[leaves + leaf] = self.times[source as usize];
         }
-    }
-
-    #[inline]
-    fn before(&self, one: (u64, u32), other: (u64, u32)) -> bool {
-        if one.0 != other.0 {
-            return one.0 < other.0;
+        for place in (1..leaves).rev() {
+            self.tree[place] = self.tree[2 * place].min(self.tree[2 * place + 1]);
         }
-        let rank = |source: u32| self.ranks[source as usize];
-        (rank(one.1), one.1) < (rank(other.1), other.1)
-    }
-
-    #[inline]
-    fn put(&mut self, place: usize, entry: (u64, u32)) {
-        self.heap[place] = entry;
-        self.places[entry.1 as usize] = place as u32;
-    }
-
-    /// Puts an entry into a place, or above it; returns where.
-    fn rise(&mut self, mut place: usize, entry: (u64, u32)) -> usize {
-        // What has been taken is nobody to compare with.
-        let top = if self.taken { CHILDREN } else { 0 };
-        while place > top {
-            let parent = (place - 1) / CHILDREN;
-            if !self.before(entry, self.heap[parent]) {
-                break;
-            }
-            self.put(place, self.heap[parent]);
-            place = parent;
-        }
-        self.put(place, entry);
-        place
-    }
-
-    /// Puts an entry into a place, or below it.
-    fn sink(&mut self, mut place: usize, entry: (u64, u32)) {
-        loop {
-            let first = place * CHILDREN + 1;
-            let last = (first + CHILDREN).min(self.heap.len());
-            let Some(children) = self.heap.get(first..last) else {
-                break;
-            };
-            let mut least = entry;
-            let mut to = place;
-            for (child, &other) in children.iter().enumerate() {
-                if self.before(other, least) {
-                    least = other;
-                    to = first + child;
-                }
-            }
-            if to == place {
-                break;
-            }
-            self.put(place, least);
-            place = to;
-        }
-        self.put(place, entry);
     }
 }
 
@@ -235,7 +190,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_next_is_always_the_least(
-            // Takes what is due by a time, or sets a source's.
+            // Takes what is due by a time, or sets a source's; one that is not there is added first.
             steps in prop::collection::vec(
                 prop_oneof![
                     (0..50u64).prop_map(|until| (None, Some(until))),
@@ -245,21 +200,23 @@ mod tests {
             ),
         ) {
             let mut schedule = Schedule::default();
-            let mut times = [None; 20];
-            for number in 0..20 {
-                // Ranks do not follow the order of adding.
-                schedule.add(rank(Kind::Host, number * 7 % 20));
-            }
+            let mut times = Vec::new();
             for step in steps {
                 match step {
                     (Some(source), time) => {
+                        while times.len() <= source as usize {
+                            // Ranks do not follow the order of adding.
+                            let number = times.len() as u32 * 7 % 20;
+                            schedule.add(rank(Kind::Host, number));
+                            times.push(None);
+                        }
                         schedule.set(source, time);
                         times[source as usize] = time;
                         prop_assert_eq!(schedule.time(source), time);
                     }
                     (None, until) => {
                         let until = until.unwrap_or(u64::MAX);
-                        let least = (0..20u32)
+                        let least = (0..times.len() as u32)
                             .filter_map(|s| times[s as usize].map(|t: u64| (t, s * 7 % 20, s)))
                             .min()
                             .filter(|(time, ..)| *time <= until);
