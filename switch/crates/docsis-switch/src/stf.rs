@@ -133,6 +133,7 @@ fn run_pair(pair: &Pair, args: &StfArgs, trace: Option<&Trace>) -> Verdict {
     };
     let load = LoadOptions {
         bmv2_quirks: args.bmv2_quirks,
+        ..LoadOptions::default()
     };
     let program = match Program::load_with(&json, &load) {
         Ok(program) => Arc::new(program),

@@ -131,6 +131,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     let clock = Clock::start();
     let load = LoadOptions {
         bmv2_quirks: args.bmv2_quirks,
+        ..LoadOptions::default()
     };
     let program = args.program.as_deref();
     let program = program

@@ -5,6 +5,7 @@
 // The macros of pyo3 make functions without words.
 #![allow(missing_docs)]
 
+mod allocator;
 mod arguments;
 mod channels;
 mod errors;

@@ -27,6 +27,8 @@ pub struct Program {
     /// The tables with the entries that P4 gives.
     pub(crate) initial_tables: Vec<Table>,
     pub(crate) origin: Origin,
+    /// See [`LoadOptions::grow`].
+    pub(crate) grows: bool,
     /// Tells packets of one program from those of another; never 0.
     pub(crate) id: u64,
 }
@@ -44,6 +46,9 @@ pub struct LoadOptions {
     /// - Two varbit fields are equal when they have the same length and bits
     ///   (P4_16 8.11); BMv2 compares them as numbers.
     pub bmv2_quirks: bool,
+    /// Lists of entries take room as they are filled, and not at once for all entries that their
+    /// tables may have: of use where no packet waits while they grow.
+    pub grow: bool,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -111,6 +116,7 @@ impl Program {
             digests,
             initial_tables,
             origin,
+            grows: options.grow,
             id,
         })
     }

@@ -104,9 +104,11 @@ impl State {
             out_of_range: 0,
             assertions: 0,
         };
-        state.tables.iter_mut().for_each(Table::make_room);
-        for (profile, schema) in state.profiles.iter_mut().zip(&program.action_profiles) {
-            profile.make_room(schema);
+        if !program.grows {
+            state.tables.iter_mut().for_each(Table::make_room);
+            for (profile, schema) in state.profiles.iter_mut().zip(&program.action_profiles) {
+                profile.make_room(schema);
+            }
         }
         state.initial_defaults(program);
         state

@@ -75,8 +75,11 @@ impl DeviceNode {
         // Whoever asks has its request run at once: nobody is to be woken.
         let (handle, requests, events, told) =
             handle::channel(config.device_id, config.cpu_port, || {});
+        // Nobody waits while lists grow, and what is not reserved takes no large pages.
+        let mut load = handle.load_options();
+        load.grow = true;
         let served = ServedDevice {
-            handle,
+            handle: handle.with_load_options(load),
             events: told,
             pipeline: None,
         };

@@ -72,6 +72,7 @@ impl Engine {
         header.ports.iter().for_each(|&port| device.add_port(port));
         let load = LoadOptions {
             bmv2_quirks: header.bmv2_quirks,
+            ..LoadOptions::default()
         };
         let mut served = None;
         if let Some(recorded) = &header.program {

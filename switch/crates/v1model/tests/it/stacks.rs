@@ -155,7 +155,10 @@ fn a_select_without_a_match_is_an_error() {
     let cut = text.replacen("\"value\" : \"0x01\"", "\"value\" : \"0x00\"", 1);
     let frame = [0, 0, label(1, 1), 9];
     for (bmv2_quirks, error) in [(false, NO_MATCH), (true, 0)] {
-        let options = v1model::LoadOptions { bmv2_quirks };
+        let options = v1model::LoadOptions {
+            bmv2_quirks,
+            ..v1model::LoadOptions::default()
+        };
         let program = v1model::Program::load_with(cut.as_bytes(), &options).unwrap();
         let mut p = v1model::Pipeline::new(std::sync::Arc::new(program), 1);
         let (_, out) = pass(&mut p, 1, &frame).unwrap();
