@@ -180,7 +180,7 @@ fn records(file: &[u8]) -> Vec<(u64, &[u8])> {
 /// All that tshark says of a file that it does not like; `None` where there is no tshark.
 fn complaints(file: &[u8]) -> Option<String> {
     let path = std::env::temp_dir().join(format!("docsis-p4-capture-{}.pcap", std::process::id()));
-    let found = Command::new("tshark").arg("-v").output().is_ok().then(|| {
+    Command::new("tshark").arg("-v").output().is_ok().then(|| {
         std::fs::write(&path, file).unwrap();
         let told = Command::new("tshark")
             .args(["-n", "-o", "docsis.check_fcs:TRUE", "-r"])
@@ -195,8 +195,7 @@ fn complaints(file: &[u8]) -> Option<String> {
             String::from_utf8_lossy(&told.stderr)
         );
         String::from_utf8(told.stdout).unwrap()
-    });
-    found
+    })
 }
 
 #[test]
