@@ -12,6 +12,7 @@ import grpc
 import grpc.aio
 import pytest
 from finsy.proto import U128, p4r, rpc_code
+from hypothesis import settings
 
 from docsis_control.controller import Controller
 from docsis_control.gen.docsis.mac.v1 import channel_state_pb2 as mac
@@ -23,6 +24,11 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.state.control_header import Operation
 from docsis_control.topology import Topology, load_topology
+
+# pytest reads this before it runs any test of the project. An example of a property may take as
+# long as a busy machine needs.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 
