@@ -177,8 +177,14 @@ def check_rates(target: str, topology: Topology, direction: Direction) -> None:
 
 
 def check_channels(target: str, topology: Topology) -> None:
-    """Refuse to go on with a request/grant MAC on a target that has none."""
+    """Refuse to go on with a request/grant MAC that the target has not, or not in real time."""
     if target == "embedded":
+        if topology.channel and topology.channel.map_traffic:
+            raise TestbedError(
+                f"topology {topology.name} has MAPs take downstream capacity "
+                "(channel.map_traffic), which they do in virtual time alone; leave it out, or use "
+                "--virtual"
+            )
         return
     try:
         refuse_channels(topology, "BMv2")
