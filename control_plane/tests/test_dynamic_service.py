@@ -23,6 +23,7 @@ from docsis_control.queue_managers.document import changed, from_mapping
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.tm.client import TrafficManager
+from docsis_control.topology import load_topology
 
 UP, DOWN = Kind.UPSTREAM_SERVICE_FLOW, Kind.DOWNSTREAM_SERVICE_FLOW
 RULE = Kind.UPSTREAM_CLASSIFIER
@@ -37,6 +38,7 @@ ADD = Change(
 )
 SELECT = Change(Action.ADD, RULE, values={"service_flow_reference": 9, "rule_priority": 7})
 MODEM = "cm1"
+TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 
 
 def queues(switch: Any) -> dict[int, Any]:
@@ -341,6 +343,37 @@ async def test_a_slip_is_no_change(running: Any) -> None:
         slip = Change(Action.SET, UP, 1, {"peak_traffic_rate": "1 Mbps"})
         with pytest.raises(KeyedError, match="is below the Maximum Sustained"):
             await system.controller.change(MODEM, [slip])
+        assert everything(system) == before
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"request_transmission_policy": 1}, "best-effort flow then has no way to ask"),
+        (
+            {
+                "scheduling_type": "ugs",
+                "unsolicited_grant_size": "214 B",
+                "nominal_grant_interval": "1 ms",
+                "tolerated_grant_jitter": "100 us",
+                "grants_per_interval": 1,
+            },
+            "less than a MAP of 2025 us",
+        ),
+    ],
+)
+async def test_a_flow_that_its_channel_cannot_have_is_no_change(
+    running: Any, tmp_path: Path, values: dict[str, Any], words: str
+) -> None:
+    (tmp_path / "tiers").symlink_to(TOPOLOGIES / "tiers")
+    file = tmp_path / "residential.yaml"
+    text = (TOPOLOGIES / "residential.yaml").read_text()
+    file.write_text(f"{text}\nupstream_channel: docsis-3.1\n")
+    async with running(of=load_topology(file)) as system:
+        before = everything(system)
+        added = Change(Action.ADD, UP, values={**ADD.values, **values})
+        with pytest.raises(KeyedError, match=words):
+            await system.controller.change(MODEM, [added])
         assert everything(system) == before
 
 
