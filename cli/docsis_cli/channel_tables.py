@@ -23,9 +23,9 @@ from docsis_control.status.upstream import (
 from docsis_testbed.errors import TestbedError
 
 _NONE: Final = "-"
-_MANY: Final = 16
-"""Of more service flows than this, those with the most minislots are shown, unless the channel is
-named."""
+_MOST_FLOWS: Final = 16
+"""Service flows that are shown of each channel, those with the most minislots first. Somebody who
+names a channel sees all of it."""
 
 
 def chosen(status: Status, name: str | None) -> Status:
@@ -77,7 +77,7 @@ def _channel(channel: UpstreamChannel, *, in_detail: bool) -> Iterator[Renderabl
         also_left=("of which",),
     )
     flows = sorted(channel.service_flows, key=lambda flow: -flow.minislots_granted)
-    shown = flows if in_detail else flows[:_MANY]
+    shown = flows if in_detail else flows[:_MOST_FLOWS]
     yield table(
         f"Service flows of {channel.name}: requests, grants, and minislots of them",
         "SID|modem|flow|contended|lost|polled|in bursts|grants|unused|minislots|wasted|frames"

@@ -61,7 +61,7 @@ def called(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> En
 def docsis_p4(
     *arguments: str | Path, start: Start = called, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The same with output as text."""
+    """Runs a command as `called` does, and decodes its output."""
     ended = start(*arguments, **environment)
     return subprocess.CompletedProcess(
         ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode()

@@ -41,7 +41,7 @@ _BACK_OFF_LONGEST: Final = 2.0
 CLOCK_INTERVAL: Final = 10.0
 """Seconds after which the switch's clock is learned anew."""
 _NO_CHANNELS: Final = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.FAILED_PRECONDITION)
-"""Of a switch that does not know the service, and of one that has no channels."""
+"""What a switch answers that does not know docsis.mac.v1, or that has no upstream channels."""
 _LOG: Final = logging.getLogger(__name__)
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What carries the frames of a port, for topologies and plans alike."""
+"""Packets of a fixed length that carry a port's frames, as the 188-byte packets of MPEG do.
+
+Topologies and plans both describe a port with it.
+"""
 
 from dataclasses import dataclass
 

@@ -256,7 +256,10 @@ class TrackedDocsisPieLaw(DocsisPieLaw):
 
 
 class GrantTrackedDocsisPieLaw(TrackedDocsisPieLaw):
-    """The same behind a request/grant MAC, by what MAPs granted."""
+    """DOCSIS-PIE with rate tracking behind a request/grant MAC.
+
+    It counts what MAPs granted, where its base counts what left the queue (000, appendix A).
+    """
 
     reads = ("requests_met", "granted_bytes", "acked_req_bytes")
 

@@ -83,7 +83,7 @@ class State:
 
 
 class Counted(NamedTuple):
-    """What there is to know at the end of an interval.
+    """What the pipeline has counted when an interval ends; an element a service flow.
 
     Attributes:
         granted_bytes: Bytes granted so far, modulo 2^32.

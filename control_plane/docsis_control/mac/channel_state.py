@@ -35,7 +35,7 @@ _SAME_OF_FLOWS: Final = tuple(
 
 
 class FlowName(NamedTuple):
-    """What people call a service flow.
+    """How a service flow is named in tables and pictures.
 
     Attributes:
         modem: Name of its modem.
@@ -59,13 +59,13 @@ def request(maps: int) -> bytes:
 
 
 def channels_from(answer: bytes, names: Names) -> tuple[UpstreamChannel, ...]:
-    """What a docsis.mac.v1.GetResponse says."""
+    """The channels in a serialized docsis.mac.v1.GetResponse."""
     message = _messages().GetResponse.FromString(answer)
     return tuple(_channel(channel, names) for channel in message.channels)
 
 
 def channel_from(state: bytes, names: Names) -> UpstreamChannel:
-    """What a docsis.mac.v1.ChannelState says."""
+    """The channel in a serialized docsis.mac.v1.ChannelState."""
     return _channel(_messages().ChannelState.FromString(state), names)
 
 

@@ -105,7 +105,7 @@ MOST_LINES: Final = len(LOOKS)
 GREY: Final = "#555555"
 """Of what is not measured: references, and words beside them."""
 
-OF_FLOWS: Final = (_BLUE, "#A87000", "#008A64", "#B0588A", "#2F7FB3", "#222222")
+OF_FLOWS: Final = (_BLUE, "#A87000", "#008A64", "#B0588A", "#6A3D9A", "#222222")
 OTHER_FLOWS: Final = "#767676"
 COLLISION: Final = "#C1121F"
 """Of service flows on a channel, of the rest of them, and of requests that collide: contrasts with
