@@ -3,6 +3,8 @@
 
 from typing import Any
 
+from docsis_world import World
+
 from docsis_control.gen.docsis.mac.v1 import channel_state_pb2 as mac
 
 
@@ -79,6 +81,11 @@ def state(name: str = "us1", device_id: int = 1, queue_id: int = 1) -> Any:
             )
         added.pending_sids.extend([2] * number)
     return message
+
+
+def told(world: World, name: str = "us1") -> Any:
+    """What a channel of a world tells of itself, docsis.mac.v1.ChannelState."""
+    return mac.ChannelState.FromString(world.channel_state(name))
 
 
 def answer(*states: Any) -> Any:

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from channel_states import told
 from docsis_world import CHANNEL_PROFILES, World, channel_profile
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,11 +47,12 @@ def test_a_frame_asks_and_waits_for_its_grant() -> None:
     assert delays.max() < 8275 + links + 1
     error = delays.std() / np.sqrt(count)
     assert abs(delays.mean() - links - 5030.8) < 4 * error
-    counters = world.channel_counters("us1")
-    assert counters["frames"] == count
-    assert counters["requests"] == counters["requests_answered"] == count
-    assert counters["requests_collided"] == counters["maps_lost"] == 0
-    assert counters["minislots_used"] <= counters["minislots_granted"]
+    state = told(world)
+    counters = state.counters
+    assert counters.frames == count
+    assert counters.requests == state.request_to_grant.count == count
+    assert counters.requests_collided == counters.maps_lost == 0
+    assert counters.minislots_used <= counters.minislots_granted
 
 
 def test_shorter_maps_are_a_setting_and_the_same_seed_is_the_same_world() -> None:
@@ -81,7 +83,7 @@ def test_unsolicited_grants_ask_nobody() -> None:
     delays = upstream_delays(world, 100)
     # A grant each interval, and at most the jitter later; then burst and propagation (mac.md, B).
     assert delays.max() < (interval + 2_000_000) / 1000 + 445 + 10
-    assert world.channel_counters("us1")["requests"] == 0
+    assert told(world).counters.requests == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -140,6 +142,6 @@ def test_what_is_not_possible_is_said() -> None:
     with pytest.raises(ValueError, match=r"^traffic_priority is 300, which is not within 0 to 255"):
         world.add_upstream_flow("us1", MODEM, RF_PORT, 1, 1, traffic_priority=300)
     with pytest.raises(ValueError, match='^there is no channel "us2"'):
-        world.channel_counters("us2")
+        world.channel_state("us2")
     with pytest.raises(ValueError, match='^channel "us1" has no SID 1'):
         world.remove_upstream_flow("us1", 1)

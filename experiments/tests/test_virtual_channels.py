@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from channel_states import told
 from rich.console import Console
 from scenario_files import EVERY_KIND, NETWORK, write
 
@@ -72,9 +73,9 @@ def test_queue_managers_do_their_work_in_front_of_a_mac(tmp_path: Path) -> None:
             alone = delays_ms(play, idle)[:140] * 1000 - LINKS_US
             assert alone.min() > OFDMA_LEAST_US - 1
             assert alone.max() < OFDMA_GREATEST_US + 1
-            counters = world.channel_counters("us1")
-            assert counters["maps_lost"] == 0
-            assert counters["frames"] > 10_000
+            counters = told(world).counters
+            assert counters.maps_lost == 0
+            assert counters.frames > 10_000
             goodput = sum(world.received(number) for number in uploads) * 8 / 22 / 1e6
             return float(np.median(delays_ms(play, loaded))), goodput, world.digest()
 
@@ -97,12 +98,11 @@ def test_channels_with_telephones_and_an_upload(tmp_path: Path) -> None:
         assert world.received(upload) > 1_000_000
         for number in probes:
             assert len(delays_ms(play, number)) == 100
-        used = [
-            world.channel_counters(channel.name) for channel in topology.upstream_channels or ()
-        ]
+        channels = topology.upstream_channels or ()
+        used = [told(world, channel.name).counters for channel in channels]
         assert len(used) == 2
         # Homes are spread over both, and unsolicited grants come whether anybody calls or not.
-        assert all(c["frames"] > 0 and c["minislots_used"] < c["minislots_granted"] for c in used)
+        assert all(c.frames > 0 and c.minislots_used < c.minislots_granted for c in used)
 
 
 def test_without_a_channel_nothing_is_different(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pytest
+from channel_states import told
 from test_virtual_channels import (
     LINKS_US,
     OFDMA_GREATEST_US,
@@ -86,7 +87,7 @@ def run(folder: Path, channel: str, manager: Preset, seed: int) -> Seen:
         received = sum(world.received(number) for number in uploads)
         loaded = world.probes("cpe1", "server1", count=840, source_port=4000)
         ends = play.run_until("loaded", END_S)
-        assert world.channel_counters("us1")["maps_lost"] == 0
+        assert told(world).counters.maps_lost == 0
         received = sum(world.received(number) for number in uploads) - received
         delays, alone = delays_ms(play, loaded), delays_ms(play, idle) - LINKS_MS
     return Seen(

@@ -4,7 +4,6 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
-use world::ChannelStatistics;
 use world::mac_wire::{Capacity, FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
 
 use crate::arguments::{Whole, or};
@@ -77,26 +76,4 @@ pub fn service_flow(
     }
     let flow = FlowConfig::with_settings(Sid(sid.u16("sid")?), kind, settings);
     flow.map_err(PyValueError::new_err)
-}
-
-/// A channel's counters, by name.
-pub fn counters(statistics: &ChannelStatistics) -> Vec<(&'static str, u64)> {
-    let delay = &statistics.request_to_grant;
-    vec![
-        ("maps", statistics.maps),
-        ("map_bytes", statistics.map_bytes),
-        ("maps_lost", statistics.maps_lost),
-        ("opportunities", statistics.opportunities),
-        ("opportunities_used", statistics.opportunities_used),
-        ("opportunities_collided", statistics.opportunities_collided),
-        ("requests", statistics.requests),
-        ("requests_collided", statistics.requests_collided),
-        ("grants", statistics.grants),
-        ("minislots_granted", statistics.minislots_granted),
-        ("minislots_used", statistics.minislots_used),
-        ("frames", statistics.frames),
-        ("requests_answered", delay.count()),
-        ("request_to_grant_mean_ns", delay.mean().unwrap_or(0)),
-        ("request_to_grant_p99_ns", delay.quantile(990).unwrap_or(0)),
-    ]
 }

@@ -304,17 +304,6 @@ impl World {
         })
     }
 
-    fn channel_counters<'py>(
-        &self,
-        py: Python<'py>,
-        channel: &str,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let counters = self.guard.with(py, |world| {
-            world.channel_statistics(channel).map(channels::counters)
-        })?;
-        dict(py, &counters)
-    }
-
     // --- control ---------------------------------------------------------------
 
     fn call<'py>(

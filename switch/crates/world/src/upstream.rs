@@ -43,6 +43,8 @@ pub struct Upstream {
     capture: Option<RefCell<ChannelCapture>>,
     /// What its MAPs take of the downstream, if anything.
     map_traffic: Option<MapTraffic>,
+    /// The ports of CMTSs that hear this channel, each once.
+    downstream: Vec<(u32, u16)>,
 }
 
 /// Bytes, as DOCSIS counts a frame's, that a MAP takes downstream.
@@ -76,6 +78,7 @@ impl Upstream {
             members: Members::default(),
             capture: None,
             map_traffic: None,
+            downstream: Vec::new(),
         })
     }
 
@@ -146,9 +149,10 @@ impl Upstream {
         self.map_traffic = Some(map_traffic);
     }
 
-    /// The ports of CMTSs that hear this channel, each once.
-    fn downstream(&self) -> BTreeSet<(u32, u16)> {
-        self.members.iter().map(|(_, member)| member.to).collect()
+    /// Looks which ports of CMTSs hear this channel, after service flows came or went.
+    fn find_downstream(&mut self) {
+        let ends: BTreeSet<_> = self.members.iter().map(|(_, member)| member.to).collect();
+        self.downstream = ends.into_iter().collect();
     }
 
     /// MAPs of so many information elements together have been sent downstream.
@@ -157,7 +161,7 @@ impl Upstream {
             return;
         };
         let bytes = maps.made * u64::from(message) + maps.elements * u64::from(element);
-        for (device, port) in self.downstream() {
+        for &(device, port) in &self.downstream {
             if let Some(node) = devices.get_mut(device as usize) {
                 node.device.occupy(net.now, port, bytes);
                 node.reschedule(net);
@@ -194,6 +198,7 @@ impl Upstream {
             active: true,
         };
         self.members.put(flow.sid, member);
+        self.find_downstream();
         Ok(())
     }
 
@@ -212,6 +217,7 @@ impl Upstream {
             return None;
         }
         let member = self.members.remove(sid)?;
+        self.find_downstream();
         Some((member.device, member.queue))
     }
 

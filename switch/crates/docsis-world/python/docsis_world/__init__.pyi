@@ -99,40 +99,6 @@ class Counts(TypedDict):
     payload: int
     """Payload that the receiving application got: of TCP in order, each byte once."""
 
-class ChannelCounters(TypedDict):
-    """What an upstream channel did, from its start on."""
-
-    maps: int
-    """MAPs that were made."""
-    map_bytes: int
-    """Bytes of their bodies."""
-    maps_lost: int
-    """MAPs that could not be encoded or read, which is a fault."""
-    opportunities: int
-    """Contention opportunities that MAPs offered."""
-    opportunities_used: int
-    """Of those, in which one modem asked or several."""
-    opportunities_collided: int
-    """Of those, in which several did."""
-    requests: int
-    """Requests that were sent in contention."""
-    requests_collided: int
-    """Of those, that collided."""
-    grants: int
-    """Grants whose time has come."""
-    minislots_granted: int
-    """Their minislots."""
-    minislots_used: int
-    """Of those, that bursts used."""
-    frames: int
-    """Frames that arrived at the CMTS."""
-    requests_answered: int
-    """Requests that were granted, wholly or in part."""
-    request_to_grant_mean_ns: int
-    """From the start of a request's minislot to that of its first grant; 0 without any."""
-    request_to_grant_p99_ns: int
-    """The time that 99% of these do not exceed, too great by at most 1/32."""
-
 class HostCounters(TypedDict):
     """Frames of a host."""
 
@@ -282,7 +248,7 @@ class World:
         """Adds an upstream channel without service flows, whose first MAPs are made from now on.
 
         Args:
-            name: For `add_upstream_flow` and `channel_counters`.
+            name: For `add_upstream_flow` and `channel_state`.
             profile: One of CHANNEL_PROFILES.
             settings: What is different, by the field's name with a dot before a part's, as
                 `**{"map_minislots": 80, "timing.delivery": 40_000}`. Times are nanoseconds but for
@@ -445,9 +411,6 @@ class World:
 
     def end_traces(self) -> None:
         """Ends all traces: their files are complete."""
-
-    def channel_counters(self, channel: str) -> ChannelCounters:
-        """What a channel did so far."""
 
     def call(self, device: str, method: str, request: bytes) -> list[bytes]:
         """Runs a method of the device's P4Runtime server now, after what is due.
