@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
+from channel_homes import HOME
 
 from docsis_control.dynamic.change import Action, Change, Kind
 from docsis_control.dynamic.change import changed as with_changes
@@ -31,16 +32,6 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import load_topology
 
-HOME = """\
-upstream_service_flows:
-  - {service_flow_reference: 1, qos_parameter_set_type: 7, minimum_reserved_traffic_rate: 2 Mbps}
-  - {service_flow_reference: 2, qos_parameter_set_type: 7, scheduling_type: ugs,
-     unsolicited_grant_size: 214 B, nominal_grant_interval: 20 ms, tolerated_grant_jitter: 1 ms,
-     grants_per_interval: 1, maximum_sustained_traffic_rate: 1 Mbps}
-downstream_service_flows:
-  - {service_flow_reference: 3, qos_parameter_set_type: 7,
-     maximum_sustained_traffic_rate: 100 Mbps}
-"""
 STREET = """\
 name: street
 upstream_channels:

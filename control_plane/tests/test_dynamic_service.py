@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
+from channel_homes import residential
 
 from docsis_control.config.models import KeyedError
 from docsis_control.dynamic.change import Action, Change, Kind, Managed
@@ -23,7 +24,6 @@ from docsis_control.queue_managers.document import changed, from_mapping
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.tm.client import TrafficManager
-from docsis_control.topology import load_topology
 
 UP, DOWN = Kind.UPSTREAM_SERVICE_FLOW, Kind.DOWNSTREAM_SERVICE_FLOW
 RULE = Kind.UPSTREAM_CLASSIFIER
@@ -38,7 +38,6 @@ ADD = Change(
 )
 SELECT = Change(Action.ADD, RULE, values={"service_flow_reference": 9, "rule_priority": 7})
 MODEM = "cm1"
-TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 
 
 def queues(switch: Any) -> dict[int, Any]:
@@ -365,11 +364,7 @@ async def test_a_slip_is_no_change(running: Any) -> None:
 async def test_a_flow_that_its_channel_cannot_have_is_no_change(
     running: Any, tmp_path: Path, values: dict[str, Any], words: str
 ) -> None:
-    (tmp_path / "tiers").symlink_to(TOPOLOGIES / "tiers")
-    file = tmp_path / "residential.yaml"
-    text = (TOPOLOGIES / "residential.yaml").read_text()
-    file.write_text(f"{text}\nupstream_channel: docsis-3.1\n")
-    async with running(of=load_topology(file)) as system:
+    async with running(of=residential(tmp_path, "docsis-3.1")) as system:
         before = everything(system)
         added = Change(Action.ADD, UP, values={**ADD.values, **values})
         with pytest.raises(KeyedError, match=words):

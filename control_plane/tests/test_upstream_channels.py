@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import channel_homes
 import jsonschema
 import pytest
 from hypothesis import given
@@ -36,18 +37,10 @@ from docsis_control.topology.channel_numbers import (
 )
 from docsis_control.topology.upstream_channels import UpstreamChannel
 
-HOME = """\
+HOME = f"""\
 upstream_classifiers:
-  - {classifier_reference: 1, service_flow_reference: 2, ip: {protocol: udp}}
-upstream_service_flows:
-  - {service_flow_reference: 1, qos_parameter_set_type: 7, minimum_reserved_traffic_rate: 2 Mbps}
-  - {service_flow_reference: 2, qos_parameter_set_type: 7, scheduling_type: ugs,
-     unsolicited_grant_size: 214 B, nominal_grant_interval: 20 ms, tolerated_grant_jitter: 1 ms,
-     grants_per_interval: 1, maximum_sustained_traffic_rate: 1 Mbps}
-downstream_service_flows:
-  - {service_flow_reference: 3, qos_parameter_set_type: 7,
-     maximum_sustained_traffic_rate: 100 Mbps}
-"""
+  - {{classifier_reference: 1, service_flow_reference: 2, ip: {{protocol: udp}}}}
+{channel_homes.HOME}"""
 STREET = """\
 name: street
 upstream_channel: docsis-3.1

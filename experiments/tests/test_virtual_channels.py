@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from channel_homes import residential
 from channel_states import told
 from rich.console import Console
 from scenario_files import EVERY_KIND, NETWORK, write
@@ -33,15 +34,6 @@ OFDMA_LEAST_US, OFDMA_GREATEST_US = 1930, 8275
 """mac.md, vector B: a lone frame under docsis-3.1 with MAPs of 15 frames."""
 LINKS_US = 2 * (218 + 20) * 8 / 1000
 """A probe on two host links of 1 Gbit/s."""
-
-
-def residential(folder: Path, channel: str) -> Topology:
-    """topologies/residential.yaml on an upstream channel."""
-    text = (TOPOLOGIES / "residential.yaml").read_text()
-    (folder / "tiers").symlink_to(TOPOLOGIES / "tiers")
-    path = folder / "residential.yaml"
-    path.write_text(f"{text}\nupstream_channel: {channel}\n")
-    return load_topology(path)
 
 
 @contextmanager

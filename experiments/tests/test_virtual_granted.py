@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pytest
+from channel_homes import residential
 from channel_states import told
 from test_virtual_channels import (
     LINKS_US,
@@ -30,7 +31,6 @@ from test_virtual_channels import (
     OFDMA_LEAST_US,
     delays_ms,
     played,
-    residential,
 )
 
 from docsis_control.queue_managers.names import Preset
