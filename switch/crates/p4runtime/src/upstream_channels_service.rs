@@ -15,6 +15,8 @@ use crate::proto::docsis::mac::v1::upstream_channels_server::UpstreamChannels;
 const MOST_CHANNELS: usize = 255;
 /// Bytes of a channel's name, and of a key or a word.
 const LONGEST_NAME: usize = 64;
+/// MAPs of a channel in an answer: packets wait while they are copied.
+const MOST_MAPS: usize = 16;
 /// Settings of a channel or of a service flow.
 const MOST_SETTINGS: usize = 64;
 
@@ -47,18 +49,22 @@ impl UpstreamChannels for ChannelsService {
     ) -> Result<Response<mac::GetResponse>, Status> {
         let plant = self.plant()?;
         let maps = usize::try_from(request.into_inner().maps).unwrap_or(usize::MAX);
-        let devices: Vec<u64> = plant.devices().to_vec();
-        let answer = plant.look(move |plant, now| {
-            let channels = plant.channels().map(|look| state(&look, maps, &devices));
-            mac::GetResponse {
-                now_ns: now,
-                channels: channels.collect(),
-            }
-        });
-        let answer = answer.await;
-        answer
-            .map(Response::new)
-            .map_err(|gone| Status::unavailable(gone.to_string()))
+        let maps = maps.min(MOST_MAPS);
+        let mut answer = mac::GetResponse::default();
+        // One at a time: packets go on between two channels.
+        for index in 0..MOST_CHANNELS {
+            let devices: Vec<u64> = plant.devices().to_vec();
+            let looked = plant.look(move |plant, now| {
+                let look = plant.channels().nth(index);
+                (now, look.map(|look| state(&look, maps, &devices)))
+            });
+            let looked = looked.await;
+            let (now, channel) = looked.map_err(|gone| Status::unavailable(gone.to_string()))?;
+            answer.now_ns = now;
+            let Some(channel) = channel else { break };
+            answer.channels.push(channel);
+        }
+        Ok(Response::new(answer))
     }
 }
 

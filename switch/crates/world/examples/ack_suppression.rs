@@ -10,7 +10,7 @@ use device::{AckSuppression, Configuration, Framing, PortConfig, ServiceFlowConf
 use world::mac_wire::Profile;
 use world::{Flow, MapTraffic, Times, TransferOptions, World};
 
-#[allow(dead_code)]
+#[allow(dead_code)] // The tests use more of it.
 #[path = "../tests/it/plant.rs"]
 mod plant;
 

@@ -9,6 +9,7 @@ use p4runtime::{Server, ServerOptions};
 use plant::{End, Node, Plant, PlantHandle, PlantRequests};
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tonic::Code;
 use tonic::transport::Channel;
@@ -60,11 +61,18 @@ type Running = (Plant, Vec<Station>, PlantRequests);
 
 /// Devices 7 and 8, whose ports 1 an RF link joins; requests are run by whoever asks.
 fn plant() -> PlantHandle {
+    plant_by(Arc::new(AtomicU64::new(5)))
+}
+
+/// The same, with a clock of the test's.
+fn plant_by(clock: Arc<AtomicU64>) -> PlantHandle {
     let running: Arc<OnceLock<Mutex<Running>>> = Arc::default();
     let there = Arc::clone(&running);
     let (handle, requests) = PlantHandle::new([7, 8], move || {
         let (plant, nodes, requests) = &mut *there.get().unwrap().lock().unwrap();
-        while requests.run_one(plant, nodes, 5) {}
+        let now = clock.load(Ordering::Relaxed);
+        plant.run(nodes, now);
+        while requests.run_one(plant, nodes, now) {}
     });
     let ends = [0, 1].map(|node| End { node, port: 1 });
     let plant = Plant::new(&[ends], 1).unwrap();
@@ -166,6 +174,21 @@ fn congested(rate: u64, variation_percent: u32) -> mac::ConfigureRequest {
         variation_percent,
     }];
     request
+}
+
+/// Packets wait while MAPs are copied, so nobody gets all that are kept.
+#[tokio::test]
+async fn an_answer_has_a_few_maps_however_many_are_asked_for() {
+    let clock = Arc::new(AtomicU64::new(5));
+    let mut client = served(Some(plant_by(Arc::clone(&clock)))).await;
+    client.configure(request()).await.unwrap();
+    clock.store(1_000_000_000, Ordering::Relaxed);
+    for (asked, told) in [(0, 0), (5, 5), (u32::MAX, 16)] {
+        let answer = client.get(mac::GetRequest { maps: asked }).await.unwrap();
+        let channel = &answer.get_ref().channels[0];
+        assert!(channel.counters.as_ref().unwrap().maps > 100);
+        assert_eq!(channel.maps.len(), told);
+    }
 }
 
 #[tokio::test]
