@@ -6,25 +6,30 @@ from __future__ import annotations
 import io
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from channel_states import state
+from channel_states import answer, state
+from fake_switches import switch
 from matplotlib.colors import to_rgb
 from rich.console import Console
 from scenario_files import NETWORK, TEXT, write
 
-from docsis_control.mac.channel_state import FlowName, channel_from
+from docsis_control.mac.channel_state import METHOD, FlowName, channel_from
 from docsis_control.status.upstream import UpstreamChannel, UpstreamMap, decode_channels
+from docsis_control.topology.loader import load_topology
 from docsis_experiments.experiment.loader import load
+from docsis_experiments.measurement.channel_looks import LOOKS, ChannelLooks, times, told
 from docsis_experiments.repetition import once
 from docsis_experiments.reports import document, upstream_channels
 from docsis_experiments.reports.plots.look import COLLISION, OF_FLOWS, OTHER_FLOWS
 from docsis_experiments.reports.plots.single import channel_maps
-from docsis_experiments.stages.virtual.channels_seen import told
+from docsis_experiments.stages.mininet.channels_seen import ChannelsSeen, channels_of
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_experiments.stages.virtual.views import Views
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import TOPOLOGIES
 
 
 def channel(minislots_per_frame: int = 1) -> UpstreamChannel:
@@ -51,6 +56,54 @@ def test_maps_with_collisions_show_more() -> None:
     assert told(maps()) == 0
     assert told(channel().last_maps) == 2 + 3 + 4 * 2
     assert told(maps(0, 2)) > told(maps(0, 1))
+
+
+def test_looks_are_spread_over_the_measured_time() -> None:
+    looks = times(24.0)
+    assert len(looks) == LOOKS
+    assert (looks[0], looks[-1]) == (1.0, 23.0)
+
+
+def test_of_each_channel_the_look_that_shows_the_most_is_kept() -> None:
+    looks, one = ChannelLooks(), channel()
+    for collided in ((0, 1, 0), (0, 0, 2), (1, 0, 0)):
+        looks.add(replace(one, last_maps=maps(*collided), time_ns=3))
+    # What becomes of a MAP that has not ended is not known.
+    looks.add(replace(one, last_maps=maps(0, 0, 9), time_ns=2))
+    other = replace(one, name="us2")
+    kept, nothing = looks.with_maps((one, other))
+    assert [each.requests_collided for each in kept.last_maps] == [0, 0, 2]
+    assert nothing == replace(other, last_maps=())
+
+
+def test_switches_of_a_testbed_tell_of_their_channels() -> None:
+    def named(device: int, queue: int) -> FlowName:
+        return FlowName(f"home of {device}, {queue}", 1, "primary upstream")
+
+    told_of, later = state(), state()
+    # In time to come when it is looked at.
+    told_of.maps[1].end_ns = told_of.now_ns + 1
+    later.counters.maps += 7
+    answers = (answer(each).SerializeToString() for each in (told_of, later))
+    with switch(METHOD, answers) as address:
+        seen = ChannelsSeen(address, 1, named)
+        seen.look()
+        (one,) = seen.channels()
+    assert one.counters.maps == 30_607
+    assert [each.number for each in one.last_maps] == [30_598]
+    assert one.service_flows[0].modem.startswith("home of ")
+
+
+def test_a_switch_that_does_not_tell_of_its_channels_is_an_error() -> None:
+    with switch(METHOD, None) as address:
+        seen = ChannelsSeen(address, 1, lambda *_: None)
+        with pytest.raises(TestbedError, match="does not tell of its upstream channels"):
+            seen.look()
+
+
+def test_a_testbed_without_channels_has_none_to_look_at() -> None:
+    assert channels_of(load_topology(TOPOLOGIES / "residential.yaml")) is None
+    assert channels_of(load_topology(TOPOLOGIES / "telephony.yaml")) is not None
 
 
 def test_shown_are_the_consecutive_maps_in_which_most_happens() -> None:

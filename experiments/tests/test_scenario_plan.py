@@ -69,6 +69,18 @@ def test_packets_are_looked_at_at_a_bounded_rate() -> None:
         assert one_in == 1 or 2 * rate / one_in > MOST_A_SECOND
 
 
+def test_all_packets_of_slow_datagrams_are_looked_at(tmp_path: Path) -> None:
+    def one_in(*kept: str) -> int:
+        loaded = scenario_files.loaded(tmp_path)
+        traffic = tuple(group for group in loaded.scenario.traffic if group.name in kept)
+        scenario = loaded.scenario.model_copy(update={"traffic": traffic})
+        return plan_for(scenario, loaded.topology).one_in
+
+    # 250 a second, beside uploads that take 25 Mbit/s.
+    assert one_in("steady") == 1
+    assert one_in("steady", "ftp") == 4
+
+
 def test_buffer_is_the_runs_or_the_service_flows(tmp_path: Path) -> None:
     loaded = scenario_files.loaded(tmp_path)
     tail, codel = loaded.scenario.all_runs

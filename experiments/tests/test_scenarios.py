@@ -38,7 +38,7 @@ def test_shipped_scenario_is_valid_and_short_enough(file: Path) -> None:
     loaded = load(file)
     jsonschema.validate(YAML(typ="safe", pure=True).load(file.read_text()), json_schema())
     seconds = plan_for(loaded.scenario, loaded.topology).seconds
-    assert 15 <= seconds <= 60
+    assert 15 <= seconds <= 65
     assert len(loaded.scenario.all_runs) * (seconds + MininetStage.build_seconds) <= 6.5 * 60
     # What is published is held against it; what is configured has to hold in every run.
     published = [one for one in loaded.scenario.expectations if not one.every_run]

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from concurrent import futures
-from contextlib import contextmanager
 from typing import Any
 
-import grpc
 import jsonschema
 import pytest
+from fake_switches import switch
 from time_samples import IN_TIME, JUMPED, LATE, SILENT, TIMERS, lateness
 
 import docsis_cli as cli
@@ -49,26 +46,6 @@ def test_one_millisecond_is_the_most() -> None:
     assert not Timing({"cm1": lateness(limit + 1)}).judged
 
 
-@contextmanager
-def switch(answers: Iterator[bytes] | None) -> Iterator[str]:
-    """The address of a server that answers so, or does not know the method."""
-
-    class Handler(grpc.GenericRpcHandler):  # type: ignore[type-arg]
-        def service(self, call: Any) -> Any:
-            if answers is None or call.method != METHOD:
-                return None
-            return grpc.unary_unary_rpc_method_handler(lambda *_: next(answers))
-
-    server = grpc.server(futures.ThreadPoolExecutor(1))
-    server.add_generic_rpc_handlers((Handler(),))
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.stop(None).wait()
-
-
 def answer(count: int, jumps: int = 0) -> bytes:
     from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2
 
@@ -85,7 +62,10 @@ def test_switches_are_asked_past_any_proxy(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("no_proxy", "NO_PROXY", "no_grpc_proxy"):
         monkeypatch.delenv(name, raising=False)
-    with switch(iter([answer(3), answer(8, jumps=1)])) as one, switch(None) as other:
+    with (
+        switch(METHOD, iter([answer(3), answer(8, jumps=1)])) as one,
+        switch(METHOD, None) as other,
+    ):
         reader = LatenessReader({"cm1": (one, 1), "cmts1": (other, 2)})
         before = reader.read()
         assert before == {"cm1": lateness_from(answer(3)), "cmts1": None}
@@ -96,14 +76,14 @@ def test_switches_are_asked_past_any_proxy(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_switch_that_was_started_again_is_an_error() -> None:
-    with switch(iter([answer(3), answer(2)])) as address:
+    with switch(METHOD, iter([answer(3), answer(2)])) as address:
         reader = LatenessReader({"cm1": (address, 1)})
         with pytest.raises(TestbedError, match="cm1: the switch was started again"):
             reader.since(reader.read())
 
 
 def test_switch_that_is_gone_is_an_error() -> None:
-    with switch(iter([])) as address:
+    with switch(METHOD, iter([])) as address:
         reader = LatenessReader({"cm1": (address, 1)})
     with pytest.raises(TestbedError, match="cm1 does not tell how late it is .*refused"):
         reader.read()

@@ -173,7 +173,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     flows: list[Planned] = []
     calls: list[PlannedCall] = []
     loads: dict[str, LoadPlan] = {}
-    offered = 0.0
+    offered, elastic = 0.0, False
     for group in scenario.traffic:
         pairs = _pairs(group, scenario, topology)
         for number, name, sent in group.flows():
@@ -204,7 +204,10 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
             flows.append(Planned(group.name, flow, source, destination, propagation))
             if isinstance(sent.sender, UdpTrains):
                 offered += sent.sender.packets_a_second
-    rate = _fastest(topology, scenario.direction)
+            else:
+                elastic = True
+    # Whatever the queue gives is taken by what has no rate of its own.
+    rate = _fastest(topology, scenario.direction) if elastic else 0
     return Plan(
         flows=tuple(flows),
         calls=tuple(calls),

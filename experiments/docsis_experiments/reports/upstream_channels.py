@@ -20,6 +20,7 @@ def figures(channel: UpstreamChannel) -> dict[str, Any]:
         "profile": channel.profile,
         "counters": dataclasses.asdict(channel.counters),
         "request_to_grant": dataclasses.asdict(channel.request_to_grant),
+        "maps_late": dataclasses.asdict(channel.maps_late),
     }
 
 
@@ -28,6 +29,7 @@ def rows(summary: Entry) -> Iterator[dict[str, Any]]:
     for run in summary["runs"]:
         for channel in run.get("upstream_channels", ()):
             counted, delay = channel["counters"], channel["request_to_grant"]
+            late = channel["maps_late"]
             yield {
                 "run": run["name"],
                 "channel": f"{channel['name']}, {channel['profile']}",
@@ -42,6 +44,7 @@ def rows(summary: Entry) -> Iterator[dict[str, Any]]:
                     _percent(counted["minislots_granted"], counted["minislots"]),
                     _percent(counted["minislots_wasted"], counted["minislots_granted"]),
                     *(_ms(delay[key]) for key in ("p50_ms", "p90_ms", "p99_ms", "max_ms")),
+                    *(_ms(late[key]) for key in ("p99_ms", "max_ms")),
                 ],
             }
 

@@ -6,15 +6,18 @@ from __future__ import annotations
 import csv
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES
 from docsis_control.queue_managers.names import Preset
+from docsis_control.status.upstream import UpstreamChannel
 from docsis_control.topology.models import Device, Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import (
@@ -24,10 +27,12 @@ from docsis_experiments.experiment.plan import (
     PlannedCall,
 )
 from docsis_experiments.measurement.begun import begun
+from docsis_experiments.measurement.channel_looks import times
 from docsis_experiments.measurement.controller import control_samples, controller_figures
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.stages.mininet import faults
+from docsis_experiments.stages.mininet.channels_seen import ChannelsSeen, channels_of
 from docsis_experiments.stages.mininet.counters import CounterReader, counters
 from docsis_experiments.stages.mininet.lateness import LatenessReader, lateness_of
 from docsis_experiments.stages.mininet.rf import Congested, RfChannels, RfPort
@@ -104,7 +109,7 @@ def measure(
         reader = counters(device, QUEUES[scenario.direction])
         clocks = lateness_of((topology.cable_modem, topology.cmts))
         port = congested(scenario, topology, device)
-        played = Played(session, plan, scenario, reader, clocks, port)
+        played = Played(session, plan, scenario, reader, clocks, port, channels_of(topology))
         played.play()
     return played.record(run, topology, device.name)
 
@@ -150,6 +155,7 @@ class Played:
         reader: CounterReader,
         clocks: LatenessReader,
         port: Congested | None,
+        channels: ChannelsSeen | None,
     ) -> None:
         self._session = session
         self._folder = session.folder
@@ -158,6 +164,8 @@ class Played:
         self._reader = reader
         self._clocks = clocks
         self._port = port
+        self._channels = channels
+        self._channels_at_end: tuple[UpstreamChannel, ...] = ()
         self._loads = {
             group: ServiceFlowTraffic(session.testbed, session.folder, load, reader)
             for group, load in plan.loads.items()
@@ -197,16 +205,16 @@ class Played:
         before, late = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.read()
         for load in self._loads.values():
             load.begin()
-        for at, rate in steps:
+        for at, action in self._timetable(steps):
             self._wait_until("measuring", at)
-            if self._port is not None:
-                self._port.carry(rate)
-                self._steps.append(((time.time_ns() - self._start_ns) / 1e9, rate / 1e6))
+            action()
         self._wait_until("measuring", self._plan.measured_seconds)
         for load in self._loads.values():
             load.end()
         after, self._timing = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.since(late)
         self._counters = {name: after[name] - before[name] for name in after}
+        if self._channels is not None:
+            self._channels_at_end = self._channels.channels()
         self._offset_ns = time.time_ns() - time.monotonic_ns()
         # Nothing of theirs is measured any more, so a slow answer above may have let them end.
         self._session.let_end(*calls)
@@ -217,6 +225,21 @@ class Played:
             self._session.wait_for(process, "a program that sends or receives")
         for process in calls:
             self._session.wait_for(process, "irtt")
+
+    def _timetable(
+        self, steps: Sequence[tuple[float, int]]
+    ) -> list[tuple[float, Callable[[], None]]]:
+        """What is done in the measured time, and when: seconds after its start."""
+        due: list[tuple[float, Callable[[], None]]] = []
+        if self._port is not None:
+            due += ((at, partial(self._step, self._port, rate)) for at, rate in steps)
+        if self._channels is not None:
+            due += ((at, self._channels.look) for at in times(self._plan.measured_seconds))
+        return sorted(due, key=itemgetter(0))
+
+    def _step(self, port: Congested, rate: int) -> None:
+        port.carry(rate)
+        self._steps.append(((time.time_ns() - self._start_ns) / 1e9, rate / 1e6))
 
     def _wait_until(self, phase: str, seconds: float) -> None:
         """Until that long after the start of the measured time."""
@@ -336,6 +359,7 @@ class Played:
             faults=tuple(self._faults()),
             retransmitted=self._retransmitted(),
             shares={group: load.shares() for group, load in self._loads.items()},
+            channels=self._channels_at_end,
         )
 
     def _faults(self) -> Iterator[str]:
