@@ -185,11 +185,25 @@ def test_a_run_keeps_what_its_channels_did(results: tuple[Path, Path]) -> None:
     summary = json.loads((folder / "summary.json").read_text())
     document.validate(summary)
     (row,) = upstream_channels.rows(summary)
+    assert not list(upstream_channels.lateness(summary)), "all is in time in virtual time"
     assert row["cells"][0] == str(kept.counters.maps)
     assert (folder / "plots" / "channel-maps.png").stat().st_size > 10_000
     report = (folder / "report.html").read_text()
     assert "One MAP after another" in report
     assert "us1, docsis-3.0" in report
+
+
+def test_a_report_of_a_run_in_real_time_says_how_late_maps_were() -> None:
+    message = state()
+    message.maps_late.CopyFrom(
+        message.maps_late.__class__(count=2, sum_ns=11_000_000, least_ns=1, most_ns=9_000_000)
+    )
+    for upto_ns in (2_000_000, 9_200_000):
+        message.maps_late.places.add(upto_ns=upto_ns, count=1)
+    late = channel_from(message.SerializeToString(), lambda *_: None)
+    run = {"name": "CoDel", "upstream_channels": [upstream_channels.figures(late)]}
+    (sentence,) = upstream_channels.lateness({"runs": [run]})
+    assert sentence.startswith("CoDel: MAPs of us1 were made 2.00, 9.00 and 9.00 ms after")
 
 
 def test_a_run_writes_a_capture_of_its_channel(results: tuple[Path, Path]) -> None:

@@ -165,6 +165,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "loaded": list(service_flow_shares.loaded(summary)),
         "streams": _streams(details),
         "channels": list(upstream_channels.rows(summary)),
+        "channels_late": list(upstream_channels.lateness(summary)),
         "one_in": _plan(summary["runs"][0], details)["one_in"],
         "source": source_words(summary),
         "names": names,
