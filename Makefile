@@ -117,6 +117,8 @@ p4-check: packages $(STAMPS)/python
 # machine, too. The longest first.
 PARTS = test-rust lint-rust ptf test-end-to-end test-python lint-python p4-check demo-virtual
 JOBS = 3
+# What has no clock gives way to the PTF suite and the end-to-end tests, which wait for each other.
+GIVES_WAY = $(if $(SIDE_BY_SIDE),nice -n 10)
 
 # Fits into 15 minutes, set-up included. What is left out is marked `long` with the reason
 # beside it: a mark of pytest, a group of PTF, an ignored test in Rust.
@@ -137,7 +139,7 @@ lint: lint-python lint-rust ## formatters and linters, checking only
 lint-python: $(STAMPS)/stubs
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
-	$(VENV)/bin/mypy $(PYTHON_CODE)
+	$(GIVES_WAY) $(VENV)/bin/mypy $(PYTHON_CODE)
 
 # jemalloc is C and takes more than a minute to compile: the development build takes the release's.
 JEMALLOC = found=$$(ls -d "$$PWD"/target/release/build/tikv-jemalloc-sys-*/out/lib/libjemalloc_pic.a \
@@ -149,7 +151,7 @@ LINTED = $(JEMALLOC) && export CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER="$$PW
 
 lint-rust: switch
 	cd switch && cargo fmt --check
-	$(SHARES_JOBS)cd switch && $(LINTED) && cargo build --locked --quiet --all-targets
+	$(SHARES_JOBS)cd switch && $(LINTED) && $(GIVES_WAY) cargo build --locked --quiet --all-targets
 
 fmt: $(STAMPS)/python ## format the code
 	$(VENV)/bin/ruff check --fix $(PYTHON_CODE)
@@ -158,11 +160,11 @@ fmt: $(STAMPS)/python ## format the code
 
 # In the development profile: with overflow checks and debug assertions. Examples are clippy's.
 test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
-	$(SHARES_JOBS)cd switch && $(LINTED) && cargo test --locked --quiet --lib --bins --tests \
+	$(SHARES_JOBS)cd switch && $(LINTED) && $(GIVES_WAY) cargo test --locked --quiet --lib --bins --tests \
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
 test-python: setup
-	$(VENV)/bin/pytest -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
+	$(GIVES_WAY) $(VENV)/bin/pytest -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
 
 # Their files alone: pytest imports every file that it looks for them in.
 END_TO_END = $(shell grep -rl --include='test_*.py' 'pytest.mark.end_to_end' $(PYTHON_CODE))

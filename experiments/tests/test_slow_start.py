@@ -125,7 +125,7 @@ def test_a_call_lasts(
     asked = Asked(clock, answer_seconds)
     loaded = load(TOPOLOGIES / "scenarios" / "latency-under-load.yaml")
     started = clock.ns
-    cast(Any, Played)(session, PLAN, loaded.scenario, asked, asked, None).play()
+    cast(Any, Played)(session, PLAN, loaded.scenario, asked, asked, None, None).play()
     client = session.launched[-1]
     # The timetable starts when irtt's server is there.
     measured_ns = started + round((launch_seconds + 60.0 + PLAN.seconds) * 1e9)
