@@ -73,6 +73,13 @@ def _lie(connection: Connection, scratch: str) -> None:
     )
 
 
+def _stall(connection: Connection, scratch: str) -> None:
+    """A worker that never answers."""
+    del scratch
+    while True:
+        connection.recv_bytes()
+
+
 def test_one_that_is_always_killed_is_told(
     four: list[Unit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +102,8 @@ def test_one_that_takes_too_long_is_ended(
     four: list[Unit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "MOST_SECONDS", 0.0)
+    # A machine that looks late finds the answer of one that plays.
+    monkeypatch.setattr(pool, "_work", _stall)
     [one] = pool.play_all(four[:1], 1)
     assert "took more than 0 s, 3 times" in one.failure
 
