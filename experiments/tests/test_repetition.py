@@ -273,6 +273,19 @@ def test_runs_are_made_again_a_bounded_number_of_times(
     assert figures["expectations"][0]["measured"]["median"] is None
 
 
+def test_a_valid_run_restores_the_number_of_times(
+    loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
+    stage = ToldStage()
+    # Two of three runs are not valid: never five in a row, but twenty in all.
+    stage.changes = {number: {"timing": JUMPED} for number in range(100) if number % 3 != 2}
+    _, said, failed = result(loaded, repetitions(stage, tmp_path / "kept"), 5, tmp_path / "results")
+    assert len(stage.played) == 30
+    assert failed is None
+    assert said.count("it was made again") == 20
+
+
 @pytest.mark.parametrize(
     ("count", "delay", "status", "words"),
     [

@@ -2,7 +2,8 @@
 """All runs N times in Mininet, one after the other.
 
 A run that is not valid (time jumped, a switch was too late, the measuring went wrong) is told and
-kept, does not count, and is made again at once; of all runs together at most N times.
+kept, does not count, and is made again at once. After N such runs without a valid one between them
+the machine is not one to measure on, and nothing is made again any more.
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ class Repetitions:
                     if not found.withheld:
                         self._store.keep(found)
                         outcome = found
+                        # A machine that was given up stays given up.
+                        again = len(order.numbers) if again else 0
                         continue
                     made.told.append(f"{run.label}, repetition {number}: {found.withheld}")
                     if again == 0:
