@@ -95,18 +95,21 @@ def stage(
         virtual: Whether time is.
         seed: Of virtual time.
         metrics_port: Of the controller, in real time.
-        pcap: Gets captures of upstream channels, in virtual time.
-        trace: Gets traces of switches, in virtual time.
+        pcap: Gets captures of upstream channels.
+        trace: Gets traces of switches.
 
     Raises:
         TestbedError: They contradict each other; or there is no virtual world to be had.
     """
+    from docsis_experiments.stages.views import Views
+
+    views = Views(captures=pcap, traces=trace)
     if not virtual:
         if seed is not None:
             raise TestbedError("--seed has no place here: only --virtual time has one")
         from docsis_experiments.stages.mininet.stage import MininetStage
 
-        return MininetStage(target.value, metrics_port)
+        return MininetStage(target.value, metrics_port, views=views)
     if target is not Target.EMBEDDED:
         raise TestbedError(
             f"--target {target.value} has no place beside --virtual: {target.value} is a program "
@@ -118,9 +121,7 @@ def stage(
             "somebody looks; leave one of the two out"
         )
     from docsis_experiments.stages.virtual.stage import DEFAULT_SEED, VirtualStage
-    from docsis_experiments.stages.virtual.views import Views
 
-    views = Views(captures=pcap, traces=trace)
     return VirtualStage(DEFAULT_SEED if seed is None else seed, views=views)
 
 

@@ -198,7 +198,7 @@ def run(
         typer.Option(
             "--pcap",
             metavar="FOLDER",
-            help="With a scenario in virtual time: write what crosses the upstream channels there, "
+            help="With a scenario: write what crosses the upstream channels there, "
             "RUN/CHANNEL.pcap.",
         ),
     ] = None,
@@ -207,8 +207,8 @@ def run(
         typer.Option(
             "--trace",
             metavar="FOLDER",
-            help="With a scenario in virtual time: write what happens to the switches' packets "
-            "there, RUN/DEVICE.txt.",
+            help="With a scenario: write what happens to the switches' packets there, "
+            "RUN/DEVICE.txt.",
         ),
     ] = None,
 ) -> None:
@@ -220,10 +220,10 @@ def run(
         _refuse(context, "logs", because="they are in the scenario's results")
         often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
         in_virtual_time = is_virtual(stage, virtual)
-        if not in_virtual_time:
-            _refuse(context, "pcap", "trace", because="it takes virtual time; give --virtual, too")
         if seeds is not None:
             _refuse(context, "pcap", "trace", because="of many seeds nothing but outcomes is kept")
+        if repeat is not None:
+            _refuse(context, "pcap", "trace", because="each repetition would write the same files")
         _run_scenario(scenario, target, often, in_virtual_time, only or [], pcap=pcap, trace=trace)
         return
     _refuse(context, "only", because="there is no scenario")

@@ -36,6 +36,13 @@ STAGES = [
     (["--stage", "virtual", "--repeat", "5"], "--repeat has no place in virtual time"),
     (["--stage", "mininet", "--virtual"], "--virtual has no place beside --stage mininet"),
 ]
+VIEWS = [
+    (["--repeat", "5", "--pcap", "folder"], "--pcap has no place here: each repetition"),
+    (
+        ["--virtual", "--seeds", "5", "--trace", "folder"],
+        "--trace has no place here: of many seeds",
+    ),
+]
 METRICS = (["--virtual", "--seeds", "5", "--metrics-port", "9464"], "--metrics-port has no place")
 
 
@@ -50,7 +57,7 @@ def refused(arguments: list[str], capsys: Told, monkeypatch: Changed) -> str:
     return told
 
 
-@pytest.mark.parametrize(("options", "words"), [*REFUSED, *STAGES])
+@pytest.mark.parametrize(("options", "words"), [*REFUSED, *STAGES, *VIEWS])
 def test_what_contradicts_itself_is_one_sentence(
     options: list[str], words: str, capsys: Told, monkeypatch: Changed
 ) -> None:

@@ -103,6 +103,11 @@ def test_a_plan_is_one_complete_request(street: Deployment) -> None:
     assert messages().ConfigureRequest.FromString(request.SerializeToString()) == request
 
 
+def test_maps_take_nothing_unless_told(street: Deployment) -> None:
+    request = complete_request(1, modems(street).channels)
+    assert not any(one.HasField("map_traffic") for one in request.channels)
+
+
 def test_a_channel_that_others_leave_whole_is_said_to_be(street: Deployment) -> None:
     (channel, _) = modems(street).channels
     request = complete_request(1, [_with(channel, {"capacity": None, "stretch": 1})])
@@ -112,6 +117,21 @@ def test_a_channel_that_others_leave_whole_is_said_to_be(street: Deployment) -> 
 
 def _with(channel: UpstreamChannelPlan, overrides: dict[str, Number]) -> UpstreamChannelPlan:
     return replace(channel, overrides=overrides)
+
+
+def test_maps_take_of_the_downstream_where_the_topology_says_so(tmp_path: Path) -> None:
+    (tmp_path / "home.yaml").write_text(HOME)
+    file = tmp_path / "street.yaml"
+    file.write_text(
+        STREET.replace("300 Mbps}", "300 Mbps, map_traffic: {message: 50 B, element: 0 B}}")
+    )
+    device = modems(deploy(load_topology(file), Preset.DOCSIS_PIE))
+    request = complete_request(1, device.channels)
+    assert [(one.map_traffic.message, one.map_traffic.element) for one in request.channels] == [
+        (50, 0),
+        (50, 0),
+    ]
+    assert all(one.HasField("map_traffic") for one in request.channels)
 
 
 def test_a_change_is_what_is_different(street: Deployment) -> None:

@@ -26,8 +26,8 @@ from docsis_experiments.reports import document, upstream_channels
 from docsis_experiments.reports.plots.look import COLLISION, OF_FLOWS, OTHER_FLOWS
 from docsis_experiments.reports.plots.single import channel_maps
 from docsis_experiments.stages.mininet.channels_seen import ChannelsSeen, channels_of
+from docsis_experiments.stages.views import Views
 from docsis_experiments.stages.virtual.stage import VirtualStage
-from docsis_experiments.stages.virtual.views import Views
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -219,6 +219,23 @@ def test_a_run_writes_what_happened_to_packets(results: tuple[Path, Path]) -> No
     assert "  asked for in the burst at " in modem
     assert "  granted minislots " in modem
     assert "granted minislots" not in cmts
+
+
+def test_of_a_testbed_the_switches_write_them(tmp_path: Path) -> None:
+    topology = load_topology(TOPOLOGIES / "telephony.yaml")
+    views = Views(captures=tmp_path / "captures", traces=tmp_path / "traces")
+    captures, traces = views.of_channels("tail", topology), views.of_devices("tail", topology)
+    assert captures["us1"] == tmp_path / "captures" / "tail" / "us1.pcap"
+    assert set(captures) == {"us1", "us2"}
+    modem, cmts = topology.cable_modem.name, topology.cmts.name
+    assert traces[modem] == tmp_path / "traces" / "tail" / f"{modem}.txt"
+    assert set(traces) == {modem, cmts}
+    assert all(file.parent.is_dir() for file in (*captures.values(), *traces.values()))
+    (tmp_path / "file").touch()
+    with pytest.raises(TestbedError, match=r"file/tail: cannot be written .*another folder"):
+        Views(traces=tmp_path / "file").of_devices("tail", topology)
+    with pytest.raises(TestbedError, match="no place beside --target bmv2"):
+        views.check(topology, "bmv2")
 
 
 def test_a_capture_needs_a_channel(tmp_path: Path) -> None:

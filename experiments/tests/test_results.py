@@ -50,6 +50,7 @@ from docsis_experiments.stages.mininet import stage as mininet_stage
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_experiments.stages.mininet.traffic.irtt import Probes
+from docsis_experiments.stages.views import Views
 from docsis_testbed import preflight
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import TOPOLOGIES
@@ -418,7 +419,7 @@ def test_demo_whose_switches_were_late_is_told_and_no_failure(
     assert timing.words in said.getvalue()
 
 
-def test_metrics_and_recordings_reach_the_run(
+def test_metrics_recordings_and_views_reach_the_run(
     tmp_path: Path, pretended: pytest.MonkeyPatch
 ) -> None:
     given: list[dict[str, Any]] = []
@@ -432,12 +433,18 @@ def test_metrics_and_recordings_reach_the_run(
     pretended.setattr(one_run, "measure", measure)
     once.run(
         demonstration(),
-        stage=MininetStage("embedded", metrics_port=9090, recordings=tmp_path / "recordings"),
+        stage=MininetStage(
+            "embedded",
+            metrics_port=9090,
+            recordings=tmp_path / "recordings",
+            views=Views(traces=tmp_path / "traces"),
+        ),
         console=Console(file=io.StringIO()),
         results=tmp_path / "results",
     )
     assert [one["metrics_port"] for one in given] == [9090, 9090]
     assert {one["recordings"] for one in given} == {tmp_path / "recordings"}
+    assert {one["views"].traces for one in given} == {tmp_path / "traces"}
 
 
 def test_report_opens_offline(run: Path) -> None:

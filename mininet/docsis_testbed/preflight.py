@@ -177,14 +177,8 @@ def check_rates(target: str, topology: Topology, direction: Direction) -> None:
 
 
 def check_channels(target: str, topology: Topology) -> None:
-    """Refuse to go on with a request/grant MAC that the target has not, or not in real time."""
+    """Refuse to go on with a request/grant MAC that the target has not."""
     if target == "embedded":
-        if topology.channel and topology.channel.map_traffic:
-            raise TestbedError(
-                f"topology {topology.name} has MAPs take downstream capacity "
-                "(channel.map_traffic), which they do in virtual time alone; leave it out, or use "
-                "--virtual"
-            )
         return
     try:
         refuse_channels(topology, "BMv2")

@@ -23,6 +23,7 @@ from docsis_testbed.endings import how, last_words, said
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState
+from docsis_testbed.taps import NO_TAPS, Taps
 from docsis_testbed.testbed import Testbed, running_testbed
 
 _READY_SECONDS: Final = 30.0
@@ -282,6 +283,7 @@ def running_session(
     metrics_port: int | None = None,
     static_arp: bool = False,
     recordings: Path | None = None,
+    taps: Taps = NO_TAPS,
 ) -> Iterator[Session]:
     """From an empty machine to a provisioned system, and back at the end of the block.
 
@@ -299,6 +301,7 @@ def running_session(
         static_arp: Fill the ARP tables of hosts and servers with each other's addresses
             instead of letting them ask.
         recordings: Folder in which the embedded switches record what they are given, or None.
+        taps: What the embedded switches write of packets.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -314,6 +317,7 @@ def running_session(
                 logs=folder,
                 static_arp=static_arp,
                 recordings=recordings,
+                taps=taps,
             )
         )
         controller = start_controller(

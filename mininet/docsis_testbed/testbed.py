@@ -24,6 +24,7 @@ from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost, SwitchBeside
 from docsis_testbed.runstate import RunState
+from docsis_testbed.taps import NO_TAPS, Taps
 
 
 def root_interfaces(topology: Topology) -> list[str]:
@@ -53,6 +54,7 @@ class Testbed:
         target: Name of the switch target.
         net: The Mininet object, for its command line.
         recordings: Folder in which the embedded switches record what they are given, or None.
+        taps: What the embedded switches write of packets.
     """
 
     __test__ = False
@@ -65,10 +67,12 @@ class Testbed:
         run: RunState,
         logs: Path,
         recordings: Path | None = None,
+        taps: Taps = NO_TAPS,
     ) -> None:
         self.topology = topology
         self.logs = logs
         self.recordings = recordings
+        self.taps = taps
         self._run = run
         self.target = target
         # Mininet would raise system-wide limits that this testbed does not need.
@@ -116,7 +120,7 @@ class Testbed:
             device_id=device.device_id,
             grpc_address=device_address(device),
             log=self.logs / f"{device.name}.log",
-            extra=self._recording(device),
+            extra=(*self._recording(device), *self.taps.arguments(self.topology, device)),
             **params,
         )
         return switch
@@ -184,7 +188,7 @@ class Testbed:
 
     def stop(self) -> None:
         """End every process and remove every interface of this testbed."""
-        if self.recordings is not None:
+        if self.recordings is not None or self.taps:
             # What a program is killed with is not written.
             for switch in self.net.switches:
                 switch.end_program()
@@ -204,9 +208,10 @@ def running_testbed(
     logs: Path,
     static_arp: bool = False,
     recordings: Path | None = None,
+    taps: Taps = NO_TAPS,
 ) -> Iterator[Testbed]:
     """A started `Testbed` that is gone at the end of the block, however it ends."""
-    testbed = Testbed(topology, target=target, run=run, logs=logs, recordings=recordings)
+    testbed = Testbed(topology, target=target, run=run, logs=logs, recordings=recordings, taps=taps)
     run.raise_real_time_share()
     try:
         testbed.start(static_arp=static_arp)

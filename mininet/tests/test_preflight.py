@@ -112,15 +112,6 @@ def test_a_request_grant_mac_is_refused_by_name_where_there_is_none() -> None:
     preflight.check_channels("embedded", topology)
 
 
-def test_maps_that_take_capacity_are_refused_in_real_time(tmp_path: Path) -> None:
-    text = (TOPOLOGIES / "telephony.yaml").read_text()
-    text = text.replace("modems/telephone", str(TOPOLOGIES / "modems/telephone"))
-    file = tmp_path / "telephony.yaml"
-    file.write_text(text + "channel: {downstream: 30 Mbps, map_traffic: {}}\n")
-    with pytest.raises(TestbedError, match=r"\(channel\.map_traffic\), which they do in virtual"):
-        preflight.check_channels("embedded", load_topology(file))
-
-
 def test_interfaces_of_a_topology() -> None:
     topology = load_topology(TOPOLOGIES / "residential.yaml")
     assert root_interfaces(topology) == [

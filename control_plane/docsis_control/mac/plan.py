@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from docsis_control.mac.profile import Number, Profile
 from docsis_control.modem_config.scheduling import Scheduling
+from docsis_control.topology.downstream import MapTraffic
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class UpstreamChannelPlan:
         profile: All of its numbers.
         overrides: Those in which it differs from the profile of its name, by their dotted names.
         flows: By ascending SID.
+        map_traffic: What its MAPs take of the downstream; None: nothing.
     """
 
     name: str
@@ -65,3 +67,4 @@ class UpstreamChannelPlan:
     profile: Profile
     overrides: Mapping[str, Number]
     flows: tuple[ChannelFlow, ...]
+    map_traffic: MapTraffic | None = None

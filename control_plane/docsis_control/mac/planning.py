@@ -22,6 +22,7 @@ def upstream_channels(deployment: Deployment) -> tuple[UpstreamChannelPlan, ...]
     for flow in device.service_flows:
         modem = modems[flow.modem]
         flows[channel_of[modem.name].name].append(_flow(flow, modem))
+    maps = topology.channel.map_traffic if topology.channel else None
     plans = []
     for number, channel in enumerate(topology.upstream_channels, 1):
         profile = channel.numbers
@@ -34,6 +35,7 @@ def upstream_channels(deployment: Deployment) -> tuple[UpstreamChannelPlan, ...]
                 profile,
                 overrides(profile, named(channel.profile)),
                 tuple(flows[channel.name]),
+                maps,
             )
         )
     return tuple(plans)

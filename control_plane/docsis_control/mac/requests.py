@@ -113,6 +113,9 @@ def complete_request(device_id: int, channels: Sequence[UpstreamChannelPlan]) ->
         )
         for key, value in channel.overrides.items():
             _set(message.settings[key], value)
+        if (maps := channel.map_traffic) is not None:
+            message.map_traffic.message = maps.message
+            message.map_traffic.element = maps.element
     for (_, port), queue in primary_queues(channels).items():
         request.granted_ports.add(device_id=device_id, port=port, primary_queue_id=queue)
     _add_flows(

@@ -41,11 +41,13 @@ from docsis_experiments.stages.mininet.service_flow_load import ServiceFlowTraff
 from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
 from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
+from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.runstate import RunState
 from docsis_testbed.session import Session, running_session, wait_until_ready
+from docsis_testbed.taps import Taps
 
 _CALL_MARGIN_SECONDS = 1.0
 """How much longer than all other traffic a call lasts."""
@@ -64,6 +66,7 @@ def measure(
     progress: Progress,
     metrics_port: int | None = None,
     recordings: Path | None = None,
+    views: Views = NO_VIEWS,
 ) -> RunRecord:
     """Build, run the traffic, read what it left, and take everything away.
 
@@ -79,6 +82,7 @@ def measure(
         progress: Told how far the run is.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
         recordings: Folder in which the embedded switches record what they are given, or None.
+        views: Captures and traces that the switches write.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -101,6 +105,9 @@ def measure(
                 downstream=None if upstream else management,
                 metrics_port=metrics_port,
                 recordings=recordings,
+                taps=Taps(
+                    views.of_channels(run.label, topology), views.of_devices(run.label, topology)
+                ),
             )
         )
         if scenario.initial_window is not None:

@@ -17,6 +17,7 @@ from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import run as one_run
 from docsis_experiments.stages.mininet import timers
+from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_experiments.traffic.senders import (
     ServiceFlowStreams,
     TcpMessages,
@@ -47,14 +48,20 @@ class MininetStage:
     build_seconds = _BUILD_SECONDS
 
     def __init__(
-        self, target: str, metrics_port: int | None = None, recordings: Path | None = None
+        self,
+        target: str,
+        metrics_port: int | None = None,
+        recordings: Path | None = None,
+        views: Views = NO_VIEWS,
     ) -> None:
-        """Args: the switch target, the controller's TCP port for Prometheus, or None, and the
-        folder in which the embedded switches record what they are given, or None.
+        """Args: the switch target, the controller's TCP port for Prometheus, or None, the folder
+        in which the embedded switches record what they are given, or None, and what they write
+        besides.
         """
         self.target = target
         self._metrics_port = metrics_port
         self._recordings = recordings
+        self._views = views
         self._state: RunState | None = None
 
     @property
@@ -74,6 +81,7 @@ class MininetStage:
         scenario: Scenario,
     ) -> None:
         """See `Stage`."""
+        self._views.check(topology, self.target)
         preflight.check_channels(self.target, topology)
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
@@ -139,6 +147,7 @@ class MininetStage:
             progress=progress,
             metrics_port=self._metrics_port,
             recordings=self._recordings,
+            views=self._views,
         )
 
     @property

@@ -141,8 +141,7 @@ def playing(
         world = build(topology, seed, machine)
         with closing(ControllerInWorld(world, deployment, machine)) as controller:
             channels = deployment.device(Role.CABLE_MODEM).channels
-            maps = topology.channel.map_traffic if topology.channel else None
-            add_channels(world, channels, maps)
+            add_channels(world, channels)
             timetable = Timetable(world)
             play = Play(world, timetable, world.now_ns, topology)
             play.channels = ChannelsSeen(

@@ -19,12 +19,13 @@ from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
+from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
 from docsis_experiments.stages.virtual.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.virtual.traffic import Started, start
 from docsis_experiments.stages.virtual.upstream import congest
-from docsis_experiments.stages.virtual.views import NO_VIEWS, Views
+from docsis_experiments.stages.virtual.views import written
 from docsis_testbed.progress import Progress
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def measure(
         folder=folder,
         progress=progress,
     ) as play:
-        devices = [topology.cable_modem.name, topology.cmts.name]
-        channels = [channel.name for channel in topology.upstream_channels or ()]
-        with views.open(play.world, run.label, channels, devices):
+        with written(views, play.world, run.label, topology):
             played.play(play)
     return played.record(play, run, topology, folder)
 

@@ -14,12 +14,12 @@ from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.admission import check_senders
+from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_experiments.stages.virtual import run as one_run
 from docsis_experiments.stages.virtual import versions
 from docsis_experiments.stages.virtual.machine import MEASURED, Machine
 from docsis_experiments.stages.virtual.module import check_built, check_seed
 from docsis_experiments.stages.virtual.traffic import SENDERS
-from docsis_experiments.stages.virtual.views import NO_VIEWS, Views
 from docsis_testbed import p4build
 from docsis_testbed.progress import Progress
 
@@ -60,7 +60,7 @@ class VirtualStage:
     ) -> None:
         """See `Stage`."""
         del managers  # the world says itself what it cannot have
-        self._views.check(topology)
+        self._views.check(topology, self.target)
         check_senders(scenario, "virtual time", SENDERS)
         check_built()
         p4build.require_current()

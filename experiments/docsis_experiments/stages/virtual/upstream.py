@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING
 
 from docsis_control.mac.plan import ChannelFlow, UpstreamChannelPlan
 from docsis_control.mac.requests import flow_settings, primary_queues
-from docsis_control.topology.downstream import MapTraffic
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
     from docsis_world import World
 
 
-def add_channels(
-    world: World, channels: Sequence[UpstreamChannelPlan], maps: MapTraffic | None = None
-) -> None:
+def add_channels(world: World, channels: Sequence[UpstreamChannelPlan]) -> None:
     """Have channels carry what modems send upstream.
 
     Args:
         world: Has the devices, connected; they may be provisioned already, and nothing was sent.
         channels: Which there are, with their service flows; without any, modems send as they did.
-        maps: What their MAPs take of the downstream; None: nothing.
 
     Raises:
         TestbedError: A channel cannot be had, with what is wrong.
@@ -33,7 +29,7 @@ def add_channels(
             world.grant_port(device, port, queue)
         for channel in channels:
             world.add_channel(channel.name, channel.profile.name, **channel.overrides)
-            if maps is not None:
+            if (maps := channel.map_traffic) is not None:
                 world.set_map_traffic(channel.name, maps.message, maps.element)
             for flow in channel.flows:
                 _add(world, channel, flow)

@@ -2,8 +2,10 @@
 //! The command line: simple_switch_grpc's, and sub-commands of our own.
 
 mod bench;
+mod channel_pcap;
 mod ctl;
 mod device_address;
+mod device_trace;
 mod port;
 mod queue_manager;
 mod rf_link;

@@ -15,8 +15,9 @@ use crate::trace::Trace;
 use crate::wait::Waker;
 use device::{Device, DeviceConfig, handle};
 use p4runtime::{PipelineConfig, ServedDevice};
-use plant::{End, Plant, PlantHandle};
+use plant::{CaptureFile, End, Plant, PlantHandle};
 use recording::format::{self, Header};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -45,6 +46,8 @@ pub struct Common<'a> {
     pub log_messages: bool,
     /// What happens to packets is written there.
     pub trace: Option<Trace>,
+    /// The same of single devices.
+    pub device_traces: BTreeMap<u64, Trace>,
 }
 
 /// How the kernel is to schedule a device's thread.
@@ -169,7 +172,8 @@ fn member(
     device.set_pipeline_hook(move |pipeline| {
         log_messages(pipeline, attached.load(Ordering::Relaxed));
     });
-    if let Some(trace) = &common.trace {
+    let own = common.device_traces.get(&config.device_id);
+    for trace in common.trace.iter().chain(own) {
         device.add_trace(trace.of_device(config.device_id));
     }
     for (port, _) in &interfaces {
@@ -237,6 +241,22 @@ impl Prepared {
         let recording = Recording::begin(to.destination, &header)?;
         ports.record(recording.recorder());
         Ok(recording)
+    }
+
+    /// Writes what crosses upstream channels into these files, by the channels' names.
+    ///
+    /// # Errors
+    /// One sentence: there are two of one channel, or no RF link.
+    pub fn capture(&mut self, captures: Vec<(String, CaptureFile)>) -> Result<(), String> {
+        let mut core = self.shell.core.lock();
+        for (channel, file) in captures {
+            let rf = core.rf.as_mut();
+            let rf = rf.ok_or("--channel-pcap needs --rf-link")?;
+            rf.plant
+                .capture(&channel, file)
+                .map_err(|words| format!("--channel-pcap: {words}"))?;
+        }
+        Ok(())
     }
 
     /// What is left to run.

@@ -32,6 +32,7 @@ mod sample;
 mod scheduling;
 mod server;
 mod slack;
+mod spool;
 mod stf;
 mod switch;
 mod trace;

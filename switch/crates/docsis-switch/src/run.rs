@@ -13,12 +13,14 @@ use crate::process::log_messages;
 use crate::slack::Slack;
 use crate::wait::{PollSet, Waker};
 use device::Device;
+use plant::Captured;
+use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 /// With a departure nearer than this, few frames are received at a time.
 const SOON: u64 = 200_000;
@@ -294,7 +296,8 @@ impl Shell {
             report(device, now);
             info!("{}; slack {} us", device.lateness(), slack.ns() / 1000);
         }
-        if let Some(rf) = &core.rf {
+        if let Some(rf) = &mut core.rf {
+            rf.plant.end_captures().into_iter().for_each(report_capture);
             for look in rf.plant.channels() {
                 let late = |share| look.maps_late.quantile(share).unwrap_or(0) / 1000;
                 info!(
@@ -345,6 +348,23 @@ fn look_again(core: &Core, timeout: Option<u64>, turn: &mut Turn) -> Option<u64>
 fn is_over(core: &Core, stop_at: Option<u64>) -> bool {
     let is_empty = || core.is_empty() && !core.any_waiting();
     stop_at.is_some_and(|at| is_empty() || core.clock.now() >= at)
+}
+
+/// What became of a channel's capture.
+fn report_capture((channel, captured): (String, io::Result<Captured>)) {
+    match captured {
+        Ok(Captured {
+            frames,
+            left_out: 0,
+        }) => {
+            info!("channel {channel}: {frames} frames are in its capture");
+        }
+        Ok(Captured { frames, left_out }) => warn!(
+            "channel {channel}: {frames} frames are in its capture, and {left_out} are not: \
+             --channel-pcap-limit, or the disk, had no room for them"
+        ),
+        Err(error) => error!("channel {channel}: its capture cannot be written: {error}"),
+    }
 }
 
 /// The final counters: every port's, and of the others those that counted.

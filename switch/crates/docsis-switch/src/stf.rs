@@ -46,7 +46,7 @@ pub fn run(args: &StfArgs) -> ExitCode {
             return ExitCode::from(UNREADABLE);
         }
     };
-    let trace = match args.trace.open(false) {
+    let trace = match args.trace.open() {
         Ok(trace) => trace,
         Err(sentence) => {
             eprintln!("docsis-switch: {sentence}");

@@ -11,6 +11,7 @@ use crate::logging;
 use crate::ports::Opening;
 use crate::process::{Switch, logs_messages};
 use crate::server::GrpcServer;
+use crate::spool::Spools;
 use crate::wait::{PollSet, Signals, Waker};
 use device::{DeviceConfig, ModelKind};
 use p4runtime::journal::Journal;
@@ -146,6 +147,12 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         wait_for_room: args.model(target) != ModelKind::Docsis,
         lateness: args.lateness_bound_ms * 1_000_000,
     };
+    let mut spools = Spools::default();
+    let mut device_traces = BTreeMap::new();
+    for one in &args.device_trace {
+        let trace = args.trace.open_device(&one.file, &mut spools)?;
+        device_traces.insert(one.device, trace);
+    }
     let common = Common {
         clock,
         program,
@@ -153,7 +160,10 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         pcap: args.pcap.as_deref(),
         opening,
         log_messages: logs_messages(log.level()),
-        trace: args.trace.open(args.devices().len() > 1)?,
+        trace: args
+            .trace
+            .open_spooled(args.devices().len() > 1, &mut spools)?,
+        device_traces,
     };
     let mut links = LinkMonitor::open(opening)
         .map_err(|error| format!("interfaces cannot be watched: {error}"))?;
@@ -189,6 +199,9 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         }
         let rf_links = rf_links(args, &group);
         let mut prepared = device_thread::prepare(wanted, &rf_links, &common)?;
+        if prepared.plant.is_some() {
+            prepared.capture(args.channel_pcap.open(clock.wall(0), &mut spools)?)?;
+        }
         if let Some(destination) = destination.take() {
             let p4info = args.p4info.as_deref();
             let p4info = p4info.map(|path| read("P4Info", path)).transpose()?;
@@ -262,6 +275,9 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     if let Some(recording) = recording {
         recording.close();
     }
+    // What they have not written yet is written when nobody traces any more.
+    drop(common);
+    spools.close();
     info!("stopped");
     Ok(())
 }

@@ -2,9 +2,10 @@
 //! `--trace`: what happens to packets, as text or JSON lines, into a file or to
 //! standard output. The formats are `v1model::trace`'s.
 
+use crate::spool::{self, Spools};
 use clap::{Args, ValueEnum};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use v1model::trace::{JsonTrace, TextTrace, TraceEvent, TraceFilter, TraceSink};
@@ -24,17 +25,17 @@ pub enum TraceFormat {
 pub struct TraceArgs {
     /// Write what happens to packets into a file, or (`-`) to standard output.
     /// Traced packets take longer.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-", group = "traced")]
     pub trace: Option<PathBuf>,
     /// How to write it.
-    #[arg(long, value_enum, default_value = "text", requires = "trace")]
+    #[arg(long, value_enum, default_value = "text", requires = "traced")]
     pub trace_format: TraceFormat,
     /// Which packets: `port=N` (again for more ports), `packets=N` (only so
     /// many), `rate=N` (so many a second), separated by commas.
-    #[arg(long, value_name = "TERMS", requires = "trace")]
+    #[arg(long, value_name = "TERMS", requires = "traced")]
     pub trace_filter: Option<TraceFilter>,
     /// The trace ends at so many MiB.
-    #[arg(long, value_name = "MIB", default_value_t = 64, requires = "trace")]
+    #[arg(long, value_name = "MIB", default_value_t = 64, requires = "traced")]
     pub trace_limit: u64,
 }
 
@@ -47,40 +48,83 @@ pub struct Trace {
     device: Option<u64>,
 }
 
+type Output = Box<dyn Write + Send>;
+
 enum Form {
-    Text(TextTrace<Box<dyn Write + Send>>),
-    Json(JsonTrace<Box<dyn Write + Send>>),
+    Text(TextTrace<Output>),
+    Json(JsonTrace<Output>),
 }
 
 impl TraceArgs {
-    /// The trace, if one is asked for. `several`: devices write to it.
+    /// The trace, if one is asked for, of a program that may wait for whoever takes it.
     ///
     /// # Errors
     /// One sentence: the file cannot be written.
-    pub fn open(&self, several: bool) -> Result<Option<Trace>, String> {
+    pub fn open(&self) -> Result<Option<Trace>, String> {
+        let output = self.output()?;
+        Ok(output.map(|(_, output)| self.trace(Box::new(BufWriter::new(output)), false)))
+    }
+
+    /// The trace, if one is asked for, of a switch, which does not wait. `several`: devices write to
+    /// it.
+    ///
+    /// # Errors
+    /// One sentence: the file cannot be written.
+    pub fn open_spooled(
+        &self,
+        several: bool,
+        spools: &mut Spools,
+    ) -> Result<Option<Trace>, String> {
+        let Some((name, output)) = self.output()? else {
+            return Ok(None);
+        };
+        let spool = spools.start(name, output)?;
+        Ok(Some(self.trace(Box::new(spool), several)))
+    }
+
+    /// A trace of one device of a switch, in a file that is no link.
+    ///
+    /// # Errors
+    /// One sentence: the file cannot be written.
+    pub fn open_device(&self, path: &Path, spools: &mut Spools) -> Result<Trace, String> {
+        let file = spool::create(path).map_err(|error| cannot(path, &error))?;
+        let spool = spools.start(format!("the trace {}", path.display()), file)?;
+        Ok(self.trace(Box::new(spool), false))
+    }
+
+    /// Where the trace is written, and its name for messages.
+    fn output(&self) -> Result<Option<(String, Output)>, String> {
         let Some(path) = &self.trace else {
             return Ok(None);
         };
-        let output: Box<dyn Write + Send> = if path == Path::new("-") {
-            Box::new(std::io::stdout())
-        } else {
-            let file = File::create(path).map_err(|error| {
-                format!("trace file {} cannot be written: {error}", path.display())
-            })?;
-            Box::new(BufWriter::new(file))
-        };
+        if path == Path::new("-") {
+            let name = "the trace on standard output".to_owned();
+            return Ok(Some((name, Box::new(std::io::stdout()))));
+        }
+        let file = File::create(path).map_err(|error| cannot(path, &error))?;
+        Ok(Some((
+            format!("the trace {}", path.display()),
+            Box::new(file),
+        )))
+    }
+
+    fn trace(&self, output: Output, several: bool) -> Trace {
         let filter = self.trace_filter.clone().unwrap_or_default();
         let most = self.trace_limit.saturating_mul(1 << 20);
         let form = match self.trace_format {
             TraceFormat::Text => Form::Text(TextTrace::new(output, filter, most)),
             TraceFormat::Json => Form::Json(JsonTrace::new(output, filter, most)),
         };
-        Ok(Some(Trace {
+        Trace {
             form: Arc::new(Mutex::new(form)),
             several,
             device: None,
-        }))
+        }
     }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> String {
+    format!("trace file {} cannot be written: {error}", path.display())
 }
 
 impl Trace {

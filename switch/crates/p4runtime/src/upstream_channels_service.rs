@@ -2,8 +2,10 @@
 //! The gRPC service docsis.mac.v1.UpstreamChannels.
 
 use plant::mac_wire::{Capacity, FlowConfig, FlowSettings, Profile, Setting, Settings, Sid};
-use plant::{ChannelConfig, Configuration, End, FlowPlace, GrantedPort, MOST_FLOWS, PlantHandle};
-use plant::{Look, PlantGone, Refused};
+use plant::{
+    ChannelConfig, Configuration, End, FlowPlace, GrantedPort, Look, MOST_FLOWS, MapTraffic,
+    PlantGone, PlantHandle, Refused,
+};
 use tonic::{Code, Request, Response, Status};
 
 use crate::channel_state::{self, ChannelView};
@@ -172,6 +174,10 @@ fn channel(channel: mac::Channel) -> Result<ChannelConfig, Failure> {
         name,
         number,
         profile,
+        map_traffic: channel.map_traffic.map(|each| MapTraffic {
+            message: each.message,
+            element: each.element,
+        }),
     })
 }
 

@@ -19,6 +19,8 @@ pub struct Capture<W: Write = BufWriter<File>> {
     out: W,
     /// Bytes that may still be written.
     room: u64,
+    /// A record, so that it is written whole or not at all.
+    record: Vec<u8>,
 }
 
 impl Capture {
@@ -40,15 +42,17 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// The disk is full.
     pub fn new(mut out: W, link_type: u32) -> io::Result<Self> {
-        out.write_all(&MAGIC_NANOSECONDS.to_le_bytes())?;
-        out.write_all(&2u16.to_le_bytes())?;
-        out.write_all(&4u16.to_le_bytes())?;
-        out.write_all(&[0; 8])?;
-        out.write_all(&SNAPLEN.to_le_bytes())?;
-        out.write_all(&link_type.to_le_bytes())?;
+        let mut header = [0; HEADER as usize];
+        header[..4].copy_from_slice(&MAGIC_NANOSECONDS.to_le_bytes());
+        header[4..6].copy_from_slice(&2u16.to_le_bytes());
+        header[6..8].copy_from_slice(&4u16.to_le_bytes());
+        header[16..20].copy_from_slice(&SNAPLEN.to_le_bytes());
+        header[20..].copy_from_slice(&link_type.to_le_bytes());
+        out.write_all(&header)?;
         Ok(Self {
             out,
             room: u64::MAX,
+            record: Vec::new(),
         })
     }
 
@@ -59,25 +63,27 @@ impl<W: Write> Capture<W> {
         self
     }
 
-    /// Adds a frame; `wall_ns` is nanoseconds since 1970. False where the file has no room for it:
-    /// it has none for others any more then, so that it ends at one moment.
+    /// Adds a frame, as one call of the writer; `wall_ns` is nanoseconds since 1970. False where the
+    /// file has no room for it: it has none for others any more then, so that it ends at one moment.
     ///
     /// # Errors
-    /// The disk is full.
+    /// The disk is full, or what else the writer says.
     pub fn write(&mut self, wall_ns: u64, frame: &[u8]) -> io::Result<bool> {
         let kept = &frame[..frame.len().min(SNAPLEN as usize)];
         let Some(room) = self.room.checked_sub(RECORD_HEADER + kept.len() as u64) else {
             self.room = 0;
             return Ok(false);
         };
-        self.room = room;
         let mut header = [0; RECORD_HEADER as usize];
         header[..4].copy_from_slice(&((wall_ns / 1_000_000_000) as u32).to_le_bytes());
         header[4..8].copy_from_slice(&((wall_ns % 1_000_000_000) as u32).to_le_bytes());
         header[8..12].copy_from_slice(&(kept.len() as u32).to_le_bytes());
         header[12..].copy_from_slice(&(frame.len() as u32).to_le_bytes());
-        self.out.write_all(&header)?;
-        self.out.write_all(kept)?;
+        self.record.clear();
+        self.record.extend_from_slice(&header);
+        self.record.extend_from_slice(kept);
+        self.out.write_all(&self.record)?;
+        self.room = room;
         Ok(true)
     }
 

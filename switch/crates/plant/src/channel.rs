@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A channel of a plant, and its ends in the plant's devices.
 
+use std::cell::RefCell;
+
 use device::{Device, Pool, QueueId, Taken};
-use mac_channel::{Asked, Channel, Ends, Frame, Grant, Histogram, Observer, Watch};
+use mac_channel::{
+    Asked, Channel, Ends, Filled, Frame, Grant, Histogram, Leaving, Observer, Watch,
+};
 use mac_wire::{Clock, Map, Sid};
 
+use crate::channel_capture::{ChannelCapture, Tap};
+use crate::map_traffic::{MapTraffic, MapsMade};
 use crate::members::{Carrier, DeviceQueue, Member, Members, trace_burst};
 use crate::node::Node;
 
@@ -44,6 +50,12 @@ pub struct Upstream {
     pub maps_late: Histogram,
     /// Its last MAPs.
     pub watch: Watch,
+    /// Has its frames, where somebody wants them.
+    pub capture: Option<RefCell<ChannelCapture>>,
+    /// What its MAPs take of the downstream, if anything.
+    pub map_traffic: Option<MapTraffic>,
+    /// The ports of CMTSs that its MAPs leave, each once.
+    pub downstream: Vec<(u32, u16)>,
     /// Stations whose queues had been empty and are not.
     pub woken: Vec<Sid>,
 }
@@ -77,6 +89,7 @@ impl Upstream {
             behind: self.behind,
             number: self.number,
             clock: self.channel.profile().clock,
+            capture: self.capture.as_ref(),
             touched,
         };
         let late = MapsLate {
@@ -84,10 +97,24 @@ impl Upstream {
             behind: self.behind,
             looked,
         };
-        let mut seen = (late, &mut self.watch);
+        let watched = (&mut self.watch, Tap(self.capture.as_ref()));
+        let mut seen = (MapsMade::default(), (late, watched));
         self.channel.step(at, &mut ends, &mut seen);
         for sid in self.woken.drain(..) {
             self.channel.wake(at, sid, &mut ends);
+        }
+        let (made, _) = seen;
+        if let Some(capture) = &mut self.capture {
+            capture.get_mut().write(at, self.behind);
+        }
+        if let Some(each) = self.map_traffic.filter(|_| made.maps > 0) {
+            let bytes = each.bytes(&made);
+            for &(device, port) in &self.downstream {
+                if let Some(node) = nodes.get_mut(device as usize) {
+                    node.device_mut().occupy(now, port, bytes);
+                    touched.push(device);
+                }
+            }
         }
     }
 }
@@ -114,6 +141,7 @@ pub struct RfEnds<'a, N> {
     pub behind: u64,
     pub number: u8,
     pub clock: Clock,
+    pub capture: Option<&'a RefCell<ChannelCapture>>,
     /// Devices that may have something to do, or to tell.
     pub touched: &'a mut Vec<u32>,
 }
@@ -146,6 +174,13 @@ impl<N: Node> Ends for RfEnds<'_, N> {
         if let Some(node) = node.filter(|node| node.device().is_traced()) {
             let burst = trace_burst(self.number, &self.clock, self.behind, grant, asked);
             node.device_mut().enter_burst(burst);
+        }
+    }
+
+    fn filled(&mut self, sid: Sid, grant: &Grant, filled: &Filled, leaving: &[Leaving<Vec<u8>>]) {
+        if let Some(capture) = self.capture {
+            let frames = leaving.iter().map(|one| (&*one.frame.item, one.last));
+            capture.borrow_mut().burst(sid, grant, filled, frames);
         }
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 
 use mac_wire::{Capacity, FlowConfig, Profile, Sid};
 
+use crate::map_traffic::MapTraffic;
 use crate::node::End;
 
 /// An upstream channel.
@@ -16,7 +17,13 @@ pub struct ChannelConfig {
     pub number: u8,
     /// Its numbers.
     pub profile: Profile,
+    /// What its MAPs take of the downstream, before the frames of the CMTS's ports at which what it
+    /// carries arrives; `None`: nothing. At most [`MOST_MAP_BYTES`] each.
+    pub map_traffic: Option<MapTraffic>,
 }
+
+/// Bytes of a MAP's message, and of an information element.
+pub const MOST_MAP_BYTES: u32 = 65_535;
 
 /// A port whose service flows send what grants let go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

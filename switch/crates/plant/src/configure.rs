@@ -34,6 +34,7 @@ impl Plant {
         self.grant(nodes, now, &granted);
         self.drop_channels(&dropped);
         self.channels.extend(new);
+        self.attach_captures();
         self.channels.sort_by_key(|one| one.number);
         self.commit(nodes, now, ready);
         Ok(())
@@ -53,9 +54,13 @@ impl Plant {
         self.carried
             .retain(|_, (number, _)| !dropped.contains(number));
         let frames = &mut self.frames;
-        self.channels.retain(|one| {
+        self.channels.retain_mut(|one| {
             let stays = !dropped.contains(&one.number);
             if !stays {
+                if let Some(capture) = one.capture.take() {
+                    let file = capture.into_inner().into_file();
+                    self.captures.insert(one.name.clone(), file);
+                }
                 // What is under way on it never arrives.
                 let lost = one.channel.frames_under_way();
                 frames.on_channels -= lost;
@@ -83,6 +88,7 @@ impl Plant {
                 behind: channel.behind,
                 number: channel.number,
                 clock: channel.channel.profile().clock,
+                capture: channel.capture.as_ref(),
                 touched: &mut self.touched,
             };
             channel.channel.commit(at, prepared, &mut ends);
@@ -97,12 +103,16 @@ impl Plant {
                 }
             }
             for (flow, member) in set {
+                if let Some(capture) = &mut channel.capture {
+                    capture.get_mut().flow(&flow);
+                }
                 channel.members.put(flow.sid, member);
                 let key = (member.device, member.queue);
                 self.carried.insert(key, (channel.number, flow.sid));
                 // Frames may wait already.
                 channel.woken.push(flow.sid);
             }
+            channel.downstream = channel.members.downstream();
         }
     }
 }

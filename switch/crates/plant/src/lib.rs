@@ -15,19 +15,24 @@
 //! world in virtual time.
 
 mod channel;
+mod channel_capture;
 mod configuration;
 mod configure;
 mod handle;
+mod map_traffic;
 mod members;
 mod node;
 mod plan;
 mod rf;
 mod run;
+mod taps;
 
+pub use channel_capture::{CaptureFile, CaptureOutput, Captured, ChannelCapture, Tap};
 pub use configuration::{ChannelConfig, Configuration, FlowPlace, GrantedPort, Refused};
 pub use handle::{MOST_FLOWS, PlantGone, PlantHandle, PlantRequests};
 pub use mac_channel;
 pub use mac_wire;
+pub use map_traffic::{MapTraffic, MapsMade};
 pub use members::{Carrier, DeviceQueue, Member, Members, trace_burst};
 pub use node::{End, Node};
 pub use run::{Look, Plant};

@@ -8,7 +8,9 @@ use mac_channel::{Channel, Histogram, MOST_MAPS, Prepared, Refusal, Watch};
 use mac_wire::{Capacity, FlowConfig, Sid};
 
 use crate::channel::Upstream;
-use crate::configuration::{ChannelConfig, Configuration, FlowPlace, GrantedPort, Refused};
+use crate::configuration::{
+    ChannelConfig, Configuration, FlowPlace, GrantedPort, MOST_MAP_BYTES, Refused,
+};
 use crate::members::{Member, Members};
 use crate::node::{End, Node};
 use crate::run::Plant;
@@ -133,6 +135,7 @@ impl Plant {
             one.name == other.name
                 && one.number == other.number
                 && *one.channel.profile() == other.profile
+                && one.map_traffic == other.map_traffic
         };
         let mut dropped = Vec::new();
         if complete {
@@ -176,7 +179,17 @@ impl Plant {
             name,
             number,
             profile,
+            map_traffic,
         } = config;
+        if let Some(each) =
+            map_traffic.filter(|each| each.message.max(each.element) > MOST_MAP_BYTES)
+        {
+            return Err(Refused::Invalid(format!(
+                "channel \"{name}\" has MAPs of {} bytes and {} for each information element, where \
+                 {MOST_MAP_BYTES} are the most",
+                each.message, each.element
+            )));
+        }
         // Channels draw from streams of their own.
         let seed = self.seed ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let channel = Channel::new(profile, number, seed);
@@ -190,6 +203,9 @@ impl Plant {
             behind: now,
             maps_late: Histogram::default(),
             watch: Watch::new(MOST_MAPS),
+            capture: None,
+            map_traffic,
+            downstream: Vec::new(),
             woken: Vec::new(),
         })
     }

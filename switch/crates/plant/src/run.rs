@@ -8,6 +8,7 @@ use mac_channel::{Channel, Histogram, Watch};
 use mac_wire::Sid;
 
 use crate::channel::{Frames, Upstream};
+use crate::channel_capture::CaptureFile;
 use crate::members::Members;
 use crate::node::{End, Node};
 use crate::rf::{Crossing, Links, Ways};
@@ -23,6 +24,8 @@ pub struct Plant {
     /// Queues that a channel carries: its number, and their SID there.
     pub(crate) carried: BTreeMap<(u32, QueueId), (u8, Sid)>,
     pub(crate) frames: Frames,
+    /// Captures of channels that are not there, by the channels' names.
+    pub(crate) captures: BTreeMap<String, CaptureFile>,
     crossing: Vec<Crossing>,
     pub(crate) touched: Vec<u32>,
     /// Everything before it has happened, ns.
@@ -73,6 +76,7 @@ impl Plant {
             channels: Vec::new(),
             carried: BTreeMap::new(),
             frames: Frames::default(),
+            captures: BTreeMap::new(),
             crossing: Vec::new(),
             touched: Vec::new(),
             time: 0,

@@ -11,7 +11,6 @@
 //! All times are nanoseconds since the world began.
 
 mod application;
-mod channel_capture;
 mod device_node;
 mod digest;
 mod error;
@@ -28,7 +27,6 @@ mod wire;
 mod world;
 
 pub use application::{Counts, TransferInfo};
-pub use channel_capture::{CaptureOutput, Captured};
 pub use device::QueueId;
 pub use error::WorldError;
 pub use host::HostCounters;
@@ -37,8 +35,8 @@ pub use link::LinkConfig;
 pub use mac_channel::Statistics as ChannelStatistics;
 pub use mac_wire;
 pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
+pub use plant::{CaptureOutput, Captured, MapTraffic};
 pub use samples::SenderReading;
-pub use upstream::MapTraffic;
 pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
 pub use world::{
     Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_CHANNELS, MOST_DEVICES,

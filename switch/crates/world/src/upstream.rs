@@ -8,18 +8,19 @@
 //! MAC of a modem is not its.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 
 use device::{Device, QueueId, Taken};
 use mac_channel::{Asked, Channel, Ends, Filled, Frame as Burst, Grant, Leaving, Observer, Watch};
 use mac_wire::{Capacity, Clock, FlowConfig, Map, Profile, Sid};
 use p4runtime::channel_state::{ChannelView, FlowPlace};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
-use plant::{Carrier, DeviceQueue, Member, Members, trace_burst};
+use plant::{
+    CaptureFile, CaptureOutput, Captured, Carrier, ChannelCapture, DeviceQueue, MapTraffic,
+    MapsMade, Member, Members, Tap, trace_burst,
+};
 use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::channel_capture::{CaptureOutput, Captured, ChannelCapture, Tap};
 use crate::device_node::DeviceNode;
 use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
@@ -45,15 +46,6 @@ pub struct Upstream {
     map_traffic: Option<MapTraffic>,
     /// The ports of CMTSs that hear this channel, each once.
     downstream: Vec<(u32, u16)>,
-}
-
-/// Bytes, as DOCSIS counts a frame's, that a MAP takes downstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapTraffic {
-    /// Of each message.
-    pub message: u32,
-    /// Of each of its information elements.
-    pub element: u32,
 }
 
 impl Upstream {
@@ -102,12 +94,11 @@ impl Upstream {
         if self.capture.is_some() {
             return Err(invalid("its frames are captured already"));
         }
+        let file = CaptureFile::new(out, bytes, 0).map_err(cannot_capture)?;
         let profile = self.channel.profile().clone();
-        let capture = ChannelCapture::new(profile, out, bytes).map_err(cannot_capture)?;
-        let capture = self.capture.insert(RefCell::new(capture)).get_mut();
-        for flow in self.channel.scheduler().flows() {
-            capture.flow(flow);
-        }
+        let flows = self.channel.scheduler().flows();
+        let capture = ChannelCapture::new(profile, flows, file);
+        self.capture = Some(RefCell::new(capture));
         Ok(())
     }
 
@@ -119,7 +110,9 @@ impl Upstream {
         let Some(capture) = self.capture.take() else {
             return Err(invalid("its frames are not captured"));
         };
-        capture.into_inner().end(now).map_err(cannot_capture)
+        let mut capture = capture.into_inner();
+        capture.write(now, 0);
+        capture.into_file().end().map_err(cannot_capture)
     }
 
     /// Its state, as a message.
@@ -149,18 +142,12 @@ impl Upstream {
         self.map_traffic = Some(map_traffic);
     }
 
-    /// Looks which ports of CMTSs hear this channel, after service flows came or went.
-    fn find_downstream(&mut self) {
-        let ends: BTreeSet<_> = self.members.iter().map(|(_, member)| member.to).collect();
-        self.downstream = ends.into_iter().collect();
-    }
-
-    /// MAPs of so many information elements together have been sent downstream.
-    fn send_maps(&self, maps: &Maps, net: &mut Net, devices: &mut [DeviceNode]) {
-        let Some(MapTraffic { message, element }) = self.map_traffic else {
+    /// MAPs have been sent downstream.
+    fn send_maps(&self, made: &MapsMade, net: &mut Net, devices: &mut [DeviceNode]) {
+        let Some(each) = self.map_traffic else {
             return;
         };
-        let bytes = maps.made * u64::from(message) + maps.elements * u64::from(element);
+        let bytes = each.bytes(made);
         for &(device, port) in &self.downstream {
             if let Some(node) = devices.get_mut(device as usize) {
                 node.device.occupy(net.now, port, bytes);
@@ -198,7 +185,7 @@ impl Upstream {
             active: true,
         };
         self.members.put(flow.sid, member);
-        self.find_downstream();
+        self.downstream = self.members.downstream();
         Ok(())
     }
 
@@ -217,7 +204,7 @@ impl Upstream {
             return None;
         }
         let member = self.members.remove(sid)?;
-        self.find_downstream();
+        self.downstream = self.members.downstream();
         Some((member.device, member.queue))
     }
 
@@ -231,7 +218,7 @@ impl Upstream {
     ) {
         let now = net.now;
         let mut seen = (
-            Maps::default(),
+            (Maps::default(), MapsMade::default()),
             (&mut self.watch, Tap(self.capture.as_ref())),
         );
         let mut ends = RfEnds {
@@ -247,31 +234,25 @@ impl Upstream {
         for sid in woken.drain(..) {
             self.channel.wake(now, sid, &mut ends);
         }
-        let (maps, _) = seen;
+        let ((Maps(hash), made), _) = seen;
         if let Some(capture) = &mut self.capture {
-            capture.get_mut().write(now);
+            capture.get_mut().write(now, 0);
         }
-        if maps.made > 0 {
-            net.note(Happened::Map, self.hash, 0, maps.hash);
-            self.send_maps(&maps, net, devices);
+        if made.maps > 0 {
+            net.note(Happened::Map, self.hash, 0, hash);
+            self.send_maps(&made, net, devices);
         }
         self.schedule(net);
     }
 }
 
-/// Hashes MAPs, and counts them.
+/// Hashes MAPs.
 #[derive(Default)]
-struct Maps {
-    hash: u64,
-    made: u64,
-    elements: u64,
-}
+struct Maps(u64);
 
 impl Observer for Maps {
-    fn map(&mut self, _now: u64, map: &Map, body: &[u8]) {
-        self.hash = xxh3_64_with_seed(body, self.hash);
-        self.made += 1;
-        self.elements += map.information_elements() as u64;
+    fn map(&mut self, _now: u64, _map: &Map, body: &[u8]) {
+        self.0 = xxh3_64_with_seed(body, self.0);
     }
 }
 
@@ -317,7 +298,8 @@ impl Ends for RfEnds<'_> {
 
     fn filled(&mut self, sid: Sid, grant: &Grant, filled: &Filled, leaving: &[Leaving<Frame>]) {
         if let Some(capture) = self.capture {
-            capture.borrow_mut().burst(sid, grant, filled, leaving);
+            let frames = leaving.iter().map(|one| (&*one.frame.item.bytes, one.last));
+            capture.borrow_mut().burst(sid, grant, filled, frames);
         }
     }
 

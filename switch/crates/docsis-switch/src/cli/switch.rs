@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of the switch in front of `--`: simple_switch_grpc's and our own.
 
+use super::channel_pcap::ChannelPcapArgs;
 use super::device_address::{self, DeviceAddressArg};
+use super::device_trace::{self, DeviceTraceArg};
 use super::port::{self, PortArg};
 use super::rf_link::{self, RfLinkArg};
 use super::target::TargetArgs;
@@ -80,9 +82,15 @@ pub struct SwitchArgs {
     /// Capture frames into DIR/INTERFACE_in.pcap and DIR/INTERFACE_out.pcap.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pub pcap: Option<PathBuf>,
+    /// Capturing upstream channels.
+    #[command(flatten)]
+    pub channel_pcap: ChannelPcapArgs,
     /// Tracing.
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// As --trace, of one device; may be repeated.
+    #[arg(long, value_name = "DEVICE=FILE", value_parser = device_trace::parse, group = "traced")]
+    pub device_trace: Vec<DeviceTraceArg>,
     /// Recording.
     #[command(flatten)]
     pub record: RecordArgs,
@@ -315,6 +323,22 @@ impl SwitchArgs {
                     "--device-grpc-addr: there is no device {device}, or it is named twice"
                 ));
             }
+        }
+        let mut traced = BTreeSet::new();
+        for DeviceTraceArg { device, .. } in &self.device_trace {
+            if !devices.contains_key(device) || !traced.insert(device) {
+                return Err(format!(
+                    "--device-trace: there is no device {device}, or it is named twice"
+                ));
+            }
+        }
+        let mut captured = BTreeSet::new();
+        let mut channels = self.channel_pcap.channel_pcap.iter();
+        if let Some(twice) = channels.find(|one| !captured.insert(&one.channel)) {
+            return Err(format!(
+                "--channel-pcap: channel {} is named twice",
+                twice.channel
+            ));
         }
         Ok(())
     }

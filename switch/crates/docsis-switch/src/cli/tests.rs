@@ -226,3 +226,40 @@ fn an_option_on_the_wrong_side_is_told_where_it_goes() {
         "{unknown}"
     );
 }
+
+#[test]
+fn captures_of_channels_and_traces_of_devices() {
+    let joined = "x --no-p4 --device-id 1 --rf-link 1:1,2:1";
+    let (cli, target) = parsed(&format!(
+        "{joined} --channel-pcap us1=a.pcap --channel-pcap us2=b.pcap --device-trace 1=cm.txt \
+         --device-trace 2=cmts.txt --trace-format json"
+    ))
+    .unwrap();
+    cli.switch.check(&target).unwrap();
+    assert_eq!(cli.switch.channel_pcap.channel_pcap.len(), 2);
+    assert_eq!(cli.switch.channel_pcap.channel_pcap_limit, 64);
+    assert_eq!(cli.switch.device_trace[1].file, Path::new("cmts.txt"));
+    let refused = |line: &str| -> String {
+        match parsed(line) {
+            Ok((cli, target)) => cli.switch.check(&target).unwrap_err(),
+            Err(error) => error.to_string(),
+        }
+    };
+    assert!(refused("x --no-p4 --channel-pcap us1=a.pcap").contains("--rf-link"));
+    assert_eq!(
+        refused(&format!("{joined} --channel-pcap a=1 --channel-pcap a=2")),
+        "--channel-pcap: channel a is named twice"
+    );
+    for traces in [
+        "--device-trace 3=a",
+        "--device-trace 2=a --device-trace 2=b",
+    ] {
+        assert_eq!(
+            refused(&format!("{joined} {traces}")).split(':').next(),
+            Some("--device-trace")
+        );
+    }
+    assert!(refused(&format!("{joined} --trace f --device-trace 1=a")).contains("cannot be used"));
+    assert!(refused(&format!("{joined} --trace-format json")).contains("--trace"));
+    assert!(refused(&format!("{joined} --channel-pcap-limit 1")).contains("--channel-pcap"));
+}

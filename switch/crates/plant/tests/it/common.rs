@@ -184,6 +184,7 @@ pub fn channel(name: &str, number: u8, profile: Profile) -> ChannelConfig {
         name: name.into(),
         number,
         profile,
+        map_traffic: None,
     }
 }
 

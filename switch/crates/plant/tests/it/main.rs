@@ -3,6 +3,7 @@
 
 mod common;
 
+mod captures;
 mod changes;
 mod delays;
 mod hostile;

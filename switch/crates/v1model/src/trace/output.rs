@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which packets are traced, and how much is written.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 /// Which packets to trace. Written as `port=1,port=2,packets=100,rate=10`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,6 +88,7 @@ pub(super) struct TraceOutput<W: Write> {
     output: W,
     left: u64,
     failed: bool,
+    lost: u64,
 }
 
 impl<W: Write> TraceOutput<W> {
@@ -96,6 +97,7 @@ impl<W: Write> TraceOutput<W> {
             output,
             left: most_bytes,
             failed: false,
+            lost: 0,
         }
     }
 
@@ -104,16 +106,23 @@ impl<W: Write> TraceOutput<W> {
         self.failed
     }
 
-    /// Writes the whole text, or ends the trace.
+    /// How many texts the writer had no room for.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Writes the whole text, or ends the trace. A text for which the writer has no room
+    /// ([`ErrorKind::WouldBlock`]) is left out.
     pub fn write(&mut self, text: &str) {
         if self.failed {
             return;
         }
         match self.left.checked_sub(text.len() as u64) {
-            Some(left) => {
-                self.left = left;
-                self.failed = self.output.write_all(text.as_bytes()).is_err();
-            }
+            Some(left) => match self.output.write_all(text.as_bytes()) {
+                Ok(()) => self.left = left,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.lost += 1,
+                Err(_) => self.failed = true,
+            },
             None => self.failed = true,
         }
     }

@@ -69,6 +69,13 @@ impl<W: Write> Drop for TextTrace<W> {
         while let Some((_, block)) = self.blocks.pop_first() {
             self.output.write(&block.text);
         }
+        if self.output.lost() > 0 {
+            let lost = self.output.lost();
+            self.output.write(&format!(
+                "{lost} packets or parts of them are not here: they came faster than they could be \
+                 written\n"
+            ));
+        }
         self.output.flush();
     }
 }

@@ -5,15 +5,15 @@ use device::QueueId;
 use mac_channel::Statistics;
 use mac_wire::{Capacity, FlowConfig, Profile, Sid};
 use p4runtime::proto::docsis::mac::v1::ChannelState;
+use plant::{CaptureOutput, Captured, MapTraffic};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::run::Source;
 use super::{World, checked_name, device_rank};
-use crate::channel_capture::{CaptureOutput, Captured};
 use crate::error::{WorldError, invalid};
 use crate::link::End;
 use crate::schedule::Kind;
-use crate::upstream::{MapTraffic, Upstream};
+use crate::upstream::Upstream;
 
 /// Channels of a world: a MAP has a byte for the channel's number.
 pub const MOST_CHANNELS: usize = 255;

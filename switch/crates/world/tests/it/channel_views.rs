@@ -17,7 +17,7 @@ use world::{Captured, World};
 
 /// What was written, for whoever holds the other end.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+pub struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -30,7 +30,7 @@ impl Write for Shared {
 }
 
 impl Shared {
-    fn take(&self) -> Vec<u8> {
+    pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
@@ -178,8 +178,12 @@ fn records(file: &[u8]) -> Vec<(u64, &[u8])> {
 }
 
 /// All that tshark says of a file that it does not like; `None` where there is no tshark.
-fn complaints(file: &[u8]) -> Option<String> {
-    let path = std::env::temp_dir().join(format!("docsis-p4-capture-{}.pcap", std::process::id()));
+pub fn complaints(file: &[u8]) -> Option<String> {
+    let path = std::env::temp_dir().join(format!(
+        "docsis-p4-capture-{}-{}.pcap",
+        std::process::id(),
+        file.len()
+    ));
     Command::new("tshark").arg("-v").output().is_ok().then(|| {
         std::fs::write(&path, file).unwrap();
         let told = Command::new("tshark")

@@ -15,4 +15,5 @@ mod downstream;
 mod entrance;
 mod hosts;
 mod refusals;
+mod stages;
 mod transfers;

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Files that threads of their own write: whoever fills one never waits for the disk.
+
+use crate::lock::Lock;
+use crate::scheduling;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle, Thread};
+use std::time::Duration;
+use tracing::{error, info, warn};
+
+/// Bytes that may wait for a disk.
+const ROOM: usize = 16 << 20;
+/// So many are written at once.
+const MUCH: usize = 1 << 20;
+/// Fewer are written after that time.
+const SOON: Duration = Duration::from_millis(100);
+
+/// Creates a file, or empties one, that is no symbolic link.
+///
+/// # Errors
+/// It cannot be written, or is one.
+pub fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true);
+    options.custom_flags(libc::O_NOFOLLOW).open(path)
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<u8>,
+    /// Nothing more comes.
+    closed: bool,
+    /// Calls for which there was no room.
+    refused: u64,
+    /// Writing failed, and nothing more is written.
+    failed: Option<ErrorKind>,
+}
+
+/// Takes what is to be written; each call's bytes whole, or not at all where too many wait, which is
+/// counted and told as [`ErrorKind::WouldBlock`].
+pub struct Spool {
+    /// Threads of different priority use it.
+    state: Arc<Lock<State>>,
+    writer: Thread,
+    room: usize,
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut state = self.state.lock();
+        if let Some(kind) = state.failed {
+            return Err(kind.into());
+        }
+        let before = state.waiting.len();
+        if state.closed || (before > 0 && before + bytes.len() > self.room) {
+            state.refused += 1;
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        state.waiting.extend_from_slice(bytes);
+        let after = state.waiting.len();
+        drop(state);
+        if before == 0 || (before < MUCH && after >= MUCH) {
+            self.writer.unpark();
+        }
+        Ok(bytes.len())
+    }
+
+    /// Does nothing: what waits is written soon.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Writing {
+    state: Arc<Lock<State>>,
+    thread: JoinHandle<()>,
+}
+
+/// The threads that write files.
+#[derive(Default)]
+pub struct Spools(Vec<Writing>);
+
+impl Spools {
+    /// Starts a thread that writes to `out`; `name` is what it writes, for messages.
+    ///
+    /// # Errors
+    /// One sentence: there is no thread for it.
+    pub fn start(
+        &mut self,
+        name: String,
+        out: impl Write + Send + 'static,
+    ) -> Result<Spool, String> {
+        self.start_with(name, out, ROOM)
+    }
+
+    fn start_with(
+        &mut self,
+        name: String,
+        out: impl Write + Send + 'static,
+        room: usize,
+    ) -> Result<Spool, String> {
+        let state = Arc::new(Lock::new(State::default()));
+        let there = Arc::clone(&state);
+        let thread = Builder::new()
+            .name("spool".into())
+            .spawn(move || write(&name, out, &there))
+            .map_err(|error| format!("no thread to write a file: {error}"))?;
+        let spool = Spool {
+            state: Arc::clone(&state),
+            writer: thread.thread().clone(),
+            room,
+        };
+        self.0.push(Writing { state, thread });
+        Ok(spool)
+    }
+
+    /// Waits until all is written that was to be by now, and says what came of it.
+    pub fn close(self) {
+        for Writing { state, .. } in &self.0 {
+            state.lock().closed = true;
+        }
+        for Writing { thread, .. } in self.0 {
+            thread.thread().unpark();
+            if thread.join().is_err() {
+                error!("a thread that writes a file has failed");
+            }
+        }
+    }
+}
+
+/// The thread.
+fn write(name: &str, mut out: impl Write, state: &Lock<State>) {
+    // A switch may run under SCHED_RR as a whole: what forwards goes first.
+    scheduling::ordinary();
+    let mut bytes = Vec::new();
+    let mut written = 0;
+    let mut result = Ok(());
+    loop {
+        let (empty, closed) = {
+            let state = state.lock();
+            (state.waiting.is_empty(), state.closed)
+        };
+        if empty && closed {
+            break;
+        }
+        if empty {
+            std::thread::park();
+            continue;
+        }
+        if !closed {
+            std::thread::park_timeout(SOON);
+        }
+        std::mem::swap(&mut state.lock().waiting, &mut bytes);
+        if result.is_ok() {
+            result = out.write_all(&bytes).and_then(|()| out.flush());
+            match &result {
+                Ok(()) => written += bytes.len(),
+                Err(error) => state.lock().failed = Some(error.kind()),
+            }
+        }
+        bytes.clear();
+    }
+    let refused = state.lock().refused;
+    match result {
+        Err(error) => error!(
+            "{name} is cut off after {written} bytes, as it cannot be written: {error}; the switch \
+             went on"
+        ),
+        Ok(()) if refused > 0 => warn!(
+            "{name} has {written} bytes and lacks {refused} parts: the disk did not keep up; the \
+             switch went on"
+        ),
+        Ok(()) => info!("{name} has {written} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// A disk that writes when it is told to.
+    struct Slow {
+        may: Receiver<()>,
+        kept: Arc<Mutex<Vec<u8>>>,
+    }
+
+    fn slow() -> (Slow, Sender<()>, Arc<Mutex<Vec<u8>>>) {
+        let (tell, may) = channel();
+        let kept = Arc::default();
+        let slow = Slow {
+            may,
+            kept: Arc::clone(&kept),
+        };
+        (slow, tell, kept)
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // Ends with its sender: then it writes at once.
+            let _ = self.may.recv();
+            self.kept.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_is_left_out_whole_and_the_rest_is_in_order() {
+        let (out, tell, kept) = slow();
+        let mut spools = Spools::default();
+        let mut spool = spools.start_with("it".into(), out, 1000).unwrap();
+        let mut taken = Vec::new();
+        // The thread has room for two buffers: one that it writes, one that waits.
+        let mut refused = 0;
+        for number in 0..=255u8 {
+            let part = [number; 10];
+            match spool.write_all(&part) {
+                Ok(()) => taken.extend(part),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                    refused += 1;
+                }
+            }
+        }
+        assert!((56..=156).contains(&refused), "{refused}");
+        drop(tell);
+        drop(spool);
+        spools.close();
+        assert_eq!(*kept.lock().unwrap(), taken);
+    }
+
+    #[test]
+    fn all_is_written_when_it_is_closed_and_nothing_comes_after() {
+        let (out, tell, kept) = slow();
+        drop(tell);
+        let mut spools = Spools::default();
+        let mut spool = spools.start("it".into(), out).unwrap();
+        spool.write_all(b"first ").unwrap();
+        // More than may wait, but nothing waits in front of it for ever.
+        let long = vec![b'x'; ROOM - 6];
+        spool.write_all(&long).unwrap();
+        spools.close();
+        assert_eq!(kept.lock().unwrap().len(), ROOM);
+        assert!(spool.write_all(b"more").is_err());
+    }
+
+    /// A disk without room.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn whoever_fills_it_is_told_that_writing_failed() {
+        let mut spools = Spools::default();
+        let mut spool = spools.start("it".into(), Full).unwrap();
+        spool.write_all(b"first").unwrap();
+        let state = Arc::clone(&spool.state);
+        spools.close();
+        assert_eq!(state.lock().failed, Some(ErrorKind::StorageFull));
+        let told = spool.write_all(b"more").unwrap_err();
+        assert_eq!(told.kind(), ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let folder = std::env::temp_dir().join(format!("docsis-spool-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let (file, link) = (folder.join("file"), folder.join("link"));
+        std::fs::write(&file, "what was there").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(create(&link).is_err());
+        assert_eq!(std::fs::read(&file).unwrap(), b"what was there");
+        create(&file).unwrap().write_all(b"it").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"it");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
