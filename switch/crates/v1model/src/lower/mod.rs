@@ -5,6 +5,7 @@ mod action;
 mod branch;
 mod carry;
 mod checksum;
+mod circle;
 mod control;
 mod emit;
 pub(crate) mod expr;
