@@ -24,6 +24,7 @@ mod profile;
 mod stack;
 mod tables;
 mod value_set;
+mod verify;
 
 use crate::calculation::Calculation;
 use crate::code::{Code, Message};
