@@ -29,7 +29,7 @@ const MOST_VISITS: u32 = 4096;
 /// The slots that a packet runs in, read and written without checks.
 ///
 /// Sound because every operand of every instruction was compared with the
-/// number of slots when the program was loaded (`lower::finish::check`), and
+/// number of slots when the program was loaded (`lower::verify`), and
 /// [`Slots::new`] compares the vector with that number.
 struct Slots<'p>(&'p mut [u64]);
 
@@ -99,7 +99,7 @@ pub(crate) fn run<T: Tracer>(
         ($to:expr) => {{
             let to = $to as usize;
             debug_assert!(to < ops.len());
-            // SAFETY: all targets are within the code (`lower::finish::check`).
+            // SAFETY: all targets are within the code (`lower::verify`).
             next = unsafe { first.add(to) };
             continue;
         }};
@@ -172,7 +172,7 @@ pub(crate) fn run<T: Tracer>(
         }};
     }
     loop {
-        // SAFETY: `lower::finish::check` made sure that jumps stay within the
+        // SAFETY: `lower::verify` made sure that jumps stay within the
         // code and that it does not end with an instruction that goes on.
         let op: &Op = unsafe { &*next };
         next = unsafe { next.add(1) };

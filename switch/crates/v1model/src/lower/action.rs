@@ -63,11 +63,16 @@ impl Lowering<'_> {
                 self.before_primitive(primitive);
             }
             let jump_target = |operand: Option<&Operand>| {
-                operand
+                let to = operand
                     .and_then(|o| o.value.as_str())
                     .and_then(|text| json::unsigned(text).ok())
-                    .and_then(|n| labels.get(n as usize).copied())
-                    .ok_or_else(|| malformed(primitive).at(at()))
+                    .and_then(|n| usize::try_from(n).ok())
+                    .filter(|to| *to < labels.len())
+                    .ok_or_else(|| malformed(primitive).at(at()))?;
+                if to <= index {
+                    return Err(jumps_back(&document.actions[action].name, index, to).at(at()));
+                }
+                Ok(labels[to])
             };
             match primitive.op.as_str() {
                 "_jump" => {
@@ -451,6 +456,14 @@ fn pieces(text: &str) -> Vec<String> {
     }
     pieces.push(piece);
     pieces
+}
+
+/// P4's actions have no loops; a packet would not leave one.
+fn jumps_back(action: &str, from: usize, to: usize) -> LoadError {
+    LoadError::new(format!(
+        "action {action} jumps back, from its primitive {from} to {to}, in a circle that a packet \
+         might not leave; compile the P4 program again, p4c writes no such thing"
+    ))
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! whose action is constant. Such tables cannot be seen or changed by the
 //! control plane, so their actions are put in place instead of being looked up.
 
-use super::Lowering;
 use super::emit::Label;
 use super::expr::Expr;
+use super::{Lowering, circle};
 use crate::error::LoadError;
 use crate::json::{self, ActionCallNode, Conditional, Table};
 use crate::op::Op;
@@ -15,10 +15,45 @@ use crate::trace::Place;
 use std::collections::HashMap;
 
 #[derive(Clone, Copy)]
-enum Node<'d> {
+pub(super) enum Node<'d> {
     Table(&'d Table),
     Conditional(&'d Conditional),
     Call(&'d ActionCallNode),
+}
+
+impl<'d> Node<'d> {
+    /// What it is called in words.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Node::Table(_) => "table",
+            Node::Conditional(_) => "condition",
+            Node::Call(_) => "call",
+        }
+    }
+
+    /// All nodes that control may go to from here.
+    pub fn next(&self) -> Vec<&'d str> {
+        match self {
+            Node::Table(table) => {
+                let next = table.next_tables.values().chain([&table.base_default_next]);
+                next.filter_map(Option::as_deref).collect()
+            }
+            Node::Conditional(conditional) => {
+                let next = [&conditional.true_next, &conditional.false_next];
+                next.into_iter().filter_map(Option::as_deref).collect()
+            }
+            Node::Call(call) => call.next_node.as_deref().into_iter().collect(),
+        }
+    }
+
+    /// Where it is in the P4 source.
+    pub fn source_info(&self) -> &'d Option<json::SourceInfo> {
+        match self {
+            Node::Table(table) => &table.source_info,
+            Node::Conditional(conditional) => &conditional.source_info,
+            Node::Call(_) => &None,
+        }
+    }
 }
 
 /// Where control goes after a node has been put in place.
@@ -63,6 +98,7 @@ impl<'d> Lowering<'d> {
             }),
         };
         let start = label(pipeline.init_table.as_deref())?;
+        circle::refuse(name, pipeline.init_table.as_deref(), &nodes)?;
 
         // Nodes still to be put in place. A chain of nodes that follow each
         // other is put in place without jumps.
@@ -81,6 +117,7 @@ impl<'d> Lowering<'d> {
                 self.emitter.bind(here);
                 let then = self.node(node, &label, &mut waiting)?;
                 self.emitter.release_temporaries();
+                self.emitter.check_size()?;
                 current = match then {
                     Then::Elsewhere => None,
                     Then::Next(None) => {

@@ -14,6 +14,9 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Label(pub Pc);
 
+/// Most instructions of a program; those of the testbed have a few thousand.
+const INSTRUCTIONS: usize = 1 << 20;
+
 /// Collects instructions.
 pub(crate) struct Emitter {
     pub code: Vec<Op>,
@@ -69,6 +72,19 @@ impl Emitter {
 
     pub fn push(&mut self, op: Op) {
         self.code.push(op);
+    }
+
+    /// # Errors
+    /// There are more instructions than a program may have: an action that statements call is
+    /// put in place at each of them, so that they may be many more than the JSON has.
+    pub fn check_size(&self) -> Result<(), LoadError> {
+        if self.code.len() <= INSTRUCTIONS {
+            return Ok(());
+        }
+        Err(LoadError::new(format!(
+            "the program becomes more than {INSTRUCTIONS} instructions, which are not supported: \
+             call fewer or shorter actions"
+        )))
     }
 
     pub fn label(&mut self) -> Label {
@@ -202,12 +218,17 @@ impl Emitter {
         self.places.take().unwrap_or_default()
     }
 
-    /// The code with labels replaced by places in it, and the constants.
-    pub fn finish(self) -> (Vec<Op>, Vec<u64>, impl Fn(Label) -> Pc) {
-        let labels = self.labels;
-        let place = move |label: Label| labels[label.0 as usize].expect("every label is bound");
-        let mut code = self.code;
-        for op in &mut code {
+    /// The code with labels replaced by places in it.
+    ///
+    /// # Errors
+    /// Something jumps to a label that is not bound.
+    pub fn finish(self) -> Result<Assembled, LoadError> {
+        let mut ops = self.code;
+        let places = Places {
+            labels: self.labels,
+            end: ops.len(),
+        };
+        for op in &mut ops {
             match op {
                 Op::Jump { to }
                 | Op::JumpIf { to, .. }
@@ -216,10 +237,46 @@ impl Emitter {
                 | Op::JumpNe { to, .. }
                 | Op::JumpLt { to, .. }
                 | Op::JumpLe { to, .. }
-                | Op::JumpInSet { to, .. } => *to = place(Label(*to)),
+                | Op::JumpInSet { to, .. } => *to = places.of(Label(*to))?,
                 _ => {}
             }
         }
-        (code, self.constants, place)
+        Ok(Assembled {
+            ops,
+            constants: self.constants,
+            places,
+        })
     }
+}
+
+/// Instructions whose jumps know where they go.
+pub(crate) struct Assembled {
+    pub ops: Vec<Op>,
+    pub constants: Vec<u64>,
+    pub places: Places,
+}
+
+/// Where labels are.
+pub(crate) struct Places {
+    labels: Vec<Option<Pc>>,
+    /// Where the code ends.
+    end: usize,
+}
+
+impl Places {
+    /// # Errors
+    /// The label is not bound, or stands behind the last instruction.
+    pub fn of(&self, label: Label) -> Result<Pc, LoadError> {
+        let bound = self.labels.get(label.0 as usize).copied().flatten();
+        let within = bound.filter(|pc| (*pc as usize) < self.end);
+        within.ok_or_else(nowhere)
+    }
+}
+
+/// The error of a jump to where no code is.
+pub(crate) fn nowhere() -> LoadError {
+    LoadError::new(
+        "the program was lowered to a jump to where no instruction is; this is a fault of the \
+         switch, please report it with the program",
+    )
 }

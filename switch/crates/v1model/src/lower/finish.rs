@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Puts the lowered parts together.
 
-use super::emit::Label;
+use super::emit::{Assembled, Label, nowhere};
 use super::fuse::fuse;
 use super::live::{self, Referred};
 use super::optimise::{Optimised, optimise};
 use super::parser::the_one;
+use super::verify::{Counts, verify};
 use super::{Known, Lowered, Lowering, Purpose, carry};
 use crate::calculation::Input;
 use crate::carry::Carry;
@@ -34,7 +35,11 @@ impl Lowering<'_> {
         let layout = self.layout;
         let places = self.emitter.take_places();
         let wides = std::mem::take(&mut self.emitter.wides);
-        let (ops, constants, resolve) = self.emitter.finish();
+        let Assembled {
+            ops,
+            constants,
+            places: labels,
+        } = self.emitter.finish()?;
 
         let mut template = vec![0; layout.constants];
         template.extend(constants);
@@ -77,8 +82,8 @@ impl Lowering<'_> {
                     .flat_map(|t| &t.actions)
                     .flat_map(|a| [a.0, a.1, a.2]),
             )
-            .map(&resolve)
-            .collect();
+            .map(|label| labels.of(label))
+            .collect::<Result<_, _>>()?;
         let Optimised { ops, moved } = match self.purpose {
             Purpose::Speed => {
                 let short = optimise(ops, &entries, &kept);
@@ -99,8 +104,10 @@ impl Lowering<'_> {
                 ops,
             },
         };
-        let place = |label: Label| moved[resolve(label) as usize];
-        check(&ops, template.len())?;
+        let place = |label: Label| {
+            let moved = moved.get(labels.of(label)? as usize).copied();
+            moved.ok_or_else(nowhere)
+        };
 
         let mut read = vec![false; template.len()];
         let mut written = vec![false; template.len()];
@@ -190,12 +197,12 @@ impl Lowering<'_> {
                     .actions
                     .iter()
                     .map(|(code, _, _)| place(*code))
-                    .collect(),
+                    .collect::<Result<_, _>>()?,
                 next: table
                     .actions
                     .iter()
-                    .map(|(_, hit, miss)| (place(*hit), place(*miss)))
-                    .collect(),
+                    .map(|(_, hit, miss)| Ok((place(*hit)?, place(*miss)?)))
+                    .collect::<Result<_, LoadError>>()?,
                 default: table.default,
                 entries: table.entries,
                 meter: table.meter,
@@ -211,11 +218,11 @@ impl Lowering<'_> {
             resets: Vec::new(),
             carry: Carry::default(),
             ops,
-            parser: place(parser),
-            ingress: place(ingress),
-            egress: place(egress),
-            parser_end: place(parser_end),
-            deparser: deparser.map(place),
+            parser: place(parser)?,
+            ingress: place(ingress)?,
+            egress: place(egress)?,
+            parser_end: place(parser_end)?,
+            deparser: deparser.map(place).transpose()?,
             template,
             state_slots: layout.state_slots,
             params: layout.params,
@@ -237,6 +244,14 @@ impl Lowering<'_> {
             places,
             error_names: document.errors.clone(),
         };
+        let counts = Counts {
+            registers: self.registers.len(),
+            counters: self.counters.len(),
+            meters: self.meters.len(),
+            value_sets: self.value_sets.len(),
+            arguments: arguments(&actions),
+        };
+        verify(&code, &counts)?;
         let mut known = Known::default();
         // A packet that is traced resets all, and takes all with it.
         if self.purpose == Purpose::Speed {
@@ -287,6 +302,13 @@ impl Lowering<'_> {
     }
 }
 
+/// The most slots that the arguments of an action take.
+fn arguments(actions: &[ActionSchema]) -> usize {
+    let params = actions.iter().map(|action| &action.params);
+    let slots = params.map(|params| params.iter().map(|p| usize::from(words(p.width))).sum());
+    slots.max().unwrap_or(0)
+}
+
 /// Slots that the target reads, whatever the code does: headers, which are
 /// emitted, validity, standard metadata, and the fields `named` by the target.
 fn kept(layout: &Layout, slots: usize, standard: &Standard, named: &[Option<Slot>]) -> Vec<bool> {
@@ -311,23 +333,6 @@ fn kept(layout: &Layout, slots: usize, standard: &Standard, named: &[Option<Slot
         kept[usize::from(slot)] = true;
     }
     kept
-}
-
-/// The machine does not check what is checked here, once: that every operand
-/// is a slot and that control stays within the code.
-fn check(ops: &[Op], slots: usize) -> Result<(), LoadError> {
-    let mut good = ops.last().is_some_and(Op::leaves);
-    for op in ops {
-        op.operands(&mut |slot, n, _| good &= usize::from(slot) + usize::from(n) <= slots);
-        good &= op.target().is_none_or(|to| (to as usize) < ops.len());
-    }
-    if good {
-        Ok(())
-    } else {
-        Err(LoadError::new(
-            "the program was lowered to impossible instructions; this is a fault of the switch",
-        ))
-    }
 }
 
 /// See [`Code::plain`].

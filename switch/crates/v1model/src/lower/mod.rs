@@ -5,6 +5,7 @@ mod action;
 mod branch;
 mod carry;
 mod checksum;
+mod circle;
 mod control;
 mod emit;
 pub(crate) mod expr;
@@ -23,6 +24,7 @@ mod profile;
 mod stack;
 mod tables;
 mod value_set;
+mod verify;
 
 use crate::calculation::Calculation;
 use crate::code::{Code, Message};

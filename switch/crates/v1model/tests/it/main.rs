@@ -10,6 +10,7 @@ mod generate;
 mod any_expression;
 mod checksums;
 mod cm;
+mod cycles;
 mod expressions;
 mod features;
 mod grants;

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the machine relies on and does not look at again for each packet: that operands are
+//! slots, that control stays within the code and comes to an end, and that what instructions
+//! name is there. All of it holds by construction; this is what makes a mistake there a
+//! refused program.
+
+use crate::code::{Code, HeaderCode};
+use crate::error::LoadError;
+use crate::op::{Op, Pc, Slot};
+
+/// How many of the things there are that instructions name and that are not part of the code.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub registers: usize,
+    pub counters: usize,
+    pub meters: usize,
+    pub value_sets: usize,
+    /// Words that the arguments of an action may take.
+    pub arguments: usize,
+}
+
+/// # Errors
+/// The sentence says what is wrong; it is a fault of the lowering.
+pub(super) fn verify(code: &Code, counts: &Counts) -> Result<(), LoadError> {
+    let fault = |what: &str| {
+        LoadError::new(format!(
+            "the program was lowered to instructions {what}; this is a fault of the switch, \
+             please report it with the program"
+        ))
+    };
+    if !operands_are_slots(code, counts) {
+        return Err(fault("with operands that are no slots"));
+    }
+    if !names_are_known(code, counts) {
+        return Err(fault("that name what is not there"));
+    }
+    if !stays_within(code) {
+        return Err(fault("that leave the code"));
+    }
+    if !Ways::new(code).all_end() {
+        return Err(fault("that a packet would not leave"));
+    }
+    Ok(())
+}
+
+fn operands_are_slots(code: &Code, counts: &Counts) -> bool {
+    let slots = code.template.len();
+    let within = |slot: Slot, n: usize| usize::from(slot) + n <= slots;
+    let mut good = code.params + counts.arguments <= slots;
+    for op in &code.ops {
+        op.operands(&mut |slot, n, _| good &= within(slot, usize::from(n)));
+    }
+    let keys = code.tables.iter().flat_map(|table| &table.keys);
+    for key in keys {
+        good &= within(key.slot, usize::from(key.width.div_ceil(64))) && within(key.valid, 1);
+    }
+    good && code.headers.iter().all(|header| is_within(header, slots))
+}
+
+/// Whether a header's fields are slots, and the quick ones begin within its bytes.
+fn is_within(header: &HeaderCode, slots: usize) -> bool {
+    let end = usize::from(header.first) + usize::from(header.field_slots);
+    let own = |slot: Slot, width: u16| usize::from(slot) + usize::from(width.div_ceil(64)) <= end;
+    let single = [header.valid, header.raw];
+    let mut others = single.iter().chain(&header.rivals);
+    end <= slots
+        && others.all(|slot| usize::from(*slot) < slots)
+        && header.var.is_none_or(|(slot, _)| own(slot, 1))
+        && header.slow_loads.iter().all(|f| own(f.slot, f.width))
+        && header.fields.iter().all(|f| f.var || own(f.slot, f.width))
+        && header
+            .loads
+            .iter()
+            .all(|load| own(load.slot, 1) && u32::from(load.byte) < header.bytes && load.after < 64)
+}
+
+fn names_are_known(code: &Code, counts: &Counts) -> bool {
+    let is = |index: u16, count: usize| usize::from(index) < count;
+    let known = |op: &Op| match *op {
+        Op::Apply { table } | Op::ApplyWith { table } => is(table, code.tables.len()),
+        Op::RegisterRead { register, .. }
+        | Op::RegisterReadW { register, .. }
+        | Op::RegisterWrite { register, .. }
+        | Op::RegisterWriteW { register, .. } => is(register, counts.registers),
+        Op::RegisterRead2 {
+            register, other, ..
+        }
+        | Op::RegisterWrite2 {
+            register, other, ..
+        } => is(register, counts.registers) && is(other, counts.registers),
+        Op::Count { counter, .. } => is(counter, counts.counters),
+        Op::ExecuteMeter { meter, .. } => is(meter, counts.meters),
+        Op::JumpInSet { set, .. } => is(set, counts.value_sets),
+        Op::Hash { calculation, .. } | Op::Checksum { calculation, .. } => {
+            is(calculation, code.calculations.len())
+        }
+        Op::Wide { expr, .. } => is(expr, code.wides.len()),
+        Op::AddHeader { header }
+        | Op::RemoveHeader { header }
+        | Op::Extract { header }
+        | Op::ExtractVar { header, .. } => is(header, code.headers.len()),
+        Op::Log { message } | Op::Assert { message, .. } => is(message, code.messages.len()),
+        Op::ExtractNext { stack, .. }
+        | Op::ExtractNextVar { stack, .. }
+        | Op::Push { stack, .. }
+        | Op::Pop { stack, .. } => is(stack, code.stacks.len()),
+        _ => true,
+    };
+    let stacks = code.stacks.iter().flat_map(|stack| &stack.headers);
+    code.ops.iter().all(known)
+        && code
+            .deparse
+            .iter()
+            .all(|e| is(e.header, code.headers.len()))
+        && stacks
+            .into_iter()
+            .all(|header| *header < code.headers.len())
+}
+
+fn stays_within(code: &Code) -> bool {
+    let within = |pc: &Pc| (*pc as usize) < code.ops.len();
+    let targets = code.ops.iter().filter_map(Op::target);
+    // The last instruction does not go on.
+    code.ops.last().is_some_and(Op::leaves)
+        && entries(code).all(|pc| within(&pc))
+        && targets.into_iter().all(|pc| within(&pc))
+        && code.tables.iter().all(|table| {
+            let nexts = table.next.iter().flat_map(|(hit, miss)| [hit, miss]);
+            table.actions.len() == table.next.len()
+                && table.actions.iter().chain(nexts).all(within)
+        })
+        // A table whose action was put in place has none, and nothing looks it up.
+        && code.ops.iter().all(|op| match *op {
+            Op::Apply { table } | Op::ApplyWith { table } => {
+                !code.tables[usize::from(table)].actions.is_empty()
+            }
+            _ => true,
+        })
+}
+
+/// Where packets enter the code.
+fn entries(code: &Code) -> impl Iterator<Item = Pc> {
+    let own = [code.parser, code.parser_end, code.ingress, code.egress];
+    own.into_iter().chain(code.deparser)
+}
+
+/// The ways that control can take, to be looked through once. Actions are looked through on
+/// their own: of a table they are a step.
+struct Ways<'c> {
+    code: &'c Code,
+    seen: Vec<Seen>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    No,
+    OnTheWay,
+    Clear,
+}
+
+impl<'c> Ways<'c> {
+    fn new(code: &'c Code) -> Self {
+        Ways {
+            code,
+            seen: vec![Seen::No; code.ops.len()],
+        }
+    }
+
+    /// Whether every packet comes to an end: no way comes back to where it was without an
+    /// [`Op::Tick`], which counts; nothing returns that was not called; and no action calls.
+    fn all_end(mut self) -> bool {
+        let ops = self.code.ops.iter().enumerate();
+        // What a visit of a parser's state goes on with is where a way may begin anew.
+        let counted = ops.filter(|(_, op)| matches!(op, Op::Tick));
+        let starts: Vec<Pc> = entries(self.code)
+            .chain(counted.map(|(at, _)| at as Pc + 1))
+            .collect();
+        if !starts.into_iter().all(|start| self.ends(start, false)) {
+            return false;
+        }
+        self.seen.fill(Seen::No);
+        let code = self.code;
+        let mut actions = code.tables.iter().flat_map(|table| &table.actions);
+        actions.all(|start| self.ends(*start, true))
+    }
+
+    /// Whether all ways from `start` end.
+    fn ends(&mut self, start: Pc, called: bool) -> bool {
+        let mut way: Vec<(Pc, Vec<Pc>)> = Vec::new();
+        let mut next = Some(start);
+        loop {
+            if let Some(pc) = next {
+                match self.seen[pc as usize] {
+                    Seen::Clear => {}
+                    Seen::OnTheWay => return false,
+                    Seen::No => {
+                        let Some(behind) = self.behind(pc, called) else {
+                            return false;
+                        };
+                        self.seen[pc as usize] = Seen::OnTheWay;
+                        way.push((pc, behind));
+                    }
+                }
+            }
+            let Some((pc, left)) = way.last_mut() else {
+                return true;
+            };
+            next = left.pop();
+            if next.is_none() {
+                self.seen[*pc as usize] = Seen::Clear;
+                way.pop();
+            }
+        }
+    }
+
+    /// Where control may go from an instruction; `None` where it must not be.
+    fn behind(&self, pc: Pc, called: bool) -> Option<Vec<Pc>> {
+        let op = &self.code.ops[pc as usize];
+        let mut behind: Vec<Pc> = op.target().into_iter().collect();
+        match op {
+            Op::Return | Op::MovReturn { .. } | Op::Mov2Return { .. } => {
+                return called.then_some(behind);
+            }
+            Op::Apply { table } | Op::ApplyWith { table } => {
+                let next = &self.code.tables[usize::from(*table)].next;
+                behind.extend(next.iter().flat_map(|(hit, miss)| [*hit, *miss]));
+                behind.sort_unstable();
+                behind.dedup();
+                return (!called).then_some(behind);
+            }
+            // See `all_end`.
+            Op::Tick => return Some(vec![self.code.parser_end]),
+            Op::Fail { .. }
+            | Op::Extract { .. }
+            | Op::ExtractVar { .. }
+            | Op::ExtractNext { .. }
+            | Op::ExtractNextVar { .. }
+            | Op::Lookahead { .. }
+            | Op::LookaheadW { .. }
+            | Op::Advance { .. } => behind.push(self.code.parser_end),
+            _ => {}
+        }
+        if !op.leaves() {
+            behind.push(pc + 1);
+        }
+        Some(behind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Program;
+
+    /// What is said of a program's code after a change.
+    fn verdict(change: impl FnOnce(&mut Code)) -> Result<(), String> {
+        let json = include_bytes!("../../tests/programs/tables.json");
+        let mut program = Program::load(json).unwrap();
+        let counts = Counts {
+            registers: program.registers.len(),
+            counters: program.counters.len(),
+            meters: program.meters.len(),
+            value_sets: program.value_sets.len(),
+            arguments: 0,
+        };
+        change(&mut program.code);
+        verify(&program.code, &counts).map_err(|error| error.message)
+    }
+
+    fn refused(what: &str, change: impl FnOnce(&mut Code)) {
+        let words = verdict(change).expect_err(what);
+        assert!(words.contains(what), "{words}");
+    }
+
+    /// The first instruction of a kind.
+    fn first(code: &Code, is: impl Fn(&Op) -> bool) -> usize {
+        code.ops.iter().position(is).expect("the program has one")
+    }
+
+    /// A table that is looked up.
+    fn table(code: &mut Code) -> &mut crate::code::TableCode {
+        let mut tables = code.tables.iter_mut();
+        tables.find(|table| !table.actions.is_empty()).unwrap()
+    }
+
+    #[test]
+    fn a_good_program_is_good() {
+        verdict(|_| {}).unwrap();
+    }
+
+    #[test]
+    fn every_place_that_is_jumped_to_is_in_the_code() {
+        let leaves = "leave the code";
+        refused(leaves, |code| code.parser = code.ops.len() as Pc);
+        refused(leaves, |code| code.parser_end = code.ops.len() as Pc);
+        refused(leaves, |code| code.ingress = Pc::MAX);
+        refused(leaves, |code| code.egress = code.ops.len() as Pc);
+        refused(leaves, |code| code.deparser = Some(code.ops.len() as Pc));
+        refused(leaves, |code| {
+            let end = code.ops.len() as Pc;
+            table(code).actions[0] = end;
+        });
+        refused(leaves, |code| {
+            let end = code.ops.len() as Pc;
+            table(code).next[0].0 = end;
+        });
+        refused(leaves, |code| {
+            let end = code.ops.len() as Pc;
+            table(code).next[0].1 = end;
+        });
+        refused(leaves, |code| table(code).next.truncate(1));
+        refused(leaves, |code| {
+            table(code).actions.clear();
+            table(code).next.clear();
+        });
+        refused(leaves, |code| code.ops.push(Op::Jump { to: Pc::MAX }));
+        refused(leaves, |code| code.ops.push(Op::Tick));
+    }
+
+    #[test]
+    fn a_packet_comes_to_an_end() {
+        let stays = "would not leave";
+        refused(stays, |code| {
+            let ingress = code.ingress;
+            table(code).next[0].0 = ingress;
+        });
+        refused(stays, |code| {
+            let at = first(code, |op| *op == Op::End);
+            code.ops[at] = Op::Jump { to: at as Pc };
+        });
+        refused(stays, |code| {
+            let at = code.ingress as usize;
+            code.ops[at] = Op::Return;
+        });
+        refused(stays, |code| {
+            let action = table(code).actions[0] as usize;
+            code.ops[action] = Op::Jump { to: action as Pc };
+        });
+        // What fails behind the parser goes to where it is.
+        refused(stays, |code| {
+            let at = code.parser_end as usize;
+            code.ops[at] = Op::Advance { a: 0 };
+        });
+    }
+
+    #[test]
+    fn what_instructions_name_is_there() {
+        let unknown = "name what is not there";
+        let most = u16::MAX;
+        for op in [
+            Op::Apply { table: most },
+            Op::ApplyWith { table: most },
+            Op::Extract { header: most },
+            Op::AddHeader { header: most },
+            Op::Log { message: most },
+            Op::Push {
+                stack: most,
+                next: 0,
+                slots: 0,
+                by: 0,
+            },
+            Op::Wide {
+                words: 1,
+                d: 0,
+                expr: most,
+            },
+            Op::Checksum {
+                d: 0,
+                calculation: most,
+            },
+            Op::Count {
+                counter: most,
+                index: 0,
+            },
+            Op::RegisterWrite {
+                a: 0,
+                index: 0,
+                register: most,
+            },
+            Op::RegisterRead2 {
+                d: 0,
+                e: 0,
+                index: 0,
+                register: 0,
+                other: most,
+            },
+            Op::JumpInSet {
+                words: 1,
+                set: most,
+                key: 0,
+                to: 0,
+            },
+        ] {
+            refused(unknown, |code| code.ops.insert(0, op));
+        }
+        refused("no slots", |code| {
+            let slots = code.template.len() as Slot;
+            code.ops.insert(0, Op::Mov { d: slots, a: 0 });
+        });
+        refused("no slots", |code| code.headers[0].valid = Slot::MAX);
+        refused("no slots", |code| code.params = code.template.len() + 1);
+        refused("no slots", |code| table(code).keys[0].slot = Slot::MAX);
+    }
+}
