@@ -61,15 +61,20 @@ class ClassifierTest(DocsisTest):
         self.modify(self.interface(port, group, to_rf=True, modem=modem))
 
     def expect_service_flow(
-        self, frame: Any, index: int, *others: int, port: int | None = None
+        self,
+        frame: Any,
+        index: int,
+        *others: int,
+        port: int | None = None,
+        to: Iterable[int] | None = None,
     ) -> None:
         """The frame leaves unchanged, and is counted under `index` and none of the others.
 
-        It comes in at the near port unless another is given.
+        It comes in at the near port and leaves at the RF port alone unless others are given.
         """
         before = {flow: self.fates(flow) for flow in (index, *others)}
         self.send(self.near if port is None else port, frame)
-        self.expect_frame(self.rf, frame)
+        self.expect_frames(dict.fromkeys((self.rf,) if to is None else to, frame))
         self.expect_fates(index, before[index], forwarded=1)
         for other in others:
             self.expect_fates(other, before[other])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass, fields
 from typing import Any, ClassVar, Final
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, Final
 import ptf
 from ptf import testutils
 
+from docsis_ptf.egress import Egress
 from docsis_ptf.entities import Entry, Group
 from docsis_ptf.frames import mac_bytes
 from docsis_ptf.p4runtime_test import P4RuntimeTest
@@ -24,6 +26,8 @@ BROADCAST_MAC: Final = "ff:ff:ff:ff:ff:ff"
 NO_MODEM: Final = 0
 MODEM: Final = 1  # of the tests that have one
 NO_SERVICE_FLOW: Final = 0
+# How long no frame leaves before a test believes that none will.
+QUIET_SECONDS: Final = 0.1
 MAX_FRAME: Final = 1522  # bytes with FCS
 # 71 minutes: no test's controller is silent for so long unless it wants to be.
 NEVER_US: Final = (1 << 32) - 1
@@ -99,6 +103,7 @@ class DocsisTest(P4RuntimeTest):
         super().setUp()
         # Where PTF's own helpers look for it.
         self.dataplane = ptf.dataplane_instance
+        self.egress = Egress(self.dataplane, timeout=self.params.timeout, quiet=QUIET_SECONDS)
         self.rf = self.params.rf_port
         self.near, self.far = self.params.cpe_ports
         self.client.push(self.program)
@@ -116,6 +121,14 @@ class DocsisTest(P4RuntimeTest):
         for modem in sorted({MODEM, self.near_modem}):
             self.insert(self.primary_entry(self.primary, modem))
         self.dataplane.flush()
+
+    def endFailedCase(self) -> None:
+        """Frames on their way are not the next case's."""
+        self.egress.drain()
+
+    def endTest(self) -> None:
+        """What left the switch behind the last expectation fails the test, too."""
+        self.egress.finish()
 
     def interface(
         self, port: int, flood_group: int, *, to_rf: bool, modem: int | None = None
@@ -228,9 +241,17 @@ class DocsisTest(P4RuntimeTest):
         testutils.send_packet(self, port, frame)
 
     def expect_frame(self, port: int, frame: Any) -> None:
-        """The next frame that leaves a port is this one, byte for byte."""
-        testutils.verify_packet(self, frame, port, timeout=self.params.timeout)
+        """The next frame that leaves the switch is this one, out of this port, byte for byte.
+
+        No other is there when it has come; one that comes later fails what is expected next,
+        or the test at its end.
+        """
+        self.expect_frames({port: frame})
+
+    def expect_frames(self, frames: Mapping[int, Any]) -> None:
+        """One frame leaves each of these ports, byte for byte, and nothing leaves any other."""
+        self.egress.expect({port: [bytes(frame)] for port, frame in frames.items()})
 
     def expect_silence(self) -> None:
         """Nothing else leaves any port."""
-        testutils.verify_no_other_packets(self)
+        self.egress.expect_silence()

@@ -71,8 +71,19 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
                 before = len(self._undo)
                 try:
                     self.doRunTest(**case)
+                except BaseException:
+                    self.endFailedCase()
+                    raise
                 finally:
                     self.undo(before)
+        with self.subTest(at="the end"):
+            self.endTest()
+
+    def endFailedCase(self) -> None:
+        """Removes what a case that failed would leave to the next one beside its entries."""
+
+    def endTest(self) -> None:
+        """Looks, behind all cases, for what must not have happened meanwhile."""
 
     def undo(self, keep: int = 0) -> None:
         """Takes back all writes but the first `keep`, the latest first."""

@@ -74,12 +74,10 @@ class GroupServiceFlow(cmts_test.CmtsTest):
         stream = "01:00:5e:01:02:03"
         for address in (BROADCAST_MAC, UNKNOWN_MAC, stream):
             frame = udp4(ether={"dst": address})
-            self.expect_service_flow(frame, group, modem_flow, self.primary)
-            self.expect_frame(self.far, frame)
+            self.expect_service_flow(frame, group, modem_flow, self.primary, to=(self.rf, self.far))
         self.rule(multicast, {"dst_mac": int(stream.replace(":", ""), 16)}, modem=NO_MODEM)
         frame = udp4(ether={"dst": stream})
-        self.expect_service_flow(frame, multicast, group, modem_flow)
-        self.expect_frame(self.far, frame)
+        self.expect_service_flow(frame, multicast, group, modem_flow, to=(self.rf, self.far))
         # To a station behind the cable: the modem's.
         self.expect_service_flow(udp4(), modem_flow, group, multicast)
         self.expect_silence()

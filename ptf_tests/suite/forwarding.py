@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ptf import testutils
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
@@ -76,8 +75,7 @@ class Flooding(docsis_test.DocsisTest):
         index = NO_SERVICE_FLOW if source == "rf" else self.primary
         before = self.fates(index)
         self.send(port, frame)
-        for other in ports.values():
-            self.expect_frame(other, frame)
+        self.expect_frames(dict.fromkeys(ports.values(), frame))
         self.expect_silence()
         # Towards the RF port the copy there is the service flow's; elsewhere there is none.
         fate = "flooded" if source == "rf" else "forwarded"
@@ -93,8 +91,7 @@ class StationFlood(docsis_test.DocsisTest):
         self.insert(Entry("FrameIngress.bridge.station", "flood", {}, key))
         frame = Ether(dst=address, src=NEAR_MAC) / IP() / UDP() / Raw(PAYLOAD)
         self.send(self.near, frame)
-        self.expect_frame(self.rf, frame)
-        self.expect_frame(self.far, frame)
+        self.expect_frames({self.rf: frame, self.far: frame})
         self.expect_silence()
 
 
@@ -268,5 +265,5 @@ class Transmit(docsis_test.DocsisTest):
         before = self.fates(NO_SERVICE_FLOW)
         self.client.transmit(getattr(self, port), bytes(frame))
         self.expect_frame(getattr(self, port), frame)
-        testutils.verify_no_other_packets(self)
+        self.expect_silence()
         self.expect_fates(NO_SERVICE_FLOW, before, forwarded=1)

@@ -68,7 +68,7 @@ class Readings:
 
 
 class Upstream(docsis_test.DocsisTest):
-    """Each frame is counted by the service flow and the classifier that the standard names.
+    """Each frame leaves unchanged, counted by the service flow and classifier the standard names.
 
     Two modems, each with as many classifiers as the case says; then some of these are replaced,
     as by dynamic service, and the frames go again.
@@ -135,7 +135,6 @@ class Upstream(docsis_test.DocsisTest):
                 if modem.station is not None:
                     frame = replace(frame, destination=modem.station)
                 before = self._send(modem, sets[modem.number], frame, before)
-        self.dataplane.flush()
 
     def _send(
         self,
@@ -144,7 +143,7 @@ class Upstream(docsis_test.DocsisTest):
         frame: Frame,
         before: Readings,
     ) -> Readings:
-        """One frame; returns what was counted when it had come.
+        """One frame, which leaves at the RF port alone; returns what was counted when it had.
 
         All of a reading is compared, so what another modem or flow counts is seen as well.
         """
@@ -158,6 +157,7 @@ class Upstream(docsis_test.DocsisTest):
         )
         after = seen = before
         self.send(modem.port, packet)
+        self.expect_frame(self.rf, packet)
 
         def counted() -> bool:
             nonlocal after, seen

@@ -189,8 +189,8 @@ class OnlyOnTheCable(classifier_test.ClassifierTest):
         self.make_primary(self.service_flow(tos=EF))
         flood = {"dst": BROADCAST_MAC}
         self.send(self.near, udp4(ether=flood))
-        self.expect_frame(self.rf, udp4(ether=flood, tos=0xB8))
-        self.expect_frame(self.far, udp4(ether=flood))
+        marked, unmarked = udp4(ether=flood, tos=0xB8), udp4(ether=flood)
+        self.expect_frames({self.rf: marked, self.far: unmarked})
         down = Ether(dst=NEAR_MAC, src=NETWORK_MAC) / ip4() / UDP() / Raw(PAYLOAD)
         for port in (self.rf, self.far):
             self.send(port, down)
