@@ -77,9 +77,9 @@ def _player(
         for option, given in (("--tls-ca", ca), ("--tls-cert", certificate), ("--tls-key", key)):
             if given is not None:
                 raise TestbedError(f"{option} has no place here: only --scheduler needs it")
-        from docsis_experiments.runs import pool
+        from docsis_experiments.runs import pool, workers
 
-        processes = pool.check_jobs(os.cpu_count() or 1 if jobs is None else jobs)
+        processes = workers.check_jobs(os.cpu_count() or 1 if jobs is None else jobs)
         return lambda units: pool.play_all(units, processes)
     if jobs is not None:
         raise TestbedError(
