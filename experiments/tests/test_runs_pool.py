@@ -104,7 +104,6 @@ def test_a_process_is_not_believed(four: list[Unit], monkeypatch: pytest.MonkeyP
     assert "its process answered what nobody asked for" in third.failure
 
 
-
 def test_one_that_takes_too_long_is_ended(
     four: list[Unit], monkeypatch: pytest.MonkeyPatch
 ) -> None:

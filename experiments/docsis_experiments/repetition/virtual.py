@@ -11,9 +11,9 @@ from docsis_control.topology.models import Topology
 from docsis_experiments.repetition.making import Made, Order
 from docsis_experiments.runs.outcome import Outcome
 from docsis_experiments.runs.pool import play_all
-from docsis_experiments.runs.workers import check_jobs
 from docsis_experiments.runs.store import Store
 from docsis_experiments.runs.unit import key, units
+from docsis_experiments.runs.workers import check_jobs
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import TestbedError
 

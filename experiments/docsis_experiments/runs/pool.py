@@ -69,9 +69,7 @@ def played(ended: Ended[Unit]) -> Played:
     """What came of a unit in another process; its answer is validated."""
     if ended.content is None:
         return Played(ended.what, None, f"{ended.words}: {ended.failure}")
-    return replace(
-        _outcome(ended.what, ended.content), processor_seconds=ended.processor_seconds
-    )
+    return replace(_outcome(ended.what, ended.content), processor_seconds=ended.processor_seconds)
 
 
 def words(unit: Unit) -> str:

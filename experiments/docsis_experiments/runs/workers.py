@@ -9,11 +9,11 @@ validated on either side.
 from __future__ import annotations
 
 import importlib
+import itertools
 import multiprocessing
 import os
 import signal
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -106,12 +106,14 @@ def do_all(jobs: Iterable[Job[T]], processes: int) -> Generator[Ended[T], None, 
         TestbedError: The number of processes is out of range, or none can be started.
     """
     check_jobs(processes)
-    waiting = deque(_Task(job) for job in jobs)
+    # One after the other: what another process gets of a job is not there for all at once.
+    coming = (_Task(job) for job in jobs)
     with TemporaryDirectory(prefix="docsis-p4-pool-") as scratch:
-        workers: list[_Worker[T]] = [_Worker(Path(scratch)) for _ in range(min(processes, len(waiting)))]
+        workers: list[_Worker[T]] = []
         try:
-            for worker in workers:
-                worker.start(waiting.popleft())
+            for task in itertools.islice(coming, processes):
+                workers.append(_Worker(Path(scratch)))
+                workers[-1].start(task)
             while busy := [worker for worker in workers if worker.task is not None]:
                 wait([place for worker in busy for place in worker.places], timeout=1.0)
                 for worker in busy:
@@ -121,10 +123,11 @@ def do_all(jobs: Iterable[Job[T]], processes: int) -> Generator[Ended[T], None, 
                     task, done = ended
                     if done is not None:
                         yield done
+                        following = next(coming, None)
                     else:
-                        waiting.appendleft(task)
-                    if waiting:
-                        worker.start(waiting.popleft())
+                        following = task  # once more
+                    if following is not None:
+                        worker.start(following)
         finally:
             # Nothing that is half done is of any use, and their folders are removed below.
             for worker in workers:
@@ -163,9 +166,7 @@ class _Worker(Generic[T]):
             if self._process is None:
                 self._spawn()
             assert self._connection is not None
-            self._connection.send_bytes(
-                task.job.function.encode() + b"\n" + task.job.content
-            )
+            self._connection.send_bytes(task.job.function.encode() + b"\n" + task.job.content)
         except OSError:
             self.end()  # it died while it had nothing to do: `poll` tells
 
@@ -259,10 +260,11 @@ def _work(connection: Connection, scratch: str) -> None:
 def _answered(order: bytes, scratch: Path) -> bytes:
     """Does a job: what a worker sends back, whatever came of it."""
     name, _, content = order.partition(b"\n")
-    begun = _processor_seconds()
     try:
         module, _, function = name.decode().partition(":")
         done: Callable[[bytes, Path], bytes] = getattr(importlib.import_module(module), function)
+        # What the first job of a process has to import is not the job's.
+        begun = _processor_seconds()
         answer = done(content, scratch)
     except TestbedError as error:
         return _FAILED + str(error).encode()
