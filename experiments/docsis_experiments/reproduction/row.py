@@ -153,6 +153,9 @@ class Row:
             works are not there is left out.
         readings: How many it has.
         study_seeds: At `study`, three to five.
+        mininet: What is played in Mininet, where the catalogue marks the row with µ: runs of its
+            one condition (section 13), with the number of the repetition in the place of the seed.
+            None where the row has no such stage.
     """
 
     id: str
@@ -160,3 +163,4 @@ class Row:
     parts: Callable[[Asked, Results], Mapping[str, Measured]]
     readings: int = 1
     study_seeds: int = 3
+    mininet: Callable[[Asked], Iterable[Run]] | None = None

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 reproduce`: collects works, makes what is not there, and tells what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from docsis_control.config.errors import ConfigError
+from docsis_experiments.reproduction import asking, collecting, tables
+from docsis_experiments.reproduction.asking import Registered
+from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.costs.estimate import Estimate, core_time
+from docsis_experiments.reproduction.costs.estimate import estimate as estimated
+from docsis_experiments.reproduction.costs.ledger import Ledger
+from docsis_experiments.reproduction.costs.model import Model
+from docsis_experiments.reproduction.evaluation import Evaluated, evaluate
+from docsis_experiments.reproduction.making import Account, Player, make
+from docsis_experiments.reproduction.planned import Plan
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.progress import progress_bar
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a job works with.
+
+    Attributes:
+        rows: Those that can be measured, by their ids.
+        registered: The catalogue, by the rows' ids.
+        shelf: Where what is made is kept.
+    """
+
+    rows: Mapping[str, Row]
+    registered: Mapping[str, Registered]
+    shelf: Shelf
+
+
+def shipped() -> Bench:
+    """All rows that there are, the registered catalogue, and where results are kept.
+
+    Raises:
+        TestbedError: A rule cannot be used.
+    """
+    from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+    from docsis_experiments.reproduction.rows import rows
+
+    try:
+        registered = load_catalogue().rules
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    return Bench(rows(), registered, Shelf())
+
+
+def estimate(request: Request, *, jobs: int, console: Console, bench: Bench) -> None:
+    """Tells what each row costs, at the level that is asked for, or at each.
+
+    Args:
+        request: What is asked for.
+        jobs: Processes that measure this machine, where it was not yet.
+        console: Where it is told.
+        bench: What the job works with.
+
+    Raises:
+        TestbedError: There is no such row, or nothing can be measured.
+    """
+    names = _names(request, bench)
+    model, _ = _model(bench.shelf, jobs, console)
+    levels = list(Level) if request.level is None else [request.level]
+    found: dict[Level, Estimate] = {}
+    for level in levels:
+        at = Request(request.names, level, "virtual", request.seeds, request.readings)
+        plan = _plan(at, names, bench, console)
+        missing = _missing(plan, bench.shelf, console)
+        found[level] = estimated(plan, frozenset(missing.works), model)
+    console.print(tables.costs(found))
+
+
+def run(request: Request, *, player: Player | None, jobs: int, console: Console, bench: Bench
+        ) -> list[Evaluated]:  # fmt: skip
+    """Makes what is asked for, as far as it is not there, and tells what came of it.
+
+    Args:
+        request: What is asked for.
+        player: Makes it; None where only what is there is told.
+        jobs: Processes that measure this machine, where it was not yet.
+        console: Where progress and the table go.
+        bench: What the job works with.
+
+    Raises:
+        TestbedError: There is no such row, or works failed (what came of the others is told).
+    """
+    names = _names(request, bench)
+    shelf = bench.shelf
+    plan = _plan(request, names, bench, console)
+    if other := collecting.other_version(shelf):
+        _tell(console, other)
+    missing = _missing(plan, shelf, console)
+    account = Account()
+    if missing.works and player is not None:
+        model, ledger = _model(shelf, jobs, console)
+        cost = estimated(plan, frozenset(missing.works), model)
+        there = len(plan.works) - len(missing.works)
+        console.print(
+            f"{there} of {len(plan.works)} runs and draws are there already; the others take about "
+            f"{core_time(cost.missing)} of a processor.",
+            highlight=False,
+        )
+        with _making(console, account, shelf, len(missing.works), cost.missing) as show:
+            make(plan, missing.works, player, shelf, ledger, cost.seconds, show, account)
+        console.print(accuracy(account), highlight=False)
+    found = [evaluate(planned, shelf, account.failures) for planned in plan.rows]
+    console.print(tables.measured(found))
+    if account.failures:
+        first = next(iter(account.failures.values()))
+        raise TestbedError(
+            f"{len(account.failures)} of {len(missing.works)} runs failed, the first: {first}"
+        )
+    return found
+
+
+def accuracy(account: Account) -> str:
+    """How long works took, beside what was estimated."""
+    if not account.seconds:
+        return f"{account.made} runs and draws were made."
+    more = 100 * (account.estimated / account.seconds - 1)
+    than = "more" if more >= 0 else "less"
+    return (
+        f"{account.made} runs and draws took {core_time(account.seconds)} of a processor; the "
+        f"estimate was {core_time(account.estimated)}, {abs(more):.0f}% {than}."
+    )
+
+
+def _names(request: Request, bench: Bench) -> list[str]:
+    names = asking.chosen(request.names, bench.rows, bench.registered)
+    if request.stage == "mininet" and not request.names:
+        return [
+            name
+            for name in names
+            if bench.registered[name].mininet
+            and name in bench.rows
+            and bench.rows[name].mininet is not None
+        ]
+    asking.check_stage(names, request.stage, bench.rows, bench.registered)
+    return names
+
+
+def _plan(request: Request, names: list[str], bench: Bench, console: Console) -> Plan:
+    with progress_bar(console) as bar:
+        task = bar.add_task("collecting rows", total=len(names))
+        return collecting.plan(
+            request, names, bench.rows, bench.registered,
+            lambda count: bar.update(task, completed=count),
+        )  # fmt: skip
+
+
+def _missing(plan: Plan, shelf: Shelf, console: Console) -> collecting.Missing:
+    with progress_bar(console) as bar:
+        task = bar.add_task("looking at what is kept", total=len(plan.works))
+        found = collecting.missing(plan, shelf, lambda count: bar.update(task, completed=count))
+    for words in found.told:
+        _tell(console, words)
+    return found
+
+
+def _model(shelf: Shelf, jobs: int, console: Console) -> tuple[Model, Ledger]:
+    ledger = Ledger(shelf.store.folder)
+    with console.status("measuring this machine"):
+        calibrated = calibration.costs(shelf.store.folder, jobs)
+    return Model(calibrated, ledger.costs), ledger
+
+
+@contextmanager
+def _making(
+    console: Console, account: Account, shelf: Shelf, works: int, seconds: float
+) -> Iterator[tables.Show]:
+    """Shows how far works are; where they are stopped, what of them is kept."""
+    try:
+        with progress_bar(console) as bar:
+            task = bar.add_task(f"0/{works} works", total=max(seconds, 1e-9))
+            done = 0
+
+            def show(words: str, passed: float) -> None:
+                nonlocal done
+                done += 1
+                bar.update(task, completed=passed, description=f"{done}/{works}: {words[:40]}")
+
+            yield show
+    except BaseException:
+        console.print(
+            f"{account.made} of {works} runs and draws have been made and are kept in "
+            f"{shelf.store.folder}; the same command goes on from there.",
+            soft_wrap=True,
+            highlight=False,
+        )
+        raise
+
+
+def _tell(console: Console, words: str) -> None:
+    console.print(words, style="yellow", soft_wrap=True, highlight=False)
