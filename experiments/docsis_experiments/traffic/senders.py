@@ -47,7 +47,9 @@ class TcpTransfers:
         congestion_control: Of TCP.
     """
 
-    leaves: ClassVar = frozenset({Trace.PACKETS, Trace.GOODPUT, Trace.RETRANSMISSIONS})
+    leaves: ClassVar = frozenset(
+        {Trace.PACKETS, Trace.GOODPUT, Trace.RETRANSMISSIONS, Trace.TIMEOUTS}
+    )
 
     size: int = 0
     pause: float = 0.0
