@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency of packets that were sent at most so long behind the beginning of a train, as 001's bursts ask.
+"""Latency of packets that were sent so shortly behind the beginning of a train as the bound says.
 
 The last group that is named is the one of the trains.
 """
@@ -22,8 +22,8 @@ def latency_after_train(scope: Scope, run: RunRecord) -> float:
 METRIC: Final = Metric(
     name="latency-after-train",
     title="Latency after a train",
-    description="Of packets sent at most as long behind the beginning of a train as the bound says; the last "
-    "group is that of the trains.",
+    description="Of packets that were sent so shortly behind the beginning of a train as the "
+    "bound says; the last group is that of the trains.",
     unit=MILLISECONDS,
     value=latency_after_train,
     absence=absence,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency of packets that were sent at most so long before the beginning of a train, as 001's bursts ask.
+"""Latency of packets that were sent so shortly before the beginning of a train as the bound says.
 
 The last group that is named is the one of the trains.
 """
@@ -22,8 +22,8 @@ def latency_before_train(scope: Scope, run: RunRecord) -> float:
 METRIC: Final = Metric(
     name="latency-before-train",
     title="Latency before a train",
-    description="Of packets sent at most as long before the beginning of a train as the bound says; the last "
-    "group is that of the trains.",
+    description="Of packets that were sent so shortly before the beginning of a train as the "
+    "bound says; the last group is that of the trains.",
     unit=MILLISECONDS,
     value=latency_before_train,
     absence=absence,

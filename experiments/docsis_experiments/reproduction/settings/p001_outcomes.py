@@ -71,9 +71,9 @@ def dropped_bits_a_second(outcome: Outcome) -> float:
     return drops_a_second(outcome) * FRAME_BITS
 
 
-def variation_percent(outcome: Outcome) -> float:
-    """Coefficient of variation of the uploads' mean latencies, without propagation."""
-    means = np.array(_values(outcome, "uploads", "latency mean"))
+def variation_percent(outcome: Outcome, added_ms: float) -> float:
+    """Coefficient of variation of the uploads' mean latencies, each with what a reading adds."""
+    means = np.array(_values(outcome, "uploads", "latency mean")) + added_ms
     return float(100 * means.std() / means.mean()) if means.size else math.nan
 
 
@@ -103,9 +103,9 @@ def share_percent(outcome: Outcome, which: str, span: Span, read: Reading) -> fl
 
 
 def line(buffers: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """Slope and R² of the straight line through points, least squares."""
+    """Slope and R² of the straight line through two points or more, least squares."""
     x, y = np.asarray(buffers, np.float64), np.asarray(values, np.float64)
-    if x.size < 3 or not np.isfinite(y).all():
+    if x.size < 2 or not np.isfinite(y).all():
         return math.nan, math.nan
     slope, intercept = np.polyfit(x, y, 1)
     spread = float(((y - y.mean()) ** 2).sum())
