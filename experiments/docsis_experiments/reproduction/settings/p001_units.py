@@ -140,7 +140,7 @@ def runs(settings: Iterable[Setting], asked: Asked, which: Reading) -> Iterator[
     Latency with other propagation (K6) is of the same runs as the first reading.
     """
     played = which if which is Reading.ACK_PER_SEGMENT else Reading.FIRST
-    chosen = {setting.work: setting for setting in settings}
+    units = {setting.work: setting.unit(asked.level, played, 0) for setting in settings}
     for seed in asked.seeds:
-        for setting in chosen.values():
-            yield RunOf(setting.work, setting.unit(asked.level, played, seed))
+        for work, unit in units.items():
+            yield RunOf(work, replace(unit, seed=seed))
