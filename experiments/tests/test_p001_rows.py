@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
+import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
@@ -29,6 +30,7 @@ from docsis_experiments.reproduction.row import (
 )
 from docsis_experiments.reproduction.rows.p001 import f2c, i2
 from docsis_experiments.reproduction.settings import p001_collision as collision
+from docsis_experiments.reproduction.settings import p001_curve as curve
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq_forced
 from docsis_experiments.reproduction.settings.p001_quantities import ALL_100_210
 from docsis_experiments.reproduction.settings.p001_readings import Reading as Read
@@ -46,7 +48,7 @@ RULES: Final[dict[str, dict[str, Any]]] = {
     rule["id"]: rule for rule in YAML(typ="safe", pure=True).load(CATALOGUE)["rules"]
 }
 
-NOT_RUN: Final[set[str]] = {"001-T1", "001-F10", "001-I1"}
+NOT_RUN: Final[set[str]] = {"001-T1", "001-I1"}
 
 SEEDS: Final = (901, 902)
 
@@ -58,6 +60,8 @@ class Made:
     outcomes: dict[str, dict[int, Outcome]] = field(default_factory=dict)
     reports: dict[str, dict[int, Mapping[str, object]]] = field(default_factory=dict)
 
+    computations: dict[str, dict[int, Mapping[str, float]]] = field(default_factory=dict)
+
     def runs(self, label: str) -> Mapping[int, Outcome]:
         return self.outcomes.get(label, {})
 
@@ -65,7 +69,7 @@ class Made:
         return self.reports.get(label, {})
 
     def computed(self, label: str) -> Mapping[int, Mapping[str, float]]:
-        raise AssertionError(f"no row of 001 computes anything, and {label} is asked for")
+        return self.computations.get(label, {})
 
 
 Values = Callable[[str, Unit, str], Mapping[str, float]]
@@ -110,6 +114,14 @@ def report(draws: Draws) -> Mapping[str, object]:
     return {"results": [{"sessions": n, "trials": trials, "collisions": hits} for n in numbers]}
 
 
+def on_the_curve(**other: float) -> Mapping[str, float]:
+    """As many drops as the law says at each point; frames or drops of some are others."""
+    points = range(curve.POINTS)
+    found = {f"frames {n}": 100_000.0 for n in points}
+    found |= {f"dropped {n}": round(100_000 * curve.law(n)) for n in points}
+    return found | {name.replace("_", " "): value for name, value in other.items()}
+
+
 def made(row: Row, asked: Asked, values: Values = usual) -> Made:
     results = Made()
     for work in row.works(asked):
@@ -119,6 +131,8 @@ def made(row: Row, asked: Asked, values: Values = usual) -> Made:
             results.outcomes.setdefault(work.label, {})[work.unit.seed] = played
         elif isinstance(work, Draws):
             results.reports.setdefault(work.label, {})[work.seed] = report(work)
+        else:
+            results.computations.setdefault(work.label, {})[work.seed] = on_the_curve()
     return results
 
 
@@ -167,7 +181,7 @@ def test_parts_are_those_of_the_rule(name: str, level: Level) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_readings_are_those_of_the_rule(name: str) -> None:
-    """What they change is looked at one by one below; here: which of them need runs of their own."""
+    """Here: which of them need runs of their own. What they change is looked at one by one."""
     readings = RULES[name].get("readings", {})
     first = set(units(name, 1))
     for number_, which in readings.items():
@@ -313,6 +327,35 @@ def test_draws_are_a_million_of_all_seeds_together() -> None:
     nine = parts("001-F9")
     assert number(nine["plain over search 20"]) == 700
     assert number(nine["groups alone 10"]) == pytest.approx(52.3, abs=0.05)
+
+
+def test_points_off_the_curve_are_counted() -> None:
+    row, asked = ROWS["001-F10"], Asked(Level.STUDY, 1, SEEDS)
+
+    def off(**other: float) -> float:
+        computed = {"drop curve": {SEEDS[0]: on_the_curve(**other)}}
+        found = row.parts(asked, Made(computations=computed))["points off the curve"]
+        assert isinstance(found, Exact)
+        return found.value
+
+    assert off() == 0
+    # 5% of 100,000 within 1.2 times 3.3 deviations of 69, and beyond.
+    assert off(dropped_11=5200) == 0
+    assert off(dropped_11=5300) == 1
+    # Nothing is dropped below the threshold: one drop in 100,000 is within, twenty are not.
+    assert off(dropped_0=20, dropped_11=4700) == 2
+
+
+def test_frames_of_a_train_are_told_by_how_many_passed() -> None:
+    lost = np.zeros((2, 32), bool)
+    first = curve.point(3)
+    lost[0, first] = True
+    lost[0, first + 1] = True
+    found = curve.counted(lost)
+    # Two frames of the first train and then a third had waited as long.
+    assert found[3] == curve.Counted(frames=4, dropped=2)
+    assert found[2] == found[4] == curve.Counted(frames=2, dropped=0)
+    assert curve.law(2) == 0 < curve.law(3) < curve.law(8) < curve.law(9) == curve.PMAX
 
 
 def test_what_was_not_run_leaves_its_parts_out() -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Final
 
 from docsis_control.config.units import format_duration, format_rate
 from docsis_control.topology.models import Topology
 
-HOSTS = ("cpe1", "cpe2")
-SERVER = "server1"
+HOSTS: Final = ("cpe1", "cpe2")
+SERVER: Final = "server1"
 
-_SHALLOW = "3044 B"
+SMALLEST_BURST: Final = 1522
+"""Bytes: a bucket of the largest frame."""
+
+_SHALLOW: Final = "3044 B"
 """A bucket of two frames: what is sent is never above the sustained rate for longer."""
 
 

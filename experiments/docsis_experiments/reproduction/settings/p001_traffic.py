@@ -49,6 +49,19 @@ OVERLOAD_GROUP: Final[dict[str, Any]] = {"name": "udp", "kind": "cbr", "rate": "
 """Row P1: more than the 2 Mbps that the service flow has."""
 
 
+LEDBAT: Final = "ledbat"
+
+LEDBAT_GROUP: Final[dict[str, Any]] = {
+    "name": LEDBAT,
+    "kind": "ledbat",
+    "count": 1,
+    "target": "25 ms",
+    "start_spread": START_SPREAD,
+    "hosts": [HOSTS[0]],
+}
+"""Row I1: one upload that yields (catalogue, section 8)."""
+
+
 def uploads(count: int, *, apart: bool = False) -> Groups:
     """Uploads of files.
 
