@@ -48,7 +48,9 @@ class TcpTransfers:
         rate: bit/s of payload that the application sends at the most; 0 for no such limit.
     """
 
-    leaves: ClassVar = frozenset({Trace.PACKETS, Trace.GOODPUT, Trace.RETRANSMISSIONS})
+    leaves: ClassVar = frozenset(
+        {Trace.PACKETS, Trace.GOODPUT, Trace.RETRANSMISSIONS, Trace.TIMEOUTS}
+    )
 
     size: int = 0
     pause: float = 0.0

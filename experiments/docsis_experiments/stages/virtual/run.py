@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -169,7 +169,8 @@ class _Played:
             timing=TIMELESS,
             faults=tuple(faults_of(play.world, topology)),
             digest=play.world.digest(),
-            retransmitted=self._retransmitted(play, self._traffic),
+            retransmitted=self._counted(play, self._traffic, "retransmissions"),
+            timeouts=self._counted(play, self._traffic, "timeouts"),
             shares={group: load.shares() for group, load in self._loads.items()},
             channels=play.channels.channels(),
         )
@@ -212,10 +213,12 @@ class _Played:
             groups.setdefault(planned.group, {})[planned.flow.name] = counts
         return {group: Received(time_s, flows) for group, flows in groups.items()}
 
-    def _retransmitted(self, play: Play, traffic: Started) -> dict[str, dict[str, int]]:
+    def _counted(
+        self, play: Play, traffic: Started, what: Literal["retransmissions", "timeouts"]
+    ) -> dict[str, dict[str, int]]:
         groups: dict[str, dict[str, int]] = {}
         for planned, number in traffic.flows.items():
             if planned.flow.retransmits:
-                found = play.world.transfer_info(number)["retransmissions"]
+                found = play.world.transfer_info(number)[what]
                 groups.setdefault(planned.group, {})[planned.flow.name] = found
         return groups
