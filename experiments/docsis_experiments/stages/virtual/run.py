@@ -16,6 +16,7 @@ from docsis_control.topology.models import Device, Topology
 from docsis_experiments.experiment.channel import Channel
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
+from docsis_experiments.experiment.starts import drawn
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
@@ -63,7 +64,7 @@ def measure(
     upstream = scenario.direction == "upstream"
     device = topology.cable_modem if upstream else topology.cmts
     carrying = topology.upstream_channels or () if upstream else ()
-    played = _Played(scenario, plan, device, [channel.name for channel in carrying])
+    played = _Played(scenario, drawn(plan, seed), device, [channel.name for channel in carrying])
     with playing(
         topology,
         # What only carries acknowledgements has nothing to manage.
@@ -117,7 +118,7 @@ class _Played:
             self._carry(play, channel, steps[0][1])
             for at, rate in steps:
                 self._step(play, channel, at, rate)
-        self._traffic = start(play, plan, self._scenario.initial_window)
+        self._traffic = start(play, plan, self._scenario.tcp)
         if self._traffic.flows:
             play.world.sample(self._traffic.flows.values(), SAMPLE_NS)
         self._loads = {
