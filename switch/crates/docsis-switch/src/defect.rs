@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A panic is a defect of the switch: it says so and ends the whole process,
-//! in whatever thread it happens. Half a switch would be worse than none.
+//! in whatever thread it happens. Half a switch would be worse than none. Only where a client's
+//! program is looked at, before any of it is kept, the program is refused and the process lives.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::OpenOptions;
@@ -17,12 +18,16 @@ static LOG_FILE: OnceLock<PathBuf> = OnceLock::new();
 /// From now on a panic ends the process.
 pub fn install() {
     std::panic::set_hook(Box::new(|panic| {
-        let text = report(panic);
+        let contained = p4runtime::panic_is_contained();
+        let text = report(panic, contained);
         let _ = std::io::stderr().write_all(text.as_bytes());
         if let Some(path) = LOG_FILE.get()
             && let Ok(mut file) = OpenOptions::new().append(true).open(path)
         {
             let _ = file.write_all(text.as_bytes());
+        }
+        if contained {
+            return;
         }
         // Nothing that runs at an orderly end: it could wait for the thread
         // that is here.
@@ -51,7 +56,7 @@ fn message<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
         .unwrap_or("no message")
 }
 
-fn report(panic: &PanicHookInfo<'_>) -> String {
+fn report(panic: &PanicHookInfo<'_>, contained: bool) -> String {
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("without a name");
     let place = panic.location().map(ToString::to_string);
@@ -64,10 +69,15 @@ fn report(panic: &PanicHookInfo<'_>) -> String {
     if backtrace.status() == BacktraceStatus::Captured {
         text += &format!("{backtrace}\n");
     }
+    let end = if contained {
+        "the program was refused, and the switch goes on with the one it had"
+    } else {
+        "the switch has ended"
+    };
     text += &format!(
         "docsis-switch: this is a defect of docsis-switch {}, whatever it was given; please report \
          it to the project with these lines, the command line, the program (JSON) and, where \
-         possible, what RUST_BACKTRACE=1 and --pcap add; the switch has ended\n",
+         possible, what RUST_BACKTRACE=1 and --pcap add; {end}\n",
         env!("CARGO_PKG_VERSION")
     );
     text

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who may write to one device (P4Runtime specification 1.5, section 5): for
-//! each role, the client with the highest election id ever seen.
+//! each role, the client with the highest election id ever seen. A role is there
+//! from its first client's arbitration on, and is forgotten with its last client.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use prost_types::Any;
+use tokio::sync::RwLock;
 use tonic::Code;
 
 use crate::failure::Failure;
 use crate::proto::google::rpc;
 use crate::proto::p4::v1 as p4;
+use crate::role::{self, Access};
 
 /// Streams that one role may have open at a time.
 const MAX_CLIENTS: usize = 64;
+/// Roles at a time, the default one among them.
+const MAX_ROLES: usize = 64;
 
 /// One stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +25,43 @@ pub struct ClientId(pub u64);
 
 /// What to tell whom.
 pub type Notices = Vec<(ClientId, p4::MasterArbitrationUpdate)>;
+
+/// What an arbitration update leads to.
+#[derive(Debug)]
+pub enum Heard {
+    /// Nobody else becomes primary.
+    Tell(Notices),
+    /// Another client becomes primary once the writes that run have come to their end. From now
+    /// on nobody may begin another one.
+    Change(Change),
+}
+
+/// A change of a role's primary that [`Arbiter::settle`] ends.
+#[derive(Debug)]
+pub struct Change {
+    role: String,
+    number: u64,
+    running: Running,
+}
+
+impl Change {
+    /// Ready when no write from before the change runs any more.
+    pub async fn finished(&self) {
+        drop(self.running.write().await);
+    }
+}
+
+/// Writes hold it for reading.
+type Running = Arc<RwLock<()>>;
+
+/// What a primary's request may do.
+#[derive(Clone, Debug)]
+pub struct Permit {
+    /// `None`: everything.
+    pub access: Option<Arc<Access>>,
+    /// To be held for reading as long as the request runs.
+    pub running: Running,
+}
 
 #[derive(Debug)]
 struct Client {
@@ -33,8 +75,15 @@ struct Role {
     clients: Vec<Client>,
     /// The highest election id of any client so far.
     highest: Option<u128>,
-    /// Of the last primary.
-    config: Option<Any>,
+    /// The last primary's; `None`: everything.
+    access: Option<Arc<Access>>,
+    running: Running,
+    /// How often another client became primary.
+    changes: u64,
+    /// The last of these changes is not settled.
+    is_changing: bool,
+    /// Who was told to be primary, and not yet that it is no more.
+    told: Option<ClientId>,
 }
 
 impl Role {
@@ -45,6 +94,11 @@ impl Role {
             .find(|client| client.election_id == Some(highest))
             .map(|client| client.id)
     }
+
+    /// Nobody knows it any more, and nothing that it began runs.
+    fn is_over(&self) -> bool {
+        self.clients.is_empty() && self.running.try_write().is_ok()
+    }
 }
 
 /// The arbitration of one device.
@@ -52,18 +106,18 @@ impl Role {
 pub struct Arbiter {
     device_id: u64,
     /// By name; "" is the default role.
-    roles: HashMap<String, Role>,
+    roles: BTreeMap<String, Role>,
 }
 
 impl Arbiter {
     pub fn new(device_id: u64) -> Self {
         // The default role exists without anybody asking for it.
-        let roles = HashMap::from([(String::new(), Role::default())]);
+        let roles = BTreeMap::from([(String::new(), Role::default())]);
         Arbiter { device_id, roles }
     }
 
     /// A client's `MasterArbitrationUpdate`, the first or another one;
-    /// `current` is the role of its earlier ones.
+    /// `current` is the role of its earlier ones. One that is refused leaves nothing behind.
     ///
     /// # Errors
     /// The status to end the stream with.
@@ -72,7 +126,7 @@ impl Arbiter {
         client: ClientId,
         current: Option<&str>,
         update: &p4::MasterArbitrationUpdate,
-    ) -> Result<Notices, Failure> {
+    ) -> Result<Heard, Failure> {
         let device_id = self.device_id;
         if update.device_id != device_id {
             return Err(Failure::new(
@@ -83,37 +137,18 @@ impl Arbiter {
                 ),
             ));
         }
-        let name = role_name(update)?;
+        let (name, access) = role::named(update)?;
         if current.is_some_and(|current| current != name) {
             return Err(Failure::new(
                 Code::FailedPrecondition,
                 "the role of a stream cannot change: open another stream",
             ));
         }
-        let config = update.role.as_ref().and_then(|role| role.config.clone());
-        if config.is_some() {
-            return Err(Failure::invalid(
-                "role.config: no scheme of role configurations is supported, leave it unset \
-                 for access to the whole pipeline",
-            ));
-        }
         let election_id = update.election_id.as_ref().map(to_u128);
-        let role = self.roles.entry(name.to_owned()).or_default();
-        let others = role.clients.iter().filter(|other| other.id != client);
-        if election_id.is_some() && others.clone().any(|other| other.election_id == election_id) {
-            return Err(Failure::invalid(format!(
-                "election_id {} is in use by another client of role \"{name}\"",
-                election_id.unwrap_or_default()
-            )));
-        }
-        if others.count() >= MAX_CLIENTS {
-            return Err(Failure::new(
-                Code::ResourceExhausted,
-                format!("role \"{name}\" has {MAX_CLIENTS} streams open already"),
-            ));
-        }
+        self.check(client, name, election_id, access.as_deref())?;
 
-        let was_primary = role.primary() == Some(client);
+        let role = self.roles.entry(name.to_owned()).or_default();
+        let before = role.primary();
         match role.clients.iter_mut().find(|other| other.id == client) {
             Some(known) => known.election_id = election_id,
             None => role.clients.push(Client {
@@ -124,13 +159,83 @@ impl Arbiter {
         let wins = election_id.is_some() && election_id >= role.highest;
         if wins {
             role.highest = election_id;
-            role.config = config;
+            role.access = access;
         }
-        Ok(if wins || was_primary {
+        let was_primary = before == Some(client);
+        if wins && !was_primary {
+            role.changes += 1;
+            role.is_changing = true;
+            return Ok(Heard::Change(Change {
+                role: name.to_owned(),
+                number: role.changes,
+                running: Arc::clone(&role.running),
+            }));
+        }
+        if was_primary && !wins {
+            role.told = None;
+        }
+        Ok(Heard::Tell(if wins || was_primary {
             self.notify_all(name)
         } else {
             self.notify(name, |id| id == client)
-        })
+        }))
+    }
+
+    /// Whether an update may be recorded.
+    fn check(
+        &mut self,
+        client: ClientId,
+        name: &str,
+        election_id: Option<u128>,
+        access: Option<&Access>,
+    ) -> Result<(), Failure> {
+        let exhausted = |words| Err(Failure::new(Code::ResourceExhausted, words));
+        let others = self.roles.iter().filter(|(other, _)| *other != name);
+        for (other, role) in others {
+            let accesses = access.zip(role.access.as_deref());
+            if let Some(id) = accesses.and_then(|(own, theirs)| own.conflict(theirs)) {
+                return Err(Failure::invalid(format!(
+                    "role.config: the object with id {id} is one of role \"{other}\", too, and one \
+                     of them is to have it for itself alone"
+                )));
+            }
+        }
+        let Some(role) = self.roles.get(name) else {
+            self.sweep();
+            if self.roles.len() >= MAX_ROLES {
+                return exhausted(format!(
+                    "device {} has {MAX_ROLES} roles already: a role ends with its last stream",
+                    self.device_id
+                ));
+            }
+            return Ok(());
+        };
+        let others = role.clients.iter().filter(|other| other.id != client);
+        if election_id.is_some() && others.clone().any(|other| other.election_id == election_id) {
+            return Err(Failure::invalid(format!(
+                "election_id {} is in use by another client of role \"{name}\"",
+                election_id.unwrap_or_default()
+            )));
+        }
+        if others.count() >= MAX_CLIENTS {
+            return exhausted(format!(
+                "role \"{name}\" has {MAX_CLIENTS} streams open already"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The writes from before a change have come to their end: the new primary may begin.
+    /// Nobody is told of a change that another one has overtaken.
+    pub fn settle(&mut self, change: &Change) -> Notices {
+        match self.roles.get_mut(&change.role) {
+            Some(role) if role.changes == change.number => {
+                role.is_changing = false;
+                role.told = role.primary();
+                self.notify_all(&change.role)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// A client's stream has ended.
@@ -140,6 +245,10 @@ impl Arbiter {
         };
         let was_primary = state.primary() == Some(client);
         state.clients.retain(|other| other.id != client);
+        if state.told == Some(client) {
+            state.told = None;
+        }
+        self.sweep();
         if was_primary {
             self.notify_all(role)
         } else {
@@ -147,11 +256,21 @@ impl Arbiter {
         }
     }
 
+    /// Forgets the roles that are over.
+    fn sweep(&mut self) {
+        self.roles
+            .retain(|name, role| name.is_empty() || !role.is_over());
+    }
+
     /// Whether an RPC with this role and election id may change the device.
     ///
     /// # Errors
     /// NOT_FOUND: no such role. PERMISSION_DENIED: not the primary.
-    pub fn authorize(&self, role: &str, election_id: Option<&p4::Uint128>) -> Result<(), Failure> {
+    pub fn authorize(
+        &self,
+        role: &str,
+        election_id: Option<&p4::Uint128>,
+    ) -> Result<Permit, Failure> {
         let device_id = self.device_id;
         let Some(state) = self.roles.get(role) else {
             return Err(Failure::not_found(format!(
@@ -176,18 +295,29 @@ impl Arbiter {
                 state.highest.unwrap_or_default()
             )));
         }
-        Ok(())
+        if state.is_changing {
+            return Err(Failure::denied(
+                "another client is becoming primary, and writes of the one before it still run: \
+                 wait for the answer to the MasterArbitrationUpdate",
+            ));
+        }
+        Ok(Permit {
+            access: state.access.clone(),
+            running: Arc::clone(&state.running),
+        })
     }
 
     /// Whether a stream is its role's primary: it may send packet-outs.
     pub fn is_primary(&self, client: ClientId, role: &str) -> bool {
         let role = self.roles.get(role);
-        role.is_some_and(|role| role.primary() == Some(client))
+        role.is_some_and(|role| role.primary() == Some(client) && role.told == Some(client))
     }
 
-    /// The primaries of all roles: they get packet-ins.
-    pub fn primaries(&self) -> impl Iterator<Item = ClientId> + '_ {
-        self.roles.values().filter_map(Role::primary)
+    /// Those who know that they are the primaries of their roles, and what they may do: they
+    /// get packet-ins.
+    pub fn primaries(&self) -> impl Iterator<Item = (ClientId, Option<&Access>)> + '_ {
+        let roles = self.roles.values();
+        roles.filter_map(|role| Some((role.told?, role.access.as_deref())))
     }
 
     fn notify_all(&self, role: &str) -> Notices {
@@ -210,7 +340,7 @@ impl Arbiter {
                 device_id: self.device_id,
                 role: (!name.is_empty()).then(|| p4::Role {
                     name: name.to_owned(),
-                    config: role.config.clone(),
+                    config: role.access.as_ref().map(|access| access.given().clone()),
                     ..Default::default()
                 }),
                 election_id: role.highest.map(from_u128),
@@ -223,21 +353,6 @@ impl Arbiter {
             (client.id, update)
         });
         notices.collect()
-    }
-}
-
-/// The role that an arbitration update is for.
-///
-/// # Errors
-/// It is given by the number that P4Runtime 1.2 used.
-pub fn role_name(update: &p4::MasterArbitrationUpdate) -> Result<&str, Failure> {
-    match &update.role {
-        None => Ok(""),
-        #[allow(deprecated)]
-        Some(role) if role.name.is_empty() && role.id != 0 => Err(Failure::invalid(
-            "role.id is not supported: name the role in role.name",
-        )),
-        Some(role) => Ok(&role.name),
     }
 }
 
@@ -268,6 +383,19 @@ mod tests {
         }
     }
 
+    /// An update that nothing that runs delays.
+    fn hear(
+        arbiter: &mut Arbiter,
+        client: ClientId,
+        current: Option<&str>,
+        update: &p4::MasterArbitrationUpdate,
+    ) -> Result<Notices, Failure> {
+        Ok(match arbiter.update(client, current, update)? {
+            Heard::Tell(notices) => notices,
+            Heard::Change(change) => arbiter.settle(&change),
+        })
+    }
+
     fn codes(notices: Notices) -> Vec<(ClientId, Code, Option<u128>)> {
         let codes = notices.into_iter().map(|(id, notice)| {
             let election_id = notice.election_id.as_ref().map(to_u128);
@@ -279,7 +407,7 @@ mod tests {
     #[test]
     fn the_highest_election_id_ever_seen_is_primary() {
         let mut arbiter = Arbiter::new(7);
-        let mut step = |client, id| codes(arbiter.update(client, None, &update(id)).unwrap());
+        let mut step = |client, id| codes(hear(&mut arbiter, client, None, &update(id)).unwrap());
         assert_eq!(step(A, Some(1)), [(A, Code::Ok, Some(1))]);
         assert_eq!(
             step(B, Some(2)),
@@ -295,23 +423,23 @@ mod tests {
         let denied = arbiter.authorize("", Some(&from_u128(1))).unwrap_err();
         assert_eq!(denied.code, Code::PermissionDenied);
         // The same id again is enough.
-        let notices = arbiter.update(A, Some(""), &update(Some(2))).unwrap();
+        let notices = hear(&mut arbiter, A, Some(""), &update(Some(2))).unwrap();
         assert!(codes(notices).contains(&(A, Code::Ok, Some(2))));
         assert!(arbiter.is_primary(A, ""));
-        assert_eq!(arbiter.authorize("", Some(&from_u128(2))), Ok(()));
+        assert!(arbiter.authorize("", Some(&from_u128(2))).is_ok());
     }
 
     #[test]
     fn a_primary_can_step_down_and_a_repeated_update_is_answered() {
         let mut arbiter = Arbiter::new(7);
-        arbiter.update(A, None, &update(Some(5))).unwrap();
-        arbiter.update(B, None, &update(None)).unwrap();
-        let again = arbiter.update(A, Some(""), &update(Some(5))).unwrap();
+        hear(&mut arbiter, A, None, &update(Some(5))).unwrap();
+        hear(&mut arbiter, B, None, &update(None)).unwrap();
+        let again = hear(&mut arbiter, A, Some(""), &update(Some(5))).unwrap();
         assert_eq!(
             codes(again),
             [(A, Code::Ok, Some(5)), (B, Code::AlreadyExists, Some(5))]
         );
-        let down = arbiter.update(A, Some(""), &update(Some(4))).unwrap();
+        let down = hear(&mut arbiter, A, Some(""), &update(Some(4))).unwrap();
         assert_eq!(
             codes(down),
             [(A, Code::NotFound, Some(5)), (B, Code::NotFound, Some(5))]
@@ -322,29 +450,29 @@ mod tests {
     #[test]
     fn an_unset_election_id_is_never_primary_and_not_zero() {
         let mut arbiter = Arbiter::new(7);
-        let notices = arbiter.update(A, None, &update(None)).unwrap();
+        let notices = hear(&mut arbiter, A, None, &update(None)).unwrap();
         assert_eq!(codes(notices), [(A, Code::NotFound, None)]);
         assert!(arbiter.authorize("", None).is_err());
-        let notices = arbiter.update(B, None, &update(Some(0))).unwrap();
+        let notices = hear(&mut arbiter, B, None, &update(Some(0))).unwrap();
         assert!(codes(notices).contains(&(B, Code::Ok, Some(0))));
         // Two clients may both leave it unset.
-        arbiter.update(C, None, &update(None)).unwrap();
-        assert_eq!(arbiter.authorize("", Some(&from_u128(0))), Ok(()));
+        hear(&mut arbiter, C, None, &update(None)).unwrap();
+        assert!(arbiter.authorize("", Some(&from_u128(0))).is_ok());
     }
 
     #[test]
     fn bad_updates_end_the_stream() {
         let mut arbiter = Arbiter::new(7);
-        arbiter.update(A, None, &update(Some(1))).unwrap();
+        hear(&mut arbiter, A, None, &update(Some(1))).unwrap();
         let code = |result: Result<Notices, Failure>| result.unwrap_err().code;
-        let taken = arbiter.update(B, None, &update(Some(1)));
+        let taken = hear(&mut arbiter, B, None, &update(Some(1)));
         assert_eq!(code(taken), Code::InvalidArgument);
         let other = p4::MasterArbitrationUpdate {
             device_id: 8,
             ..update(Some(1))
         };
         assert_eq!(
-            code(arbiter.update(A, Some(""), &other)),
+            code(hear(&mut arbiter, A, Some(""), &other)),
             Code::FailedPrecondition
         );
         let role = |name: &str, config| p4::MasterArbitrationUpdate {
@@ -356,24 +484,133 @@ mod tests {
             ..update(Some(1))
         };
         assert_eq!(
-            code(arbiter.update(A, Some(""), &role("x", None))),
+            code(hear(&mut arbiter, A, Some(""), &role("x", None))),
             Code::FailedPrecondition
         );
         assert_eq!(
-            code(arbiter.update(B, None, &role("x", Some(Any::default())))),
+            code(hear(
+                &mut arbiter,
+                B,
+                None,
+                &role("x", Some(prost_types::Any::default()))
+            )),
             Code::InvalidArgument
         );
         // A role has its own election.
-        arbiter.update(B, None, &role("x", None)).unwrap();
-        assert_eq!(arbiter.authorize("x", Some(&from_u128(1))), Ok(()));
+        hear(&mut arbiter, B, None, &role("x", None)).unwrap();
+        assert!(arbiter.authorize("x", Some(&from_u128(1))).is_ok());
         assert_eq!(
             arbiter.authorize("y", None).unwrap_err().code,
             Code::NotFound
         );
         for n in 10..10 + MAX_CLIENTS as u64 - 1 {
-            arbiter.update(ClientId(n), None, &update(None)).unwrap();
+            hear(&mut arbiter, ClientId(n), None, &update(None)).unwrap();
         }
-        let full = arbiter.update(C, None, &update(None));
+        let full = hear(&mut arbiter, C, None, &update(None));
         assert_eq!(code(full), Code::ResourceExhausted);
+    }
+
+    fn named(name: &str, id: u128) -> p4::MasterArbitrationUpdate {
+        p4::MasterArbitrationUpdate {
+            role: Some(p4::Role {
+                name: name.into(),
+                ..Default::default()
+            }),
+            ..update(Some(id))
+        }
+    }
+
+    /// 100 roles of 2 MiB took 210 MiB, for ever.
+    #[test]
+    fn roles_are_bounded_and_end_with_their_last_client() {
+        let mut arbiter = Arbiter::new(7);
+        let long = "r".repeat(2 << 20);
+        let refused = hear(&mut arbiter, A, None, &named(&long, 1)).unwrap_err();
+        assert_eq!(refused.code, Code::InvalidArgument);
+        assert!(refused.message.len() < 200, "{}", refused.message);
+        for round in 0..3 {
+            for n in 1..MAX_ROLES as u64 {
+                let name = format!("role {round} {n}");
+                hear(&mut arbiter, ClientId(n), None, &named(&name, 1)).unwrap();
+            }
+            let full = hear(&mut arbiter, ClientId(1000), None, &named("more", 1)).unwrap_err();
+            assert_eq!(full.code, Code::ResourceExhausted);
+            for n in 1..MAX_ROLES as u64 {
+                arbiter.disconnect(ClientId(n), &format!("role {round} {n}"));
+            }
+            assert_eq!(arbiter.roles.len(), 1);
+        }
+    }
+
+    #[test]
+    fn an_update_that_is_refused_leaves_nothing_behind() {
+        let mut arbiter = Arbiter::new(7);
+        hear(&mut arbiter, A, None, &named("x", 1)).unwrap();
+        for n in 0..100 {
+            let bad = p4::MasterArbitrationUpdate {
+                device_id: 8,
+                ..named(&format!("role {n}"), 1)
+            };
+            assert!(hear(&mut arbiter, B, None, &bad).is_err());
+            let mut bad = named(&format!("role {n}"), 1);
+            if let Some(role) = &mut bad.role {
+                role.config = Some(prost_types::Any::default());
+            }
+            assert!(hear(&mut arbiter, B, None, &bad).is_err());
+            assert!(hear(&mut arbiter, B, Some("x"), &named(&format!("role {n}"), 2)).is_err());
+        }
+        assert_eq!(arbiter.roles.len(), 2);
+        assert!(hear(&mut arbiter, B, None, &named("x", 1)).is_err());
+        assert!(arbiter.is_primary(A, "x"));
+    }
+
+    /// The specification's order: the old primary begins nothing more, what runs ends, all are
+    /// told, the new primary begins.
+    #[test]
+    fn a_change_waits_for_what_runs() {
+        let mut arbiter = Arbiter::new(7);
+        hear(&mut arbiter, A, None, &update(Some(1))).unwrap();
+        let permit = arbiter.authorize("", Some(&from_u128(1))).unwrap();
+        let write = permit.running.try_read().unwrap();
+        let Heard::Change(first) = arbiter.update(B, None, &update(Some(2))).unwrap() else {
+            panic!("another client becomes primary");
+        };
+        let denied = |arbiter: &Arbiter, id| {
+            let denied = arbiter.authorize("", Some(&from_u128(id))).unwrap_err();
+            assert_eq!(denied.code, Code::PermissionDenied);
+        };
+        denied(&arbiter, 1);
+        denied(&arbiter, 2);
+        assert!(!arbiter.is_primary(A, "") && !arbiter.is_primary(B, ""));
+        let told: Vec<_> = arbiter.primaries().map(|(id, _)| id).collect();
+        assert_eq!(told, [A], "packet-ins are not lost meanwhile");
+        // A backup is answered at once.
+        let backup = arbiter.update(C, None, &update(None)).unwrap();
+        assert!(matches!(&backup, Heard::Tell(notices) if notices.len() == 1));
+        // Another change overtakes the first.
+        let Heard::Change(second) = arbiter.update(C, Some(""), &update(Some(3))).unwrap() else {
+            panic!("another client becomes primary");
+        };
+        assert!(first.running.try_write().is_err());
+        drop(write);
+        assert!(first.running.try_write().is_ok());
+        assert_eq!(arbiter.settle(&first), []);
+        denied(&arbiter, 2);
+        let told = codes(arbiter.settle(&second));
+        assert!(told.contains(&(C, Code::Ok, Some(3))) && told.len() == 3);
+        assert!(arbiter.is_primary(C, "") && arbiter.authorize("", Some(&from_u128(3))).is_ok());
+    }
+
+    #[test]
+    fn a_role_whose_write_runs_is_not_forgotten() {
+        let mut arbiter = Arbiter::new(7);
+        hear(&mut arbiter, A, None, &named("x", 1)).unwrap();
+        let permit = arbiter.authorize("x", Some(&from_u128(1))).unwrap();
+        let write = permit.running.try_read().unwrap();
+        arbiter.disconnect(A, "x");
+        assert_eq!(arbiter.roles.len(), 2);
+        drop(write);
+        hear(&mut arbiter, B, None, &named("y", 1)).unwrap();
+        assert!(!arbiter.roles.contains_key("x"));
     }
 }

@@ -11,7 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_stream::Stream;
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tonic::Extensions;
+use tonic::transport::server::{Connected, TlsConnectInfo};
+
+use crate::budget::{Account, Budget};
 
 /// The connections that a listener accepts. Those past the limit are closed
 /// at once, so that their clients know.
@@ -19,12 +22,17 @@ use tonic::transport::server::{Connected, TcpConnectInfo};
 pub struct Connections {
     listener: TcpListener,
     places: Arc<Semaphore>,
+    budget: Arc<Budget>,
 }
 
 impl Connections {
-    pub fn new(listener: TcpListener, limit: usize) -> Self {
+    pub fn new(listener: TcpListener, limit: usize, budget: Arc<Budget>) -> Self {
         let places = Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS)));
-        Connections { listener, places }
+        Connections {
+            listener,
+            places,
+            budget,
+        }
     }
 }
 
@@ -46,6 +54,7 @@ impl Stream for Connections {
                     let _ = stream.set_nodelay(true);
                     return Poll::Ready(Some(Ok(Connection {
                         stream,
+                        client: Client(Account::new(&self.budget)),
                         _place: place,
                     })));
                 }
@@ -58,14 +67,28 @@ impl Stream for Connections {
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
+    client: Client,
     _place: OwnedSemaphorePermit,
 }
 
-impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
+/// Who is at the other end, for the requests that come from there.
+#[derive(Clone, Debug)]
+pub struct Client(Arc<Account>);
 
-    fn connect_info(&self) -> TcpConnectInfo {
-        self.stream.connect_info()
+impl Client {
+    /// What the client of a request is charged for; `None` for one of this process.
+    pub fn account(request: &Extensions) -> Option<&Arc<Account>> {
+        let plain = request.get::<Client>();
+        let client = plain.or_else(|| Some(request.get::<TlsConnectInfo<Client>>()?.get_ref()));
+        client.map(|client| &client.0)
+    }
+}
+
+impl Connected for Connection {
+    type ConnectInfo = Client;
+
+    fn connect_info(&self) -> Client {
+        self.client.clone()
     }
 }
 

@@ -61,55 +61,94 @@ impl From<Status> for Failure {
 
 impl From<Failure> for Status {
     fn from(failure: Failure) -> Self {
-        Status::new(failure.code, failure.message)
+        Status::new(failure.code, short(&failure.message))
     }
 }
 
 /// The type of an update's error in a status.
 const ERROR_TYPE: &str = "type.googleapis.com/p4.v1.Error";
-/// Bytes of error messages in a status. Clients take 8 KiB of metadata unless
-/// told otherwise, and lose the whole status when there is more; the count of
-/// errors is fixed, so it is the words of the later ones that are left out.
-const MESSAGE_BUDGET: usize = 2048;
+/// Bytes of a status's message. Clients take 8 KiB of metadata unless told otherwise, and lose
+/// the whole status when there is more. There a byte of a message may be three (percent-encoded).
+const MESSAGE_BYTES: usize = 512;
+/// Bytes of a status with its details: four thirds of that in the metadata, as base64, so that a
+/// third of a KiB is left for all else. What is past it is left out, and said to be.
+const STATUS_BYTES: usize = 4600;
+/// Bytes of the errors' messages among them; the words of the later ones are left out first.
+const WORDS_BYTES: usize = 2048;
+/// Bytes of a detail beside its error: keys, lengths and the type.
+const DETAIL_BYTES: usize = 8 + ERROR_TYPE.len();
+
+/// Words that fit into a status's message.
+fn short(words: &str) -> String {
+    if words.len() <= MESSAGE_BYTES {
+        return words.to_owned();
+    }
+    let mut end = MESSAGE_BYTES - 3;
+    while !words.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}...", &words[..end])
+}
 
 /// The status of a batch: OK, or UNKNOWN with one `p4.v1.Error` for each
-/// update or request, in their order, the good ones included.
-pub fn batch_status(what: &str, results: &[Result<(), Failure>]) -> Result<(), Status> {
-    let mut failures = results.iter().filter_map(|result| result.as_ref().err());
-    let Some(first) = failures.next() else {
+/// update or request, in their order, the good ones included, as far as a client's metadata
+/// hold them: the message says how many are left out.
+pub fn batch_status<'r>(
+    what: &str,
+    results: impl Iterator<Item = &'r Result<(), Failure>> + Clone,
+) -> Result<(), Status> {
+    let failures = results.clone().enumerate();
+    let failures = failures.filter_map(|(at, result)| Some((at, result.as_ref().err()?)));
+    let Some(any) = failures.clone().next() else {
         return Ok(());
     };
-    let count = 1 + failures.count();
-    let total = results.len();
-    let message = format!("{count} of {total} {what} failed, first: {}", first.message);
-    let mut budget = MESSAGE_BUDGET;
-    let details = results.iter().map(|result| {
-        let error = match result {
-            Ok(()) => p4::Error::default(),
-            Err(failure) => {
-                let fits = failure.message.len() <= budget;
-                let message = if fits {
-                    failure.message.clone()
-                } else {
-                    String::new()
-                };
-                budget -= message.len();
-                p4::Error {
-                    canonical_code: failure.code as i32,
-                    message,
-                    ..Default::default()
-                }
-            }
+    // The one that the others were undone for, where there is one.
+    let mut causes = failures
+        .clone()
+        .filter(|(_, failure)| failure.code != Code::Aborted);
+    let (at, first) = causes.next().unwrap_or(any);
+    let (count, total) = (failures.count(), results.clone().count());
+    let mut room = STATUS_BYTES - 2 * MESSAGE_BYTES;
+    let mut words = WORDS_BYTES;
+    let mut details = Vec::new();
+    for (left, result) in (1..=total).rev().zip(results) {
+        // The codes of those that follow go before this one's words, as far as there is room.
+        let codes = (left * (DETAIL_BYTES + 2)).min(STATUS_BYTES / 2);
+        let (code, message) = match result {
+            Ok(()) => (Code::Ok, ""),
+            Err(failure) => (failure.code, failure.message.as_str()),
         };
-        prost_types::Any {
-            type_url: ERROR_TYPE.into(),
-            value: error.encode_to_vec(),
+        let fits = message.len() <= words && message.len() + codes <= room;
+        let message = if fits { message } else { "" };
+        let error = p4::Error {
+            canonical_code: code as i32,
+            message: message.to_owned(),
+            ..Default::default()
+        };
+        let value = error.encode_to_vec();
+        let size = DETAIL_BYTES + value.len();
+        if size > room {
+            break;
         }
-    });
+        room -= size;
+        words -= message.len();
+        details.push(prost_types::Any {
+            type_url: ERROR_TYPE.into(),
+            value,
+        });
+    }
+    let left_out = match total - details.len() {
+        0 => String::new(),
+        more => format!(" (details of the last {more} are left out)"),
+    };
+    let message = short(&format!(
+        "{count} of {total} {what} failed{left_out}, first number {at}: {}",
+        first.message
+    ));
     let status = rpc::Status {
         code: Code::Unknown as i32,
         message: message.clone(),
-        details: details.collect(),
+        details,
     };
     Err(Status::with_details(
         Code::Unknown,
@@ -133,11 +172,14 @@ mod tests {
 
     #[test]
     fn a_batch_reports_each_update_in_order() {
-        assert!(batch_status("updates", &[Ok(()), Ok(())]).is_ok());
+        assert!(batch_status("updates", [Ok(()), Ok(())].iter()).is_ok());
         let results = [Ok(()), Err(Failure::not_found("no x")), Ok(())];
-        let status = batch_status("updates", &results).unwrap_err();
+        let status = batch_status("updates", results.iter()).unwrap_err();
         assert_eq!(status.code(), Code::Unknown);
-        assert_eq!(status.message(), "1 of 3 updates failed, first: no x");
+        assert_eq!(
+            status.message(),
+            "1 of 3 updates failed, first number 1: no x"
+        );
         let errors = details(&status);
         let codes: Vec<_> = errors.iter().map(|error| error.canonical_code).collect();
         assert_eq!(codes, [0, Code::NotFound as i32, 0]);
@@ -147,12 +189,70 @@ mod tests {
     #[test]
     fn many_long_messages_do_not_outgrow_the_metadata() {
         let results = vec![Err(Failure::invalid("x".repeat(100))); 60];
-        let status = batch_status("updates", &results).unwrap_err();
+        let status = batch_status("updates", results.iter()).unwrap_err();
         let errors = details(&status);
         assert_eq!(errors.len(), 60);
         assert!(errors.iter().all(|error| error.canonical_code == 3));
         assert!(!errors[0].message.is_empty() && errors[59].message.is_empty());
         // As base64 on the wire.
         assert!(status.details().len() * 4 / 3 < 8192);
+    }
+
+    /// The bytes that a status takes in HTTP/2's metadata.
+    fn metadata(status: &Status) -> usize {
+        let message = status.message().bytes();
+        let encoded = |byte: u8| {
+            if (0x20..0x7f).contains(&byte) && byte != b'%' {
+                1
+            } else {
+                3
+            }
+        };
+        let message: usize = message.map(encoded).sum();
+        // What HTTP/2 charges for a field beside its name and value is 32.
+        let names = [
+            "grpc-status",
+            "grpc-message",
+            "grpc-status-details-bin",
+            "content-type",
+        ];
+        let names: usize = names.iter().map(|name| name.len() + 32).sum();
+        message + status.details().len().div_ceil(3) * 4 + names + 40
+    }
+
+    #[test]
+    fn a_status_fits_a_clients_metadata_whatever_failed() {
+        let words = [
+            "",
+            "x",
+            &"ü".repeat(100),
+            &"%".repeat(3000),
+            &"w".repeat(1 << 20),
+        ];
+        for count in [1, 2, 60, 104, 105, 1000, 131_072] {
+            for words in words {
+                for only_last in [false, true] {
+                    if count * words.len() > 64 << 20 {
+                        continue;
+                    }
+                    let failure = Err(Failure::invalid(words));
+                    let mut results = vec![failure.clone(); count];
+                    if only_last {
+                        results = vec![Ok(()); count];
+                        results[count - 1] = failure;
+                    }
+                    let status = batch_status("updates", results.iter()).unwrap_err();
+                    let size = metadata(&status);
+                    assert!(size <= 8192, "{count} of {} bytes: {size}", words.len());
+                    let errors = details(&status);
+                    let left_out = count - errors.len();
+                    let said = format!("details of the last {left_out} are left out");
+                    assert_eq!(left_out > 0, status.message().contains(&said));
+                    assert!(count > 64 || left_out == 0, "{count}: {left_out}");
+                }
+            }
+        }
+        let status = Status::from(Failure::invalid("%".repeat(1 << 20)));
+        assert!(metadata(&status) < 8192);
     }
 }

@@ -113,9 +113,8 @@ impl InProcess {
     ) -> Self {
         let id = device.handle.device_id();
         let shared = Shared {
-            limits,
             epoch,
-            ..Shared::default()
+            ..Shared::new(limits)
         };
         let target = Arc::new(Target::new(device.handle, device.pipeline, &shared));
         let (shutdown, ended) = watch::channel(false);

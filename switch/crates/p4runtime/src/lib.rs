@@ -8,11 +8,14 @@
 //! closures exclude each other, so that each sees all or nothing of another.
 
 mod arbitration;
+mod budget;
+mod bytes_of;
 mod bytestring;
 mod carry;
 pub mod channel_state;
 pub mod client;
 mod connections;
+mod contained;
 mod device_config;
 mod entry;
 mod failure;
@@ -29,6 +32,7 @@ mod pipeline_config;
 pub mod proto;
 mod read;
 mod register_run;
+mod role;
 mod schema;
 mod server;
 mod service;
@@ -43,6 +47,7 @@ mod upstream_channels_service;
 mod wire;
 mod write;
 
+pub use contained::panic_is_contained;
 pub use options::{Limits, ServerOptions, TlsOptions};
 pub use p4info::from_text as p4info_from_text;
 pub use pipeline_config::PipelineConfig;

@@ -103,10 +103,18 @@ pub struct Limits {
     /// How long one Write or Read may hold up packets at a time; so many
     /// clients, so many times.
     pub slice: Duration,
+    /// Memory of what undoes one Write with ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC, bytes; a
+    /// device executes one Write at a time.
+    pub undo_bytes: usize,
+    /// Memory of the updates that wait for the COMMIT of a saved pipeline, bytes.
+    pub saved_bytes: usize,
     /// Requests in one Read.
     pub requests: usize,
-    /// Entities of all Reads that clients have not taken yet.
-    pub read_entities: usize,
+    /// Memory for the answers of Reads that a connection's client has not taken yet, bytes:
+    /// what every connection has for itself,
+    pub read_share: usize,
+    /// and what all have together beyond that; one connection gets at most half of it.
+    pub read_pool: usize,
     /// Connections at a time; more are closed at once.
     pub connections: usize,
     /// StreamChannels at a time, over all devices and roles.
@@ -119,7 +127,8 @@ pub struct Limits {
     pub queued_messages: usize,
     /// Bytes of such messages.
     pub queued_bytes: usize,
-    /// How long a client may leave a full queue alone before its stream ends.
+    /// How long a client may leave a full queue alone before its stream ends, and how long it
+    /// may take nothing of what it reads before that ends.
     pub stall: Duration,
 }
 
@@ -131,8 +140,11 @@ impl Default for Limits {
             atomic_updates: 1024,
             members: 4096,
             slice: Duration::from_micros(100),
+            undo_bytes: 32 << 20,
+            saved_bytes: 32 << 20,
             requests: 1 << 16,
-            read_entities: 1 << 23,
+            read_share: 1 << 20,
+            read_pool: 256 << 20,
             connections: 64,
             streams: 256,
             rpcs_per_connection: 64,

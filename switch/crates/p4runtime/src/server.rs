@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::budget::Budget;
 use crate::connections::{Connections, listen};
 use crate::journal::MaybeJournal;
 use crate::options::{Limits, ServerOptions};
@@ -113,6 +114,7 @@ pub struct Server {
     plant: Option<PlantHandle>,
     journal: MaybeJournal,
     lost: Arc<AtomicU64>,
+    budget: Arc<Budget>,
     listener: TcpListener,
     address: SocketAddr,
     targets: Targets,
@@ -157,9 +159,8 @@ impl Server {
         let mut targets = BTreeMap::new();
         let mut events = Vec::new();
         let shared = Shared {
-            limits,
             lost: Arc::clone(&options.lost_messages),
-            ..Shared::default()
+            ..Shared::new(limits)
         };
         for device in devices {
             let id = device.handle.device_id();
@@ -180,6 +181,7 @@ impl Server {
             plant: options.plant.clone(),
             journal: options.journal.clone(),
             lost: Arc::clone(&options.lost_messages),
+            budget: shared.budget,
             listener,
             address,
             targets: Targets(targets),
@@ -235,7 +237,7 @@ impl Server {
         let channels = UpstreamChannelsServer::new(ChannelsService { plant: self.plant })
             .max_decoding_message_size(self.limits.message_bytes)
             .max_encoding_message_size(self.limits.message_bytes);
-        let incoming = Connections::new(self.listener, self.limits.connections);
+        let incoming = Connections::new(self.listener, self.limits.connections, self.budget);
         let mut wait = ended;
         let mut builder = self.builder;
         let serving = builder

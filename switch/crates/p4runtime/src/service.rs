@@ -9,6 +9,8 @@ use prost::Message;
 use tokio::sync::{Semaphore, watch};
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::budget::Account;
+use crate::connections::Client;
 use crate::failure::Failure;
 use crate::finished::Finished;
 use crate::journal::{self, Answer, MaybeJournal, Waiting};
@@ -70,10 +72,14 @@ pub struct Service {
 }
 
 impl Service {
-    async fn do_read(&self, request: Encoded) -> Result<Reading, Status> {
+    async fn do_read(
+        &self,
+        request: Encoded,
+        account: Option<Arc<Account>>,
+    ) -> Result<Reading, Status> {
         let request = ReadRequest::decode(request)?;
         let target = self.targets.find(request.head.device_id)?;
-        target.read(&request).await
+        target.read(&request, account).await
     }
 }
 
@@ -98,12 +104,13 @@ impl P4Runtime for Service {
     }
 
     async fn read(&self, request: Request<Encoded>) -> Result<Response<Self::ReadStream>, Status> {
+        let account = Client::account(request.extensions()).cloned();
         let request = request.into_inner();
         let Some(journal) = &self.journal else {
-            return self.do_read(request).await.map(Response::new);
+            return self.do_read(request, account).await.map(Response::new);
         };
         let waiting = Waiting::asked(journal, method::READ, &request.0);
-        match waiting.run(self.do_read(request)).await {
+        match waiting.run(self.do_read(request, account)).await {
             Ok(reading) => Ok(Response::new(reading.awaited(waiting))),
             Err(status) => {
                 let mut answer = Answer::default();

@@ -8,13 +8,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tonic::{Status, Streaming};
 
-use crate::arbitration::{ClientId, role_name};
+use crate::arbitration::ClientId;
 use crate::failure::Failure;
 use crate::journal::{Answer, Journal, MaybeJournal, Waiting};
 use crate::outbound::ClientLink;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::stream_error::Details;
 use crate::proto::p4::v1::stream_message_request::Update;
+use crate::role;
 use crate::service::{Targets, encoded};
 use crate::target::Target;
 
@@ -169,7 +170,8 @@ impl Session {
         let role = self.place.as_ref().map(|(_, role)| role.as_str());
         target.arbitrate(self.id, &self.link, role, update).await?;
         if self.place.is_none() {
-            self.place = Some((target, role_name(update)?.to_owned()));
+            let (name, _) = role::named(update)?;
+            self.place = Some((target, name.to_owned()));
         }
         Ok(())
     }

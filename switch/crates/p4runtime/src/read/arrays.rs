@@ -6,6 +6,7 @@ use std::ops::Range;
 use v1model::{CounterData, MeterConfig, RegisterCells};
 
 use super::{Entities, Part, Progress, Query, Source, places};
+use crate::bytes_of::list;
 use crate::bytestring;
 use crate::failure::Failure;
 use crate::proto::p4::v1 as p4;
@@ -24,6 +25,14 @@ pub enum Cells {
 }
 
 impl Cells {
+    /// The memory that they take beside themselves, bytes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Cells::Narrow(cells) => list(cells),
+            Cells::Wide(cells) => list(cells),
+        }
+    }
+
     pub fn len(&self) -> usize {
         match self {
             Cells::Narrow(cells) => cells.len(),

@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use v1model::Pipeline;
 
+use crate::bytes_of::list;
 use crate::entry;
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -213,6 +214,21 @@ impl Query {
         }
     }
 
+    /// Whether its parts are put in order before they are messages.
+    pub fn is_of_tables(&self) -> bool {
+        matches!(self, Query::Tables { .. })
+    }
+
+    /// The memory that it takes, bytes.
+    pub fn bytes(&self) -> usize {
+        let beside = match self {
+            Query::Tables { places, filter } => list(places) + filter.bytes(),
+            Query::Groups { places, .. } => list(places),
+            _ => 0,
+        };
+        size_of::<Query>() + beside
+    }
+
     /// How much work it is to fetch it, beside its parts.
     pub fn units(&self) -> usize {
         match self {
@@ -272,7 +288,8 @@ impl Query {
     }
 }
 
-fn render_part(schema: &Schema, part: Part, entities: &mut impl Entities) {
+/// Puts a piece of anything but tables into messages.
+pub fn render_part(schema: &Schema, part: Part, entities: &mut impl Entities) {
     let mut out = |entity| entities.entity(entity);
     match part {
         // Rendered by their filter.

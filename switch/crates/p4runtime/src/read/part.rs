@@ -5,6 +5,7 @@ use device::DigestConfig;
 use v1model::{CloneSession, CounterData, Group, Match, Member, MeterConfig, Replica};
 
 use super::{Cells, Entry, Query, Source, arrays};
+use crate::bytes_of::list;
 use crate::failure::Failure;
 use crate::notes::GroupNote;
 
@@ -41,6 +42,42 @@ pub enum Part {
 }
 
 impl Part {
+    /// The memory that it takes, bytes.
+    pub fn bytes(&self) -> usize {
+        let beside = match self {
+            Part::Entries(found) => {
+                list(found) + found.iter().map(|(_, entry)| entry.bytes()).sum::<usize>()
+            }
+            Part::Counters { cells, .. } => list(cells),
+            Part::Meters { cells, .. } => list(cells),
+            Part::Registers { cells, .. } => cells.bytes(),
+            Part::Members(_, found) => {
+                let calls = found.iter().map(|member| list(&member.call.args));
+                list(found) + calls.sum::<usize>()
+            }
+            Part::Groups(_, found) => {
+                let groups = found.iter();
+                let groups =
+                    groups.map(|(group, note)| list(&group.members) + list(&note.metadata));
+                list(found) + groups.sum::<usize>()
+            }
+            Part::ValueSet(_, rows) => list(rows) + rows.iter().map(|row| list(row)).sum::<usize>(),
+            Part::Digests(found) => list(found),
+            Part::Multicast(found) => {
+                let groups = found.iter();
+                let groups =
+                    groups.map(|(_, replicas, note)| list(replicas) + list(&note.metadata));
+                list(found) + groups.sum::<usize>()
+            }
+            Part::CloneSessions(found) => {
+                let all = found.iter();
+                let all = all.map(|(_, own, note)| list(&own.replicas) + list(&note.metadata));
+                list(found) + all.sum::<usize>()
+            }
+        };
+        size_of::<Part>() + beside
+    }
+
     /// How many entities it is.
     pub fn len(&self) -> usize {
         match self {

@@ -7,6 +7,7 @@ use v1model::{
 
 use super::arrays::{render_counter, render_meter};
 use super::{Entities, Part, Progress, Query, Source};
+use crate::bytes_of;
 use crate::entry;
 use crate::failure::Failure;
 use crate::notes::EntryNote;
@@ -43,6 +44,14 @@ pub struct Filter {
     must_exist: bool,
 }
 
+impl Filter {
+    /// The memory that it takes, bytes.
+    pub fn bytes(&self) -> usize {
+        let matches = self.matches.as_deref().map_or(0, bytes_of::list);
+        size_of::<Filter>() + matches + bytes_of::list(&self.note.metadata)
+    }
+}
+
 /// An entry that was found.
 #[derive(Debug)]
 pub struct Entry {
@@ -55,6 +64,14 @@ pub struct Entry {
     note: EntryNote,
     idle_timeout_ns: u64,
     last_hit_ns: u64,
+}
+
+impl Entry {
+    /// The memory that it takes beside itself, bytes.
+    pub fn bytes(&self) -> usize {
+        let key = self.key.as_ref().map_or(0, bytes_of::key);
+        key + bytes_of::action(&self.action) + bytes_of::list(&self.note.metadata)
+    }
 }
 
 pub fn entries(schema: &Schema, given: &p4::TableEntry) -> Result<Query, Failure> {

@@ -14,6 +14,7 @@ use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::stream_message_response::Update;
 use crate::read::{render_cell, render_expired};
+use crate::role::Access;
 use crate::schema::Shape;
 
 /// Entries in one message about idle timeouts.
@@ -50,8 +51,14 @@ impl Target {
     fn tell_primaries(&self, update: Update) {
         let arbiter = lock(&self.arbiter);
         let clients = lock(&self.clients);
-        for client in arbiter.primaries() {
-            if let Some(link) = clients.get(&client)
+        let wants = |access: &Access| match &update {
+            Update::Packet(packet) => access.receives(packet),
+            Update::Digest(list) => access.write(Some(list.digest_id)).is_ok(),
+            _ => true,
+        };
+        for (client, access) in arbiter.primaries() {
+            if access.is_none_or(wants)
+                && let Some(link) = clients.get(&client)
                 && !link.event(update.clone())
             {
                 self.lost.fetch_add(1, Ordering::Relaxed);

@@ -9,15 +9,16 @@ mod shadow;
 mod write;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use device::{Device, DeviceHandle};
-use tokio::sync::RwLock;
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use tonic::{Code, Status};
 
-use crate::arbitration::{Arbiter, ClientId, Notices};
+use crate::arbitration::{Arbiter, ClientId, Heard, Notices};
+use crate::budget::{Account, Budget};
 use crate::failure::Failure;
 use crate::finished::Finished;
 use crate::journal::{self, Pace};
@@ -25,21 +26,33 @@ use crate::options::Limits;
 use crate::outbound::ClientLink;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
+use crate::role::Access;
 use crate::slice::Slice;
 use shadow::Shadow;
 
 pub use read::Reading;
 
 /// What the devices of a server share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shared {
     pub limits: Limits,
-    /// Entities of reads that have not been delivered.
-    pub reading: Arc<AtomicUsize>,
+    /// Memory of answers that have not been delivered.
+    pub budget: Arc<Budget>,
     /// Messages that slow clients lost.
     pub lost: Arc<AtomicU64>,
     /// Whose time is in what clients are told.
     pub epoch: Epoch,
+}
+
+impl Shared {
+    pub fn new(limits: Limits) -> Self {
+        Shared {
+            limits,
+            budget: Arc::new(Budget::new(&limits)),
+            lost: Arc::default(),
+            epoch: Epoch::default(),
+        }
+    }
 }
 
 /// Where the timestamps of digests and idle timeouts come from.
@@ -59,14 +72,14 @@ pub struct Target {
     limits: Limits,
     arbiter: Mutex<Arbiter>,
     clients: Mutex<HashMap<ClientId, ClientLink>>,
-    /// Written while a pipeline or a primary changes: that waits for writes
-    /// that have started, and later ones wait for it.
+    /// Written while a pipeline changes: that waits for writes that have
+    /// started, and later ones wait for it.
     pipelines: RwLock<Pipelines>,
     /// Written by writes, read by reads: each of them takes several closures,
     /// and no other's may come between them.
     order: RwLock<()>,
-    /// Entities of reads that have not been delivered, of all devices.
-    reading: Arc<AtomicUsize>,
+    /// What is read for the device itself, and for clients in this process.
+    own: Arc<Account>,
     /// Messages that slow clients lost: packet-ins, digests, idle timeouts.
     lost: Arc<AtomicU64>,
     epoch: Epoch,
@@ -84,6 +97,14 @@ struct Pipelines {
 struct Saved {
     config: Arc<PipelineConfig>,
     shadow: Mutex<Shadow>,
+}
+
+/// A request of a primary, as long as it runs.
+#[derive(Debug)]
+struct Begun {
+    /// What the role may do; `None`: everything.
+    access: Option<Arc<Access>>,
+    _running: OwnedRwLockReadGuard<()>,
 }
 
 fn no_pipeline(device_id: u64) -> Status {
@@ -110,7 +131,7 @@ impl Target {
                 saved: None,
             }),
             order: RwLock::default(),
-            reading: Arc::clone(&shared.reading),
+            own: Account::new(&shared.budget),
             lost: Arc::clone(&shared.lost),
             epoch: shared.epoch.clone(),
         }
@@ -175,20 +196,32 @@ impl Target {
         role: Option<&str>,
         update: &p4::MasterArbitrationUpdate,
     ) -> Result<(), Failure> {
-        let _writes_finished = self.pipelines.write().await;
-        let notices = lock(&self.arbiter).update(client, role, update)?;
-        lock(&self.clients)
-            .entry(client)
-            .or_insert_with(|| link.clone());
-        self.notify(notices);
+        let change = {
+            // Held until all are told, so that nobody hears of a later change first.
+            let mut arbiter = lock(&self.arbiter);
+            let heard = arbiter.update(client, role, update)?;
+            lock(&self.clients)
+                .entry(client)
+                .or_insert_with(|| link.clone());
+            match heard {
+                Heard::Tell(notices) => {
+                    self.notify(notices);
+                    return Ok(());
+                }
+                Heard::Change(change) => change,
+            }
+        };
+        change.finished().await;
+        let mut arbiter = lock(&self.arbiter);
+        self.notify(arbiter.settle(&change));
         Ok(())
     }
 
     /// A client's stream has ended.
     pub fn disconnect(&self, client: ClientId, role: &str) {
         lock(&self.clients).remove(&client);
-        let notices = lock(&self.arbiter).disconnect(client, role);
-        self.notify(notices);
+        let mut arbiter = lock(&self.arbiter);
+        self.notify(arbiter.disconnect(client, role));
     }
 
     fn notify(&self, notices: Notices) {
@@ -200,8 +233,20 @@ impl Target {
         }
     }
 
-    fn authorize(&self, role: &str, election_id: Option<&p4::Uint128>) -> Result<(), Status> {
-        Ok(lock(&self.arbiter).authorize(role, election_id)?)
+    /// Lets a request that changes the device begin: it is the primary's, and another client
+    /// that becomes primary meanwhile waits for its end.
+    ///
+    /// # Errors
+    /// NOT_FOUND, PERMISSION_DENIED: at once, whatever runs.
+    async fn begin(&self, role: &str, election_id: Option<&p4::Uint128>) -> Result<Begun, Status> {
+        let authorize = || lock(&self.arbiter).authorize(role, election_id);
+        let running = authorize()?.running.read_owned().await;
+        // Another client may have become primary meanwhile.
+        let access = authorize()?.access;
+        Ok(Begun {
+            access,
+            _running: running,
+        })
     }
 
     // --- packet-out and acknowledgements -------------------------------------

@@ -9,6 +9,7 @@ use v1model::{Pipeline, TableId};
 
 use super::write::Batch;
 use super::{Pipelines, Saved, Shadow, Target, no_pipeline};
+use crate::contained::contain;
 use crate::failure::Failure;
 use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
@@ -26,8 +27,11 @@ impl Target {
         request: p4::SetForwardingPipelineConfigRequest,
     ) -> Result<(), Status> {
         use p4::set_forwarding_pipeline_config_request::Action;
-        let authorize = || self.authorize(&request.role, request.election_id.as_ref());
-        authorize()?;
+        let election_id = request.election_id.as_ref();
+        let begun = self.begin(&request.role, election_id).await?;
+        if let Some(access) = &begun.access {
+            access.push_pipeline()?;
+        }
         let action = request.action();
         if action == Action::Unspecified {
             return Err(Status::invalid_argument("action is unset or unknown"));
@@ -39,7 +43,6 @@ impl Target {
                 ));
             }
             let mut pipelines = self.pipelines.write().await;
-            authorize()?;
             return self.commit_saved(&mut pipelines).await;
         }
         let Some(config) = request.config else {
@@ -47,23 +50,26 @@ impl Target {
         };
         // Loading takes milliseconds: neither here nor on the device's thread.
         let load = self.handle.load_options();
-        let verify = move || PipelineConfig::verify(config, &load);
-        let verified = blocking(verify).await??;
+        let save = action == Action::VerifyAndSave;
+        let verify = move || {
+            let verified = PipelineConfig::verify(config, &load)?;
+            let shadow = save.then(|| Shadow::new(&verified));
+            Ok::<_, Failure>((verified, shadow))
+        };
+        let (verified, shadow) = blocking(verify).await??;
         if action == Action::Verify {
             return Ok(());
         }
         let mut pipelines = self.pipelines.write().await;
-        // Another client may have become primary meanwhile.
-        self.authorize(&request.role, request.election_id.as_ref())?;
+        if let Some(shadow) = shadow {
+            let before = pipelines.saved.replace(Saved {
+                config: Arc::new(verified),
+                shadow: Mutex::new(shadow),
+            });
+            drop_elsewhere(before);
+            return Ok(());
+        }
         match action {
-            Action::VerifyAndSave => {
-                let shadow = Mutex::new(Shadow::new(&verified));
-                pipelines.saved = Some(Saved {
-                    config: Arc::new(verified),
-                    shadow,
-                });
-                Ok(())
-            }
             Action::ReconcileAndCommit if pipelines.active.is_some() => {
                 self.reconcile(&mut pipelines, verified).await
             }
@@ -118,7 +124,8 @@ impl Target {
         let new = Arc::new(verified);
         let wanted = self.exported(&old).await?;
         let queries = wanted.iter().map(|(query, _)| Ok(query.clone()));
-        let fetched = self.fetch(&old, self.fetched(queries.collect())).await?;
+        let fetched = self.own_queries(queries.collect())?;
+        let fetched = self.fetch(&old, fetched).await?;
         let (from, to) = (Arc::clone(&old), Arc::clone(&new));
         let kinds: Vec<_> = wanted.iter().map(|(_, kind)| *kind).collect();
         let exported = blocking(move || {
@@ -139,7 +146,7 @@ impl Target {
         let Some(active) = &pipelines.active else {
             return Ok(());
         };
-        let missed = Batch::new(missed.into_iter().map(Ok).collect(), false);
+        let missed = Batch::new(missed.into_iter().map(Ok).collect(), None);
         let slice = Some(self.limits.slice);
         self.execute(active, missed, slice).await?;
         Ok(())
@@ -256,12 +263,19 @@ struct Ready {
     pipeline: Pipeline,
 }
 
-/// Runs what takes long, on a thread where that holds up nobody.
+/// Runs what takes long, on a thread where that holds up nobody, and where a defect that a
+/// program finds in the switch ends nothing else.
 async fn blocking<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R, Status> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Status::internal(format!("setting the pipeline failed: {error}")))
+    let done = tokio::task::spawn_blocking(move || contain(work)).await;
+    let done = done.map_err(|error| Status::internal(format!("setting the pipeline: {error}")))?;
+    done.map_err(|panic| {
+        Status::internal(format!(
+            "the switch failed over this forwarding pipeline config and goes on with what it had; \
+             please report it to the project with the config: {panic}"
+        ))
+    })
 }
 
 /// Drops what is large.
@@ -298,4 +312,20 @@ fn missed(
     pairs
         .filter_map(|(before, after)| before.recount(after))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tonic::Code;
+
+    #[tokio::test]
+    async fn a_loader_that_panics_is_a_refusal() {
+        let status = blocking(|| -> u8 { panic!("index out of bounds") }).await;
+        let status = status.unwrap_err();
+        assert_eq!(status.code(), Code::Internal);
+        assert!(status.message().contains("goes on with what it had"));
+        assert!(status.message().contains("index out of bounds"));
+        assert_eq!(blocking(|| 5).await.unwrap(), 5);
+    }
 }

@@ -4,16 +4,20 @@
 
 use std::iter::repeat_n;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use tokio_stream::Stream;
 use tonic::Status;
 use v1model::Pipeline;
 
 use super::{Target, exhausted, no_pipeline};
+use crate::budget::{Account, Charge};
+use crate::bytes_of::list;
 use crate::failure::{Failure, batch_status};
 use crate::journal::{Answer as Answered, Waiting};
 use crate::pipeline_config::{PipelineConfig, lock};
@@ -27,7 +31,11 @@ impl Target {
     ///
     /// # Errors
     /// The status of a request of which nothing can be read.
-    pub async fn read(&self, request: &ReadRequest) -> Result<Reading, Status> {
+    pub async fn read(
+        &self,
+        request: &ReadRequest,
+        account: Option<Arc<Account>>,
+    ) -> Result<Reading, Status> {
         let pipelines = self.pipelines.read().await;
         let active = pipelines.active.as_ref();
         let saved = pipelines.saved.as_ref();
@@ -39,7 +47,8 @@ impl Target {
                 "the batch has {count} requests, more than {limit}: split it"
             )));
         }
-        let fetched = self.fetched(resolve(&config.schema, request)?);
+        let queries = resolve(&config.schema, request)?;
+        let fetched = fetched(queries, account.as_ref().unwrap_or(&self.own))?;
         let fetched = if let Some(saved) = saved {
             let mut fetched = fetched;
             let shadow = lock(&saved.shadow);
@@ -49,18 +58,18 @@ impl Target {
             let _unchanged = self.order.read().await;
             self.fetch(config, fetched).await?
         };
-        Ok(Reading::new(Arc::clone(config), fetched))
+        Ok(Reading::new(Arc::clone(config), fetched, self.limits.stall))
     }
 
-    /// Queries without answers yet.
-    pub(super) fn fetched(&self, queries: Vec<Result<Query, Failure>>) -> Fetched {
-        Fetched {
-            answers: Vec::with_capacity(queries.len()),
-            queries,
-            progress: Progress::default(),
-            charge: Charge::new(&self.reading, self.limits.read_entities),
-            now_ns: 0,
-        }
+    /// Queries of the device itself without answers yet.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED.
+    pub(super) fn own_queries(
+        &self,
+        queries: Vec<Result<Query, Failure>>,
+    ) -> Result<Fetched, Status> {
+        fetched(queries, &self.own)
     }
 
     /// Answers queries on the device's thread, in slices.
@@ -91,6 +100,23 @@ impl Target {
     }
 }
 
+/// Queries without answers yet.
+fn fetched(
+    queries: Vec<Result<Query, Failure>>,
+    account: &Arc<Account>,
+) -> Result<Fetched, Status> {
+    let mut charge = account.charge();
+    let asked = queries.iter().flatten().map(Query::bytes);
+    charge.add(asked.sum::<usize>() + queries.len() * size_of::<Answer>())?;
+    Ok(Fetched {
+        answers: Vec::with_capacity(queries.len()),
+        queries,
+        progress: Progress::default(),
+        charge,
+        now_ns: 0,
+    })
+}
+
 /// Resolves the requests of a batch. What is no entity ends it all.
 fn resolve(schema: &Schema, request: &ReadRequest) -> Result<Vec<Result<Query, Failure>>, Status> {
     let mut queries = Vec::new();
@@ -102,42 +128,6 @@ fn resolve(schema: &Schema, request: &ReadRequest) -> Result<Vec<Result<Query, F
         queries.push(read::resolve(schema, &ReadRequest::item(entity)?));
     }
     Ok(queries)
-}
-
-/// Entities that are kept for a client, counted until it has taken them.
-#[derive(Debug)]
-struct Charge {
-    total: Arc<AtomicUsize>,
-    limit: usize,
-    own: usize,
-}
-
-impl Charge {
-    fn new(total: &Arc<AtomicUsize>, limit: usize) -> Self {
-        Charge {
-            total: Arc::clone(total),
-            limit,
-            own: 0,
-        }
-    }
-
-    fn add(&mut self, entities: usize) -> Result<(), Status> {
-        self.own += entities;
-        let all = self.total.fetch_add(entities, Ordering::Relaxed) + entities;
-        if all > self.limit {
-            return Err(exhausted(format!(
-                "more than {} entities would wait for clients to read them: read fewer at a time",
-                self.limit
-            )));
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Charge {
-    fn drop(&mut self) {
-        self.total.fetch_sub(self.own, Ordering::Relaxed);
-    }
 }
 
 /// Requests, and the answers so far.
@@ -177,13 +167,13 @@ impl Fetched {
             let parts = match &answer {
                 Some(Ok(Answer::Parts(parts))) => &parts[known..],
                 Some(Ok(Answer::Cells(values))) => {
-                    self.charge.add(values.len())?;
+                    self.charge.add(list(values))?;
                     &[]
                 }
                 Some(Err(_)) => &[],
                 None => &self.progress.parts[known..],
             };
-            self.charge.add(parts.iter().map(Part::len).sum())?;
+            self.charge.add(parts.iter().map(Part::bytes).sum())?;
             let Some(answer) = answer else {
                 return Ok(true);
             };
@@ -205,20 +195,35 @@ impl Fetched {
     }
 }
 
-/// What a client reads: messages as it takes them, then a status.
+/// What a client reads: messages as it takes them, then a status. Where it takes nothing for
+/// long, the answers are dropped.
 #[derive(Debug)]
 pub struct Reading {
+    rest: Arc<Mutex<Rest>>,
+    journal: Option<(Waiting, Answered)>,
+    watch: Option<AbortHandle>,
+}
+
+/// What a client has not taken yet.
+#[derive(Debug)]
+struct Rest {
     config: Arc<PipelineConfig>,
     now_ns: u64,
     pending: std::vec::IntoIter<(Query, Answer)>,
+    /// Of the query in hand.
+    parts: std::vec::IntoIter<Part>,
     messages: Messages,
     status: Option<Status>,
-    _charge: Charge,
-    journal: Option<(Waiting, Answered)>,
+    charge: Charge,
+    /// Messages that the client took.
+    taken: u64,
 }
 
+/// Answers of fewer bytes wait where HTTP/2 has room for them, without a deadline.
+const SMALL: usize = 4096;
+
 impl Reading {
-    fn new(config: Arc<PipelineConfig>, fetched: Fetched) -> Self {
+    fn new(config: Arc<PipelineConfig>, fetched: Fetched, patience: Duration) -> Self {
         let mut results = Vec::new();
         let mut pending = Vec::with_capacity(fetched.queries.len());
         for (query, answer) in fetched.queries.into_iter().zip(fetched.answers) {
@@ -232,14 +237,27 @@ impl Reading {
             };
             results.push((result, requests));
         }
-        Reading {
+        let is_small = fetched.charge.bytes() <= SMALL;
+        let rest = Arc::new(Mutex::new(Rest {
             config,
             now_ns: fetched.now_ns,
             pending: pending.into_iter(),
+            parts: Vec::new().into_iter(),
             messages: Messages::default(),
             status: status(&results).err(),
-            _charge: fetched.charge,
+            charge: fetched.charge,
+            taken: 0,
+        }));
+        // A caller in this process, which has no runtime, takes all at once.
+        let runtime = Handle::try_current().ok().filter(|_| !is_small);
+        let watch = runtime.map(|runtime| {
+            let watch = runtime.spawn(watch(Arc::downgrade(&rest), patience));
+            watch.abort_handle()
+        });
+        Reading {
+            rest,
             journal: None,
+            watch,
         }
     }
 
@@ -249,11 +267,12 @@ impl Reading {
     /// That of the requests; INVALID_ARGUMENT: one is for anything else than a cell of
     /// a register of up to 64 bits.
     pub fn cells(self) -> Result<Bytes, Status> {
-        if let Some(status) = self.status {
+        let mut rest = lock(&self.rest);
+        if let Some(status) = rest.status.take() {
             return Err(status);
         }
         let mut column = BytesMut::new();
-        for (_, answer) in self.pending {
+        for (_, answer) in rest.pending.by_ref() {
             let Answer::Cells(values) = answer else {
                 return Err(Status::invalid_argument(
                     "a request is for anything else than a cell of a register: use Read",
@@ -271,11 +290,9 @@ impl Reading {
     }
 
     /// What the client gets is an answer that is written down.
-    pub fn awaited(self, waiting: Waiting) -> Self {
-        Self {
-            journal: Some((waiting, Answered::default())),
-            ..self
-        }
+    pub fn awaited(mut self, waiting: Waiting) -> Self {
+        self.journal = Some((waiting, Answered::default()));
+        self
     }
 
     fn write_down(&mut self, next: Option<&Result<Encoded, Status>>) {
@@ -294,16 +311,68 @@ impl Reading {
             waiting.answered(&answer);
         }
     }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.watch {
+            watch.abort();
+        }
+    }
+}
+
+/// Drops the answers of a client that takes nothing for as long as our patience, or up to twice
+/// that.
+async fn watch(rest: Weak<Mutex<Rest>>, patience: Duration) {
+    let mut before = 0;
+    loop {
+        tokio::time::sleep(patience).await;
+        let Some(rest) = rest.upgrade() else {
+            return;
+        };
+        let mut rest = lock(&rest);
+        if rest.taken == before {
+            let dropped = rest.give_up(patience);
+            tokio::task::spawn_blocking(move || drop(dropped));
+            return;
+        }
+        before = rest.taken;
+    }
+}
+
+impl Rest {
+    /// Leaves nothing but a status; what was left otherwise.
+    fn give_up(&mut self, patience: Duration) -> impl Send + 'static {
+        let (bytes, seconds) = (self.charge.bytes(), patience.as_secs_f32());
+        self.charge.release(bytes);
+        self.status = Some(Status::deadline_exceeded(format!(
+            "the client took nothing of its answer for {seconds} s: read less at a time, and take \
+             what was asked for"
+        )));
+        let pending = std::mem::take(&mut self.pending);
+        let parts = std::mem::take(&mut self.parts);
+        (pending, parts, std::mem::take(&mut self.messages))
+    }
 
     fn message(&mut self) -> Option<Result<Encoded, Status>> {
+        self.taken += 1;
         loop {
             if let Some(message) = self.messages.take() {
                 return Some(Ok(message));
             }
-            if let Some((query, answer)) = self.pending.next() {
-                let schema = &self.config.schema;
-                query.render(schema, self.now_ns, answer, &mut self.messages);
+            let schema = &self.config.schema;
+            if let Some(part) = self.parts.next() {
+                self.charge.release(part.bytes());
+                read::render_part(schema, part, &mut self.messages);
+            } else if let Some((query, answer)) = self.pending.next() {
+                match answer {
+                    // Piece by piece, as the client takes them.
+                    Answer::Parts(parts) if !query.is_of_tables() => self.parts = parts.into_iter(),
+                    answer => query.render(schema, self.now_ns, answer, &mut self.messages),
+                }
             } else if !self.messages.finish() {
+                let bytes = self.charge.bytes();
+                self.charge.release(bytes);
                 return self.status.take().map(Err);
             }
         }
@@ -314,7 +383,7 @@ impl Iterator for Reading {
     type Item = Result<Encoded, Status>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.message();
+        let next = lock(&self.rest).message();
         self.write_down(next.as_ref());
         next
     }
@@ -334,6 +403,6 @@ fn status(results: &[(Result<(), Failure>, usize)]) -> Result<(), Status> {
         return Ok(());
     }
     let results = results.iter();
-    let results = results.flat_map(|(result, requests)| repeat_n(result.clone(), *requests));
-    batch_status("requests", &results.collect::<Vec<_>>())
+    let results = results.flat_map(|(result, requests)| repeat_n(result, *requests));
+    batch_status("requests", results)
 }

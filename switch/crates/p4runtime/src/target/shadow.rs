@@ -2,6 +2,7 @@
 //! A pipeline that is saved and not yet committed: reads and writes refer to a
 //! copy that no packet meets, and the writes are replayed when it is committed.
 
+use tonic::Status;
 use v1model::Pipeline;
 
 use crate::failure::Failure;
@@ -9,6 +10,7 @@ use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::slice::Slice;
 
+use super::exhausted;
 use super::write::{Batch, Finished};
 
 /// The state that a saved pipeline will have.
@@ -17,6 +19,8 @@ pub struct Shadow {
     pub pipeline: Pipeline,
     /// The updates that made it, to be replayed in the device.
     pub updates: Vec<Op>,
+    /// Bytes of memory that they take.
+    bytes: usize,
 }
 
 impl Shadow {
@@ -24,30 +28,44 @@ impl Shadow {
         Shadow {
             pipeline: Pipeline::new(config.program.clone(), 0),
             updates: Vec::new(),
+            bytes: 0,
         }
     }
 
-    /// Executes updates, all or none if `all_or_none`.
+    /// Executes updates; `undo` is [`Batch::new`]'s. All updates that wait for the COMMIT may
+    /// take `most` bytes of memory.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED: these would be too many; none is executed.
     pub fn execute(
         &mut self,
         config: &PipelineConfig,
         ops: Vec<Result<Op, Failure>>,
-        all_or_none: bool,
-    ) -> Finished {
+        undo: Option<usize>,
+        most: usize,
+    ) -> Result<Finished, Status> {
+        let more: usize = ops.iter().flatten().map(Op::bytes).sum();
+        if self.bytes + more > most {
+            return Err(exhausted(format!(
+                "the updates that wait for the COMMIT of the saved config would take more than \
+                 {most} bytes of memory: COMMIT first, then write the others"
+            )));
+        }
         let mut notes = lock(&config.notes);
         let mut plant = Plant {
             now_ns: 0,
             pipeline: &mut self.pipeline,
             notes: &mut notes,
         };
-        let mut batch = Batch::new(ops, all_or_none);
+        let mut batch = Batch::new(ops, undo);
         batch.run(&mut plant, &mut Slice::endless());
         let finished = batch.finish();
         for (op, result) in finished.ops.iter().zip(&finished.results) {
             if let (Ok(op), Ok(())) = (op, result) {
+                self.bytes += op.bytes();
                 self.updates.push(op.clone());
             }
         }
-        finished
+        Ok(finished)
     }
 }

@@ -16,6 +16,7 @@ use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1::write_request::Atomicity;
 use crate::register_run;
+use crate::role::{self, Access};
 use crate::schema::Schema;
 use crate::slice::{STRIDE, Slice};
 use crate::wire::{Cell, WriteRequest};
@@ -30,9 +31,10 @@ impl Target {
     /// # Errors
     /// Its status, with details for each update.
     pub async fn write(&self, request: &WriteRequest) -> Result<(), Status> {
-        let pipelines = self.pipelines.read().await;
         let head = &request.head;
-        self.authorize(&head.role, head.election_id.as_ref())?;
+        // Before the pipelines are locked, as in `set_pipeline`.
+        let begun = self.begin(&head.role, head.election_id.as_ref()).await?;
+        let pipelines = self.pipelines.read().await;
         let active = pipelines.active.as_ref();
         let saved = pipelines.saved.as_ref();
         let config = saved.map(|saved| &saved.config).or(active);
@@ -40,9 +42,12 @@ impl Target {
         let atomicity = self.check_size(request)?;
         let all_or_none = atomicity != Atomicity::ContinueOnError;
 
-        let ops = self.resolve(&config.schema, request).await?;
+        let access = begun.access.as_deref();
+        let ops = self.resolve(&config.schema, access, request).await?;
         if let Some(saved) = saved {
-            let finished = lock(&saved.shadow).execute(config, ops, all_or_none);
+            let undo = all_or_none.then_some(self.limits.undo_bytes);
+            let saved_bytes = self.limits.saved_bytes;
+            let finished = lock(&saved.shadow).execute(config, ops, undo, saved_bytes)?;
             return finished.status();
         }
         let length = if atomicity == Atomicity::DataplaneAtomic {
@@ -51,7 +56,7 @@ impl Target {
         } else {
             Some(self.limits.slice)
         };
-        let batch = Batch::new(ops, all_or_none);
+        let batch = Batch::new(ops, all_or_none.then_some(self.limits.undo_bytes));
         let batch = self.execute(config, batch, length).await?;
         batch.finish().status()
     }
@@ -113,20 +118,28 @@ impl Target {
     async fn resolve(
         &self,
         schema: &Schema,
+        access: Option<&Access>,
         request: &WriteRequest,
     ) -> Result<Vec<Result<Op, Failure>>, Status> {
+        let may_write = |id| access.map_or(Ok(()), |access| access.write(id));
         let mut ops = Vec::new();
         let mut ports = None;
         let mut register = None;
         for update in request.items() {
             if let Some(cell) = Cell::of_update(update) {
-                match write::arrays::cell(schema, &mut register, &cell) {
+                let op = may_write(Some(cell.register_id))
+                    .and_then(|()| write::arrays::cell(schema, &mut register, &cell));
+                match op {
                     Ok(op) => register_run::push(&mut ops, op),
                     Err(failure) => ops.push(Err(failure)),
                 }
                 continue;
             }
             let update = WriteRequest::item(update)?;
+            if let Err(failure) = may_write(role::object(&update)) {
+                ops.push(Err(failure));
+                continue;
+            }
             if ports.is_none() && write::watches_ports(&update) {
                 ports = Some(self.ports().await?);
             }
@@ -181,8 +194,8 @@ impl Finished {
             return Ok(());
         }
         let results = self.ops.iter().zip(&self.results);
-        let results = results.flat_map(|(op, result)| repeat_n(result.clone(), updates(op)));
-        batch_status("updates", &results.collect::<Vec<_>>())
+        let results = results.flat_map(|(op, result)| repeat_n(result, updates(op)));
+        batch_status("updates", results)
     }
 }
 
@@ -209,18 +222,43 @@ struct Undo {
     /// What undoes the updates that were executed, in their order, each with
     /// its place among them.
     inverses: Vec<(usize, Op)>,
+    /// Bytes of memory that they may still take, of so many.
+    room: usize,
+    limit: usize,
     /// The update that failed.
     failed: Option<usize>,
 }
 
+impl Undo {
+    /// Takes the memory of what undoes the next update.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED: it would be too much.
+    fn charge(&mut self, inverse: &Op) -> Result<(), Failure> {
+        let left = self.room.checked_sub(inverse.bytes());
+        self.room = left.ok_or_else(|| {
+            let words = format!(
+                "what undoes the batch would take more than {} bytes of memory: write fewer or \
+                 smaller arrays and groups at a time, or use CONTINUE_ON_ERROR",
+                self.limit
+            );
+            Failure::new(Code::ResourceExhausted, words)
+        })?;
+        Ok(())
+    }
+}
+
 impl Batch {
-    pub fn new(ops: Vec<Result<Op, Failure>>, all_or_none: bool) -> Self {
+    /// `undo`: all or none, and what undoes them may take so many bytes of memory.
+    pub fn new(ops: Vec<Result<Op, Failure>>, undo: Option<usize>) -> Self {
         let mut batch = Batch {
             results: Vec::with_capacity(ops.len()),
             cells: 0,
             forgotten: Vec::new(),
-            undo: all_or_none.then(|| Undo {
+            undo: undo.map(|limit| Undo {
                 inverses: Vec::with_capacity(ops.len()),
+                room: limit,
+                limit,
                 failed: None,
             }),
             ops,
@@ -237,6 +275,7 @@ impl Batch {
             Some(Undo {
                 inverses,
                 failed: Some(_),
+                ..
             }) => inverses.is_empty(),
             _ => self.results.len() == self.ops.len(),
         }
@@ -319,6 +358,9 @@ impl Batch {
             _ => op.inverse_cells(range.clone(), plant),
         });
         let inverse = inverse.transpose()?;
+        if let (Some(undo), Some(inverse)) = (&mut self.undo, &inverse) {
+            undo.charge(inverse)?;
+        }
         let units = match all {
             0 => {
                 op.execute(plant)?;

@@ -89,7 +89,8 @@ async fn what_is_past_a_limit_is_refused_in_words() {
         limits: Limits {
             updates: 10,
             requests: 10,
-            read_entities: 20,
+            read_share: 1000,
+            read_pool: 0,
             connections: 2,
             streams: 2,
             ..Limits::default()
@@ -117,7 +118,7 @@ async fn what_is_past_a_limit_is_refused_in_words() {
     assert_eq!(status.code(), Code::ResourceExhausted);
     assert!(status.message().contains("11 requests"), "{status:?}");
     let whole = register_entry(id, None, None);
-    let status = fixture.read(vec![whole.clone(); 3]).await.unwrap_err();
+    let status = fixture.read(vec![whole.clone(); 10]).await.unwrap_err();
     assert_eq!(status.code(), Code::ResourceExhausted);
     // What was refused or delivered does not count any more.
     for _ in 0..10 {

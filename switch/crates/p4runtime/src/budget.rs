@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Memory for answers that clients have not taken yet. Every connection has a share that is its
+//! own, whatever others do; what it needs beyond comes from a pool, of which one connection gets
+//! at most half. So all of it is at most the pool and a share for each connection, and nobody
+//! can keep others from reading what fits into a share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tonic::Status;
+
+use crate::options::Limits;
+
+/// The pool, and what an account may take.
+#[derive(Debug)]
+pub struct Budget {
+    share: usize,
+    pool: usize,
+    /// Of the pool.
+    used: AtomicUsize,
+}
+
+/// A connection's part of it.
+#[derive(Debug)]
+pub struct Account {
+    budget: Arc<Budget>,
+    used: AtomicUsize,
+}
+
+/// What one answer takes of an account, until it is dropped.
+#[derive(Debug)]
+pub struct Charge {
+    account: Arc<Account>,
+    bytes: usize,
+}
+
+impl Budget {
+    pub fn new(limits: &Limits) -> Self {
+        Budget {
+            share: limits.read_share,
+            pool: limits.read_pool,
+            used: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Account {
+    pub fn new(budget: &Arc<Budget>) -> Arc<Self> {
+        Arc::new(Account {
+            budget: Arc::clone(budget),
+            used: AtomicUsize::new(0),
+        })
+    }
+
+    /// Nothing yet.
+    pub fn charge(self: &Arc<Self>) -> Charge {
+        Charge {
+            account: Arc::clone(self),
+            bytes: 0,
+        }
+    }
+
+    /// What `used` bytes take of the pool.
+    fn beyond(&self, used: usize) -> usize {
+        used.saturating_sub(self.budget.share)
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), Refused> {
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let beyond = self.beyond(before + bytes);
+        let more = beyond - self.beyond(before);
+        let budget = &self.budget;
+        let used = budget.used.fetch_add(more, Ordering::Relaxed) + more;
+        if more == 0 || (beyond <= budget.pool / 2 && used <= budget.pool) {
+            return Ok(());
+        }
+        self.give_back(bytes);
+        Err(Refused {
+            is_own: beyond > budget.pool / 2,
+            most: budget.share + budget.pool / 2,
+        })
+    }
+
+    fn give_back(&self, bytes: usize) {
+        let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
+        let less = self.beyond(before) - self.beyond(before - bytes);
+        self.budget.used.fetch_sub(less, Ordering::Relaxed);
+    }
+}
+
+/// There is no room.
+struct Refused {
+    /// The connection has all that one may have.
+    is_own: bool,
+    /// How much that is.
+    most: usize,
+}
+
+impl From<Refused> for Status {
+    fn from(refused: Refused) -> Self {
+        let most = refused.most >> 10;
+        Status::resource_exhausted(if refused.is_own {
+            format!(
+                "more than {most} KiB of answers would wait for this connection's client: read \
+                 less at a time, and take what was asked for"
+            )
+        } else {
+            "other clients have not taken large answers yet: read less at a time, or try again \
+             later"
+                .to_owned()
+        })
+    }
+}
+
+impl Charge {
+    /// Takes more.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED: there is no room; nothing was taken.
+    pub fn add(&mut self, bytes: usize) -> Result<(), Status> {
+        self.account.take(bytes)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Gives back a part of it.
+    pub fn release(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.account.give_back(bytes);
+    }
+
+    /// What it takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.account.give_back(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn budget(share: usize, pool: usize) -> Arc<Budget> {
+        Arc::new(Budget {
+            share,
+            pool,
+            used: AtomicUsize::new(0),
+        })
+    }
+
+    #[test]
+    fn nobody_takes_a_share_from_another() {
+        let budget = budget(100, 1000);
+        let hogs: Vec<_> = (0..5).map(|_| Account::new(&budget)).collect();
+        let mut charges: Vec<Charge> = hogs.iter().map(Account::charge).collect();
+        for charge in &mut charges {
+            while charge.add(10).is_ok() {}
+        }
+        let taken: Vec<_> = charges.iter().map(Charge::bytes).collect();
+        assert_eq!(taken, [600, 600, 100, 100, 100]);
+        let other = Account::new(&budget);
+        let mut charge = other.charge();
+        charge.add(100).unwrap();
+        assert!(
+            charge
+                .add(1)
+                .unwrap_err()
+                .message()
+                .contains("other clients")
+        );
+        let own = charges[0].add(1).unwrap_err();
+        assert!(own.message().contains("this connection"));
+        // An answer that was taken makes room.
+        charges[0].release(500);
+        charge.add(500).unwrap();
+        drop((charge, charges));
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+    }
+
+    proptest! {
+        /// Whatever is taken and given back, the pool has what is beyond the shares.
+        #[test]
+        fn the_pool_is_what_is_beyond_the_shares(
+            steps in prop::collection::vec((0usize..3, 0usize..4, 0usize..300), 0..200),
+        ) {
+            let budget = budget(100, 500);
+            let accounts: Vec<_> = (0..3).map(|_| Account::new(&budget)).collect();
+            let mut charges: Vec<Vec<Charge>> = accounts.iter().map(|_| Vec::new()).collect();
+            for (who, what, bytes) in steps {
+                let own = &mut charges[who];
+                match (what, own.last_mut()) {
+                    (0, Some(last)) => last.release(bytes),
+                    (1, Some(_)) => drop(own.pop()),
+                    (2, Some(last)) => drop(last.add(bytes)),
+                    _ => {
+                        let mut charge = accounts[who].charge();
+                        let _ = charge.add(bytes);
+                        own.push(charge);
+                    }
+                }
+                let sums = charges.iter().map(|own| own.iter().map(Charge::bytes).sum::<usize>());
+                let sums: Vec<usize> = sums.collect();
+                for (account, sum) in accounts.iter().zip(&sums) {
+                    prop_assert_eq!(account.used.load(Ordering::Relaxed), *sum);
+                    prop_assert!(*sum <= 100 + 250);
+                }
+                let beyond: usize = sums.iter().map(|sum| sum.saturating_sub(100)).sum();
+                prop_assert_eq!(budget.used.load(Ordering::Relaxed), beyond);
+                prop_assert!(beyond <= 500);
+            }
+        }
+    }
+}
