@@ -17,7 +17,7 @@ from docsis_ptf.entities import Counts, Entry, Group
 from docsis_ptf.params import TestParams
 from docsis_ptf.profiles import lacks
 from docsis_ptf.recorder import Recorder
-from docsis_ptf.verdicts import write
+from docsis_ptf.verdicts import Outcome, Verdict, write
 
 
 class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
@@ -37,8 +37,8 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
 
     needs: ClassVar[tuple[str, ...]] = ()
     long: ClassVar[bool] = False
-    # Whether a test found no target to connect to.
-    _gone: ClassVar[bool] = False
+    # What a test heard that found no target to connect to.
+    _gone: ClassVar[str] = ""
     # One case; its parameters are its own.
     doRunTest: Callable[..., None]
 
@@ -54,10 +54,10 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
         self.params = TestParams.parse(ptf.testutils.TEST_PARAMS)
         try:
             self.client = Client.connect(self.params)
-        except ConnectionLost:
+        except ConnectionLost as error:
             # Every other test would say the same.
-            P4RuntimeTest._gone = True
-            raise
+            P4RuntimeTest._gone = str(error)
+            self.skipTest(f"there is no target any more: {error}")
         self.addCleanup(self.client.close)
         for need in self.needs:
             known = self.params.lacking
@@ -73,10 +73,12 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
         begun = time.monotonic()
         super().run(recorder)
         test = self.id().removesuffix(".runTest")
-        if path := TestParams.parse(ptf.testutils.TEST_PARAMS).verdicts:
-            write(Path(path), recorder.verdict(test, time.monotonic() - begun))
+        verdict = recorder.verdict(test, time.monotonic() - begun)
         if P4RuntimeTest._gone:
+            verdict = Verdict(test, Outcome.NOT_RUN, P4RuntimeTest._gone)
             result.stop()
+        if path := TestParams.parse(ptf.testutils.TEST_PARAMS).verdicts:
+            write(Path(path), verdict)
 
     def tearDown(self) -> None:
         """Nothing: see setUp."""

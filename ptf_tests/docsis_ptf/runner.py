@@ -82,7 +82,8 @@ def run(told: Options) -> int:
         machine=machine,
         stopped=stopped,
     )
-    verdicts = complete(verdicts, chosen, stopped)
+    ran = [verdict for verdict in verdicts if verdict.outcome is not Outcome.NOT_RUN]
+    verdicts = complete(ran, chosen, stopped)
     print(outcome.write(folder, head, _profiles(folder), requirements, verdicts), flush=True)
     if stopped:
         print(f"ptf: {stopped}", file=sys.stderr)
@@ -91,13 +92,20 @@ def run(told: Options) -> int:
 
 def _stopped(verdicts: Sequence[Verdict], chosen: Sequence[str], status: int) -> str:
     """Why the run ended before all tests had run; empty if it did not."""
-    missing = len(set(chosen) - {verdict.test for verdict in verdicts})
-    if not missing:
+    ran = [verdict.test for verdict in verdicts if verdict.outcome is not Outcome.NOT_RUN]
+    if not (missing := len(set(chosen) - set(ran))):
         return ""
-    last = verdicts[-1]
-    why = "it was interrupted" if status == _INTERRUPTED else "the target did not answer any more"
-    words = f": {last.words}" if last.outcome is Outcome.FAILED else ""
-    return f"{missing} of {len(chosen)} tests were not run: {why} at {last.test}{words}"
+    gone = [verdict for verdict in verdicts if verdict.outcome is Outcome.NOT_RUN]
+    if status == _INTERRUPTED:
+        why = "the run was interrupted"
+    elif gone:
+        why = (
+            f"the target does not answer any more ({gone[0].words}); look at its log, and start it"
+        )
+    else:
+        why = f"PTF ended with exit status {status}"
+    behind = f" behind {ran[-1]}" if ran else ""
+    return f"{missing} of {len(chosen)} tests were not run{behind}: {why}"
 
 
 def _profiles(folder: Path) -> tuple[Profile, ...]:
