@@ -173,8 +173,11 @@ END_TO_END = $(shell grep -rl --include='test_*.py' 'pytest.mark.end_to_end' $(P
 test-end-to-end: setup $(if $(SIDE_BY_SIDE),ptf)
 	$(VENV)/bin/pytest -m 'end_to_end$(if $(WITHOUT_LONG), and not long)' $(END_TO_END)
 
-ptf: setup ## the PTF suite; TARGET=bmv2 or HOST:PORT for another switch
-	$(CLI) ptf --target "$(TARGET)" $(if $(WITHOUT_LONG),^long)
+# A switch of somebody else's needs none of ours, and no Rust.
+PTF_OPTIONS = $(if $(DEVICE_ID),--device-id "$(DEVICE_ID)") $(foreach port,$(PORTS),--port "$(port)") \
+    $(if $(PROGRAMS),--programs "$(PROGRAMS)")
+ptf: $(if $(findstring :,$(TARGET)),$(STAMPS)/stubs,setup) ## the PTF suite; TARGET=bmv2, or HOST:PORT with PORTS="1=eth1 2=eth2 3=eth3" DEVICE_ID=0
+	$(CLI) ptf --target "$(TARGET)" $(PTF_OPTIONS) $(TESTS) $(if $(WITHOUT_LONG),^long)
 
 # --- For developers ------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -76,22 +77,72 @@ def bench(
 
 def ptf(
     tests: Annotated[
-        list[str] | None, typer.Argument(help="Modules, module.Class or groups; ^ leaves out.")
+        list[str] | None,
+        typer.Argument(
+            help="Tests (module.Class), modules, needs (shaping), requirements (CF-1, CF);"
+            " ^ leaves out. All by default."
+        ),
     ] = None,
     target: Annotated[
         str, typer.Option("--target", help="embedded, bmv2, or HOST:PORT of a P4Runtime server.")
     ] = "embedded",
     port: Annotated[
         list[str] | None,
-        typer.Option("--port", metavar="NUMBER=INTERFACE", help="With HOST:PORT; repeatable."),
+        typer.Option(
+            "--port",
+            metavar="NUMBER=INTERFACE",
+            help="With HOST:PORT: a port of the switch and the interface at the other end of its"
+            " cable. Three, the RF port first.",
+        ),
     ] = None,
     device_id: Annotated[int, typer.Option("--device-id", help="P4Runtime device id.")] = 1,
+    election_id: Annotated[
+        int, typer.Option("--election-id", min=1, help="Of the suite, above any other client's.")
+    ] = 1,
+    programs: Annotated[
+        Path | None,
+        typer.Option(
+            "--programs",
+            metavar="FOLDER",
+            help="cm and cmts as compiled for the target, instead of p4src/build.",
+        ),
+    ] = None,
+    shaper: Annotated[
+        str,
+        typer.Option(
+            "--shaper",
+            metavar="SHAPER",
+            help="How the traffic manager is configured: docsis.tm.v1, bmv2-thrift=HOST:PORT, or"
+            " MODULE:CLASS=ARGUMENT of your own.",
+        ),
+    ] = "docsis.tm.v1",
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="For an expected event.")
+    ] = 5.0,
     seed: Annotated[int, typer.Option("--seed", help="What tests draw at random.")] = 1,
+    results: Annotated[
+        Path | None,
+        typer.Option("--results", metavar="FOLDER", help="Instead of results/ptf/TARGET."),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--list", help="Only print the tests that are selected.")
+    ] = False,
 ) -> None:
-    """The PTF conformance suite."""
+    """The PTF conformance suite, with a verdict for each requirement of docs/test-plan.md."""
+    # Before gRPC is there: processes are started beside it, and it goes on in none of them.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from docsis_ptf.runner import main
 
-    arguments = ["--target", target, "--device-id", str(device_id), "--seed", str(seed)]
+    arguments = [
+        *("--target", target, "--device-id", str(device_id), "--election-id", str(election_id)),
+        *("--shaper", shaper, "--timeout", str(timeout), "--seed", str(seed)),
+    ]
     for item in port or []:
         arguments += ["--port", item]
-    raise typer.Exit(main([*arguments, *(tests or [])]))
+    if programs is not None:
+        arguments += ["--programs", str(programs)]
+    if results is not None:
+        arguments += ["--results", str(results)]
+    if show:
+        arguments.append("--list")
+    raise typer.Exit(main([*arguments, "--", *(tests or [])]))

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
+from unittest import SkipTest
 
 import grpc
 from finsy.p4schema import P4MatchType
@@ -21,16 +22,16 @@ from finsy.proto import p4r
 
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import bitstring, register_entity, updates_between
-from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.state.control_header import ControlHeader, Operation, Reply
 from docsis_control.tables import TableEntry
-from docsis_control.tm.lateness import Lateness, lateness_from
 from docsis_ptf.entities import Control, Counts, Entry, Group, State
-from docsis_ptf.params import TestParams
+from docsis_ptf.params import CONTROL_HEADER, TestParams
+from docsis_ptf.shaper import Shaper
+from docsis_ptf.shapers import make
 
 T = TypeVar("T")
-_SERVICE: Final = "/docsis.tm.v1.TrafficManager"
 _STATE_FIELDS: Final = tuple(State.__dataclass_fields__)
 
 
@@ -58,30 +59,17 @@ class Readings:
     counts: list[Counts]
 
 
-@dataclass(frozen=True)
-class QueueConfig:
-    """A service flow's queue in the traffic manager: bit/s and bytes."""
-
-    port: int
-    queue_id: int
-    max_sustained_rate: int
-    max_burst: int
-    peak_rate: int
-    initial_tokens: int | None = None
-    queue_limit: int = 0
-    traffic_priority: int = 0
-    min_reserved_rate: int = 0
-    assumed_packet_size: int = 0
-    sub_queues: int = 0
-
-
 class Client:
-    """The primary client of one target. All methods raise P4RuntimeError, in words."""
+    """The primary client of one target. All methods raise P4RuntimeError, in words.
+
+    Attributes:
+        shaper: Its traffic manager.
+    """
 
     def __init__(self, params: TestParams) -> None:
         self._params = params
         self._connection = Connection(params.grpc, params.device_id, params.election_id)
-        self._lacking: dict[str, str] = {}
+        self.shaper: Shaper = make(params.shaper, self.call, params.device_id)
         self._control: ControlHeader | None = None
         self._program: Pipeline | None = None
 
@@ -113,6 +101,16 @@ class Client:
         """Ends the connection."""
         run(self._connection.close())
 
+    def answers(self) -> bool:
+        """Whether the target still answers a question that any P4Runtime server answers."""
+        try:
+            run(self._connection.pipeline_cookie())
+        except ConnectionLost:
+            return False
+        except P4RuntimeError:
+            return True
+        return True
+
     @property
     def pipeline(self) -> Pipeline:
         """The program pushed."""
@@ -134,29 +132,24 @@ class Client:
         self._program = pipeline
         self._control = ControlHeader(self._connection, pipeline)
 
-    # What the target has.
+    def entities(self, request: Sequence[Any]) -> list[Any]:
+        """Reads p4.v1.Entities, wildcards included."""
+        return list(run(self._connection.read(request)))
 
-    def lacks(self, need: str) -> str | None:
-        """Why the target cannot be asked for this, or None."""
-        probe = {"registers": self._probe_registers, "shaping": self._probe_shaping}[need]
-        try:
-            probe()
-        except P4RuntimeError as error:
-            if error.code is not grpc.StatusCode.UNIMPLEMENTED:
-                raise
-            what = {
-                "registers": "its P4Runtime server has no registers",
-                "shaping": "it has no service docsis.tm.v1, so nothing is shaped in bytes",
-            }[need]
-            return f"{self._params.target}: {what} ({error})"
-        return None
+    def insert_entities(self, entities: Sequence[Any]) -> None:
+        """Inserts p4.v1.Entities in one batch."""
+        updates = [p4r.Update(type=p4r.Update.INSERT, entity=entity) for entity in entities]
+        run(self._connection.write(updates, [entity.WhichOneof("entity") for entity in entities]))
 
-    def _probe_registers(self) -> None:
-        self.push("cm")
-        self.register("sf_enqueued_bytes", 0)
+    @property
+    def election_id(self) -> Any:
+        """Under which it is the primary client, a p4.v1.Uint128."""
+        return self._connection.election_id
 
-    def _probe_shaping(self) -> None:
-        self.traffic_manager()
+    def call(self, doing: str, method: str, request: bytes) -> bytes:
+        """Calls any gRPC method of the target's server; `doing` is for messages."""
+        (answer,) = run(self._connection.call(doing, method, request))
+        return answer
 
     # Tables and multicast groups.
 
@@ -277,7 +270,12 @@ class Client:
     # The control header.
 
     def request(self, operation: Operation, index: int, **fields: int) -> Reply:
-        """A request in a packet-out and the fields of its answer."""
+        """A request in a packet-out and the fields of its answer.
+
+        SkipTest: the target is known to answer none.
+        """
+        if reason := self._params.lacking.get(CONTROL_HEADER):
+            raise SkipTest(f"{self._params.target}: {reason}")
         return run(self.control.request(operation, index, fields))
 
     def state(self, index: int) -> State:
@@ -301,74 +299,6 @@ class Client:
             value = bitstring(values.get(item.name, 0))
             message.packet.metadata.add(metadata_id=item.id, value=value)
         run(self._connection.send(message))
-
-    # The traffic manager.
-
-    def traffic_manager(self) -> Any:
-        """The docsis.tm.v1.GetResponse of the device."""
-        pb = _messages()
-        return self._unary("Get", pb.GetRequest(device_id=self._params.device_id), pb.GetResponse)
-
-    def lateness(self) -> Lateness | None:
-        """How late the device ran what was due since it was started; None: it does not tell."""
-        pb = _messages()
-        request = pb.GetLatenessRequest(device_id=self._params.device_id)
-        try:
-            answer = self._unary("GetLateness", request, pb.GetLatenessResponse)
-        except P4RuntimeError as error:
-            if error.code is not grpc.StatusCode.UNIMPLEMENTED:
-                raise
-            return None
-        return lateness_from(answer.SerializeToString())
-
-    def queue_state(self, queue: tuple[int, int]) -> tuple[int, Any]:
-        """The device's time in nanoseconds, and the ServiceFlowState of (port, queue_id)."""
-        response = self.traffic_manager()
-        for flow in response.service_flows:
-            if (flow.config.queue.port, flow.config.queue.queue_id) == queue:
-                return int(response.now_ns), flow
-        raise LookupError(f"port {queue[0]} has no queue {queue[1]}")
-
-    def configure_queue(self, *queues: QueueConfig) -> None:
-        """Creates or changes queues, all at one moment."""
-        request = _messages().ConfigureRequest(device_id=self._params.device_id)
-        for queue in queues:
-            config = asdict(queue)
-            key = {"port": config.pop("port"), "queue_id": config.pop("queue_id")}
-            request.service_flows.add(queue=key, **config)
-        self._configure(request)
-
-    def configure_port(self, port: int, rate: int) -> None:
-        """Sets what a port carries, in bit/s; 0 is no limit."""
-        request = _messages().ConfigureRequest(device_id=self._params.device_id)
-        request.ports.add(port=port, rate=rate)
-        self._configure(request)
-
-    def remove_queue(self, queue: QueueConfig) -> None:
-        """Removes a queue with all that waits in it."""
-        request = _messages().ConfigureRequest(device_id=self._params.device_id)
-        request.removed.add(port=queue.port, queue_id=queue.queue_id)
-        self._configure(request)
-
-    def _configure(self, request: Any) -> None:
-        self._unary("Configure", request, _messages().ConfigureResponse)
-
-    def _unary(self, method: str, request: Any, response: Any) -> Any:
-        async def call() -> Any:
-            (answer,) = await self._connection.call(
-                f"{method} of the traffic manager",
-                f"{_SERVICE}/{method}",
-                request.SerializeToString(),
-            )
-            return response.FromString(answer)
-
-        return run(call())
-
-
-def _messages() -> Any:
-    from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2
-
-    return traffic_manager_pb2
 
 
 def _state(reply: Reply) -> State:

@@ -9,11 +9,12 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from docsis_ptf.docsis_test import SERVICE_FLOWS
 from docsis_ptf.entities import Entry
 from docsis_ptf.frames import Stream
+from docsis_ptf.shaper import FLOW_QUEUES, SHAPING
 from docsis_ptf.shaping_test import ShapingTest
 
 TABLE: Final = "FrameIngress.flow_queue.flow_queues"
@@ -44,6 +45,7 @@ class FlowQueueTest(ShapingTest):
         queues: How many sub-queues the latest `flow_queues` has.
     """
 
+    needs: ClassVar[tuple[str, ...]] = (SHAPING, FLOW_QUEUES)
     queues: int
 
     def flow_queues(self, queues: int, *, search: bool = False, **config: Any) -> int:

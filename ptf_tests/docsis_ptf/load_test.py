@@ -61,14 +61,14 @@ class LoadTest(ShapingTest):
         """Measures lateness while entered; the list has it at the end."""
         found: list[Timing] = []
         with Sleeper() as sleeper:
-            before = self.client.lateness()
+            before = self.client.shaper.lateness()
             yield found
             switch = self._since(before)
             found.append(Timing(switch, sleeper.stop()))
         print(f"{type(self).__name__}: {found[0]}")
 
     def _since(self, before: Lateness | None) -> Lateness | None:
-        now = self.client.lateness()
+        now = self.client.shaper.lateness()
         return None if now is None or before is None else now.since(before)
 
     def work_off(self, index: int, count: int, length: int, *, waiting: bool = True) -> Measured:

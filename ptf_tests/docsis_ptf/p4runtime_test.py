@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import ptf.testutils
 from ptf.base_tests import BaseTest
 
+from docsis_control.p4rt.errors import ConnectionLost
 from docsis_ptf.client import Client
 from docsis_ptf.entities import Counts, Entry, Group
 from docsis_ptf.params import TestParams
+from docsis_ptf.profiles import lacks
+from docsis_ptf.recorder import Recorder
+from docsis_ptf.verdicts import Outcome, Verdict, write
 
 
 class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
@@ -22,16 +27,18 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
     before the next begins, and those of `setUp` at the end.
 
     Attributes:
-        needs: What the target must have beyond P4Runtime: "registers" (entries
-            over P4Runtime), "shaping" (the service docsis.tm.v1). They are PTF
-            groups as well, so that `^shaping` leaves such tests out; otherwise a
-            target that lacks them is found out by asking, and the test skipped.
+        needs: What the target must be able to do beyond forwarding, as in profiles.py:
+            "registers", "shaping", "flow-queues", "packet-rate". They select tests as well, so
+            that `^shaping` leaves such tests out; otherwise a target that cannot is found out by
+            asking, and the test skipped.
         long: Whether the test takes long: it is in the group of that name, too, which
             `make test` leaves out.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
     long: ClassVar[bool] = False
+    # What a test heard that found no target to connect to.
+    _gone: ClassVar[str] = ""
     # One case; its parameters are its own.
     doRunTest: Callable[..., None]
 
@@ -45,13 +52,33 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
         # Not tearDown, which unittest leaves out when setUp fails.
         self.addCleanup(super().tearDown)
         self.params = TestParams.parse(ptf.testutils.TEST_PARAMS)
-        self.client = Client.connect(self.params)
+        try:
+            self.client = Client.connect(self.params)
+        except ConnectionLost as error:
+            # Every other test would say the same.
+            P4RuntimeTest._gone = str(error)
+            self.skipTest(f"there is no target any more: {error}")
         self.addCleanup(self.client.close)
         for need in self.needs:
-            if reason := self.client.lacks(need):
-                self.skipTest(reason)
+            known = self.params.lacking
+            reason = known[need] if need in known else lacks(self.client, need)
+            if reason:
+                self.skipTest(f"{self.params.target}: {reason}")
         self._undo: list[tuple[str, Callable[[], None]]] = []
         self.addCleanup(self.undo)
+
+    def run(self, result: Any = None) -> None:
+        """As PTF, and the verdict is written down; without a target the run ends."""
+        recorder = Recorder(result)
+        begun = time.monotonic()
+        super().run(recorder)
+        test = self.id().removesuffix(".runTest")
+        verdict = recorder.verdict(test, time.monotonic() - begun)
+        if P4RuntimeTest._gone:
+            verdict = Verdict(test, Outcome.NOT_RUN, P4RuntimeTest._gone)
+            result.stop()
+        if path := TestParams.parse(ptf.testutils.TEST_PARAMS).verdicts:
+            write(Path(path), verdict)
 
     def tearDown(self) -> None:
         """Nothing: see setUp."""
@@ -66,16 +93,25 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
 
     def runTest(self) -> None:
         """Walks the cases; one that fails does not keep the others from running."""
+        lost: ConnectionLost | None = None
         for case in self.cases():
             with self.subTest(**case):
                 before = len(self._undo)
                 try:
                     self.doRunTest(**case)
+                except ConnectionLost as error:
+                    lost = error
+                    raise
                 except BaseException:
                     self.endFailedCase()
                     raise
                 finally:
-                    self.undo(before)
+                    if lost is None:
+                        self.undo(before)
+            if lost is not None:
+                # Nothing can be asked or undone, and other cases would only say so again.
+                self._undo.clear()
+                return
         with self.subTest(at="the end"):
             self.endTest()
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self
 
+from docsis_ptf.shapers import DEFAULT
+
+CONTROL_HEADER: Final = "control-header"
 PROGRAMS: Final = Path(__file__).resolve().parents[2] / "p4src" / "build"
 
 
@@ -31,6 +34,10 @@ class TestParams:
         frames: How many frames a statistical test may inject.
         timeout: Seconds that an expected event may take.
         election_id: Of the suite's P4Runtime client.
+        shaper: By what the traffic manager is configured: see shapers.py.
+        verdicts: File to which each test adds its verdict; none if empty.
+        profiles: What is known of what the target can do (profiles.py), each with why it cannot,
+            or nothing if it can. What is not there is asked for.
     """
 
     # Not a test case, whatever its name suggests to a test loader.
@@ -48,6 +55,14 @@ class TestParams:
     frames: int = 40_000
     timeout: float = 5.0
     election_id: int = 1
+    shaper: str = DEFAULT
+    verdicts: str = ""
+    profiles: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def lacking(self) -> dict[str, str]:
+        """Why the target cannot do something, by what; empty if it can."""
+        return dict(self.profiles)
 
     @classmethod
     def parse(cls, values: dict[str, Any] | None) -> Self:

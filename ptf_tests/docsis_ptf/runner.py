@@ -1,88 +1,121 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the suite: on the embedded switch, on BMv2, or on somebody's running target.
 
-The first two get a network namespace, veth pairs and a fresh switch of their
-own (sandbox.py, switches.py); a running target is given by its address and its
-port map, and nothing is set up or changed but its program and its entries.
+The first two get a network namespace, veth pairs and a fresh switch of their own (sandbox.py,
+switches.py). A running target is given by its address and its port map; nothing is set up there,
+and its program and its entries are given back to it behind the tests.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from docsis_ptf import sandbox, switches
+from docsis_ptf import catalogue, matrix, outcome, plan, preflight, sandbox, switches
+from docsis_ptf.options import Options, options, parser
 from docsis_ptf.params import TestParams
+from docsis_ptf.preflight import TargetError
+from docsis_ptf.profiles import Profile
+from docsis_ptf.selection import select
 from docsis_ptf.sleeper import Sleeper
+from docsis_ptf.verdicts import Outcome, Verdict, complete, read
 
 _TESTS: Final = Path(__file__).resolve().parents[1]
 _ROOT: Final = _TESTS.parent
 _MODULE_PATHS: Final = (_TESTS, _ROOT / "control_plane")
 _INTERRUPTED: Final = 130
-_CONNECT_SECONDS: Final = 5.0
 _MACHINE_SECONDS: Final = 1.0
 """How long the machine's timers are measured before anything runs: some hundred sleeps."""
+_VERDICTS: Final = "verdicts.jsonl"
+_PROFILES: Final = "profiles.json"
 FAILED: Final = 2
 """The exit status when the suite could not even run."""
 
 
-def run(
-    target: str = switches.EMBEDDED,
-    *,
-    tests: Sequence[str] = (),
-    ports: Mapping[int, str] | None = None,
-    device_id: int = 1,
-    seed: int = 1,
-    programs: Path | None = None,
-    log_dir: Path | None = None,
-) -> int:
-    """Runs the suite and returns an exit status, 0 when all went well.
-
-    Args:
-        target: "embedded", "bmv2", or host:port of a running P4Runtime server.
-        tests: PTF test specs: modules, module.Class, groups, ^ to leave out; all by default.
-        ports: Of a running target: the interface at the other end of each port,
-            the first the RF port, then two others.
-        device_id: P4Runtime device id.
-        seed: Of the test's random numbers, and of a switch that takes one.
-        programs: Folder with {cm,cmts}.json and {cm,cmts}.p4info.txtpb; p4src/build by default.
-        log_dir: For PTF's and the switch's log; results/ptf/TARGET by default.
-    """
-    own = target in (switches.EMBEDDED, switches.BMV2)
-    folder = log_dir or _ROOT / "results" / "ptf" / (target if own else "target")
+def run(told: Options) -> int:
+    """Runs the suite and returns an exit status, 0 when all went well."""
+    folder = told.results or _ROOT / "results" / "ptf" / (told.target if told.own else "target")
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    requirements = plan.load()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if own:
-            switches.binary(target)  # a missing switch is worth a sentence before anything starts
-            params = switches.params_for(target)
+        chosen = [test.key for test in select(told.tests, catalogue.load(), requirements)]
+        params = replace(told.params(), verdicts=str(folder.resolve() / _VERDICTS))
+        if told.own:
+            switches.binary(told.target)  # a missing switch is worth a sentence beforehand
         else:
-            params = _running_target(target, ports or {})
-        params = replace(params, device_id=device_id)
-        if programs is not None:
-            params = replace(params, programs=str(programs.resolve()))
-        _keep_lateness(folder)
-        if own:
-            return _in_sandbox(target, params, tests, seed, folder)
-        return _ptf(params, ports or {}, tests, seed, folder)
-    except (OSError, ValueError, sandbox.SandboxError, switches.SwitchError) as error:
+            preflight.check_wiring(told.target, told.ports)
+            for warning in preflight.noise(told.ports):
+                print(f"ptf: {warning}", file=sys.stderr)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (_VERDICTS, _PROFILES, outcome.JUNIT, outcome.MATRIX):
+            (folder / name).unlink(missing_ok=True)
+        machine = _keep_lateness(folder)
+        if told.own:
+            status = _in_sandbox(told.target, params, chosen, told.seed, folder)
+        else:
+            status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
+    except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         return _INTERRUPTED
+    verdicts = read(folder / _VERDICTS)
+    if not verdicts:
+        # It has said why.
+        return status or FAILED
+    stopped = _stopped(verdicts, chosen, status)
+    head = matrix.Head(
+        target=told.target,
+        taken=begun,
+        selection=" ".join(told.tests) or "all",
+        programs=outcome.digests(Path(params.programs)),
+        machine=machine,
+        stopped=stopped,
+    )
+    ran = [verdict for verdict in verdicts if verdict.outcome is not Outcome.NOT_RUN]
+    verdicts = complete(ran, chosen, stopped)
+    print(outcome.write(folder, head, _profiles(folder), requirements, verdicts), flush=True)
+    if stopped:
+        print(f"ptf: {stopped}", file=sys.stderr)
+    return status or (FAILED if stopped else 0)
 
 
-def _keep_lateness(folder: Path) -> None:
+def _stopped(verdicts: Sequence[Verdict], chosen: Sequence[str], status: int) -> str:
+    """Why the run ended before all tests had run; empty if it did not."""
+    ran = [verdict.test for verdict in verdicts if verdict.outcome is not Outcome.NOT_RUN]
+    if not (missing := len(set(chosen) - set(ran))):
+        return ""
+    gone = [verdict for verdict in verdicts if verdict.outcome is Outcome.NOT_RUN]
+    if status == _INTERRUPTED:
+        why = "the run was interrupted"
+    elif gone:
+        why = (
+            f"the target does not answer any more ({gone[0].words}); look at its log, and start it"
+        )
+    else:
+        why = f"PTF ended with exit status {status}"
+    behind = f" behind {ran[-1]}" if ran else ""
+    return f"{missing} of {len(chosen)} tests were not run{behind}: {why}"
+
+
+def _profiles(folder: Path) -> tuple[Profile, ...]:
+    path = folder / _PROFILES
+    if not path.exists():
+        return ()
+    return tuple(Profile(**values) for values in json.loads(path.read_text()))
+
+
+def _keep_lateness(folder: Path) -> str:
     """The machine's own lateness goes with the results, so that those of two machines compare."""
     with Sleeper() as sleeper:
         # What is measured is time; there is nothing to poll for.
@@ -90,41 +123,7 @@ def _keep_lateness(folder: Path) -> None:
         machine = sleeper.stop()
     (folder / "timers.json").write_text(json.dumps(asdict(machine), indent=2) + "\n")
     print(f"ptf: before the tests, {machine}", flush=True)
-
-
-def _running_target(target: str, ports: Mapping[int, str]) -> TestParams:
-    host, _, port = target.rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError(f"target {target!r}: neither embedded, bmv2 nor host:port")
-    if len(ports) != 3:
-        raise ValueError(
-            f"target {target}: the suite needs three ports, each with the interface at its other"
-            " end (RF first), such as 1=veth1 2=veth3 3=veth5"
-        )
-    for interface in ports.values():
-        # Not /sys/class/net, which may show another namespace.
-        if interface not in (name for _, name in socket.if_nameindex()):
-            raise ValueError(f"target {target}: there is no interface {interface} here")
-    if os.geteuid() != 0:
-        raise ValueError(f"target {target}: raw sockets need root")
-    try:
-        socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
-    except OSError as error:
-        raise ValueError(f"target {target}: nothing answers there: {error}") from None
-    for interface in ports.values():
-        _warn_of_ipv6(interface)
-    rf, near, far = ports
-    return TestParams(grpc=target, target=target, rf_port=rf, cpe_ports=(near, far))
-
-
-def _warn_of_ipv6(interface: str) -> None:
-    setting = Path("/proc/sys/net/ipv6/conf", interface, "disable_ipv6")
-    if setting.exists() and setting.read_text().strip() == "0":
-        print(
-            f"ptf: {interface} has IPv6: the host's own frames would fail tests that expect none;"
-            f" sysctl net.ipv6.conf.{interface}.disable_ipv6=1",
-            file=sys.stderr,
-        )
+    return str(machine)
 
 
 def _in_sandbox(
@@ -164,8 +163,8 @@ def _sandboxed(job: dict[str, Any]) -> int:
         log = folder / "switch.log"
         with switches.running(job["kind"], params, job["seed"], log, os.environ):
             interfaces = {port: sandbox.ptf_side(port) for port in ports}
-            return _ptf(params, interfaces, job["tests"], job["seed"], folder)
-    except (OSError, sandbox.SandboxError, switches.SwitchError) as error:
+            return _examined(params, interfaces, job["tests"], job["seed"], folder, own=True)
+    except (OSError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
@@ -181,7 +180,30 @@ def _environment() -> dict[str, str]:
     paths = [str(path) for path in _MODULE_PATHS]
     if inherited := os.environ.get("PYTHONPATH"):
         paths.append(inherited)
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    # What starts a process here starts another program: nothing of gRPC goes on in it.
+    return {"GRPC_ENABLE_FORK_SUPPORT": "0", **os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _examined(
+    params: TestParams,
+    interfaces: Mapping[int, str],
+    tests: Sequence[str],
+    seed: int,
+    folder: Path,
+    *,
+    own: bool,
+) -> int:
+    """Looks at the target, tests it, and gives it back what it had."""
+    profiles, found = preflight.examine(params, interfaces)
+    (folder / _PROFILES).write_text(json.dumps([asdict(one) for one in profiles], indent=2) + "\n")
+    for one in profiles:
+        print(f"ptf: {one.name}: {one.lacking or 'yes'}", flush=True)
+    params = replace(params, profiles=tuple((one.name, one.lacking) for one in profiles))
+    try:
+        return _ptf(params, interfaces, tests, seed, folder)
+    finally:
+        if not own:
+            print(f"ptf: target {params.target}: {preflight.give_back(params, found)}", flush=True)
 
 
 def _ptf(
@@ -190,7 +212,7 @@ def _ptf(
     """PTF with the suite, its output on the terminal."""
     script = Path(sys.executable).with_name("ptf")
     if not script.is_file():
-        raise ValueError(f"{script}: PTF is not installed; run `make setup`")
+        raise ValueError(f"{script}: PTF is not installed; run pip install -e '.[ptf]'")
     arguments = [
         *(sys.executable, str(script)),
         *("--test-dir", str(_TESTS / "suite")),
@@ -200,8 +222,9 @@ def _ptf(
         # PTF empties it first.
         *("--log-dir", str(folder / "tests"), "--debug", "info"),
         *("--socket-recv-size", "16384", "--qlen", "1000"),
-        *("--random-seed", str(seed)),
-        *selection(tests),
+        # Who may not open raw sockets was told so before.
+        *("--random-seed", str(seed), "--allow-user"),
+        *tests,
     ]
     process = subprocess.Popen(
         arguments, env=_environment(), preexec_fn=sandbox.dies_with_parent(signal.SIGKILL)
@@ -214,40 +237,25 @@ def _ptf(
             process.wait()
 
 
-def selection(tests: Sequence[str]) -> list[str]:
-    """What PTF is to run: it would take nothing away from nothing, and run no test at all."""
-    only_without = bool(tests) and all(test.startswith("^") for test in tests)
-    return ["standard", *tests] if only_without else list(tests)
-
-
-def _port(text: str) -> tuple[int, str]:
-    number, _, interface = text.partition("=")
-    if not number.isdigit() or not interface:
-        raise argparse.ArgumentTypeError(f"{text!r}: a port is NUMBER=INTERFACE, such as 1=veth1")
-    return int(number), interface
+def _list(told: Options) -> int:
+    """Prints the tests that are selected, one a line."""
+    for test in select(told.tests, catalogue.load(), plan.load()):
+        needs = f" ({', '.join(test.needs)})" if test.needs else ""
+        print(f"{test.key}{needs}: {test.about}")
+    return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line: python -m docsis_ptf.runner."""
-    parser = argparse.ArgumentParser(prog="docsis-ptf", description=__doc__)
-    parser.add_argument("--target", default=switches.EMBEDDED, metavar="embedded|bmv2|HOST:PORT")
-    parser.add_argument("--port", type=_port, action="append", default=[], metavar="NUMBER=IF")
-    parser.add_argument("--device-id", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--programs", type=Path, metavar="FOLDER")
-    parser.add_argument("--sandbox", help=argparse.SUPPRESS)
-    parser.add_argument("tests", nargs="*", help="modules, module.Class or groups; ^ leaves out")
-    options = parser.parse_args(arguments)
-    if options.sandbox is not None:
-        return _sandboxed(json.loads(options.sandbox))
-    return run(
-        options.target,
-        tests=options.tests,
-        ports=dict(options.port),
-        device_id=options.device_id,
-        seed=options.seed,
-        programs=options.programs,
-    )
+    given = parser().parse_args(arguments)
+    if given.sandbox is not None:
+        return _sandboxed(json.loads(given.sandbox))
+    try:
+        told = options(given)
+        return _list(told) if given.list else run(told)
+    except ValueError as error:
+        print(f"ptf: {error}", file=sys.stderr)
+        return FAILED
 
 
 if __name__ == "__main__":

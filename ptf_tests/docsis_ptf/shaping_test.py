@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Third rung for tests of the traffic manager (service docsis.tm.v1)."""
+"""Third rung for tests of the traffic manager (shaper.py)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from docsis_ptf.client import QueueConfig
 from docsis_ptf.docsis_test import MAX_FRAME
 from docsis_ptf.entities import Entry
+from docsis_ptf.shaper import SHAPING, QueueConfig, QueueState
 from docsis_ptf.stream_test import StreamTest
 
 
@@ -19,7 +19,7 @@ class ShapingTest(StreamTest):
         shape: The configuration of the latest `shaped_flow`.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("shaping",)
+    needs: ClassVar[tuple[str, ...]] = (SHAPING,)
     shape: QueueConfig
 
     def shaped_flow(
@@ -48,25 +48,29 @@ class ShapingTest(StreamTest):
 
     def configure(self, queue: QueueConfig) -> None:
         """Creates a queue for the rest of the case."""
-        self.client.configure_queue(queue)
-        self._undo.append((f"queue {queue.queue_id}", lambda: self.client.remove_queue(queue)))
+        self.client.shaper.configure([queue])
+        key = queue.port, queue.queue_id
+        self._undo.append((f"queue {key}", lambda: self.client.shaper.remove([key])))
 
     def block(self) -> None:
         """Lets nothing leave the queue of `shape` from now on; its frames stay."""
         # A byte a second, and none to begin with.
-        self.client.configure_queue(
-            replace(
-                self.shape,
-                max_sustained_rate=8,
-                max_burst=max(self.shape.max_burst, MAX_FRAME),
-                peak_rate=0,
-                initial_tokens=0,
-            )
+        blocked = replace(
+            self.shape,
+            max_sustained_rate=8,
+            max_burst=max(self.shape.max_burst, MAX_FRAME),
+            peak_rate=0,
+            initial_tokens=0,
         )
+        self.client.shaper.configure([blocked])
 
     def release(self) -> None:
         """Gives the queue its rates and its initial tokens."""
-        self.client.configure_queue(self.shape)
+        self.client.shaper.configure([self.shape])
+
+    def queue_state(self, index: int) -> QueueState:
+        """What the traffic manager says of a service flow's queue now."""
+        return self.client.shaper.states().queues[self.rf, index]
 
     def await_received(self, index: int, frames: int) -> None:
         """Waits until the switch has received so many frames of the service flow."""

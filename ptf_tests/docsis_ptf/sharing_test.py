@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_ptf.classifier_test import CLASSIFIER
-from docsis_ptf.client import QueueConfig
 from docsis_ptf.docsis_test import MAX_FRAME, MODEM
 from docsis_ptf.entities import Entry
 from docsis_ptf.load_test import LoadTest, Measured
+from docsis_ptf.shaper import QueueConfig
 
 # UDP destination port of the first flow's frames; they count up from here.
 FIRST_PORT: Final = 7000
@@ -48,8 +48,8 @@ class SharingTest(LoadTest):
             replace(queue, max_sustained_rate=8, peak_rate=0, initial_tokens=0, min_reserved_rate=0)
             for queue in queues
         ]
-        self.client.configure_port(self.rf, rate)
-        self._undo.append(("the port's rate", lambda: self.client.configure_port(self.rf, 0)))
+        self.client.shaper.limit_port(self.rf, rate)
+        self._undo.append(("the port's rate", lambda: self.client.shaper.limit_port(self.rf, 0)))
         for queue in blocked:
             self.configure(queue)
         stream = self.upstream(loads[0].length)
@@ -63,7 +63,7 @@ class SharingTest(LoadTest):
                     injector.send(own.frames(size, position * NUMBERS + first))
                     self.await_received(queue.queue_id, before + first + size)
             offered_ns = time.time_ns()
-            self.client.configure_queue(*queues)
+            self.client.shaper.configure(queues)
             self.poll("the shared port's frames", lambda: capture.count() == total, seconds=60)
             arrivals = capture.arrivals()
         return Measured(arrivals, timing[0], offered_ns)

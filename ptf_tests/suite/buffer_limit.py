@@ -70,7 +70,7 @@ class WaitingFrames(shaping_test.ShapingTest):
             injector.send(self.same_stream(stream, 69).frames(1, fit + 6))
             self.expect_fates(index, before, received=fit + 7, buffer_full=6)
             self.assertEqual(self.client.state(index).backlog, length * fit + 69)
-            _, queue = self.client.queue_state((self.rf, index))
+            queue = self.queue_state(index)
             self.assertEqual(
                 (queue.queued.frames, queue.queued.bytes), (fit + 1, length * fit + 69)
             )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar
 
 from scapy.layers.l2 import Ether
@@ -12,7 +11,6 @@ from scapy.packet import Raw
 from docsis_control.lengths import frame_length
 from docsis_ptf import aqm_test, cmts_test
 from docsis_ptf.aqm_test import HELD
-from docsis_ptf.client import QueueConfig
 from docsis_ptf.cmts_test import cpe
 from docsis_ptf.docsis_test import (
     BROADCAST_MAC,
@@ -26,6 +24,7 @@ from docsis_ptf.docsis_test import (
 )
 from docsis_ptf.entities import QUIESCENT, Counts
 from docsis_ptf.packets import PAYLOAD, ip4, tcp4, udp4, udp4_ports
+from docsis_ptf.shaper import QueueConfig
 
 LAST = SERVICE_FLOWS - 1
 MODEMS = 64
@@ -169,23 +168,21 @@ class ManyQueues(cmts_test.CmtsTest):
             for own in flows.values()
             for n, index in enumerate(own)
         ]
-        self.client.configure_queue(*queues)
-        for queue in queues:
-            self._undo.append((f"queue {queue.queue_id}", partial(self.client.remove_queue, queue)))
+        self.client.shaper.configure(queues)
+        keys = [(queue.port, queue.queue_id) for queue in queues]
+        self._undo.append(("queues", lambda: self.client.shaper.remove(keys)))
         for modem in flows:
             for n in range(FLOWS_PER_MODEM):
                 frame = self.to(modem, tos=n << 2)
                 for _ in range(n + 1):
                     self.send(self.near, frame)
                     self.expect_frame(self.rf, frame)
-        configured = {
-            flow.config.queue.queue_id: flow for flow in self.client.traffic_manager().service_flows
-        }
-        self.assertEqual(set(configured), {queue.queue_id for queue in queues})
+        configured = self.client.shaper.states().queues
+        self.assertEqual(set(configured), set(keys))
         length = frame_length(len(self.to(2)))
         for own in flows.values():
             for n, index in enumerate(own):
-                flow = configured[index]
+                flow = configured[self.rf, index]
                 self.assertEqual(flow.config.max_sustained_rate, rate)
                 self.assertEqual(flow.config.traffic_priority, n)
                 sent = (flow.dequeued.frames, flow.dequeued.bytes)

@@ -121,6 +121,6 @@ class Decisions(shaping_test.ShapingTest):
             )
         state = self.client.state(index)
         self.assertEqual(state.backlog, 0)
-        _, queue = self.client.queue_state((self.rf, index))
+        queue = self.queue_state(index)
         self.assertEqual((queue.egress_dropped.frames, queue.dequeued.frames), (
             dropped, len(expected)))  # fmt: skip

@@ -39,7 +39,7 @@ LONG: Final = 1_000_000_000
 class HashLaw(flow_queue_test.FlowQueueTest):
     """first_queue + (crc32(5-tuple) * multiplier mod 2^32) * queues / 2^32."""
 
-    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "flow-queues", "registers")
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"queues": queues} for queues in (2, 32, 255)]
@@ -60,7 +60,7 @@ class HashLaw(flow_queue_test.FlowQueueTest):
 class Fragments(flow_queue_test.FlowQueueTest):
     """All fragments of a datagram go to one sub-queue, that of its session without ports."""
 
-    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "flow-queues", "registers")
 
     def doRunTest(self) -> None:
         index = self.flow_queues(255)
@@ -93,7 +93,7 @@ class Fragments(flow_queue_test.FlowQueueTest):
 class SerialSearch(flow_queue_test.FlowQueueTest):
     """Four sessions of a group have queues of their own, a fifth shares, an empty one is next."""
 
-    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "flow-queues", "registers")
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"group": group} for group in (0, 3, 7)]
@@ -178,14 +178,14 @@ class OwnLimit(flow_queue_test.FlowQueueTest):
 class Books(flow_queue_test.FlowQueueTest):
     """The sub-queues' backlogs add up to the service flow's, and to what the switch holds."""
 
-    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "flow-queues", "registers")
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"search": search} for search in (False, True)]
 
     def agree(self, index: int) -> int:
         backlog = self.client.state(index).backlog
-        _, queue = self.client.queue_state((self.rf, index))
+        queue = self.queue_state(index)
         self.assertEqual((sum(self.depths()), queue.queued.bytes), (backlog, backlog))
         return backlog
 
@@ -200,9 +200,8 @@ class Books(flow_queue_test.FlowQueueTest):
         self.assertGreater(self.agree(index), 19_000)
         # Other sub-queues: what waits stays counted where it is.
         self.modify(self.flow_queues_entry(index, 16, search=search))
-        self.client.configure_queue(
-            replace(self.shape, max_sustained_rate=8, initial_tokens=0, sub_queues=16)
-        )
+        fewer = replace(self.shape, max_sustained_rate=8, initial_tokens=0, sub_queues=16)
+        self.client.shaper.configure([fewer])
         self.agree(index)
         self.shape = replace(self.shape, sub_queues=16)
         self.release()
@@ -215,7 +214,7 @@ class Books(flow_queue_test.FlowQueueTest):
 class WithoutEntry(flow_queue_test.FlowQueueTest):
     """A service flow with `flow_queuing` and no entry in flow_queues has a queue like any other."""
 
-    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "flow-queues", "registers")
 
     def doRunTest(self) -> None:
         index = self.flow_queues(32, queue_manager=int(QueueManager.PIE))
@@ -233,7 +232,7 @@ class WithoutEntry(flow_queue_test.FlowQueueTest):
 class ScaledProbability(flow_queue_test.FlowQueueTest):
     """SFQ-PIE (000, section 4.6): drop_prob times the own depth over the longest queue's."""
 
-    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "flow-queues", "registers")
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [
@@ -273,7 +272,7 @@ class ScaledProbability(flow_queue_test.FlowQueueTest):
 class StateOfItsOwn(flow_queue_test.FlowQueueTest):
     """CoDel drops of the session that is above the target, and of no other."""
 
-    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "flow-queues", "registers")
 
     def doRunTest(self) -> None:
         index = self.flow_queues(32, queue_manager=int(QueueManager.CODEL))

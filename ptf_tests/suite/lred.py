@@ -142,6 +142,6 @@ class Waiting(shaping_test.ShapingTest):
             self.poll("a while", lambda: self.client.state(index).timestamp > queued + 1_500)
             self.release()
             self.expect_fates(index, before, forwarded=sent, aqm=self.FRAMES - sent)
-        _, queue = self.client.queue_state((self.rf, index))
+        queue = self.queue_state(index)
         dropped, left = queue.egress_dropped.frames, queue.dequeued.frames
         self.assertEqual((dropped, left), (self.FRAMES - sent, sent))

@@ -8,10 +8,12 @@ TxBytes <= (t2-t1) R/8 + B and TxBytes <= (t2-t1) P/8 + 1522.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
+from docsis_control.bmv2.queues import FULL_FRAME
 from docsis_ptf import load_test, shaping_test, sharing_test
 from docsis_ptf.docsis_test import MAX_FRAME
+from docsis_ptf.shaper import PACKET_RATE
 from docsis_ptf.sharing_test import Load
 from docsis_ptf.wire import Capture
 
@@ -94,7 +96,7 @@ class Unlimited(load_test.LoadTest):
         )
         self.work_off(index, 1000, 1500, waiting=False)
         # The switch counts the frames that a rate made wait.
-        _, queue = self.client.queue_state((self.rf, index))
+        queue = self.queue_state(index)
         self.assertEqual((queue.delayed.frames, queue.dequeued.frames), (0, 1000))
         # And none is left of what it was before: all that waited is due at once.
         measured = self.work_off(index, 100, 1500)
@@ -160,7 +162,7 @@ class RefilledBurst(load_test.LoadTest):
         first = self.work_off(index, 200, length, waiting=False)
 
         def full() -> bool:
-            _, queue = self.client.queue_state((self.rf, index))
+            queue = self.queue_state(index)
             return int(queue.sustained_tokens) == burst * TOKENS_PER_BYTE
 
         self.poll("a full bucket", full)
@@ -173,6 +175,34 @@ class RefilledBurst(load_test.LoadTest):
             needed_ns = max((total - burst) / rate, (total - MAX_FRAME) / peak) * 8e9
             took_ns = int(measured.arrivals.time_ns[-1]) - measured.offered_ns
             self.assert_no_later(took_ns, needed_ns, measured.timing)
+
+
+class PacketRate(load_test.LoadTest):
+    """A queue sends so many full-size frames a second: what a target can do that counts frames."""
+
+    needs: ClassVar[tuple[str, ...]] = (PACKET_RATE,)
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"frames_per_second": rate} for rate in (100, 823, 1646)]
+
+    def doRunTest(self, frames_per_second: int) -> None:
+        # No more than may be under way in a target of short queues.
+        length, count = FULL_FRAME, self.params.batch
+        index = self.new_index()
+        key = self.rf, index
+        self.client.shaper.set_packet_rate(key, frames_per_second, count, length)
+        self._undo.append((f"queue {key}", lambda: self.client.shaper.remove([key])))
+        self.insert(self.queue(index, queue_id=index, buffer_size=count * length))
+        self.make_primary(index)
+        measured = self.work_off(index, count, length, waiting=False)
+        between_ns = 1e9 / frames_per_second
+        self.assert_no_later(measured.lasted_ns, (count - 1) * between_ns, measured.timing)
+        # A bucket may hold a frame when the first one comes, which then leaves behind it.
+        self.assertGreaterEqual(
+            measured.lasted_ns / 1e6,
+            ((count - 2) * between_ns - measured.timing.early_ns) / 1e6,
+            f"ms: faster than {frames_per_second} frames a second; {measured.timing}",
+        )
 
 
 class TokensAgree(shaping_test.ShapingTest):
@@ -210,7 +240,8 @@ class TokensAgree(shaping_test.ShapingTest):
     def assert_agree(self, index: int, rate: int, burst: int, when: str) -> None:
         """Brings the pipeline's tokens to the traffic manager's moment and compares."""
         state = self.client.state(index)
-        now_ns, queue = self.client.queue_state((self.rf, index))
+        states = self.client.shaper.states()
+        now_ns, queue = states.now_ns, states.queues[self.rf, index]
         earned = max(now_ns - state.msr_updated * 1000, 0) * rate // 1000
         # What left between the two readings is in the later one only.
         left = (int(queue.dequeued.bytes) - state.dequeued_bytes) % (1 << 32)

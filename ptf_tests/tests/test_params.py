@@ -4,6 +4,7 @@
 import pytest
 
 from docsis_ptf import runner
+from docsis_ptf.options import Options
 from docsis_ptf.params import TestParams
 
 
@@ -37,8 +38,8 @@ def test_wrong_type_is_named() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--target", "nowhere"], "neither embedded, bmv2 nor host:port"),
-        (["--target", "127.0.0.1:1"], "three ports"),
+        (["--target", "nowhere"], "neither embedded, bmv2 nor HOST:PORT"),
+        (["--target", "127.0.0.1:1"], "needs three ports and was given 0"),
         (
             ["--target", "127.0.0.1:1", "--port", "1=lo", "--port", "2=lo", "--port", "3=none0"],
             "there is no interface none0",
@@ -58,18 +59,5 @@ def test_missing_switch_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DOCSIS_SWITCH", "/nonexistent/docsis-switch")
-    assert runner.run("embedded") == runner.FAILED
+    assert runner.run(Options()) == runner.FAILED
     assert "/nonexistent/docsis-switch: the switch is not built" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("asked", "given"),
-    [
-        ((), []),
-        (("shaping", "^long"), ["shaping", "^long"]),
-        (("^long",), ["standard", "^long"]),
-        (("^long", "^pie"), ["standard", "^long", "^pie"]),
-    ],
-)
-def test_what_is_left_out_is_left_out_of_all(asked: tuple[str, ...], given: list[str]) -> None:
-    assert runner.selection(asked) == given

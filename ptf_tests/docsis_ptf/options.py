@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run of the suite is told, and the command line that tells it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from docsis_ptf import switches
+from docsis_ptf.params import TestParams
+from docsis_ptf.shapers import DEFAULT
+
+_DEFAULTS = TestParams()
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to test, and on what.
+
+    Attributes:
+        target: "embedded", "bmv2", or host:port of a running P4Runtime server.
+        tests: The selection (selection.py); all tests by default.
+        ports: Of a running target: the interface at the other end of each port, the first the RF
+            port, then two others.
+        device_id, election_id: P4Runtime's.
+        seed: Of the tests' random numbers, and of a switch that takes one.
+        programs: Folder with {cm,cmts}.json and {cm,cmts}.p4info.txtpb; p4src/build by default.
+        shaper: By what the traffic manager is configured (shapers.py).
+        timeout: Seconds that an expected event may take.
+        results: Folder for the logs and the verdicts; results/ptf/TARGET by default.
+    """
+
+    target: str = switches.EMBEDDED
+    tests: Sequence[str] = ()
+    ports: Mapping[int, str] = field(default_factory=dict)
+    device_id: int = _DEFAULTS.device_id
+    election_id: int = _DEFAULTS.election_id
+    seed: int = 1
+    programs: Path | None = None
+    shaper: str = DEFAULT
+    timeout: float = _DEFAULTS.timeout
+    results: Path | None = None
+
+    @property
+    def own(self) -> bool:
+        """Whether the runner starts the switch itself."""
+        return self.target in (switches.EMBEDDED, switches.BMV2)
+
+    def params(self) -> TestParams:
+        """What the tests are told. ValueError: a value is not possible."""
+        if self.own:
+            params = switches.params_for(self.target)
+        else:
+            host, _, port = self.target.rpartition(":")
+            if not host or not port.isdigit():
+                raise ValueError(f"target {self.target!r}: neither embedded, bmv2 nor HOST:PORT")
+            params = TestParams(grpc=self.target, target=self.target)
+        values = {
+            "device_id": self.device_id,
+            "election_id": self.election_id,
+            "shaper": self.shaper,
+            "timeout": self.timeout,
+        }
+        if self.programs is not None:
+            values["programs"] = str(self.programs.resolve())
+        if not self.own and len(self.ports) == len((params.rf_port, *params.cpe_ports)):
+            values["rf_port"], *others = self.ports
+            values["cpe_ports"] = tuple(others)
+        return TestParams.parse({**vars(params), **values})
+
+
+def _port(text: str) -> tuple[int, str]:
+    number, _, interface = text.partition("=")
+    if not number.isdigit() or not interface:
+        raise argparse.ArgumentTypeError(f"{text!r}: a port is NUMBER=INTERFACE, such as 1=veth1")
+    return int(number), interface
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of docsis_ptf.runner."""
+    found = argparse.ArgumentParser(prog="docsis-ptf", description="The PTF conformance suite.")
+    add = found.add_argument
+    add("--target", default=switches.EMBEDDED, metavar="embedded|bmv2|HOST:PORT")
+    add("--port", type=_port, action="append", default=[], metavar="NUMBER=IF")
+    add("--device-id", type=int, default=_DEFAULTS.device_id)
+    add("--election-id", type=int, default=_DEFAULTS.election_id)
+    add("--seed", type=int, default=1)
+    add("--programs", type=Path, metavar="FOLDER")
+    add("--shaper", default=DEFAULT, metavar="docsis.tm.v1|bmv2-thrift=HOST:PORT|MODULE:CLASS=ARG")
+    add("--timeout", type=float, default=_DEFAULTS.timeout, metavar="SECONDS")
+    add("--results", type=Path, metavar="FOLDER")
+    add("--list", action="store_true", help="only print the tests that are selected")
+    add("--sandbox", help=argparse.SUPPRESS)
+    add("tests", nargs="*", help="tests, modules, needs or requirements; ^ leaves out")
+    return found
+
+
+def options(arguments: argparse.Namespace) -> Options:
+    """The command line, checked. ValueError: a value is not possible."""
+    ports = dict(arguments.port)
+    if len(ports) != len(arguments.port):
+        raise ValueError("--port: a port number is there twice")
+    if arguments.timeout <= 0:
+        raise ValueError(f"--timeout {arguments.timeout:g}: it has to be above 0 s")
+    return Options(
+        target=arguments.target,
+        tests=tuple(arguments.tests),
+        ports=ports,
+        device_id=arguments.device_id,
+        election_id=arguments.election_id,
+        seed=arguments.seed,
+        programs=arguments.programs,
+        shaper=arguments.shaper,
+        timeout=arguments.timeout,
+        results=arguments.results,
+    )

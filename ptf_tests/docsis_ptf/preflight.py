@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at a target before the tests: what is wrong is said once, with what to do about it."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
+from docsis_control.p4rt.pipeline import PipelineError
+from docsis_ptf.client import Client
+from docsis_ptf.found import Found
+from docsis_ptf.params import CONTROL_HEADER, TestParams
+from docsis_ptf.profiles import FORWARDING, Profile, ask, lacks
+
+PORTS: Final = 3
+PROGRAM_NAMES: Final = ("cm", "cmts")
+_ETH_P_ALL: Final = 0x0003
+_PROBE: Final = b"\x02\0\0\0\1\1\x02\0\0\0\2\2\x88\xb5docsis-ptf: is this wired? port "
+"""A frame of an EtherType for local experiments."""
+
+
+class TargetError(Exception):
+    """A target that cannot be tested as it is; the message says what to do."""
+
+
+def check_wiring(target: str, ports: Mapping[int, str]) -> None:
+    """The tester's own side: interfaces that are there, up, quiet, and may be opened."""
+    if len(ports) != PORTS:
+        raise TargetError(
+            f"target {target}: the suite needs three ports and was given {len(ports)}; give each"
+            " with the interface at its other end, the RF port first, such as"
+            " --port 1=veth1 --port 2=veth3 --port 3=veth5"
+        )
+    # Not /sys/class/net, which may show another namespace.
+    known = {name for _, name in socket.if_nameindex()}
+    for interface in ports.values():
+        if interface not in known:
+            raise TargetError(
+                f"target {target}: there is no interface {interface} here; there are"
+                f" {', '.join(sorted(known))}"
+            )
+    if len(set(ports.values())) != PORTS:
+        raise TargetError(f"target {target}: two ports cannot have the same interface")
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
+    except PermissionError:
+        raise TargetError(
+            f"target {target}: raw sockets on {', '.join(ports.values())} need root, or the"
+            " capability CAP_NET_RAW"
+        ) from None
+
+
+def noise(ports: Mapping[int, str]) -> list[str]:
+    """What would put the host's own frames on the wire, with how to turn it off."""
+    found = []
+    for interface in ports.values():
+        setting = Path("/proc/sys/net/ipv6/conf", interface, "disable_ipv6")
+        if setting.exists() and setting.read_text().strip() == "0":
+            found.append(
+                f"{interface} has IPv6, and the host's own frames would fail tests that expect"
+                f" none: sysctl net.ipv6.conf.{interface}.disable_ipv6=1"
+            )
+    return found
+
+
+def examine(params: TestParams, interfaces: Mapping[int, str]) -> tuple[tuple[Profile, ...], Found]:
+    """Asks the target what it can do and sends a frame out of each port.
+
+    Returns:
+        Its profiles, and what it had before: the programs that are pushed replace it.
+
+    Raises:
+        TargetError: It cannot be tested; it has been left with what it had.
+    """
+    client = _connect(params)
+    try:
+        found = Found.take(client, params.device_id)
+        try:
+            _check_programs(params, client)
+            profiles = ask(client)
+            _check_cables(params, interfaces, client, profiles)
+        except BaseException:
+            found.give_back(client, params.device_id)
+            raise
+        return profiles, found
+    except PipelineError as error:
+        raise TargetError(str(error)) from None
+    except ConnectionLost as error:
+        raise TargetError(
+            f"target {params.target}: it stopped answering while it was asked what it can do"
+            f" ({error}); look at its log, and start it again"
+        ) from None
+    except P4RuntimeError as error:
+        raise TargetError(f"target {params.target}: {error}") from None
+    finally:
+        client.close()
+
+
+def give_back(params: TestParams, found: Found) -> str:
+    """Gives a target back what it had; returns what it has now, in words."""
+    try:
+        client = _connect(params)
+        try:
+            found.give_back(client, params.device_id)
+        finally:
+            client.close()
+    except (TargetError, ConnectionLost, P4RuntimeError) as error:
+        return f"what it had before could not be given back: {error}"
+    return str(found)
+
+
+def _connect(params: TestParams) -> Client:
+    where = f"target {params.target}"
+    host, _, port = params.grpc.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=params.timeout).close()
+    except OSError as error:
+        raise TargetError(
+            f"{where}: nothing answers at {params.grpc} ({error}); is the switch running, and is"
+            " this the address of its P4Runtime server?"
+        ) from None
+    try:
+        return Client.connect(params)
+    except NotPrimaryError as error:
+        raise TargetError(
+            f"{where}: {error}; the suite's is {params.election_id} (--election-id)"
+        ) from None
+    except ConnectionLost as error:
+        raise TargetError(
+            f"{where}: the port is open, and no P4Runtime server answered in time ({error}); is it"
+            " the address of P4Runtime, without TLS?"
+        ) from None
+    except P4RuntimeError as error:
+        raise TargetError(
+            f"{where}: {error}; the device id is {params.device_id} (--device-id)"
+        ) from None
+
+
+def _check_programs(params: TestParams, client: Client) -> None:
+    """The target takes both programs, and has what all tests need of them."""
+    for program in PROGRAM_NAMES:
+        try:
+            client.push(program)
+            refusal = lacks(client, FORWARDING)
+        except P4RuntimeError as error:
+            refusal = str(error)
+        if refusal:
+            raise TargetError(
+                f"target {params.target}: it refuses the suite's programs: {refusal}; compile p4src"
+                f" for it and name the folder (--programs, now {params.programs})"
+            )
+
+
+def _check_cables(
+    params: TestParams,
+    interfaces: Mapping[int, str],
+    client: Client,
+    profiles: tuple[Profile, ...],
+) -> None:
+    """A frame that a packet-out sends out of a port comes to the port's interface.
+
+    A target without packet-outs has to be believed.
+    """
+    client.push("cm")
+    with ExitStack() as opened:
+        sockets = {}
+        for port, interface in interfaces.items():
+            sockets[port] = opened.enter_context(
+                # Protocol 0: it receives nothing before it is bound.
+                socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            )
+            sockets[port].bind((interface, _ETH_P_ALL))
+        for port in interfaces:
+            client.transmit(port, _probe(port))
+        seen = _seen(sockets, params.timeout)
+    wrong = []
+    for port, interface in interfaces.items():
+        came = sorted(other for other, at in seen.items() if at == port)
+        if came != [port]:
+            what = f"the frame of port {came[0]} came" if came else "nothing came"
+            wrong.append(f"{what} to {interface}, which is to be port {port}'s")
+    if not wrong:
+        return
+    if not seen and any(p.name == CONTROL_HEADER and p.lacking for p in profiles):
+        return
+    raise TargetError(
+        f"target {params.target}: a frame was sent out of each port by packet-out (CPU port"
+        f" {params.cpu_port}): {'; '.join(wrong)}; look at the cables, the port numbers (--port)"
+        " and whether the interfaces are up"
+    )
+
+
+def _probe(port: int) -> bytes:
+    return (_PROBE + str(port).encode()).ljust(64, b"\0")
+
+
+def _seen(sockets: Mapping[int, socket.socket], seconds: float) -> dict[int, int]:
+    """Which port's frame came to which port's interface, until all came or time is up."""
+    known = {_probe(port): port for port in sockets}
+    found: dict[int, int] = {}
+    deadline = time.monotonic() + seconds
+    while len(found) < len(sockets) and (left := deadline - time.monotonic()) > 0:
+        ready, _, _ = select.select(list(sockets.values()), [], [], left)
+        for port, one in sockets.items():
+            if one in ready:
+                frame = one.recv(2048)
+                if (whose := known.get(frame)) is not None:
+                    found[whose] = port
+    return found

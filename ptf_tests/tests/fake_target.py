@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A P4Runtime server that answers as a test says, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent import futures
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from finsy.proto import p4r
+
+SERVICE = "/p4.v1.P4Runtime/"
+
+
+@dataclass
+class FakeTarget:
+    """What the server has and how it behaves.
+
+    Attributes:
+        config: The program that it has, or None.
+        entities: Its entries.
+        refusal: Why it refuses every program that is not `config`.
+        primary: Whether a client becomes the primary.
+        pushed: The p4_device_configs that it took, in order.
+        inserted: The entities that were written.
+    """
+
+    config: Any = None
+    entities: list[Any] = field(default_factory=list)
+    refusal: str = ""
+    primary: bool = True
+    pushed: list[bytes] = field(default_factory=list)
+    inserted: list[Any] = field(default_factory=list)
+    ending: threading.Event = field(default_factory=threading.Event)
+
+    def stream(self, requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[bytes]:
+        """StreamChannel: arbitration, and silence."""
+        for request in requests:
+            if request.WhichOneof("update") != "arbitration":
+                continue
+            answer = p4r.StreamMessageResponse()
+            answer.arbitration.CopyFrom(request.arbitration)
+            # google.rpc.Code: OK, ALREADY_EXISTS.
+            answer.arbitration.status.code = 0 if self.primary else 6
+            yield answer.SerializeToString()
+
+    def get(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        """GetForwardingPipelineConfig."""
+        if self.config is None:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, "there is no program")
+        answer = p4r.GetForwardingPipelineConfigResponse(config=self.config)
+        return bytes(answer.SerializeToString())
+
+    def set(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        """SetForwardingPipelineConfig."""
+        config = p4r.SetForwardingPipelineConfigRequest.FromString(request).config
+        own = self.config is not None and config.p4_device_config == self.config.p4_device_config
+        if self.refusal and not own:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, self.refusal)
+        self.pushed.append(config.p4_device_config)
+        self.inserted.clear()
+        return bytes(p4r.SetForwardingPipelineConfigResponse().SerializeToString())
+
+    def read(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        """Read: of each kind that is asked for what there is."""
+        (asked,) = p4r.ReadRequest.FromString(request).entities
+        kind = asked.WhichOneof("entity")
+        found = [one for one in self.entities if one.WhichOneof("entity") == kind]
+        yield bytes(p4r.ReadResponse(entities=found).SerializeToString())
+
+    def write(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        """Write: everything is taken."""
+        self.inserted += [update.entity for update in p4r.WriteRequest.FromString(request).updates]
+        return bytes(p4r.WriteResponse().SerializeToString())
+
+
+def serve(target: FakeTarget | None) -> tuple[grpc.Server, str]:
+    """A server on a free port, and its address; without a target it knows no method."""
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
+    if target is not None:
+        methods: dict[str, Any] = {
+            "StreamChannel": grpc.stream_stream_rpc_method_handler(
+                target.stream, request_deserializer=p4r.StreamMessageRequest.FromString
+            ),
+            "GetForwardingPipelineConfig": grpc.unary_unary_rpc_method_handler(target.get),
+            "SetForwardingPipelineConfig": grpc.unary_unary_rpc_method_handler(target.set),
+            "Read": grpc.unary_stream_rpc_method_handler(target.read),
+            "Write": grpc.unary_unary_rpc_method_handler(target.write),
+        }
+        handler = grpc.method_handlers_generic_handler("p4.v1.P4Runtime", methods)
+        server.add_generic_rpc_handlers((handler,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    return server, f"127.0.0.1:{port}"

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a target is said once, before the tests, and it keeps what it had."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from fake_target import FakeTarget, serve
+from finsy.proto import p4r
+
+from docsis_control.p4rt.pipeline import load_pipeline
+from docsis_ptf import preflight
+from docsis_ptf.found import Found
+from docsis_ptf.params import TestParams
+from docsis_ptf.preflight import TargetError
+
+NO_WIRES: dict[int, str] = {}
+
+
+@contextmanager
+def running(target: FakeTarget | None) -> Iterator[TestParams]:
+    server, address = serve(target)
+    try:
+        yield TestParams(grpc=address, target=address, device_id=3, timeout=2.0)
+    finally:
+        server.stop(None).wait()
+
+
+def refused(params: TestParams) -> str:
+    """What is said of a target that cannot be tested: one line."""
+    with pytest.raises(TargetError) as failure:
+        preflight.examine(params, NO_WIRES)
+    said = str(failure.value)
+    assert said.startswith(f"target {params.target}: ")
+    assert "\n" not in said
+    return said
+
+
+def test_nobody_listens() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        said = refused(TestParams(grpc=address, target=address))
+    assert f"nothing answers at {address}" in said
+    assert "is the switch running" in said
+
+
+def test_somebody_listens_and_says_nothing() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        said = refused(TestParams(grpc=address, target=address))
+    assert "no P4Runtime server answered in time" in said
+
+
+def test_a_server_without_p4runtime() -> None:
+    with running(None) as params:
+        assert "UNIMPLEMENTED" in refused(params)
+
+
+def test_another_controller_is_the_primary() -> None:
+    with running(FakeTarget(primary=False)) as params:
+        said = refused(params)
+    assert "another primary controller" in said
+    assert "the suite's is 1 (--election-id)" in said
+
+
+def program_found() -> tuple[p4r.ForwardingPipelineConfig, list[p4r.Entity]]:
+    """A target's own program and entries."""
+    cm = load_pipeline("cm")
+    config = p4r.ForwardingPipelineConfig(p4info=cm.p4info, p4_device_config=b"its own")
+    group = p4r.MulticastGroupEntry(multicast_group_id=7)
+    engine = p4r.PacketReplicationEngineEntry(multicast_group_entry=group)
+    return config, [p4r.Entity(packet_replication_engine_entry=engine)]
+
+
+def test_a_target_that_refuses_the_program_keeps_what_it_had() -> None:
+    config, entities = program_found()
+    target = FakeTarget(config, entities, refusal="too many stages: 14 of 12")
+    with running(target) as params:
+        said = refused(params)
+    assert "it refuses the suite's programs: " in said
+    assert "too many stages: 14 of 12" in said
+    assert "--programs" in said
+    assert target.pushed == [b"its own"]
+    assert target.inserted == entities
+
+
+def test_what_a_target_had_is_given_back() -> None:
+    config, entities = program_found()
+    constant = p4r.Entity(table_entry=p4r.TableEntry(table_id=1, is_const=True))
+    entry = p4r.Entity(table_entry=p4r.TableEntry(table_id=1, priority=5))
+    target = FakeTarget(config, [*entities, constant, entry])
+    with running(target) as params:
+        client = preflight._connect(params)
+        try:
+            found = Found.take(client, params.device_id)
+            client.push("cmts")
+        finally:
+            client.close()
+        said = preflight.give_back(params, found)
+    assert target.pushed[-1] == b"its own"
+    assert len(target.pushed) == 2
+    # The program brings its constant entries along. The fake answers each table with all it has.
+    tables = len(config.p4info.tables)
+    assert target.inserted == [*entities, *[entry] * tables]
+    assert "it has the program that it had" in said
+
+
+def test_a_target_without_a_program_is_told_so() -> None:
+    target = FakeTarget()
+    with running(target) as params:
+        client = preflight._connect(params)
+        found = Found.take(client, params.device_id)
+        client.close()
+        said = preflight.give_back(params, found)
+    assert target.pushed == []
+    assert "it had no program" in said
+    assert "there is no program" in said
+
+
+def test_a_target_that_has_gone_gets_nothing_back() -> None:
+    config, entities = program_found()
+    found = Found(config, tuple(entities))
+    with running(FakeTarget(config)) as params:
+        pass
+    assert "could not be given back: target" in preflight.give_back(params, found)
+
+
+@pytest.mark.parametrize(
+    ("ports", "message"),
+    [
+        ({1: "lo", 2: "lo"}, "needs three ports and was given 2; give each with the interface"),
+        ({1: "lo", 2: "lo", 3: "none0"}, "there is no interface none0 here; there are"),
+        ({1: "lo", 2: "lo", 3: "lo"}, "two ports cannot have the same interface"),
+    ],
+)
+def test_the_testers_own_side(ports: dict[int, str], message: str) -> None:
+    with pytest.raises(TargetError, match=message):
+        preflight.check_wiring("192.0.2.7:9559", ports)
