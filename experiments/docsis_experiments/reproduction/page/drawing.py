@@ -18,6 +18,7 @@ from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
 from docsis_control.queue_managers.names import Preset
+from docsis_experiments.reports.plots import scales
 from docsis_experiments.reports.plots.look import COLOURS, LINES, RC, STYLES
 
 Entry = Mapping[str, Any]
@@ -57,11 +58,11 @@ def _drawn(figure: Entry) -> Drawing:
     rows = -(-len(panels) // columns)
     height = _PANEL if columns == 1 else _SMALL_PANEL
     drawing = Drawing(figsize=(_WIDTH, rows * height + 0.8), layout="constrained")
-    axes = drawing.subplots(rows, columns, squeeze=False).flat
+    axes = list(drawing.subplots(rows, columns, squeeze=False).flat)
     looks = _looks(panels)
     for one, panel in zip(axes, panels, strict=False):
         _panel(one, panel, looks)
-    for one in list(axes)[len(panels) :]:
+    for one in axes[len(panels) :]:
         one.set_axis_off()
     handles: dict[str, Any] = {}
     for one in axes:
@@ -187,6 +188,9 @@ def _scale(axes: Any, which: str, axis: Entry) -> None:
     }  # fmt: skip
     if limits:
         getattr(axes, f"set_{which}lim")(**limits)
+    if axis["logarithmic"]:
+        low, high = getattr(axes, f"get_{which}lim")()
+        scales.logarithmic(getattr(axes, f"{which}axis"), low, high, scales.SMALL)
     if axis["ticks"]:
         places, words = zip(*axis["ticks"], strict=True)
         getattr(axes, f"set_{which}ticks")(places, words)
