@@ -60,7 +60,7 @@ topology: {NETWORK}
 direction: upstream
 ramp_up: 3 s
 measured: 6 s
-initial_window: 3
+tcp: {{initial_window: 3}}
 channel: {{sequence: [10 Mbps, 5 Mbps], step: 3 s}}
 runs:
   - {{label: tail, manager: drop-tail, buffer: 100 ms}}

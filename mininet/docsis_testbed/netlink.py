@@ -12,6 +12,7 @@ import errno
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Interface
 from typing import Any, Final
@@ -154,8 +155,31 @@ def set_neighbours(name: str, addresses: Mapping[str, str]) -> None:
             routes.neigh("replace", ifindex=index, dst=ip, lladdr=mac, state="permanent")
 
 
-def set_initial_window(name: str, address: IPv4Interface, segments: int) -> None:
-    """Let TCP begin with so many segments towards the network of an interface's address.
+@dataclass(frozen=True)
+class TcpMetrics:
+    """How TCP works towards a network, as its route has it.
+
+    Attributes:
+        initial_window: Segments; the kernel's own where None.
+        every_segment: Each segment is acknowledged at once.
+        segment: The Maximum Segment Size that is announced, bytes; the interface's where None.
+    """
+
+    initial_window: int | None = None
+    every_segment: bool = False
+    segment: int | None = None
+
+    def as_route(self) -> dict[str, int]:
+        """Those that are not the kernel's own, as a route's metrics."""
+        return {
+            **({} if self.initial_window is None else {"initcwnd": self.initial_window}),
+            **({"quickack": 1} if self.every_segment else {}),
+            **({} if self.segment is None else {"advmss": self.segment}),
+        }
+
+
+def set_tcp(name: str, address: IPv4Interface, metrics: TcpMetrics) -> None:
+    """Set how TCP works towards the network of an interface's address.
 
     Raises:
         OSError: the kernel refuses.
@@ -168,5 +192,5 @@ def set_initial_window(name: str, address: IPv4Interface, segments: int) -> None
             scope="link",
             proto=_PROTOCOL_BOOT,
             prefsrc=str(address.ip),
-            metrics={"initcwnd": segments},
+            metrics=metrics.as_route(),
         )

@@ -128,13 +128,13 @@ class QuietHost(RunNode, Host):  # type: ignore[misc]
         device = self.defaultIntf().name
         self._in_namespace("gets no ARP table", lambda: netlink.set_neighbours(device, addresses))
 
-    def set_initial_window(self, segments: int) -> None:
-        """TCP begins with so many segments, also after it was idle, instead of Linux's 10."""
+    def set_tcp(self, metrics: netlink.TcpMetrics) -> None:
+        """Set how TCP works towards the other hosts."""
         interface = self.defaultIntf()
         address = IPv4Interface(f"{interface.ip}/{interface.prefixLen}")
         self._in_namespace(
-            "gets no initial window",
-            lambda: netlink.set_initial_window(interface.name, address, segments),
+            "cannot have its TCP set",
+            lambda: netlink.set_tcp(interface.name, address, metrics),
         )
 
     def _in_namespace(self, otherwise: str, act: Callable[[], None]) -> None:

@@ -139,7 +139,7 @@ def test_features_go_off_and_others_stay() -> None:
     assert not after["rx-gro" if "rx-gro" in after else "generic-receive-offload"]
 
 
-def test_address_neighbours_and_window() -> None:
+def test_address_neighbours_and_tcp() -> None:
     network = IPv4Interface("10.0.0.11/24")
     others = {"10.0.0.1": MACS[0], "10.0.0.2": MACS[1]}
 
@@ -149,9 +149,9 @@ def test_address_neighbours_and_window() -> None:
             netlink.set_link(end)
         netlink.add_address(ENDS[0], network)
         # Again: entries and routes that are there are replaced.
-        for segments in (3, 5):
+        for metrics in (netlink.TcpMetrics(3), netlink.TcpMetrics(5, True, 1000)):
             netlink.set_neighbours(ENDS[0], others)
-            netlink.set_initial_window(ENDS[0], network, segments)
+            netlink.set_tcp(ENDS[0], network, metrics)
         return shown("address"), shown("neighbour"), shown("route")
 
     addresses, neighbours, routes = alone(act)
@@ -163,7 +163,7 @@ def test_address_neighbours_and_window() -> None:
     assert permanent == others
     [route] = [r for r in routes if r["dst"] == "10.0.0.0/24"]
     assert (route["dev"], route["prefsrc"], route["scope"]) == (ENDS[0], "10.0.0.11", "link")
-    assert route["metrics"] == [{"initcwnd": 5}]
+    assert route["metrics"] == [{"initcwnd": 5, "quickack": 1, "advmss": 1000}]
 
 
 def test_nothing_stays_open() -> None:
@@ -217,9 +217,9 @@ def test_host_that_the_kernel_refuses_something_is_told(pid: int) -> None:
     )
     host._in_namespace = lambda *what: QuietHost._in_namespace(host, *what)
     for act, said in (
-        (lambda: QuietHost.config(host, ip="10.0.0.11/24"), "no address 10.0.0.11/24"),
-        (lambda: QuietHost.set_neighbours(host, {"10.0.0.1": MACS[0]}), "no ARP table"),
-        (lambda: QuietHost.set_initial_window(host, 3), "no initial window"),
+        (lambda: QuietHost.config(host, ip="10.0.0.11/24"), "gets no address 10.0.0.11/24"),
+        (lambda: QuietHost.set_neighbours(host, {"10.0.0.1": MACS[0]}), "gets no ARP table"),
+        (lambda: QuietHost.set_tcp(host, netlink.TcpMetrics(3)), "cannot have its TCP set"),
     ):
-        with pytest.raises(TestbedError, match=f"host cpe1 gets {said}: no interface"):
+        with pytest.raises(TestbedError, match=f"host cpe1 {said}: no interface"):
             act()

@@ -30,6 +30,7 @@ from docsis_control.queue_managers.presets import name_of, preset_of
 from docsis_experiments.experiment.channel import Channel
 from docsis_experiments.experiment.managers import Managed, Manager, name_of_run
 from docsis_experiments.experiment.tagged import as_tuple
+from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.judging.expectations import Expectation, Ratio
 from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.measurement.trace import Trace
@@ -37,7 +38,7 @@ from docsis_experiments.traffic.group import Group
 from docsis_experiments.traffic.kinds import AnyGroup, kinds_that_leave
 from docsis_experiments.traffic.senders import MOST_FLOWS
 
-LONGEST: Final = 600_000_000_000
+LONGEST: Final = 3_600_000_000_000
 """Nanoseconds of an idle time, a ramp-up or a measured time."""
 
 AUTO: Final = "auto"
@@ -66,9 +67,6 @@ RampUp = Annotated[
     WithJsonSchema({"anyOf": [{"const": AUTO}, _DURATION_SCHEMA]}),
 ]
 """Nanoseconds or "auto" in Python, "8 s" or "auto" in YAML."""
-
-LARGEST_INITIAL_WINDOW: Final = 64
-"""Segments."""
 
 
 class Source(Model):
@@ -211,12 +209,7 @@ class Scenario(Model):
     )
     grid: Grid | None = Field(default=None, description="Instead of runs, or beside them.")
     traffic: Annotated[tuple[AnyGroup, ...], BeforeValidator(as_tuple)]
-    initial_window: int | None = Field(
-        default=None,
-        description="TCP's initial window in segments, also after it was idle: what a source "
-        "from before RFC 6928 had. Linux's, 10, unless given.",
-        json_schema_extra={"minimum": 1, "maximum": LARGEST_INITIAL_WINDOW},
-    )
+    tcp: Tcp = Field(default_factory=Tcp, description="How TCP works; as Linux's unless given.")
     channel: Channel | None = Field(
         default=None, description="RF congestion during the measured time."
     )
@@ -228,14 +221,7 @@ class Scenario(Model):
     @classmethod
     def _bounded(cls, value: int | str) -> int | str:
         if isinstance(value, int) and value > LONGEST:
-            raise ValueError("must be 10 minutes at most")
-        return value
-
-    @field_validator("initial_window")
-    @classmethod
-    def _window(cls, value: int | None) -> int | None:
-        if value is not None and not 1 <= value <= LARGEST_INITIAL_WINDOW:
-            raise ValueError(f"must be 1 to {LARGEST_INITIAL_WINDOW} segments, not {value}")
+            raise ValueError("must be an hour at most")
         return value
 
     @field_validator("measured")

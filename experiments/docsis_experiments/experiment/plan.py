@@ -17,6 +17,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
 from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.stages.mininet.traffic.capture import sampling
 from docsis_experiments.stages.mininet.traffic.flows import (
     FIRST_PORT,
@@ -56,6 +57,8 @@ class Planned:
         flow: What is sent; process ids are 0 until the hosts exist.
         source, destination: Names of the hosts.
         propagation_ms: What the topology adds on its way.
+        start_spread: How many seconds later than planned it begins at the most, as a run's seed
+            draws: see `experiment.starts`.
     """
 
     group: str
@@ -63,6 +66,7 @@ class Planned:
     source: str
     destination: str
     propagation_ms: float
+    start_spread: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -199,9 +203,10 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                 start=start,
                 end=end,
                 source_port=FIRST_SOURCE_PORT + port - FIRST_PORT,
-                **_sending(sent.sender),
+                **_sending(sent.sender, scenario.tcp),
             )
-            flows.append(Planned(group.name, flow, source, destination, propagation))
+            spread = (group.start_spread or 0) / 1e9
+            flows.append(Planned(group.name, flow, source, destination, propagation, spread))
             if isinstance(sent.sender, UdpTrains):
                 offered += sent.sender.packets_a_second
             else:
@@ -236,18 +241,26 @@ def _times(group: Group, sent: Sent, scenario: Scenario) -> tuple[float, float |
     return start + sent.delay, None if group.end is None else measured_from + group.end / 1e9
 
 
-def _sending(sender: TcpTransfers | TcpMessages | UdpTrains) -> dict[str, Any]:
+def _sending(sender: TcpTransfers | TcpMessages | UdpTrains, tcp: Tcp) -> dict[str, Any]:
     """A sender as attributes of a `Flow`."""
+    usual = tcp.usual_congestion_control
     match sender:
         case TcpTransfers():
             return {
                 "kind": "transfer",
                 "size": sender.size,
                 "interval": sender.pause,
-                "congestion_control": sender.congestion_control,
+                "congestion_control": sender.congestion_control or usual,
+                "kept": sender.kept,
+                "rate": sender.rate,
             }
         case TcpMessages():
-            return {"kind": "messages", "size": sender.size, "interval": sender.interval}
+            return {
+                "kind": "messages",
+                "size": sender.size,
+                "interval": sender.interval,
+                "congestion_control": usual,
+            }
         case UdpTrains():
             return {
                 "kind": "datagrams",

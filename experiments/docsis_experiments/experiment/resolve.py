@@ -102,6 +102,6 @@ def _ramp_up(scenario: Scenario, traffic: tuple[Group, ...], topology: Topology)
     if seconds * 1e9 > LONGEST:
         raise KeyedError(
             "ramp_up",
-            f"would be {seconds:g} s with {topology.name}, and may be 10 minutes at most; give it",
+            f"would be {seconds:g} s with {topology.name}, and may be an hour at most; give it",
         )
     return round(seconds * 1e9)

@@ -52,7 +52,9 @@ class Quantity(Model):
         default=None, description="Part of the measured time; all of it unless given."
     )
     bound: Duration | None = Field(
-        default=None, description="Latency at which a flow counts as recovered."
+        default=None,
+        description="What a metric that needs a bound holds against it: of recovery the latency at "
+        "which a flow counts as recovered.",
     )
 
     @field_validator("of")

@@ -124,6 +124,8 @@ class RunRecord:
         latency_target_ms: Of DOCSIS-PIE; None where another queue manager ran.
         direction: Which way its traffic went.
         shares: What each service flow got, by the group that loads them all.
+        timeouts: How often TCP's retransmission timer fired over the whole run, by group and
+            flow; of virtual time alone.
         channels: Upstream channels with a request/grant MAC, over the whole run, each with some
             MAPs of the measured time.
     """
@@ -151,6 +153,7 @@ class RunRecord:
     latency_target_ms: float | None = None
     direction: Direction = "upstream"
     shares: Mapping[str, MeasuredShares] = field(default_factory=dict)
+    timeouts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     channels: tuple[UpstreamChannel, ...] = ()
 
     @property
@@ -171,6 +174,7 @@ class RunRecord:
             Trace.GOODPUT: self.received,
             Trace.MESSAGES: self.messages,
             Trace.RETRANSMISSIONS: self.retransmitted,
+            Trace.TIMEOUTS: self.timeouts,
             Trace.SHARES: self.shares,
         }
         return frozenset(trace for trace, groups in there.items() if group in groups)

@@ -24,5 +24,8 @@ class Trace(StrEnum):
     RETRANSMISSIONS = "retransmissions"
     """How many segments TCP sent again."""
 
+    TIMEOUTS = "timeouts"
+    """How often TCP's retransmission timer fired; in virtual time alone."""
+
     SHARES = "shares"
     """What each service flow got, beside what it is configured to get."""

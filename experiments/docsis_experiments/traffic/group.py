@@ -55,6 +55,11 @@ class Group(Model):
         default=None, description="When it begins; with the ramp-up unless given."
     )
     end: Duration | None = Field(default=None, description="When it ends; with the run, if ever.")
+    start_spread: Duration | None = Field(
+        default=None,
+        description="Each flow begins up to so much later, at a time that the run's seed draws "
+        "uniformly; none unless given.",
+    )
 
     @field_validator("count")
     @classmethod
@@ -65,11 +70,12 @@ class Group(Model):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.end is not None and self.end <= (self.start or 0):
+        begun = (self.start or 0) + (self.start_spread or 0)
+        if self.end is not None and self.end <= begun:
+            last = "the last start" if self.start_spread else "the start"
             raise KeyedError(
                 "end",
-                f"{format_duration(self.end)} is not after the start at "
-                f"{format_duration(self.start or 0)}",
+                f"{format_duration(self.end)} is not after {last} at {format_duration(begun)}",
             )
         return self
 
@@ -81,7 +87,7 @@ class Group(Model):
 
     @model_validator(mode="after")
     def _always(self) -> Self:
-        for key in ("start", "end"):
+        for key in ("start", "end", "start_spread"):
             if UdpCall in self.senders and getattr(self, key) is not None:
                 raise KeyedError(key, "a call lasts the whole run; leave it out")
         return self

@@ -13,7 +13,6 @@ from typing import ClassVar, Final
 
 from docsis_control.lengths import frame_length
 from docsis_experiments.measurement.trace import Trace
-from docsis_testbed.congestion import CONGESTION_CONTROL
 
 MOST_FLOWS: Final = 200
 """Of a run; their ports end below those that the kernel gives by itself."""
@@ -39,19 +38,25 @@ LARGEST_FRAME: Final = frame_length(1514)
 
 @dataclass(frozen=True)
 class TcpTransfers:
-    """Files over TCP one after the other, each on a connection of its own; or one without an end.
+    """Files over TCP one after the other, or one without an end.
 
     Attributes:
         size: Bytes of a file; 0 for one without an end.
         pause: From the end of a file to the next.
-        congestion_control: Of TCP.
+        congestion_control: Of TCP; the experiment's unless given.
+        kept: All files are on one connection, instead of one each.
+        rate: bit/s of payload that the application sends at the most; 0 for no such limit.
     """
 
-    leaves: ClassVar = frozenset({Trace.PACKETS, Trace.GOODPUT, Trace.RETRANSMISSIONS})
+    leaves: ClassVar = frozenset(
+        {Trace.PACKETS, Trace.GOODPUT, Trace.RETRANSMISSIONS, Trace.TIMEOUTS}
+    )
 
     size: int = 0
     pause: float = 0.0
-    congestion_control: str = CONGESTION_CONTROL
+    congestion_control: str | None = None
+    kept: bool = False
+    rate: int = 0
 
 
 @dataclass(frozen=True)

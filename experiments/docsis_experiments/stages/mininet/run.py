@@ -38,6 +38,7 @@ from docsis_experiments.stages.mininet.lateness import LatenessReader, lateness_
 from docsis_experiments.stages.mininet.rf import Congested, RfChannels, RfPort
 from docsis_experiments.stages.mininet.samples import counted_between, read_samples
 from docsis_experiments.stages.mininet.service_flow_load import ServiceFlowTraffic
+from docsis_experiments.stages.mininet.tcp import tcp_metrics
 from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
 from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
@@ -103,9 +104,9 @@ def measure(
                 recordings=recordings,
             )
         )
-        if scenario.initial_window is not None:
+        if metrics := tcp_metrics(scenario.tcp):
             for node in topology.nodes:
-                session.testbed.node(node.name).set_initial_window(scenario.initial_window)
+                session.testbed.node(node.name).set_tcp(metrics)
         reader = counters(device, QUEUES[scenario.direction])
         clocks = lateness_of((topology.cable_modem, topology.cmts))
         port = congested(scenario, topology, device)

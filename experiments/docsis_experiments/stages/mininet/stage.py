@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,12 @@ from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for
+from docsis_experiments.experiment.starts import drawn
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import run as one_run
 from docsis_experiments.stages.mininet import timers
+from docsis_experiments.stages.mininet.tcp import check_tcp
 from docsis_experiments.traffic.senders import (
     ServiceFlowStreams,
     TcpMessages,
@@ -56,6 +59,7 @@ class MininetStage:
         self._metrics_port = metrics_port
         self._recordings = recordings
         self._state: RunState | None = None
+        self._runs: Counter[str] = Counter()
 
     @property
     def marks(self) -> Mapping[str, Any]:
@@ -77,6 +81,7 @@ class MininetStage:
         preflight.check_channels(self.target, topology)
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
+        check_tcp(scenario.tcp)
         for direction in scenario.directions:
             preflight.check_rates(self.target, topology, direction)
         if self._approximate and scenario.channel is not None:
@@ -127,10 +132,12 @@ class MininetStage:
         progress: Progress,
     ) -> RunRecord:
         """See `Stage`."""
+        # There is no seed in real time, so that each repetition of a run has its own starts.
+        self._runs[run.label] += 1
         return one_run.measure(
             scenario,
             run,
-            plan,
+            drawn(plan, self._runs[run.label]),
             topology,
             topology_file,
             target=self.target,

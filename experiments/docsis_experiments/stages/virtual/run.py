@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from docsis_control.topology.models import Device, Topology
 from docsis_experiments.experiment.channel import Channel
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
+from docsis_experiments.experiment.starts import drawn
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
@@ -63,7 +64,7 @@ def measure(
     upstream = scenario.direction == "upstream"
     device = topology.cable_modem if upstream else topology.cmts
     carrying = topology.upstream_channels or () if upstream else ()
-    played = _Played(scenario, plan, device, [channel.name for channel in carrying])
+    played = _Played(scenario, drawn(plan, seed), device, [channel.name for channel in carrying])
     with playing(
         topology,
         # What only carries acknowledgements has nothing to manage.
@@ -117,7 +118,7 @@ class _Played:
             self._carry(play, channel, steps[0][1])
             for at, rate in steps:
                 self._step(play, channel, at, rate)
-        self._traffic = start(play, plan, self._scenario.initial_window)
+        self._traffic = start(play, plan, self._scenario.tcp)
         if self._traffic.flows:
             play.world.sample(self._traffic.flows.values(), SAMPLE_NS)
         self._loads = {
@@ -169,7 +170,8 @@ class _Played:
             timing=TIMELESS,
             faults=tuple(faults_of(play.world, topology)),
             digest=play.world.digest(),
-            retransmitted=self._retransmitted(play, self._traffic),
+            retransmitted=self._counted(play, self._traffic, "retransmissions"),
+            timeouts=self._counted(play, self._traffic, "timeouts"),
             shares={group: load.shares() for group, load in self._loads.items()},
             channels=play.channels.channels(),
         )
@@ -212,10 +214,12 @@ class _Played:
             groups.setdefault(planned.group, {})[planned.flow.name] = counts
         return {group: Received(time_s, flows) for group, flows in groups.items()}
 
-    def _retransmitted(self, play: Play, traffic: Started) -> dict[str, dict[str, int]]:
+    def _counted(
+        self, play: Play, traffic: Started, what: Literal["retransmissions", "timeouts"]
+    ) -> dict[str, dict[str, int]]:
         groups: dict[str, dict[str, int]] = {}
         for planned, number in traffic.flows.items():
             if planned.flow.retransmits:
-                found = play.world.transfer_info(number)["retransmissions"]
+                found = play.world.transfer_info(number)[what]
                 groups.setdefault(planned.group, {})[planned.flow.name] = found
         return groups

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
+from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.stages.virtual.play import Play
 from docsis_experiments.traffic.senders import (
     CALL_FRAME_BYTES,
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall, ServiceFlowStreams)
 """What a world's hosts can send."""
 
-_LINUX_WINDOW: Final = 10
-"""Segments of TCP's initial window (RFC 6928)."""
-
 
 @dataclass(frozen=True)
 class Started:
@@ -37,17 +35,16 @@ class Started:
     calls: dict[PlannedCall, int]
 
 
-def start(play: Play, plan: Plan, initial_window: int | None) -> Started:
+def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
     """Have all flows and calls of a plan sent.
 
     Args:
         play: Provisioned; its time is that of the plan.
-        plan: Flows and their times.
-        initial_window: TCP's, in segments; Linux's unless given.
+        plan: Flows and their times, none left to the seed.
+        tcp: How it works.
     """
-    window = _LINUX_WINDOW if initial_window is None else initial_window
     return Started(
-        {planned: _flow(play, planned, plan.one_in, window) for planned in plan.flows},
+        {planned: _flow(play, planned, plan.one_in, tcp) for planned in plan.flows},
         {call: _call(play.world, call, plan) for call in plan.calls},
     )
 
@@ -64,7 +61,17 @@ def _call(world: World, call: PlannedCall, plan: Plan) -> int:
     )
 
 
-def _flow(play: Play, planned: Planned, one_in: int, initial_window: int) -> int:
+def tcp_options(tcp: Tcp) -> dict[str, Any]:
+    """How TCP works, as the world takes it."""
+    return {
+        "profile": tcp.profile,
+        "acknowledgements": tcp.acknowledgements,
+        "initial_window": tcp.first_window,
+        "segment": tcp.payload,
+    }
+
+
+def _flow(play: Play, planned: Planned, one_in: int, tcp: Tcp) -> int:
     world, flow = play.world, planned.flow
     interval_ns = round(flow.interval * 1e9)
     shared: dict[str, Any] = {
@@ -73,10 +80,7 @@ def _flow(play: Play, planned: Planned, one_in: int, initial_window: int) -> int
         "source_port": flow.source_port,
         "one_in": one_in,
     }
-    tcp: dict[str, Any] = {
-        "congestion": flow.congestion_control,
-        "initial_window": initial_window,
-    }
+    options = {"congestion": flow.congestion_control, **tcp_options(tcp)}
     source, destination = planned.source, planned.destination
     match flow.kind:
         case "transfer":
@@ -84,7 +88,16 @@ def _flow(play: Play, planned: Planned, one_in: int, initial_window: int) -> int
             files: dict[str, Any] = (
                 {"size": flow.size, "pause_ns": interval_ns} if flow.size else {}
             )
-            return world.tcp_transfer(source, destination, flow.port, **shared, **tcp, **files)
+            return world.tcp_transfer(
+                source,
+                destination,
+                flow.port,
+                kept=flow.kept,
+                rate=flow.rate or None,
+                **shared,
+                **options,
+                **files,
+            )
         case "messages":
             return world.messages(
                 source,
@@ -93,7 +106,7 @@ def _flow(play: Play, planned: Planned, one_in: int, initial_window: int) -> int
                 size=flow.size,
                 interval_ns=interval_ns,
                 **shared,
-                **tcp,
+                **options,
             )
         case "datagrams":
             return world.udp_stream(

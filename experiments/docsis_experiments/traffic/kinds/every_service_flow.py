@@ -48,7 +48,7 @@ class EveryServiceFlow(Group):
                     "each service flow has one stream, between its modem's first host and the "
                     "first server; leave it out",
                 )
-        for key in ("start", "end"):
+        for key in ("start", "end", "start_spread"):
             if getattr(self, key) is not None:
                 raise KeyedError(key, "the load lasts as long as the run; leave it out")
         return self

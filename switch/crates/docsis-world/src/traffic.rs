@@ -3,7 +3,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use world::{Congestion, Flow, Profile, TcpOptions, Times};
+use world::{Acknowledgements, Congestion, Flow, Profile, TcpOptions, Times};
 
 use crate::arguments::{Whole, or, time};
 
@@ -40,8 +40,10 @@ pub fn times(start: Maybe<'_, '_>, stop: Maybe<'_, '_>) -> PyResult<Times> {
 pub fn tcp(
     congestion: &str,
     profile: &str,
+    acknowledgements: &str,
     initial_window: Maybe<'_, '_>,
     segment: Maybe<'_, '_>,
+    ledbat_target: Maybe<'_, '_>,
 ) -> PyResult<TcpOptions> {
     let congestion = match congestion {
         "cubic" => Congestion::Cubic,
@@ -62,6 +64,16 @@ pub fn tcp(
             )));
         }
     };
+    let acknowledgements = match acknowledgements {
+        "delayed" => Acknowledgements::Delayed,
+        "every-segment" => Acknowledgements::EverySegment,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "there are no acknowledgements \"{acknowledgements}\"; there are delayed, \
+                 every-segment"
+            )));
+        }
+    };
     let usual = TcpOptions::default();
     Ok(TcpOptions {
         congestion,
@@ -70,5 +82,9 @@ pub fn tcp(
             v.u32("initial_window")
         })?,
         segment: or(segment, usual.segment, |v| v.u16("segment"))?,
+        acknowledgements,
+        ledbat_target: or(ledbat_target, usual.ledbat_target, |v| {
+            v.u64("ledbat_target_ns")
+        })?,
     })
 }

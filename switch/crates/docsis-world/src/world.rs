@@ -351,8 +351,10 @@ impl World {
 
     #[pyo3(signature = (
         source, destination, port, *,
-        start_ns=None, stop_ns=None, size=None, pause_ns=None, source_port=None, tos=None,
-        congestion="cubic", profile="linux", initial_window=None, segment=None, one_in=None,
+        start_ns=None, stop_ns=None, size=None, pause_ns=None, kept=false, rate=None,
+        source_port=None, tos=None, congestion="cubic", profile="linux",
+        acknowledgements="delayed", initial_window=None, segment=None, ledbat_target_ns=None,
+        one_in=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn tcp_transfer(
@@ -365,12 +367,16 @@ impl World {
         stop_ns: Option<Whole<'_>>,
         size: Option<Whole<'_>>,
         pause_ns: Option<Whole<'_>>,
+        kept: bool,
+        rate: Option<Whole<'_>>,
         source_port: Option<Whole<'_>>,
         tos: Option<Whole<'_>>,
         congestion: &str,
         profile: &str,
+        acknowledgements: &str,
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
+        ledbat_target_ns: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let flow = flow(
@@ -384,11 +390,15 @@ impl World {
             times: times(start_ns.as_ref(), stop_ns.as_ref())?,
             size: time(size.as_ref(), "size")?,
             pause: time(pause_ns.as_ref(), "pause_ns")?,
+            kept,
+            rate: time(rate.as_ref(), "rate")?,
             tcp: tcp(
                 congestion,
                 profile,
+                acknowledgements,
                 initial_window.as_ref(),
                 segment.as_ref(),
+                ledbat_target_ns.as_ref(),
             )?,
         };
         self.guard
@@ -398,7 +408,8 @@ impl World {
     #[pyo3(signature = (
         source, destination, port, *, size, interval_ns,
         start_ns=None, stop_ns=None, source_port=None, tos=None,
-        congestion="cubic", profile="linux", initial_window=None, one_in=None,
+        congestion="cubic", profile="linux", acknowledgements="delayed", initial_window=None,
+        segment=None, one_in=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn messages(
@@ -415,7 +426,9 @@ impl World {
         tos: Option<Whole<'_>>,
         congestion: &str,
         profile: &str,
+        acknowledgements: &str,
         initial_window: Option<Whole<'_>>,
+        segment: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let flow = flow(
@@ -429,7 +442,14 @@ impl World {
             times: times(start_ns.as_ref(), stop_ns.as_ref())?,
             size: size.u64("size")?,
             interval: interval_ns.u64("interval_ns")?,
-            tcp: tcp(congestion, profile, initial_window.as_ref(), None)?,
+            tcp: tcp(
+                congestion,
+                profile,
+                acknowledgements,
+                initial_window.as_ref(),
+                segment.as_ref(),
+                None,
+            )?,
         };
         self.guard
             .with(py, |world| world.add_messages(&flow, &options))
@@ -438,7 +458,8 @@ impl World {
     #[pyo3(signature = (
         source, destination, port, *, think_ns, request=None, response=None,
         start_ns=None, stop_ns=None, source_port=None, tos=None,
-        congestion="cubic", profile="linux", initial_window=None,
+        congestion="cubic", profile="linux", acknowledgements="delayed",
+        initial_window=None, segment=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn requests(
@@ -456,7 +477,9 @@ impl World {
         tos: Option<Whole<'_>>,
         congestion: &str,
         profile: &str,
+        acknowledgements: &str,
         initial_window: Option<Whole<'_>>,
+        segment: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let flow = flow(
             (source, destination),
@@ -470,7 +493,14 @@ impl World {
             request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
             response: or(response.as_ref(), RESPONSE, |v| v.u64("response"))?,
             think: think_ns.u64("think_ns")?,
-            tcp: tcp(congestion, profile, initial_window.as_ref(), None)?,
+            tcp: tcp(
+                congestion,
+                profile,
+                acknowledgements,
+                initial_window.as_ref(),
+                segment.as_ref(),
+                None,
+            )?,
         };
         self.guard
             .with(py, |world| world.add_requests(&flow, &options))

@@ -53,6 +53,8 @@ pub struct Config {
     pub congestion: Congestion,
     /// CUBIC leaves slow start by HyStart.
     pub hystart: bool,
+    /// The queueing delay that LEDBAT keeps to (TARGET of RFC 6817 2.5), nanoseconds.
+    pub ledbat_target: u64,
     /// How losses are found and repaired.
     pub recovery: LossRecovery,
     /// How an ACK makes the window grow.
@@ -109,6 +111,7 @@ impl Config {
             initial_window: 10,
             congestion: Congestion::Cubic,
             hystart: true,
+            ledbat_target: LEDBAT_TARGET,
             recovery: LossRecovery::Rack,
             growth: Growth::PerSegment,
             sack: true,
@@ -164,12 +167,23 @@ impl Config {
         }
     }
 
+    /// The same with an ACK for each segment at once, in order or not. RFC 1122 4.2.3.2 and
+    /// RFC 5681 4.2 allow a host to delay no ACK: a delayed one is a SHOULD and a MAY.
+    pub fn acknowledging_every_segment(self) -> Config {
+        Config {
+            ack_every: 1,
+            sack_delay: 0,
+            ..self
+        }
+    }
+
     /// The same with the values that the machine can work with.
     pub(crate) fn bounded(mut self) -> Config {
         self.mss = self.mss.max(MIN_MSS);
         self.syn_linear_timeouts = self.syn_linear_timeouts.min(100);
         self.syn_retries = self.syn_retries.min(100);
         self.initial_window = self.initial_window.max(1);
+        self.ledbat_target = self.ledbat_target.clamp(1, LEDBAT_TARGET);
         self.ack_every = self.ack_every.max(1);
         self.receive_buffer = self.receive_buffer.clamp(MIN_BUFFER, MAX_BUFFER);
         self.receive_buffer_max = self
@@ -184,5 +198,7 @@ impl Config {
 /// could ask for would be a header for every byte.
 pub(crate) const MIN_MSS: u16 = 48;
 const MIN_BUFFER: u32 = 2048;
+/// RFC 6817 2.5: TARGET must be 100 ms or less.
+const LEDBAT_TARGET: u64 = 100 * MILLISECOND;
 /// The largest window that can be scaled (RFC 7323 2.3).
 const MAX_BUFFER: u32 = 1 << 30;

@@ -20,7 +20,7 @@ impl Controller {
         match config.congestion {
             Choice::Reno => Controller::Reno(Reno::default()),
             Choice::Cubic => Controller::Cubic(Cubic::new(config.hystart.then(HyStart::default))),
-            Choice::Ledbat => Controller::Ledbat(Ledbat::default()),
+            Choice::Ledbat => Controller::Ledbat(Ledbat::new(config)),
         }
     }
 

@@ -4,11 +4,9 @@
 
 use std::collections::VecDeque;
 
+use crate::config::Config;
 use crate::window::{AckSample, Congestion, CongestionControl, MAX_WINDOW, Window};
 
-const MILLISECOND: i64 = 1_000_000;
-/// RFC 6817 2.5: TARGET must be 100 ms or less.
-const TARGET: i64 = 100 * MILLISECOND;
 /// RFC 6817 2.5: BASE_HISTORY and CURRENT_FILTER.
 const BASE_HISTORY: usize = 10;
 const CURRENT_FILTER: usize = 4;
@@ -19,8 +17,10 @@ const MIN_CWND: u32 = 2;
 /// Segments' fractions are counted in this.
 const ONE: i64 = 1 << 20;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ledbat {
+    /// TARGET, nanoseconds.
+    target: i64,
     /// The least delay of each of the last minutes.
     base: VecDeque<i64>,
     /// When the last of them began.
@@ -32,6 +32,19 @@ pub(crate) struct Ledbat {
 }
 
 impl Ledbat {
+    /// Without a delay yet.
+    pub(crate) fn new(config: &Config) -> Ledbat {
+        Ledbat {
+            target: i64::try_from(config.ledbat_target)
+                .unwrap_or(i64::MAX)
+                .max(1),
+            base: VecDeque::new(),
+            minute: 0,
+            current: VecDeque::new(),
+            fraction: 0,
+        }
+    }
+
     /// RFC 6817 2.4.2, update_base_delay and update_current_delay.
     fn update(&mut self, now: u64, delay: i64) {
         if self.base.is_empty() || now.saturating_sub(self.minute) >= MINUTE {
@@ -67,10 +80,11 @@ impl CongestionControl for Ledbat {
             return;
         };
         // In (-inf, 1]; a delay of eight targets pulls no harder than that.
-        let off_target = (TARGET - queueing).clamp(-8 * TARGET, TARGET);
+        let target = self.target;
+        let off_target = (target - queueing).clamp(-8 * target, target);
         let acked = i64::from(sample.acked.min(MAX_WINDOW));
         let change = i128::from(off_target) * i128::from(acked * ONE)
-            / i128::from(TARGET)
+            / i128::from(target)
             / i128::from(window.cwnd());
         let cwnd = i128::from(window.cwnd()) * i128::from(ONE) + i128::from(self.fraction) + change;
         // RFC 6817 2.4.2: no more than what was used, and a little.
@@ -96,6 +110,15 @@ mod tests {
     use super::*;
     use crate::reno::tests::sample;
 
+    const MILLISECOND: i64 = 1_000_000;
+
+    fn ledbat(target_ms: i64) -> Ledbat {
+        Ledbat::new(&Config {
+            ledbat_target: (target_ms * MILLISECOND) as u64,
+            ..Config::linux()
+        })
+    }
+
     fn ack(now: u64, delay: i64, flight: u32) -> AckSample {
         AckSample {
             now,
@@ -105,9 +128,9 @@ mod tests {
         }
     }
 
-    /// The window after twenty ACKs with a queue of so many milliseconds.
-    fn after_a_round(queueing: i64) -> u32 {
-        let (mut ledbat, mut window) = (Ledbat::default(), Window::new(20));
+    /// The window after twenty ACKs with a target and a queue of so many milliseconds.
+    fn after_a_round(target: i64, queueing: i64) -> u32 {
+        let (mut ledbat, mut window) = (ledbat(target), Window::new(20));
         // A clock of the other end that is far off.
         ledbat.update(0, -77_000 * MILLISECOND);
         ledbat.current.clear();
@@ -121,15 +144,17 @@ mod tests {
     /// target none, at twice the target one less.
     #[test]
     fn growth_follows_the_delay() {
-        assert!((20..=21).contains(&after_a_round(0)));
-        assert_eq!(after_a_round(100), 20);
-        assert_eq!(after_a_round(200), 18);
+        for target in [25, 100] {
+            assert!((20..=21).contains(&after_a_round(target, 0)));
+            assert_eq!(after_a_round(target, target), 20);
+            assert_eq!(after_a_round(target, 2 * target), 18);
+        }
     }
 
     /// RFC 6817 2.4.2: the window is at most what is used, and at least MIN_CWND.
     #[test]
     fn bounds() {
-        let (mut ledbat, mut window) = (Ledbat::default(), Window::new(20));
+        let (mut ledbat, mut window) = (ledbat(100), Window::new(20));
         ledbat.on_ack(&mut window, &ack(0, 0, 5));
         assert_eq!(window.cwnd(), 6);
         for _ in 0..1000 {
@@ -141,7 +166,7 @@ mod tests {
     /// RFC 6817 2.4.2: the base delay is that of the last ten minutes.
     #[test]
     fn the_base_ages() {
-        let mut ledbat = Ledbat::default();
+        let mut ledbat = ledbat(100);
         ledbat.update(0, 10);
         for minute in 1..=10 {
             ledbat.update(minute * MINUTE, 50);
@@ -152,7 +177,7 @@ mod tests {
     /// RFC 6817 2.4.2: a loss halves the window.
     #[test]
     fn a_loss_halves() {
-        let mut ledbat = Ledbat::default();
+        let mut ledbat = ledbat(100);
         assert_eq!(
             ledbat.on_congestion(&Window::new(20), 20, Congestion::Loss),
             10

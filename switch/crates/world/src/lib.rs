@@ -41,7 +41,7 @@ pub use samples::SenderReading;
 pub use upstream::MapTraffic;
 pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
 pub use world::{
-    Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS, MOST_CHANNELS, MOST_DEVICES,
-    MOST_HOSTS, MessagesOptions, ProbesOptions, Profile, RequestsOptions, StreamId, TcpOptions,
-    Times, TransferOptions, UdpStreamOptions, World,
+    Acknowledgements, Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS,
+    MOST_CHANNELS, MOST_DEVICES, MOST_HOSTS, MessagesOptions, ProbesOptions, Profile,
+    RequestsOptions, StreamId, TcpOptions, Times, TransferOptions, UdpStreamOptions, World,
 };

@@ -42,6 +42,10 @@ Congestion = Literal["cubic", "reno", "ledbat"]
 Profile = Literal["linux", "rfc"]
 """What a host's TCP has: all that Linux does, or RFC 5681, 6582 and 6675 alone."""
 
+Acknowledgements = Literal["delayed", "every-segment"]
+"""When a host acknowledges data: as its profile does, every second segment or a little later (RFC
+5681 4.2), or each segment at once."""
+
 Lateness = tuple[int, int]
 """Median and 99th percentile of how late something runs, nanoseconds; (0, 0) is never late."""
 
@@ -460,12 +464,16 @@ class World:
         stop_ns: int | None = None,
         size: int | None = None,
         pause_ns: int | None = None,
+        kept: bool = False,
+        rate: int | None = None,
         source_port: int = 0,
         tos: int = 0,
         congestion: Congestion = "cubic",
         profile: Profile = "linux",
+        acknowledgements: Acknowledgements = "delayed",
         initial_window: int = 10,
         segment: int = 1448,
+        ledbat_target_ns: int = 100_000_000,
         one_in: int = 0,
     ) -> int:
         """A TCP transfer, or one after the other.
@@ -478,14 +486,21 @@ class World:
             stop_ns: When it is reset, and what it has not sent is thrown away.
             size: Bytes of a transfer; endless unless given.
             pause_ns: From the end of a transfer to the next one's start; one transfer only unless
-                given. Each has a connection of its own.
+                given.
+            kept: All of them are on one connection, and a transfer ends when all of it is
+                acknowledged. If not, each has a connection of its own, and ends when the receiver
+                has closed that.
+            rate: Payload that the application hands to TCP at the most, bit/s, in whole segments;
+                what TCP could not send is not caught up on. No such limit unless given.
             source_port: Of the first connection; the next one's is 200 higher, as the Mininet
                 stage has it.
             tos: ToS byte of its segments, and of their acknowledgements.
             congestion: Congestion control.
             profile: What TCP does.
+            acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
+            ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
             one_in: Which of its segments are recorded.
         """
 
@@ -503,7 +518,9 @@ class World:
         tos: int = 0,
         congestion: Congestion = "cubic",
         profile: Profile = "linux",
+        acknowledgements: Acknowledgements = "delayed",
         initial_window: int = 10,
+        segment: int = 1448,
         one_in: int = 0,
     ) -> int:
         """A message every now and then on one TCP connection, as a game's: see `message_records`.
@@ -520,7 +537,9 @@ class World:
             tos: ToS byte.
             congestion: Congestion control.
             profile: What TCP does.
+            acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
+            segment: Largest payload of a segment, bytes.
             one_in: Which of its segments are recorded.
         """
 
@@ -539,7 +558,9 @@ class World:
         tos: int = 0,
         congestion: Congestion = "cubic",
         profile: Profile = "linux",
+        acknowledgements: Acknowledgements = "delayed",
         initial_window: int = 10,
+        segment: int = 1448,
     ) -> int:
         """Requests and responses over TCP, as a browser's: see `message_records`.
 
@@ -560,7 +581,9 @@ class World:
             tos: ToS byte, both ways.
             congestion: Congestion control.
             profile: What TCP does.
+            acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
+            segment: Largest payload of a segment, bytes.
         """
 
     def probes(

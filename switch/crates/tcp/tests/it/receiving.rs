@@ -28,6 +28,25 @@ fn delayed_acks() {
     assert_eq!(world.infos()[CLIENT].outstanding, 0);
 }
 
+/// RFC 1122 4.2.3.2 and RFC 5681 4.2 leave it to a host to delay no ACK: then there is one for
+/// each segment, and those behind a hole are not put together either.
+#[test]
+fn an_ack_for_every_segment() {
+    for config in [Config::linux(), Config::rfc()] {
+        let config = config.acknowledging_every_segment();
+        let mut world =
+            World::both(config, Link::new(10_000_000, 10 * MS, 1 << 20)).with(dropping(&[40]));
+        world.ends[CLIENT].send(100 * 1448);
+        world.run_until(5 * SECOND);
+        assert_eq!(world.ends[SERVER].delivered(), 100 * 1448);
+        let sent = world.sent.iter();
+        let arrived = sent.filter(|sent| is_data(sent)).count() - 1;
+        let acks = world.sent.iter().filter(|sent| sent.from == SERVER).count();
+        // The SYN-ACK is one more.
+        assert_eq!(acks, 1 + arrived);
+    }
+}
+
 /// The window grows with what arrives, so that it does not limit.
 #[test]
 fn autotuning() {

@@ -15,7 +15,9 @@ use crate::samples::{Reading, Samples};
 use crate::wire::{Addresses, FlowKey, frame_length};
 
 pub use probes::{Probes, ProbesConfig};
-pub use tcp::{CONNECTIONS, Messages, PORTS_BETWEEN, Plan, Requests, Tcp, TransferInfo, Transfers};
+pub use tcp::{
+    CONNECTIONS, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp, TransferInfo, Transfers,
+};
 pub use udp_stream::{Timetable, UdpStream, UdpStreamConfig};
 
 /// IPv4 packets that are shorter are not recorded: handshakes and acknowledgements.

@@ -31,7 +31,8 @@ use run::{Injection, Sampler, Source};
 pub use channels::MOST_CHANNELS;
 pub use control::StreamId;
 pub use tcp_traffic::{
-    Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions, TransferOptions,
+    Acknowledgements, Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions,
+    TransferOptions,
 };
 pub use traffic::{Flow, ProbesOptions, Times, UdpStreamOptions};
 

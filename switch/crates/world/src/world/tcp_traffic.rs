@@ -6,7 +6,7 @@ use tcp::Config;
 use super::World;
 use super::traffic::{Flow, Times, checked_interval};
 use crate::application::{
-    CONNECTIONS, Kind as Traffic, Messages, PORTS_BETWEEN, Plan, Requests, Tcp, Transfers,
+    CONNECTIONS, Kind as Traffic, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp, Transfers,
 };
 use crate::error::{WorldError, invalid};
 use crate::wire::PROTOCOL_TCP;
@@ -15,6 +15,10 @@ use crate::wire::PROTOCOL_TCP;
 const TIMESTAMPS: u16 = 12;
 const SEGMENTS: std::ops::RangeInclusive<u16> = 88..=1448;
 const MOST_INITIAL_WINDOW: u32 = 1000;
+/// RFC 6817 2.5: TARGET must be 100 ms or less.
+const MOST_LEDBAT_TARGET: u64 = 100_000_000;
+/// bit/s of an application.
+const MOST_RATE: u64 = 100_000_000_000;
 /// Bytes of a transfer, a message, a request or a response.
 const MOST_BYTES: u64 = 1 << 50;
 /// As the testbed sets its hosts: half of 32 MiB is window.
@@ -35,6 +39,16 @@ pub enum Profile {
     Rfc,
 }
 
+/// When a host acknowledges data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Acknowledgements {
+    /// As the profile has it: every second segment, or a little later (RFC 5681 4.2).
+    #[default]
+    Delayed,
+    /// Every segment, at once.
+    EverySegment,
+}
+
 /// How TCP works.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpOptions {
@@ -46,6 +60,10 @@ pub struct TcpOptions {
     pub initial_window: u32,
     /// Largest payload of a segment, bytes.
     pub segment: u16,
+    /// When the receiver acknowledges.
+    pub acknowledgements: Acknowledgements,
+    /// The queueing delay that LEDBAT keeps to, nanoseconds.
+    pub ledbat_target: u64,
 }
 
 impl Default for TcpOptions {
@@ -55,6 +73,8 @@ impl Default for TcpOptions {
             profile: Profile::Linux,
             initial_window: 10,
             segment: *SEGMENTS.end(),
+            acknowledgements: Acknowledgements::Delayed,
+            ledbat_target: MOST_LEDBAT_TARGET,
         }
     }
 }
@@ -68,6 +88,10 @@ pub struct TransferOptions {
     pub size: Option<u64>,
     /// From the end of one to the start of the next; one only unless given.
     pub pause: Option<u64>,
+    /// All of them are on one connection, instead of one each.
+    pub kept: bool,
+    /// bit/s of payload that the application sends at the most; no such limit unless given.
+    pub rate: Option<u64>,
     /// How TCP works.
     pub tcp: TcpOptions,
 }
@@ -123,9 +147,19 @@ fn config(options: &TcpOptions) -> Result<Config, WorldError> {
             "an initial window has 1 to {MOST_INITIAL_WINDOW} segments, not {window}"
         )));
     }
+    let target = options.ledbat_target;
+    if target == 0 || target > MOST_LEDBAT_TARGET {
+        return Err(invalid(format!(
+            "LEDBAT's target is above 0 and at most 100 ms (RFC 6817 2.5), not {target} ns"
+        )));
+    }
     let profile = match options.profile {
         Profile::Linux => Config::linux(),
         Profile::Rfc => Config::rfc(),
+    };
+    let profile = match options.acknowledgements {
+        Acknowledgements::Delayed => profile,
+        Acknowledgements::EverySegment => profile.acknowledging_every_segment(),
     };
     let receive_buffer_max = profile.receive_buffer_max.max(RECEIVE_BUFFER);
     Ok(Config {
@@ -134,6 +168,7 @@ fn config(options: &TcpOptions) -> Result<Config, WorldError> {
         mss: segment + TIMESTAMPS,
         receive_buffer_max,
         time_wait: TIME_WAIT,
+        ledbat_target: target,
         ..profile
     })
 }
@@ -150,13 +185,24 @@ impl World {
     ) -> Result<u32, WorldError> {
         if let Some(size) = options.size {
             checked_bytes("a transfer", size)?;
-        } else if options.pause.is_some() {
+        } else if options.pause.is_some() || options.kept {
             return Err(invalid(
-                "there is no pause behind an endless transfer; give a size",
+                "there is no pause and no next one behind an endless transfer; give a size",
             ));
         }
+        let pace = match options.rate {
+            None => None,
+            Some(rate) if (1..=MOST_RATE).contains(&rate) => {
+                Some(Pace::of(rate, options.tcp.segment))
+            }
+            Some(rate) => {
+                return Err(invalid(format!(
+                    "a transfer's rate is 1 to {MOST_RATE} bit/s, not {rate}"
+                )));
+            }
+        };
         let last = u32::from(flow.source_port) + u32::from((CONNECTIONS - 1) * PORTS_BETWEEN);
-        if options.pause.is_some() && last > u32::from(u16::MAX) {
+        if options.pause.is_some() && !options.kept && last > u32::from(u16::MAX) {
             return Err(invalid(format!(
                 "source port {} is too high: later transfers would have ports up to {last}",
                 flow.source_port
@@ -166,8 +212,11 @@ impl World {
             Plan::Transfers(Transfers {
                 size: options.size,
                 pause: options.pause,
+                kept: options.kept,
+                pace,
                 next: Some(next),
                 stop,
+                left: None,
             })
         })
     }

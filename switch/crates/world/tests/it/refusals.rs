@@ -194,6 +194,31 @@ fn time_and_traffic() {
         },
         "give a size",
     );
+    says(
+        fine,
+        TransferOptions {
+            kept: true,
+            ..transfer
+        },
+        "give a size",
+    );
+    says(
+        fine,
+        TransferOptions {
+            rate: Some(0),
+            ..transfer
+        },
+        "a transfer's rate is 1 to 100000000000 bit/s, not 0",
+    );
+    let ledbat = |ledbat_target| TransferOptions {
+        tcp: TcpOptions {
+            ledbat_target,
+            ..TcpOptions::default()
+        },
+        ..transfer
+    };
+    says(fine, ledbat(0), "not 0 ns");
+    says(fine, ledbat(100_000_001), "at most 100 ms (RFC 6817 2.5)");
     let tcp = |initial_window, segment| TransferOptions {
         tcp: TcpOptions {
             initial_window,

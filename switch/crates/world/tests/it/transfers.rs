@@ -182,3 +182,64 @@ fn samples_are_taken_at_their_interval() {
     assert!(received.windows(2).all(|pair| pair[0] <= pair[1]));
     assert_eq!(received[19], world.counts(number).unwrap().payload as i64);
 }
+
+/// RFC 5681 4.1: after an idle time the window is the initial one again, on the same connection.
+#[test]
+fn files_follow_on_one_connection_and_each_begins_slowly() {
+    let mut world = world(&Shape::default());
+    let options = TransferOptions {
+        size: Some(1_000_000),
+        pause: Some(2 * SECOND),
+        kept: true,
+        tcp: TcpOptions {
+            profile: Profile::Rfc,
+            congestion: Congestion::Reno,
+            initial_window: 3,
+            ..TcpOptions::default()
+        },
+        ..TransferOptions::default()
+    };
+    let number = transfer(&mut world, &options);
+    let mut began = Vec::new();
+    let mut before = 0;
+    let mut idle = 0;
+    for step in 1..4000 {
+        world.run_until(step * 5 * MILLISECOND).unwrap();
+        let payload = world.counts(number).unwrap().payload;
+        if payload == before {
+            idle += 1;
+        } else if std::mem::take(&mut idle) > 300 {
+            began.push(world.transfer_info(number).unwrap().sender.cwnd);
+        }
+        before = payload;
+    }
+    let info = world.transfer_info(number).unwrap();
+    assert_eq!((info.connections, info.state), (1, "ESTABLISHED"));
+    assert!(began.len() > 4, "{began:?}");
+    // Three segments, and what the first ACKs have added.
+    assert!(began.iter().all(|cwnd| *cwnd <= 6 * 1448), "{began:?}");
+    let files = before / 1_000_000;
+    assert!((began.len() as u64..=began.len() as u64 + 1).contains(&files));
+}
+
+#[test]
+fn an_application_keeps_to_its_rate() {
+    for (rate, size) in [(1_000_000, None), (8_000_000, Some(1_000_000))] {
+        let mut world = world(&Shape::default());
+        let options = TransferOptions {
+            rate: Some(rate),
+            size,
+            ..TransferOptions::default()
+        };
+        let number = transfer(&mut world, &options);
+        world.run_until(10 * SECOND).unwrap();
+        let payload = world.counts(number).unwrap().payload;
+        match size {
+            None => assert!((1_200_000..=1_252_000).contains(&payload), "{payload}"),
+            Some(size) => {
+                assert_eq!(payload, size);
+                assert_eq!(world.transfer_info(number).unwrap().state, "TIME-WAIT");
+            }
+        }
+    }
+}

@@ -65,6 +65,8 @@ class Flow:
         congestion_control: Of TCP.
         source_port: Of the first connection. The next one's is `PORTS_BETWEEN` higher, because a
             port that was used a moment ago is not free. 0 is any port.
+        kept: All transfers are on one connection.
+        rate: bit/s of payload that a transfer's application sends at the most; 0 for no limit.
     """
 
     name: str
@@ -81,6 +83,8 @@ class Flow:
     train: int = 1
     congestion_control: str = CONGESTION_CONTROL
     source_port: int = 0
+    kept: bool = False
+    rate: int = 0
 
     @property
     def retransmits(self) -> bool:

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 import struct
+import termios
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from fcntl import ioctl
 from queue import SimpleQueue
 from typing import Final
 
@@ -21,8 +24,19 @@ from docsis_experiments.traffic.lengths import udp_payload
 _CHUNK: Final = 1 << 17
 _RETRY_SECONDS: Final = 1.0
 _SOON_SECONDS: Final = 1e-3
+_LOOK_SECONDS: Final = 2e-3
+_PACE_SECONDS: Final = 5e-3
+"""Between two times that a sender with a rate sends, where that is more than a segment."""
+_PAYLOAD: Final = 1448
+"""Bytes of a full segment with timestamps."""
+_INT: Final = struct.Struct("@i")
 _AT_ONCE: Final = struct.pack("@ii", 1, 0)
 """struct linger: closing the socket throws away what it holds, and resets the connection."""
+
+
+def _paced(rate: int) -> int:
+    """Bytes that an application sends at a time which keeps to a rate in bit/s."""
+    return max(_PAYLOAD, round(rate / 8 * _PACE_SECONDS) // _PAYLOAD * _PAYLOAD)
 
 
 class SendingError(Exception):
@@ -105,7 +119,6 @@ class Sender:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 
     def _transfers(self, flow: Flow) -> None:
-        data = bytes(_CHUNK)
         self._until(flow.start)
         number = 0
         while not self._over(flow):
@@ -115,10 +128,10 @@ class Sender:
                     flow.connection(number - 1) as connection,
                     self._retransmitted.counting(flow.name, connection),
                 ):
-                    left = flow.size
-                    while (left > 0 or not flow.size) and not self._over(flow):
-                        self._send(connection, data[:left] if 0 < left < _CHUNK else data, flow)
-                        left -= _CHUNK
+                    self._file(connection, flow)
+                    while flow.kept and self._acknowledged(connection, flow):
+                        self._until(time.monotonic() - self._origin + flow.interval)
+                        self._file(connection, flow)
                     if not self._over(flow):
                         connection.shutdown(socket.SHUT_WR)
                         # The receiver closes when it has everything.
@@ -132,6 +145,37 @@ class Sender:
                 time.sleep(_RETRY_SECONDS)
                 continue
             time.sleep(flow.interval)
+
+    def _file(self, connection: socket.socket, flow: Flow) -> None:
+        """All of a file, no faster than its flow's rate, or as much as there is until its end."""
+        chunk = _paced(flow.rate) if flow.rate else _CHUNK
+        data = bytes(chunk)
+        left = flow.size
+        at = time.monotonic() - self._origin
+        while (left > 0 or not flow.size) and not self._over(flow):
+            self._send(connection, data[:left] if 0 < left < chunk else data, flow)
+            left -= chunk
+            if flow.rate and (left > 0 or not flow.size):
+                # What TCP could not send in its time is not caught up on: the rate is the most.
+                at = max(at, time.monotonic() - self._origin - BEHIND_SECONDS)
+                at += 8 * chunk / flow.rate
+                self._until(at if flow.end is None else min(at, flow.end))
+
+    def _acknowledged(self, connection: socket.socket, flow: Flow) -> bool:
+        """Whether all that was sent is acknowledged, for which this waits, before the flow's end.
+
+        Raises:
+            OSError: The connection is lost.
+        """
+        while not self._over(flow):
+            if error := connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                raise OSError(error, os.strerror(error))
+            [waiting] = _INT.unpack(ioctl(connection, termios.TIOCOUTQ, bytes(_INT.size)))
+            if not waiting:
+                return True
+            # The kernel wakes nobody for it.
+            time.sleep(_LOOK_SECONDS)
+        return False
 
     def _messages(self, flow: Flow) -> None:
         self._until(flow.start)

@@ -16,7 +16,7 @@ use crate::samples::SenderReading;
 use crate::wire::Addresses;
 use pair::Pair;
 
-pub use plan::{Messages, Plan, Requests, Transfers};
+pub use plan::{Messages, Pace, Plan, Requests, Transfers};
 
 /// Until an application tries again after a connection could not be had, nanoseconds.
 const RETRY: u64 = 1_000_000_000;
@@ -238,7 +238,15 @@ impl Tcp {
         let Some(pair) = &mut self.current else {
             return;
         };
-        if matches!(self.plan, Plan::Transfers(_)) && pair.client.peer_closed() {
+        if let Plan::Transfers(transfers) = &mut self.plan
+            && transfers.kept
+            && transfers.is_given()
+            && pair.client.state() == State::Established
+            && pair.client.unacknowledged() == 0
+        {
+            transfers.finished(net.now);
+            self.plan_wake(common, net.now);
+        } else if matches!(self.plan, Plan::Transfers(_)) && pair.client.peer_closed() {
             self.retire();
             if let Plan::Transfers(transfers) = &mut self.plan {
                 transfers.finished(net.now);
@@ -294,10 +302,10 @@ impl Tcp {
         };
         match &mut self.plan {
             Plan::Transfers(transfers) => {
-                let bytes = transfers.begin();
+                let bytes = transfers.give(pair.client.unsent());
                 pair.client.send(bytes);
                 self.given += bytes;
-                if transfers.size.is_some() {
+                if transfers.is_given() && !transfers.kept {
                     pair.client.close();
                 }
             }

@@ -7,28 +7,81 @@ use crate::random::Random;
 /// Bytes of a transfer without an end.
 const ENDLESS: u64 = 1 << 60;
 
-/// One transfer after the other, a connection each.
+/// How fast an application hands its data to TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Bytes that it hands over at a time.
+    pub chunk: u64,
+    /// From one time to the next, nanoseconds.
+    pub interval: u64,
+}
+
+impl Pace {
+    /// A rate in bit/s, in whole segments: one, or as many as a millisecond has.
+    #[must_use]
+    pub fn of(rate: u64, segment: u16) -> Self {
+        let segment = u64::from(segment).max(1);
+        let chunk = segment * (rate / 8000 / segment).max(1);
+        // Rounded up, because it is the most that may be.
+        let interval = (u128::from(chunk) * 8_000_000_000).div_ceil(u128::from(rate.max(1)));
+        Self {
+            chunk,
+            interval: u64::try_from(interval).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// One transfer after the other, on a connection each or on the same one.
 #[derive(Clone, Debug)]
 pub struct Transfers {
     /// Bytes of each; endless unless given.
     pub size: Option<u64>,
     /// From the end of one to the start of the next; no next unless given.
     pub pause: Option<u64>,
-    /// When the next one starts.
+    /// The next one is on the same connection.
+    pub kept: bool,
+    /// How fast the data come; at once unless given.
+    pub pace: Option<Pace>,
+    /// When the next one starts, or the next data of the present one come.
     pub next: Option<u64>,
     /// When everything ends.
     pub stop: u64,
+    /// Bytes of the present one that TCP has not been given; none between two.
+    pub left: Option<u64>,
 }
 
 impl Transfers {
-    /// Bytes of the one that starts now.
-    pub fn begin(&mut self) -> u64 {
-        self.next = None;
-        self.size.unwrap_or(ENDLESS)
+    /// Bytes that TCP gets now, of which so many wait already: of a new transfer, or the next of
+    /// the present one.
+    pub fn give(&mut self, waiting: u64) -> u64 {
+        let left = self.left.unwrap_or(self.size.unwrap_or(ENDLESS));
+        let due = self.next.take();
+        let Some(pace) = self.pace else {
+            self.left = Some(0);
+            return left;
+        };
+        // What TCP cannot send in its time is not caught up on: the rate is the most.
+        let bytes = if waiting < pace.chunk {
+            pace.chunk.min(left)
+        } else {
+            0
+        };
+        self.left = Some(left - bytes);
+        if left > bytes {
+            self.next = due.map(|due| due.saturating_add(pace.interval));
+        }
+        bytes
+    }
+
+    /// Whether TCP has all of the present one.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.left == Some(0) && self.size.is_some()
     }
 
     /// One has ended.
     pub fn finished(&mut self, now: u64) {
+        self.left = None;
         self.next = self.pause.map(|pause| now + pause);
     }
 }
@@ -200,7 +253,10 @@ impl Plan {
     /// A connection was lost; the next one is tried at a time, after so many messages.
     pub fn failed(&mut self, again: u64, messages: u64) {
         match self {
-            Plan::Transfers(plan) => plan.next = Some(again),
+            Plan::Transfers(plan) => {
+                plan.left = None;
+                plan.next = Some(again);
+            }
             Plan::Messages(plan) => {
                 plan.before = messages;
                 plan.next = plan.next.map(|at| at.max(again));
@@ -212,5 +268,65 @@ impl Plan {
                 plan.answered = 0;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn transfers(size: Option<u64>, rate: u64) -> Transfers {
+        Transfers {
+            size,
+            pause: Some(5),
+            kept: true,
+            pace: Some(Pace::of(rate, 1448)),
+            next: Some(0),
+            stop: u64::MAX,
+            left: None,
+        }
+    }
+
+    #[test]
+    fn a_rate_is_what_an_application_gives_at_the_most() {
+        for rate in [1, 64_000, 1_000_000, 77_777_777, 10_000_000_000] {
+            let mut endless = transfers(None, rate);
+            let (mut given, mut times) = (0, 0_u64);
+            while let Some(at) = endless.next.filter(|at| *at < SECOND) {
+                assert!(at <= SECOND);
+                given += endless.give(0);
+                times += 1;
+            }
+            let chunk = Pace::of(rate, 1448).chunk;
+            assert_eq!((given, chunk % 1448), (times * chunk, 0));
+            // The first chunk comes at the beginning of its interval.
+            assert!(8 * (given - chunk) <= rate, "{rate}: {given}");
+            assert!(8 * given >= rate / 1000 * 999, "{rate}: {given}");
+        }
+    }
+
+    #[test]
+    fn what_tcp_cannot_send_is_not_caught_up_on() {
+        let mut endless = transfers(None, 1_000_000);
+        let chunk = Pace::of(1_000_000, 1448).chunk;
+        assert_eq!(endless.give(0), chunk);
+        for _ in 0..100 {
+            assert_eq!(endless.give(chunk), 0);
+        }
+        assert_eq!(endless.give(0), chunk);
+        assert_eq!(endless.give(0), chunk);
+    }
+
+    #[test]
+    fn a_file_is_given_whole_and_the_next_one_comes_after_the_pause() {
+        let mut files = transfers(Some(5000), 1_000_000);
+        let parts: Vec<u64> = (0..4).map(|_| files.give(0)).collect();
+        assert_eq!(parts, [1448, 1448, 1448, 656]);
+        assert!(files.is_given() && files.next.is_none());
+        files.finished(100);
+        assert!(!files.is_given());
+        assert_eq!((files.next, files.give(0)), (Some(105), 1448));
     }
 }

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""001-F14, F15-16: flow queues with a search, and LRED on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import fmean
+from typing import Final
+
+from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_figures import sfq, sfq_lred, sfq_lred_200
+from docsis_experiments.reproduction.settings.p001_levels import LARGEST, buffers
+from docsis_experiments.reproduction.settings.p001_outcomes import (
+    loss_percent,
+    ratio,
+    share_percent,
+)
+from docsis_experiments.reproduction.settings.p001_quantities import GAME_45_105
+from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
+from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
+from docsis_experiments.reproduction.settings.p001_units import Setting
+
+
+def _all(level: Level, which: Reading) -> Iterable[Setting]:
+    del which
+    yield from map(sfq_lred, buffers(level))
+    yield sfq(LARGEST)
+
+
+def _figure_14(made: Measuring) -> None:
+    points = list(map(sfq_lred, buffers(made.level)))
+    made.part(
+        "largest ftp mean",
+        points,
+        lambda found: max(made.latency_ms(one, "uploads") for one in found),
+    )
+    made.part(
+        "game mean",
+        points,
+        lambda found: fmean(made.latency_ms(one, "game") for one in found),
+    )
+    for name, setting in (("game loss", sfq_lred), ("game loss sfq", sfq)):
+        made.part(
+            f"{name} {LARGEST}ms",
+            [setting(LARGEST)],
+            lambda found: loss_percent(found[0], "game"),
+        )
+
+
+_BOTH: Final = {"700": sfq_lred(LARGEST), "200": sfq_lred_200(LARGEST)}
+"""By MINth in milliseconds."""
+
+
+def _thresholds(level: Level, which: Reading) -> Iterable[Setting]:
+    del level, which
+    return _BOTH.values()
+
+
+def _figures_15_and_16(made: Measuring) -> None:
+    for minth, point in _BOTH.items():
+        made.part(
+            f"game 45-105 minth {minth}",
+            [point],
+            lambda found: share_percent(found[0], "game", GAME_45_105, made.reading),
+        )
+    both = [_BOTH["200"], _BOTH["700"]]
+    made.part(
+        "difference of game means",
+        both,
+        lambda found: abs(made.latency_ms(found[0], "game") - made.latency_ms(found[1], "game")),
+    )
+    made.part(
+        "ftp 200 over 700",
+        both,
+        lambda found: ratio(*(made.latency_ms(one, "uploads") for one in found)),
+    )
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    row("001-F14", TCP_AND_LATENCY, _all, _figure_14),
+    row("001-F15-16", TCP_AND_LATENCY, _thresholds, _figures_15_and_16),
+)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""001-F2a: with drop tail the game has the uploads' latency, and it is linear in the buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq
+from docsis_experiments.reproduction.settings.p001_levels import PLATEAU, buffers
+from docsis_experiments.reproduction.settings.p001_outcomes import line, ratio
+from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
+from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
+from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.runs.outcome import Outcome
+
+
+def _settings(level: Level, which: Reading) -> Iterable[Setting]:
+    del which
+    yield from map(drop_tail, buffers(level))
+    yield from map(sfq, buffers(level, PLATEAU))
+
+
+def _measure(made: Measuring) -> None:
+    def game_over_ftp(outcomes: Sequence[Outcome]) -> float:
+        [one] = outcomes
+        return ratio(made.latency_ms(one, "game"), made.latency_ms(one, "uploads"))
+
+    for buffer in buffers(made.level, PLATEAU):
+        made.part(f"game over ftp {buffer}ms", [drop_tail(buffer)], game_over_ftp)
+        made.part(f"game over ftp sfq {buffer}ms", [sfq(buffer)], game_over_ftp)
+
+    def straight(outcomes: Sequence[Outcome]) -> tuple[float, float]:
+        return line(buffers(made.level), [made.latency_ms(one) for one in outcomes])
+
+    points = [drop_tail(buffer) for buffer in buffers(made.level)]
+    made.part("r squared", points, lambda outcomes: straight(outcomes)[1])
+    made.part("slope", points, lambda outcomes: straight(outcomes)[0])
+
+
+ROWS: Final[tuple[Row, ...]] = (row("001-F2a", TCP_AND_LATENCY, _settings, _measure),)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queue managers of 001's rows.
+
+Flow queues are the testbed's: deficit round robin with a quantum of 1522 bytes. All frames of an
+upload have 1518 bytes, so it is a round by packets but for one more packet in 380 rounds (K6).
+The buffer is one for all queues, and what arrives when it is full is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from docsis_control.queue_managers.models import ADAPTER, QueueManagement
+from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import PRESETS
+
+SFQ_QUEUES: Final = 256
+
+
+def lred(
+    min_threshold: str,
+    max_threshold: str,
+    min_probability: float = 0.01,
+    max_probability: float = 0.05,
+    **flow_queues: Any,
+) -> QueueManagement:
+    """LRED (001, figure 10c); its probabilities are those of figure 11 unless given."""
+    return ADAPTER.validate_python(
+        {
+            "algorithm": "lred",
+            "min_threshold": min_threshold,
+            "max_threshold": max_threshold,
+            "min_probability": min_probability,
+            "max_probability": max_probability,
+            **({"flow_queues": flow_queues} if flow_queues else {}),
+        }
+    )
+
+
+def sfq_colliding(multiplier: int) -> QueueManagement:
+    """Flow queues without a search, under another hash."""
+    return ADAPTER.validate_python(
+        {
+            "algorithm": "drop-tail",
+            "flow_queues": {"queues": SFQ_QUEUES, "multiplier": multiplier},
+        }
+    )
+
+
+MANAGERS: Final[Mapping[str, QueueManagement]] = {
+    "drop-tail": PRESETS[Preset.DROP_TAIL],
+    # "SFQ, no collision": with the search sessions have queues of their own.
+    "sfq": PRESETS[Preset.SFQ_SEARCH],
+    "lred": PRESETS[Preset.LRED],
+    "lred-depth": PRESETS[Preset.LRED_DEPTH],
+    # Row I1: a quarter of figure 11's thresholds.
+    "lred-50": lred("50 ms", "100 ms"),
+    "sfq-lred": PRESETS[Preset.SFQ_LRED],
+    # Figure 16: MINth 200 ms; MAXth is not stated.
+    "sfq-lred-200": lred("200 ms", "400 ms", queues=SFQ_QUEUES, search=True),
+    "codel": PRESETS[Preset.CODEL],
+    "pie": PRESETS[Preset.PIE],
+}
+"""By what the rows call them."""
+
+PMAX: Final = (10.0, 12.5, 15.0, 20.0)
+"""Percent: figure 13 does not state Pmax (row F13)."""
+
+
+def lred_goal_50(pmin: float, pmax: float) -> QueueManagement:
+    """LRED of row F13, with a goal of 50 ms. Probabilities are percent."""
+    return lred("50 ms", "100 ms", pmin / 100, pmax / 100)
+
+
+def scaled(factor: float) -> QueueManagement:
+    """LRED of figure 11 with both thresholds times a factor."""
+    return lred(f"{round(200_000 * factor)} us", f"{round(400_000 * factor)} us")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes rows of 001: the settings that they run, and numbers formed within each seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from docsis_experiments.reproduction.row import (
+    Asked,
+    Level,
+    Measured,
+    Results,
+    Row,
+    Seeds,
+    Work,
+)
+from docsis_experiments.reproduction.settings.p001_outcomes import mean_ms
+from docsis_experiments.reproduction.settings.p001_readings import (
+    Reading,
+    propagation_ms,
+    reading,
+)
+from docsis_experiments.reproduction.settings.p001_units import Setting, runs
+from docsis_experiments.runs.outcome import Outcome
+
+
+@dataclass
+class Measuring:
+    """What is made of a row's runs.
+
+    Attributes:
+        level: How much was run.
+        reading: What is read into the paper.
+        results: What came of the works.
+        parts: What was measured so far, by the rule's parts.
+    """
+
+    level: Level
+    reading: Reading
+    results: Results
+    parts: dict[str, Measured] = field(default_factory=dict)
+
+    def part(
+        self, name: str, settings: Sequence[Setting], value: Callable[[Sequence[Outcome]], float]
+    ) -> None:
+        """A part that has a number of each seed; it is left out where no seed has all runs.
+
+        Args:
+            name: Of the rule's part.
+            settings: Whose runs it is made of.
+            value: Gets their outcomes from one seed, in the order of the settings.
+        """
+        found = [self.results.runs(setting.work) for setting in settings]
+        seeds = sorted(set.intersection(*(set(outcomes) for outcomes in found)))
+        if seeds:
+            values = {seed: value([outcomes[seed] for outcomes in found]) for seed in seeds}
+            self.parts[name] = Seeds(values)
+
+    def latency_ms(self, outcome: Outcome, which: str = "all", round_trip_ms: float = 50) -> float:
+        """Mean latency of "game", "uploads" or "all", with the propagation of the reading."""
+        return mean_ms(outcome, which) + propagation_ms(self.reading, round_trip_ms)
+
+    def added_ms(self, round_trip_ms: float = 50) -> float:
+        """What the reading adds to a time from host to host."""
+        return propagation_ms(self.reading, round_trip_ms)
+
+
+def row(
+    name: str,
+    readings: tuple[Reading, ...],
+    settings: Callable[[Level, Reading], Iterable[Setting]],
+    measure: Callable[[Measuring], None],
+) -> Row:
+    """A row whose parts are made of runs.
+
+    Args:
+        name: Its id.
+        readings: That it has, the first of which decides.
+        settings: What it runs at a level, under a reading.
+        measure: Makes its parts.
+    """
+
+    def works(asked: Asked) -> Iterable[Work]:
+        which = reading(asked, readings)
+        return runs(settings(asked.level, which), asked, which)
+
+    def parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
+        measuring = Measuring(asked.level, reading(asked, readings), results)
+        measure(measuring)
+        return measuring.parts
+
+    return Row(name, works, parts, len(readings))
