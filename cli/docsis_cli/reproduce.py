@@ -87,6 +87,12 @@ def reproduce(
             "docs/results has the last study.",
         ),
     ] = None,
+    note: Annotated[
+        str,
+        typer.Option(
+            "--note", metavar="TEXT", help="What was repaired, for the history of outcomes."
+        ),
+    ] = "",
     jobs: PlayedAtATimeOption = None,
     scheduler: SchedulerOption = None,
     tls_ca: TlsCaOption = None,
@@ -110,6 +116,7 @@ def reproduce(
         readings=readings,
         since=since,
         publish=publish,
+        note=note,
     )
     request.check()
     if estimate:

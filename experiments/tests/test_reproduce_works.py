@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import shutil
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ from docsis_experiments.reproduction.shelf import Shelf, key_of
 from docsis_experiments.runs import closure, sources
 from docsis_experiments.runs.store import ASIDE, Store
 from docsis_testbed.errors import TestbedError
+
+_NUMBERS = itertools.count()
+"""Of folders: two of one second would be the same."""
 
 FIRST = ("000-A1", "000-A2", "000-B1")
 """Rows that can be made."""
@@ -75,7 +79,7 @@ def smoked(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Row]) -> Pa
     folder = tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patched:
         toy_package.__wrapped__(patched)  # type: ignore[attr-defined]
-        bench = Bench(rows, catalogue(), Shelf(Store(folder)))
+        bench = Bench(rows, catalogue(), Shelf(Store(folder)), results=folder / "results")
         request = Request(FIRST, Level.SMOKE)
         job.run(request, player=Processes(2), jobs=2, console=Console(quiet=True), bench=bench)
     return folder
@@ -97,7 +101,9 @@ def asked_again(
     seeds: int | None = None,
 ) -> None:
     request = Request(tuple(names), level, seeds=seeds)
-    bench = Bench(rows, catalogue(), shelf)
+    bench = Bench(
+        rows, catalogue(), shelf, results=shelf.store.folder.with_name(f"results-{next(_NUMBERS)}")
+    )
     job.run(request, player=player, jobs=2, console=console, bench=bench)
 
 

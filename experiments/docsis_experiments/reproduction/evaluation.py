@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from docsis_experiments.reproduction.kept_results import KeptResults
 from docsis_experiments.reproduction.planned import PlannedRow
-from docsis_experiments.reproduction.row import Asked, Exact, Measured, Row, Seeds, Share
+from docsis_experiments.reproduction.row import Asked, Measured, Row, Share
 from docsis_experiments.reproduction.shelf import Shelf
 
 _MOST_NOTES = 10
@@ -87,7 +87,7 @@ def _incomplete(works: int, there: int, failures: list[str]) -> str:
 
 def _checked(parts: Mapping[str, Measured]) -> dict[str, Measured]:
     for name, one in parts.items():
-        if not isinstance(one, Seeds | Share | Exact):
+        if not isinstance(one, Measured):
             raise TypeError(f'"{name}" is of the type {type(one).__name__}, which nothing judges')
         if isinstance(one, Share) and not 0 <= one.hits <= one.of:
             raise ValueError(f'"{name}" has {one.hits} hits of {one.of}')

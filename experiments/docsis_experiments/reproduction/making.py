@@ -32,12 +32,16 @@ class Account:
     """What was made.
 
     Attributes:
-        made: How many works.
+        works: How many were asked for.
+        kept: How many of them were there already.
+        made: How many were made.
         failures: Why works failed, by key.
         seconds: That works took whose time is known.
         estimated: What was estimated for those.
     """
 
+    works: int = 0
+    kept: int = 0
     made: int = 0
     failures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docsis_experiments.reproduction import asking
@@ -24,6 +24,7 @@ class Request:
         readings: As many of each row; as many as the level has unless given.
         since: `results.json` of what it is compared with.
         publish: A folder that gets the page, beside the results' own.
+        note: What was repaired since the last outcome, for those who read its history.
     """
 
     names: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Request:
     readings: int | None = None
     since: Path | None = None
     publish: Path | None = None
+    note: str = ""
 
     @property
     def chosen_level(self) -> Level:
@@ -40,6 +42,10 @@ class Request:
         if self.level is not None:
             return self.level
         return Level.SMOKE if self.stage == "virtual" else Level.FULL
+
+    def at(self, level: Level) -> Request:
+        """The same at another level."""
+        return replace(self, level=level)
 
     def check(self) -> None:
         """Refuses what contradicts itself.

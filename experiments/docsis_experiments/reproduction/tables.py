@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from docsis_experiments.reproduction.costs.estimate import Estimate, core_time
-from docsis_experiments.reproduction.evaluation import Evaluated
-from docsis_experiments.reproduction.row import Exact, Level, Measured, Seeds, Share
-
-Show = Callable[[str, float], None]
-"""Called with a sentence and the core-seconds, as estimated, of all that has ended."""
-
-_MOST_PARTS = 4
+from docsis_experiments.reproduction.making import Account
+from docsis_experiments.reproduction.page import values
+from docsis_experiments.reproduction.row import Level
 
 
 def costs(found: Mapping[Level, Estimate]) -> Table:
@@ -51,31 +49,47 @@ def costs(found: Mapping[Level, Estimate]) -> Table:
     return table
 
 
-def measured(found: Sequence[Evaluated]) -> Table:
-    """What rows measured."""
+def accuracy(account: Account) -> str:
+    """How long works took, beside what was estimated."""
+    if not account.seconds:
+        return f"{account.made} runs and draws were made."
+    more = 100 * (account.estimated / account.seconds - 1)
+    than = "more" if more >= 0 else "less"
+    return (
+        f"{account.made} runs and draws took {core_time(account.seconds)} of a processor; the "
+        f"estimate was {core_time(account.estimated)}, {abs(more):.0f}% {than}."
+    )
+
+
+def outcomes(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """What came of rows, as results.json has them."""
     table = Table(title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("row", "reading", "seeds", "works", "measured"):
-        table.add_column(heading, no_wrap=heading != "measured")
-    for one in found:
-        parts = [f"{name}: {words(part)}" for name, part in one.parts.items()]
-        more = [f"and {len(parts) - _MOST_PARTS} more"] if len(parts) > _MOST_PARTS else []
-        said = [*parts[:_MOST_PARTS], *more, *([f"not run: {one.problem}"] if one.problem else [])]
+    table.add_column("row", no_wrap=True)
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("seeds", no_wrap=True, justify="right")
+    table.add_column("works", no_wrap=True, justify="right")
+    table.add_column("measured")
+    for row in rows:
+        reading = values.first(row)
+        said: list[str] = []
+        if reading is not None:
+            parts, more = values.shown(reading)
+            said = [_words(part) for part in parts] + ([f"and {more} more"] if more else [])
+        if row["why"]:
+            said.append(row["why"])
         table.add_row(
-            one.row.id,
-            str(one.asked.reading),
-            str(len(one.asked.seeds)),
-            f"{one.there}/{one.works}",
+            row["id"],
+            values.verdict(row["state"], row["standing"]),
+            "" if reading is None else str(len(reading["seeds"])),
+            "" if reading is None else f"{reading['there']}/{reading['works']}",
             "\n".join(said),
         )
     return table
 
 
-def words(part: Measured) -> str:
-    """A part's numbers, short."""
-    if isinstance(part, Seeds):
-        values = list(part.values.values())
-        return " ".join(f"{value:.4g}" for value in values[:3]) + (" …" if len(values) > 3 else "")
-    if isinstance(part, Share):
-        return f"{part.hits} of {part.of}"
-    assert isinstance(part, Exact)
-    return f"{part.value:.6g}"
+def _words(part: Mapping[str, Any]) -> str:
+    interval = values.interval(part)
+    ends = f" [{interval}]" if interval else ""
+    band = f" ({part['reproduced']})" if part["reproduced"] else ""
+    # A table takes what is in brackets for its own.
+    return escape(f"{part['name']}: {values.number(part['value'], part['unit'])}{ends}{band}")

@@ -6,12 +6,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from outcome_files import quick
 
 from docsis_experiments.experiment.loader import Loaded
+from docsis_experiments.reproduction.catalogue.bounds import Reproduced
+from docsis_experiments.reproduction.catalogue.part import IntervalKind, Part, Role
+from docsis_experiments.reproduction.catalogue.rule import Best, Kind, Reading, Rule
 from docsis_experiments.reproduction.row import (
     Asked,
     Computation,
@@ -25,17 +28,6 @@ from docsis_experiments.reproduction.row import (
 )
 from docsis_experiments.runs.unit import Unit
 from toy_rows.numbers import broken, doubled
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What the catalogue says of a toy row."""
-
-    id: str
-    seeds: int = 4
-    other_seeds: int = 4
-    mininet: bool = False
-    kind: str = "N"
 
 
 def units(loaded: Loaded, label: str, seeds: tuple[int, ...]) -> Iterator[Run]:
@@ -107,17 +99,37 @@ def toys(folder: Path) -> dict[str, Row]:
     }
 
 
+def rule(name: str, *parts: Part, **values: object) -> Rule:
+    """What the catalogue says of a toy row."""
+    told: dict[str, object] = {
+        "id": name, "paper": name[:3], "kind": Kind.NUMBER, "mininet": False, "figure": "1",
+        "done": "a toy", "published": "about 2", "rule": "R 1-3", "seeds": 4, "other_seeds": 4,
+        "best": Best.REPRODUCED, "said_beforehand": "", "applies": (), "readings": (),
+        "parts": parts, "registered": date(2026, 11, 22),
+    }  # fmt: skip
+    return Rule.model_validate({**told, **values})
+
+
+def part(name: str, low: float, high: float, **values: object) -> Part:
+    """A part of one, with its band."""
+    told: dict[str, object] = {
+        "name": name, "unit": "", "interval": IntervalKind.SEEDS,
+        "reproduced": Reproduced(at_least=low, at_most=high),
+    }  # fmt: skip
+    return Part.model_validate({**told, **values})
+
+
 def catalogue() -> dict[str, Rule]:
-    """Their rules, and one of a row that nothing measures."""
-    return {
-        rule.id: rule
-        for rule in (
-            Rule("000-A1", mininet=True),
-            Rule("000-A2", seeds=3, other_seeds=2),
-            Rule("000-B1", seeds=5),
-            Rule("000-X1", kind="X"),
-            Rule("001-C1"),
-            Rule("001-C2", mininet=True),
-            Rule("001-D1"),
-        )
-    }
+    """Their rules, and some of rows that nothing measures."""
+    other = Reading(number=2, name="other", words="read otherwise")
+    exact = {"interval": IntervalKind.EXACT, "role": Role.DEFINITION}
+    rules = (
+        rule("000-A1", part("p90 tail", 50, 100, unit="ms"), mininet=True),
+        rule("000-A2", part("tail over codel", 5, 9), seeds=3, other_seeds=2, readings=(other,)),
+        rule("000-B1", part("double", 1, 1e6), part("triple", 0, 1e6, **exact), seeds=5),
+        rule("000-X1", kind=Kind.IRREPRODUCIBLE, seeds=0, other_seeds=0),
+        rule("001-C1", part("double", 1, 2)),
+        rule("001-C2", part("double", 1, 2), mininet=True),
+        rule("001-D1", part("double", 1, 2), kind=Kind.SHAPE),
+    )
+    return {one.id: one for one in rules}
