@@ -192,8 +192,13 @@ def _scheduling(flow: ServiceFlow, given: Scheduling) -> Row:
         grants = f"{_mbps(given.guaranteed_grant_rate_bps)} Mbit/s every " + (
             f"{every:g}" if every else "MAP"
         )
+        if given.activity_detection_disabled:
+            grants += ", also while idle"
     if given.nominal_polling_interval_ms is not None:
         polls = f"{given.nominal_polling_interval_ms:g} + {given.tolerated_poll_jitter_ms:g}"
+    elif (polled := given.guaranteed_request_interval_ms) is not None:
+        # Anywhere in each interval.
+        polls = f"{polled:g} + {polled:g}"
     return (
         str(flow.sfid),
         given.upstream_channel or _NONE,

@@ -68,6 +68,8 @@ def scheduled(**given: object) -> Status:
         "maximum_concatenated_burst_bytes": 0,
         "backoff_window_multiplier_eighths": 8,
         "bytes_requested_multiplier": 4,
+        "activity_detection_disabled": False,
+        "absolute_queue_depth_requests": False,
     }
     names = [field.name for field in dataclasses.fields(Scheduling)]
     scheduling = Scheduling(**{name: (values | given).get(name) for name in names})  # type: ignore[arg-type]
@@ -110,6 +112,21 @@ def test_scheduling_without_a_mac_is_said_not_to_be_in_force() -> None:
     )
     assert "1 - pgs 0x0 5 Mbit/s every MAP - 3044 8/8 4" in lines
     assert any(line.startswith("Not in force: the topology has no upstream") for line in lines)
+
+
+def test_polls_and_activity_detection_of_proactive_grants_are_shown() -> None:
+    lines = text_of(
+        scheduled(
+            upstream_channel="us1",
+            scheduling_type="pgs",
+            guaranteed_grant_rate_bps=5_000_000,
+            guaranteed_grant_interval_ms=0.0,
+            guaranteed_request_interval_ms=10.0,
+            activity_detection_disabled=True,
+            absolute_queue_depth_requests=True,
+        )
+    )
+    assert "1 us1 pgs 0x0 5 Mbit/s every MAP, also while idle 10 + 10 - 8/8 4" in lines
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,9 @@ REFUSED: dict[str, tuple[Scheduling, Profile, str, str]] = {
         "guaranteed_grant_interval", "100 us, less than a frame of minislots of 135 us"),
     "proactive grants of nothing": (
         replace(PROACTIVE, guaranteed_grant_rate=0), OFDMA, "guaranteed_grant_rate", "is 0"),
+    "polls beside proactive grants faster than MAPs": (
+        replace(PROACTIVE, guaranteed_request_interval=1_000_000), OFDMA,
+        "guaranteed_request_interval", "less than a MAP of"),
 }  # fmt: skip
 
 
@@ -124,6 +127,9 @@ def test_what_is_promised() -> None:
     assert promised(each_frame, OFDMA) == 15 * 2
     # An interval is rounded down to frames.
     assert promised(replace(each_frame, guaranteed_grant_interval=269_000), OFDMA) == 15 * 2
+    # A poll in each second MAP.
+    polled = replace(each_frame, guaranteed_request_interval=4_050_000)
+    assert promised(polled, OFDMA) == 15 * 2 + Fraction(OFDMA.request_minislots, 2)
 
 
 def test_what_reserved_rates_take() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a configuration file says of an upstream service flow's grants, with every default."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,22 @@ def test_proactive_grants_and_what_is_said_of_requests() -> None:
         backoff_eighths=12,
         request_unit=16,
     )
+
+
+def test_polls_and_activity_detection_of_proactive_grants() -> None:
+    keys = (
+        "guaranteed_grant_rate: 5 Mbps, guaranteed_request_interval: 10 ms, "
+        "absolute_queue_depth_requests: true, pgs_activity_detection_disable: true"
+    )
+    assert scheduled(f"scheduling_type: pgs, {keys}") == Scheduling(
+        SchedulingType.PGS,
+        guaranteed_grant_rate=5_000_000,
+        guaranteed_request_interval=10_000_000,
+        activity_detection_disable=True,
+        absolute_requests=True,
+    )
+    # Other services have requests alone of them.
+    assert scheduled(keys) == replace(BEST_EFFORT, absolute_requests=True)
 
 
 def test_the_guaranteed_rate_is_in_bits_a_second_whatever_the_rate_unit_is() -> None:

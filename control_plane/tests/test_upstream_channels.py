@@ -465,6 +465,7 @@ CHANNELS = st.builds(
         capacity=_some(rate=_with_unit("bps"), variation_percent=_COUNTS),
         backoff=_some(start=st.integers(0, 20), end=st.integers(0, 20)),
         tries=_COUNTS,
+        idle_proactive_grants=st.integers(0, 70_000).map("{} grants".format),
         asking=st.sampled_from(("one-burst", "queue-depth")),
         packing=st.sampled_from(("single", "concatenated", "continuous")),
         fragmentation=st.booleans(),

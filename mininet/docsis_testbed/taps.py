@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What embedded switches write of packets when asked to: captures of channels, traces of devices."""
+"""What embedded switches write of packets: captures of channels, traces of devices."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ def test_switches_by_themselves_write_their_own_traces() -> None:
 
 
 def test_what_nobody_asks_for_is_not_written() -> None:
-    assert Taps(CAPTURES) and Taps(traces=TRACES)
+    assert Taps(CAPTURES)
+    assert Taps(traces=TRACES)
     assert not NO_TAPS
     topology = load_topology(TOPOLOGIES / "telephony.yaml")
     assert NO_TAPS.arguments(topology, topology.cable_modem) == ()

@@ -90,7 +90,10 @@ def promised(scheduling: Scheduling, profile: Profile) -> Fraction:
         length = frames * frame if frames else Fraction(profile.map_ps, 1000)
         bits = scheduling.guaranteed_grant_rate * (100 + PROACTIVE_PERCENT) * length
         size = math.ceil(bits / (100 * _BITS_NS))
-        return Fraction(_minislots(size, profile)) * Fraction(profile.map_ps, 1000) / length
+        grants = Fraction(_minislots(size, profile)) * Fraction(profile.map_ps, 1000) / length
+        if not (interval := scheduling.guaranteed_request_interval):
+            return grants
+        return grants + Fraction(profile.request_minislots * profile.map_ps, interval * 1000)
     else:
         return Fraction(0)
     return Fraction(cost * profile.map_ps, interval * 1000)
@@ -211,3 +214,5 @@ def _check_proactive(scheduling: Scheduling, profile: Profile) -> None:
     each = interval or profile.map_length
     size = scheduling.guaranteed_grant_rate * each // _BITS_NS
     _check_grant("guaranteed_grant_rate", size, profile)
+    if polls := scheduling.guaranteed_request_interval:
+        _check_interval("guaranteed_request_interval", "polls", polls, profile)

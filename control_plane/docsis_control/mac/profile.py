@@ -140,6 +140,8 @@ class Profile:
         packing: What fills a burst.
         fragmentation: Whether frames may be cut where packing does not do so anyway.
         piggyback: Whether a burst may carry a request.
+        idle_proactive_grants: A flow with proactive grants that leaves so many in a row empty has
+            none until it asks again; 0 lets them come for ever.
         header: Bytes of MAC header of each frame, extended headers included.
         segment_header: Bytes of each grant where packing is continuous: 8, or 0 if not counted.
         timing: How long things take.
@@ -164,6 +166,7 @@ class Profile:
     packing: Packing
     fragmentation: bool
     piggyback: bool
+    idle_proactive_grants: int
     header: int
     segment_header: int
     timing: Timing

@@ -96,6 +96,7 @@ def cablelabs_2014(line_rate: int) -> Profile:
         packing=Packing.CONTINUOUS,
         fragmentation=True,
         piggyback=True,
+        idle_proactive_grants=0,
         header=10,
         segment_header=0,
         timing=_two_maps(_TWO_MS),
@@ -125,6 +126,7 @@ def _docsis_1_1_004() -> Profile:
         packing=Packing.CONCATENATED,
         fragmentation=False,
         piggyback=False,
+        idle_proactive_grants=0,
         header=6,
         segment_header=0,
         timing=_two_maps(_TWO_MS),
@@ -165,6 +167,7 @@ def _docsis_3_0() -> Profile:
         packing=Packing.CONTINUOUS,
         fragmentation=True,
         piggyback=True,
+        idle_proactive_grants=0,
         header=10,
         segment_header=8,
         timing=Timing(
@@ -209,6 +212,7 @@ def _docsis_3_1() -> Profile:
         packing=Packing.CONTINUOUS,
         fragmentation=True,
         piggyback=True,
+        idle_proactive_grants=0,
         header=10,
         segment_header=0,
         timing=Timing(

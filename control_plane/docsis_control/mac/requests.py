@@ -40,6 +40,8 @@ def flow_settings(flow: ChannelFlow) -> Mapping[str, int]:
         "grants_per_interval": scheduling.grants_per_interval,
         "guaranteed_grant_interval_ns": scheduling.guaranteed_grant_interval,
         "guaranteed_grant_rate": scheduling.guaranteed_grant_rate,
+        "guaranteed_request_interval_ns": scheduling.guaranteed_request_interval,
+        "activity_detection_disable": int(scheduling.activity_detection_disable),
         "max_concatenated_burst": scheduling.max_concatenated_burst,
         "backoff_eighths": scheduling.backoff_eighths,
         "request_unit": scheduling.request_unit,

@@ -84,6 +84,11 @@ class Scheduling:
         grants_per_interval: Unsolicited grants in each; 0 of other services.
         guaranteed_grant_interval: Of proactive grants; 0 is one MAP.
         guaranteed_grant_rate: Of proactive grants, bit/s; 0 of other services.
+        guaranteed_request_interval: Of polls beside proactive grants, one in each; 0 is none.
+        activity_detection_disable: Whether the channel may not take proactive grants from the flow
+            while it is idle.
+        absolute_requests: Whether requests are to tell all that is queued. They tell what was not
+            asked for before in any case.
         max_concatenated_burst: 0 is no limit.
         backoff_eighths: Of the contention window.
         request_unit: What a queue-depth request counts in.
@@ -99,6 +104,9 @@ class Scheduling:
     grants_per_interval: int = 0
     guaranteed_grant_interval: int = 0
     guaranteed_grant_rate: int = 0
+    guaranteed_request_interval: int = 0
+    activity_detection_disable: bool = False
+    absolute_requests: bool = False
     max_concatenated_burst: int = 0
     backoff_eighths: int = DEFAULT_BACKOFF_EIGHTHS
     request_unit: int = DEFAULT_REQUEST_UNIT
@@ -126,6 +134,9 @@ def scheduling_of(flow: UpstreamQos) -> Scheduling:
         grants_per_interval=flow.grants_per_interval or 0 if unsolicited else 0,
         guaranteed_grant_interval=flow.guaranteed_grant_interval or 0 if proactive else 0,
         guaranteed_grant_rate=flow.guaranteed_grant_rate or 0 if proactive else 0,
+        guaranteed_request_interval=flow.guaranteed_request_interval or 0 if proactive else 0,
+        activity_detection_disable=proactive and flow.pgs_activity_detection_disable is True,
+        absolute_requests=flow.absolute_queue_depth_requests is True,
         max_concatenated_burst=flow.maximum_concatenated_burst or 0,
         backoff_eighths=flow.backoff_window_multiplier or DEFAULT_BACKOFF_EIGHTHS,
         request_unit=flow.bytes_requested_multiplier or DEFAULT_REQUEST_UNIT,

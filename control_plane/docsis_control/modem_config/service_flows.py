@@ -262,6 +262,15 @@ class UpstreamQos(QosParameters):
     guaranteed_grant_rate: Annotated[
         _GrantRate | None, Wire(45, "Guaranteed Grant Rate", BitRate())
     ] = None
+    guaranteed_request_interval: Annotated[
+        Duration | None, Wire(46, "Guaranteed Request Interval", Time(2, US))
+    ] = None
+    absolute_queue_depth_requests: Annotated[
+        bool | None, Wire(48, "Absolute Queue-Depth Requests", Flag())
+    ] = None
+    pgs_activity_detection_disable: Annotated[
+        bool | None, Wire(49, "PGS Activity Detection Disable", Flag())
+    ] = None
     ack_suppression: Annotated[
         Literal["none", "always", "safe"] | None,
         Wire(43, "Vendor Specific QoS Parameters", AckSuppressionCodec()),

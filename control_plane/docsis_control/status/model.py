@@ -103,6 +103,17 @@ class Scheduling:
     guaranteed_grant_interval_ms: float | None = Field(
         description="Of proactive grants, milliseconds; 0 is one MAP."
     )
+    guaranteed_request_interval_ms: float | None = Field(
+        default=None,
+        description="Of polls beside proactive grants, milliseconds; null where there are none.",
+    )
+    activity_detection_disabled: bool = Field(
+        default=False, description="Whether proactive grants come while the flow is idle, too."
+    )
+    absolute_queue_depth_requests: bool = Field(
+        default=False,
+        description="Whether requests are to tell all that is queued (TLV 24.48); not in force.",
+    )
     maximum_concatenated_burst_bytes: int = Field(ge=0, description="0 is no limit.")
     backoff_window_multiplier_eighths: int = Field(ge=1, description="Of the contention window.")
     bytes_requested_multiplier: int = Field(

@@ -7,8 +7,12 @@ from pydantic import Field
 
 from docsis_control.config.models import Model
 from docsis_control.config.units import ByteSize, DataRate, Duration
+from docsis_control.topology.counted import Counted
 
 Count = Annotated[int, Field(ge=0, le=0xFFFFFFFF)]
+
+Grants = Annotated[int, Counted("grants", 0, 0xFFFF, "how many may be left empty", 8)]
+"""A number in Python, "8 grants" in YAML."""
 
 
 class PhyNumbers(Model):

@@ -10,39 +10,17 @@ channel:
 
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from docsis_control.config.models import MAX_FRAME, KeyedError, Model
 from docsis_control.config.units import ByteSize
 from docsis_control.framing import Framing
+from docsis_control.topology.counted import Counted
 
 MOST_PACKETS: Final = 100_000
 """Of a queue; more is a typing error."""
 
-_UNIT: Final = " packets"
-
-
-def _packets(value: object) -> int:
-    """Parses "50 packets"."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        raise ValueError(f'{value} has no unit; write "{value} packets"')
-    if not isinstance(value, str) or not value.removesuffix(_UNIT).isdecimal():
-        raise ValueError(f'"{value}" is no number of packets; write "50 packets"')
-    number = int(value.removesuffix(_UNIT))
-    if not value.endswith(_UNIT) or not 1 <= number <= MOST_PACKETS:
-        raise ValueError(
-            f'"{value}" is not within "1 packets" and "{MOST_PACKETS} packets"; a queue\'s limit '
-            "has its unit with it"
-        )
-    return number
-
-
-Packets = Annotated[
-    int,
-    BeforeValidator(_packets),
-    PlainSerializer(lambda value: f"{value}{_UNIT}", return_type=str),
-    WithJsonSchema({"type": "string", "pattern": f"^[0-9]+{_UNIT}$", "examples": ["50 packets"]}),
-]
+Packets = Annotated[int, Counted("packets", 1, MOST_PACKETS, "a queue's limit", 50)]
 """A number in Python, "50 packets" in YAML."""
 
 _Size = Annotated[ByteSize, Field(ge=0, le=65_535)]

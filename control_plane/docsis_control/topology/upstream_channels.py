@@ -38,6 +38,7 @@ from docsis_control.topology.channel_numbers import (
     BackoffNumbers,
     CapacityNumbers,
     Count,
+    Grants,
     PhyNumbers,
     TimingNumbers,
 )
@@ -102,6 +103,11 @@ class UpstreamChannel(Model):
     )
     fragmentation: bool | None = Field(default=None, description="Whether frames may be cut.")
     piggyback: bool | None = Field(default=None, description="Whether a burst may carry a request.")
+    idle_proactive_grants: Grants | None = Field(
+        default=None,
+        description="A service flow with proactive grants (pgs) that leaves so many in a row empty "
+        "has none until it asks again; with 0 grants they come for ever.",
+    )
     header: ByteSize | None = Field(
         default=None, description="MAC header of each frame, extended headers included."
     )
@@ -268,6 +274,7 @@ _PLAIN: Final = (
     "packing",
     "fragmentation",
     "piggyback",
+    "idle_proactive_grants",
     "header",
     "segment_header",
 )

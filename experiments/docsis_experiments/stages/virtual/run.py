@@ -66,18 +66,20 @@ def measure(
     device = topology.cable_modem if upstream else topology.cmts
     carrying = topology.upstream_channels or () if upstream else ()
     played = _Played(scenario, drawn(plan, seed), device, [channel.name for channel in carrying])
-    with playing(
-        topology,
-        # What only carries acknowledgements has nothing to manage.
-        management if upstream else Preset.DROP_TAIL,
-        None if upstream else management,
-        seed=seed,
-        machine=machine,
-        folder=folder,
-        progress=progress,
-    ) as play:
-        with written(views, play.world, run.label, topology):
-            played.play(play)
+    with (
+        playing(
+            topology,
+            # What only carries acknowledgements has nothing to manage.
+            management if upstream else Preset.DROP_TAIL,
+            None if upstream else management,
+            seed=seed,
+            machine=machine,
+            folder=folder,
+            progress=progress,
+        ) as play,
+        written(views, play.world, run.label, topology),
+    ):
+        played.play(play)
     return played.record(play, run, topology, folder)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from docsis_control.topology.models import Topology
@@ -31,17 +32,25 @@ def written(views: Views, world: World, run: str, topology: Topology) -> Iterato
         TestbedError: A file cannot be written.
     """
     captures = views.of_channels(run, topology)
-    path = views.captures or views.traces
     try:
-        for channel, path in captures.items():
-            world.capture_channel(channel, path, MOST_BYTES)
-        for device, path in views.of_devices(run, topology).items():
-            world.trace(device, path, MOST_BYTES)
+        for channel, file in captures.items():
+            with _said(file):
+                world.capture_channel(channel, file, MOST_BYTES)
+        for device, file in views.of_devices(run, topology).items():
+            with _said(file):
+                world.trace(device, file, MOST_BYTES)
         yield
-        for channel, path in captures.items():
-            world.end_capture(channel)
-    except OSError as error:
-        assert path is not None, "something is written"
-        raise cannot_write(path, error) from None
+        for channel, file in captures.items():
+            with _said(file):
+                world.end_capture(channel)
     finally:
         world.end_traces()
+
+
+@contextmanager
+def _said(file: Path) -> Iterator[None]:
+    """Says of which file it is that it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(file, error) from None

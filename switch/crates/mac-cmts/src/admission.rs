@@ -5,6 +5,7 @@ use mac_wire::{FlowConfig, Minislot, Service, Sid};
 
 use crate::asked::Asked;
 use crate::flow::{Flow, FlowIndex, Turn, Unsolicited, Waits};
+use crate::hearing::is_watched;
 use crate::load::{Kind, Load, loads};
 use crate::policing::Policing;
 use crate::refusal::Refusal;
@@ -51,6 +52,9 @@ impl Scheduler {
         }
         if !kept {
             self.start_loads(index, &wanted);
+        } else if matches!(config.service, Service::Proactive { .. }) && !is_watched(&config) {
+            // Its grants may have been held back.
+            self.resume(index);
         }
         Ok(())
     }
@@ -165,10 +169,10 @@ impl Scheduler {
             self.timers.remove(slot);
         }
         flow.unsolicited.active = true;
-        let paused = loads.len() > 1;
+        // UGS-AD starts active: grants come, polls do not.
+        let with_activity = matches!(flow.config.service, Service::UnsolicitedWithActivity { .. });
         for load in loads {
-            // UGS-AD starts active: grants come, polls do not.
-            let run = load.kind != Kind::Poll || !paused;
+            let run = load.kind != Kind::Poll || !with_activity;
             let clock = &self.profile.clock;
             let slot = Some(self.timers.add(index, *load, self.next, run, clock));
             match load.kind {

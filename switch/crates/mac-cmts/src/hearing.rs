@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is heard: requests, noise, and the ends of grants. Nothing of it is trusted.
 
-use mac_wire::{Amount, Asking, Map, Minislot, Request, Service, Sid};
+use mac_wire::{Amount, Asking, FlowConfig, Map, Minislot, Request, Service, Sid};
 
 use crate::asked::Asked;
 use crate::flow::{Flow, FlowIndex, Waits};
-use crate::parameters::Parameters;
 use crate::scheduler::{Heard, Scheduler};
 use crate::sizes::Cutting;
 
@@ -165,7 +164,11 @@ impl Scheduler {
         if !queue_indicator {
             flow.unsolicited.credit = 0;
         }
-        let most_empty = most_empty(flow, &self.parameters);
+        let most_empty = match flow.config.service {
+            Service::UnsolicitedWithActivity { .. } => self.parameters.empty_grants,
+            _ if is_watched(&flow.config) => self.profile.idle_proactive_grants,
+            _ => 0,
+        };
         if most_empty > 0 {
             self.note_activity(index, used > 0, most_empty);
         }
@@ -177,6 +180,7 @@ impl Scheduler {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
+        let alternates = alternates(flow);
         let unsolicited = &mut flow.unsolicited;
         unsolicited.empty = if used {
             0
@@ -190,20 +194,21 @@ impl Scheduler {
         if let Some(slot) = unsolicited.grants {
             self.timers.stop(slot);
         }
-        if let Some(slot) = unsolicited.polls {
+        if let Some(slot) = unsolicited.polls.filter(|_| alternates) {
             self.timers.run(slot, self.next, &self.profile.clock);
         }
     }
 
     /// A request, and grants come again, where they always were.
-    fn resume(&mut self, index: FlowIndex) {
+    pub(crate) fn resume(&mut self, index: FlowIndex) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
+        let alternates = alternates(flow);
         let unsolicited = &mut flow.unsolicited;
         unsolicited.active = true;
         unsolicited.empty = 0;
-        if let Some(slot) = unsolicited.polls {
+        if let Some(slot) = unsolicited.polls.filter(|_| alternates) {
             self.timers.stop(slot);
         }
         if let Some(slot) = unsolicited.grants {
@@ -212,15 +217,22 @@ impl Scheduler {
     }
 }
 
-/// Grants in a row that a flow may leave empty; 0 where it keeps them.
-fn most_empty(flow: &Flow, parameters: &Parameters) -> u16 {
-    match flow.config.service {
-        Service::UnsolicitedWithActivity { .. } => parameters.empty_grants,
-        Service::Proactive { .. } if flow.config.policy.allows_broadcast_requests() => {
-            parameters.idle_proactive_grants
-        }
-        _ => 0,
+/// Whether a flow has proactive grants that may be taken from it while it is idle: it has another way
+/// to ask then.
+pub(crate) fn is_watched(config: &FlowConfig) -> bool {
+    let polls = config.service.guaranteed_polls();
+    let asks = config.policy.allows_broadcast_requests() || polls.is_some();
+    match config.service {
+        Service::Proactive {
+            activity_detection, ..
+        } => activity_detection && asks,
+        _ => false,
     }
+}
+
+/// Whether polls come while grants do not, and the other way round.
+fn alternates(flow: &Flow) -> bool {
+    matches!(flow.config.service, Service::UnsolicitedWithActivity { .. })
 }
 
 /// Whether service and request/transmission policy let the flow ask that way.

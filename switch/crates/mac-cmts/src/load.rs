@@ -236,8 +236,12 @@ pub(crate) fn loads(
             maker.grants(grants, size, per_interval)?,
             maker.polls(polls)?,
         ]),
-        Service::Proactive { interval, rate } => {
-            Ok(vec![maker.proactive(interval, rate, parameters)?])
+        Service::Proactive { interval, rate, .. } => {
+            let mut loads = vec![maker.proactive(interval, rate, parameters)?];
+            if let Some(polls) = flow.service.guaranteed_polls() {
+                loads.push(maker.polls(polls)?);
+            }
+            Ok(loads)
         }
     }
 }
@@ -255,6 +259,8 @@ mod tests {
             service: Service::Proactive {
                 interval,
                 rate: 5_000_000,
+                request_interval: 0,
+                activity_detection: true,
             },
             ..testing::best_effort(1)
         };

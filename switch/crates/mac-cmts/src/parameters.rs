@@ -15,10 +15,6 @@ pub struct Parameters {
     pub peak_depth: u64,
     /// A UGS-AD flow that leaves so many grants in a row empty is polled instead.
     pub empty_grants: u16,
-    /// A flow with proactive grants that leaves so many grants in a row empty has none until it asks
-    /// again (activity detection, \[?\]); 0, as in docsis-ns3, lets them come for ever. A flow that may
-    /// not ask in contention keeps them.
-    pub idle_proactive_grants: u16,
     /// A UGS flow whose Queue Indicator is set gets so many grants more, percent.
     pub queue_indicator_percent: u16,
     /// A proactive grant is `GGR * GGI / 8` bytes and this many percent more (docsis-ns3).
@@ -52,7 +48,6 @@ impl Default for Parameters {
             headroom_base: 200,
             peak_depth: 2_000_000,
             empty_grants: 8,
-            idle_proactive_grants: 0,
             queue_indicator_percent: 1,
             proactive_percent: 5,
             proactive_jitter_eighths: 1,

@@ -64,6 +64,12 @@ pub enum Service {
         interval: u64,
         /// Guaranteed Grant Rate, bit/s (TLV 24.45).
         rate: u64,
+        /// Guaranteed Request Interval, nanoseconds (TLV 24.46): a poll comes somewhere in each
+        /// (\[?\]); 0: none.
+        request_interval: u64,
+        /// Whether the channel may take grants from the flow while it is idle: activity detection,
+        /// which TLV 24.49 disables.
+        activity_detection: bool,
     },
 }
 
@@ -94,6 +100,22 @@ pub struct FlowConfig {
     pub backoff_eighths: u8,
     /// Bytes that a queue-depth request counts in (TLV 24.26), 1 to 16.
     pub request_unit: u8,
+}
+
+impl Service {
+    /// Polls beside proactive grants, if the flow has them: each anywhere in its interval.
+    #[must_use]
+    pub fn guaranteed_polls(&self) -> Option<Periodic> {
+        match *self {
+            Self::Proactive {
+                request_interval, ..
+            } if request_interval > 0 => Some(Periodic {
+                interval: request_interval,
+                jitter: request_interval,
+            }),
+            _ => None,
+        }
+    }
 }
 
 impl FlowConfig {

@@ -46,7 +46,11 @@ impl FlowConfig {
                 size,
                 per_interval,
             } => check_unsolicited(grants, size, per_interval, profile),
-            Service::Proactive { interval, rate } => check_proactive(interval, rate, profile),
+            Service::Proactive { interval, rate, .. } => {
+                check_proactive(interval, rate, profile)?;
+                let polls = self.service.guaranteed_polls();
+                polls.map_or(Ok(()), |polls| check_periodic("polls", polls, profile))
+            }
         }
     }
 

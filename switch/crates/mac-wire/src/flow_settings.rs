@@ -7,7 +7,7 @@
 //! | `nrtps`, `rtps` | `polling_interval_ns`, `poll_jitter_ns` |
 //! | `ugs` | `grant_interval_ns`, `grant_jitter_ns`, `grant_size`, `grants_per_interval` |
 //! | `ugs-ad` | those of `ugs` and of `rtps` |
-//! | `pgs` | `guaranteed_grant_interval_ns`, `guaranteed_grant_rate` |
+//! | `pgs` | `guaranteed_grant_interval_ns`, `guaranteed_grant_rate`, `guaranteed_request_interval_ns`, `activity_detection_disable` (0 or 1) |
 //!
 //! All have `policy`, `traffic_priority`, `max_sustained_rate`, `max_burst`, `peak_rate`,
 //! `min_reserved_rate`, `assumed_packet_size`, `max_concatenated_burst`, `backoff_eighths` and
@@ -47,6 +47,14 @@ impl Values {
 
     fn u8(&mut self, key: &str, absent: u8) -> Result<u8, String> {
         self.take(key, absent, u8::MAX.into())
+    }
+
+    fn switch(&mut self, key: &str) -> Result<bool, String> {
+        match self.u64(key, 0)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(format!("{key} is {other}, which is neither 0 nor 1")),
+        }
     }
 
     fn polls(&mut self) -> Result<Periodic, String> {
@@ -90,6 +98,8 @@ impl Values {
             "pgs" => Service::Proactive {
                 interval: self.u64("guaranteed_grant_interval_ns", 0)?,
                 rate: self.u64("guaranteed_grant_rate", 0)?,
+                request_interval: self.u64("guaranteed_request_interval_ns", 0)?,
+                activity_detection: !self.switch("activity_detection_disable")?,
             },
             _ => {
                 return Err(format!(
@@ -179,8 +189,42 @@ mod tests {
     }
 
     #[test]
+    fn proactive_grants_are_watched_unless_told() {
+        let proactive = |settings: &[(&str, u64)]| with("pgs", settings).unwrap().service;
+        let usual = Service::Proactive {
+            interval: 0,
+            rate: 7,
+            request_interval: 0,
+            activity_detection: true,
+        };
+        assert_eq!(proactive(&[("guaranteed_grant_rate", 7)]), usual);
+        assert_eq!(usual.guaranteed_polls(), None);
+        let other = proactive(&[
+            ("guaranteed_grant_interval_ns", 5),
+            ("guaranteed_request_interval_ns", 9),
+            ("activity_detection_disable", 1),
+        ]);
+        let expected = Service::Proactive {
+            interval: 5,
+            rate: 0,
+            request_interval: 9,
+            activity_detection: false,
+        };
+        assert_eq!(other, expected);
+        let polls = Periodic {
+            interval: 9,
+            jitter: 9,
+        };
+        assert_eq!(other.guaranteed_polls(), Some(polls));
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_by_its_key() {
         let refused = |kind, settings: &[(&str, u64)]| with(kind, settings).unwrap_err();
+        assert_eq!(
+            refused("pgs", &[("activity_detection_disable", 2)]),
+            "activity_detection_disable is 2, which is neither 0 nor 1"
+        );
         assert_eq!(
             refused("best", &[]),
             "scheduling_type is \"best\", which is none of best-effort, nrtps, rtps, ugs-ad, ugs, \

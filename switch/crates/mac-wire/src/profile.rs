@@ -124,6 +124,10 @@ pub struct Profile {
     pub fragmentation: bool,
     /// Whether a burst may carry a request.
     pub piggyback: bool,
+    /// A flow with proactive grants that leaves so many grants in a row empty has none until it asks
+    /// again (activity detection, \[?\]); 0, as in docsis-ns3, lets them come for ever. A flow that
+    /// has no other way to ask, or whose configuration says so, keeps them.
+    pub idle_proactive_grants: u16,
     /// Bytes of MAC header of each frame upstream, extended headers included.
     pub header: u32,
     /// Bytes of a grant that its segment header takes where packing is continuous: 8, or 0 where it

@@ -57,6 +57,7 @@ impl Profile {
             packing,
             fragmentation,
             piggyback,
+            idle_proactive_grants,
             header,
             segment_header,
             timing,
@@ -82,6 +83,7 @@ impl Profile {
         found.word("packing", *packing, &PACKINGS);
         found.switch("fragmentation", *fragmentation);
         found.switch("piggyback", *piggyback);
+        found.number("idle_proactive_grants", *idle_proactive_grants);
         found.number("header", *header);
         found.number("segment_header", *segment_header);
         found.timing(timing);

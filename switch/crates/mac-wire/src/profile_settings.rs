@@ -68,6 +68,7 @@ fn change(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, String> {
         "packing" => profile.packing = value.word(&PACKINGS)?,
         "fragmentation" => profile.fragmentation = value.switch()?,
         "piggyback" => profile.piggyback = value.switch()?,
+        "idle_proactive_grants" => profile.idle_proactive_grants = value.number()?,
         "header" => profile.header = value.number()?,
         "segment_header" => profile.segment_header = value.number()?,
         "backoff.start" => profile.backoff.start = value.number()?,

@@ -98,6 +98,7 @@ impl Profile {
             packing: Packing::Continuous,
             fragmentation: true,
             piggyback: true,
+            idle_proactive_grants: 0,
             // What its successor has: 10 bytes of MAC header, segment headers not counted [n].
             header: 10,
             segment_header: 0,
@@ -156,6 +157,7 @@ impl Profile {
             fragmentation: false,
             // The paper's equations have two MAPs before every burst [?].
             piggyback: false,
+            idle_proactive_grants: 0,
             header: 6,
             segment_header: 0,
             timing: Timing::two_maps(map_time),
@@ -213,6 +215,7 @@ impl Profile {
             packing: Packing::Continuous,
             fragmentation: true,
             piggyback: true,
+            idle_proactive_grants: 0,
             header: 10,
             segment_header: 8,
             timing: Timing {
@@ -271,6 +274,7 @@ impl Profile {
             packing: Packing::Continuous,
             fragmentation: true,
             piggyback: true,
+            idle_proactive_grants: 0,
             header: 10,
             // docsis-ns3 does not count it; a frame of 1528 bytes takes 32 minislots with it too.
             segment_header: 0,

@@ -302,6 +302,8 @@ class World:
         grants_per_interval: int = 1,
         guaranteed_grant_interval_ns: int = 0,
         guaranteed_grant_rate: int = 0,
+        guaranteed_request_interval_ns: int = 0,
+        activity_detection_disable: int = 0,
         traffic_priority: int = 0,
         max_sustained_rate: int = 0,
         max_burst: int = 3044,
@@ -334,6 +336,8 @@ class World:
             grants_per_interval: Unsolicited grants in each.
             guaranteed_grant_interval_ns: Of proactive grants; 0 is one MAP.
             guaranteed_grant_rate: Of proactive grants, bit/s.
+            guaranteed_request_interval_ns: Of polls beside them, one in each; 0 is none.
+            activity_detection_disable: 1 keeps proactive grants while the flow is idle.
             traffic_priority: 0 to 7; 7 goes first.
             max_sustained_rate: 0 is no limit.
             max_burst: Bytes.

@@ -186,8 +186,13 @@ fn services() -> impl Strategy<Value = (Service, Policy)> {
             },
             Policy::USUAL_UNSOLICITED,
         )),
-        1 => (0..5_u64, 50_000..200_000_u64).prop_map(|(ms, rate)| (
-            Service::Proactive { interval: ms * 1_000_000, rate },
+        1 => (0..5_u64, 50_000..200_000_u64, prop::option::of(5..40_u64)).prop_map(|(ms, rate, polls)| (
+            Service::Proactive {
+                interval: ms * 1_000_000,
+                rate,
+                request_interval: polls.unwrap_or(0) * 1_000_000,
+                activity_detection: true,
+            },
             Policy::USUAL,
         )),
     ]

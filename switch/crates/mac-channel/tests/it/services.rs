@@ -18,6 +18,8 @@ fn proactive(interval: u64, greatest: f64) {
         service: Service::Proactive {
             interval,
             rate: 5_000_000,
+            request_interval: 0,
+            activity_detection: true,
         },
         ..FlowConfig::best_effort(Sid(1))
     };

@@ -47,9 +47,13 @@ fn services() -> impl Strategy<Value = Service> {
         1 => (periodic(), 60_u32..400, periodic()).prop_map(|(grants, size, polls)| {
             Service::UnsolicitedWithActivity { grants, size, per_interval: 1, polls }
         }),
-        1 => (1_u64..20, 1_u64..5).prop_map(|(ms, mbps)| Service::Proactive {
-            interval: ms * MS,
-            rate: mbps * 100_000,
+        1 => (1_u64..20, 1_u64..5, prop::option::of(10_u64..60)).prop_map(|(ms, mbps, polls)| {
+            Service::Proactive {
+                interval: ms * MS,
+                rate: mbps * 100_000,
+                request_interval: polls.unwrap_or(0) * MS,
+                activity_detection: true,
+            }
         }),
     ]
 }

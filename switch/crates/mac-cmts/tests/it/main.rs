@@ -7,6 +7,7 @@ mod drive;
 mod hostile;
 mod laws;
 mod marks;
+mod proactive;
 mod services;
 mod sharing;
 mod timing;

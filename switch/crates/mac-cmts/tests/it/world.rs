@@ -167,7 +167,13 @@ impl World {
                     let t0 = reference.polls.unwrap();
                     check_windows(t0, polls, 1, 0, &known.polls, end, true);
                 }
-                Service::BestEffort | Service::Proactive { .. } => {}
+                Service::Proactive { .. } => {
+                    if let Some(polls) = flow.service.guaranteed_polls() {
+                        let t0 = reference.polls.unwrap();
+                        check_windows(t0, polls, 1, 0, &known.polls, end, true);
+                    }
+                }
+                Service::BestEffort => {}
             }
         }
         assert_eq!(self.drive.statistics().missed, 0);

@@ -180,7 +180,14 @@ fn an_unsolicited_grant_has_bytes_and_fits_into_a_map() {
 #[test]
 fn proactive_grants_may_come_in_each_frame_and_have_a_rate() {
     let channel = Profile::docsis_3_1(15);
-    let proactive = |interval, rate| flow(Service::Proactive { interval, rate });
+    let proactive = |interval, rate| {
+        flow(Service::Proactive {
+            interval,
+            rate,
+            request_interval: 0,
+            activity_detection: true,
+        })
+    };
     assert_eq!(proactive(0, 5_000_000).check(&channel), Ok(()));
     assert_eq!(proactive(135_000, 5_000_000).check(&channel), Ok(()));
     for (interval, rate, key) in [

@@ -135,6 +135,10 @@ fn request() -> mac::ConfigureRequest {
                 .into_iter()
                 .map(|(key, value)| (key.into(), value))
                 .collect(),
+            map_traffic: Some(mac::MapTraffic {
+                message: 46,
+                element: 4,
+            }),
         }],
         granted_ports: vec![mac::GrantedPort {
             device_id: 7,
@@ -285,6 +289,11 @@ async fn what_cannot_be_is_refused_by_name() {
             }),
             Code::FailedPrecondition,
             "channel \"us1\", SID 2: ",
+        ),
+        (
+            of_channel(|one| one.map_traffic.as_mut().unwrap().element = 65_536),
+            Code::InvalidArgument,
+            "channel \"us1\" has MAPs of 46 bytes and 65536 for each",
         ),
         (
             of_channel(|one| one.number = 256),

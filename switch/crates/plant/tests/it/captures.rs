@@ -24,7 +24,7 @@ impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut calls = self.calls.lock().unwrap();
         *calls += 1;
-        if let Some(kind) = self.with.filter(|_| calls.is_multiple_of(self.refuses)) {
+        if let Some(kind) = self.with.filter(|_| *calls % self.refuses == 0) {
             return Err(kind.into());
         }
         self.parts.lock().unwrap().push(bytes.to_vec());
