@@ -43,7 +43,7 @@ def _flow(planned: Planned, seed: int) -> Planned:
 
 def _user(planned: PlannedPages, seed: int) -> PlannedPages:
     late = planned.start_spread * uniform(seed, "start", planned.name)
-    return replace(planned, start=planned.start + late, start_spread=0.0)
+    return replace(planned, start=planned.start + late, start_spread=0.0, seed=seed)
 
 
 def uniform(seed: int, purpose: str, name: str) -> float:

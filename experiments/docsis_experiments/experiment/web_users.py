@@ -30,6 +30,7 @@ class PlannedPages:
         pages: What is loaded.
         congestion_control: Of TCP.
         start_spread: As of `Planned`.
+        seed: Of the run, where the stage has no seed of its own.
     """
 
     group: str
@@ -41,6 +42,7 @@ class PlannedPages:
     pages: WebPages
     congestion_control: CongestionControl
     start_spread: float = 0.0
+    seed: int = 0
 
 
 def user_of(group: Group, number: int, topology: Topology) -> str:

@@ -26,6 +26,7 @@ from docsis_experiments.traffic.senders import (
     TcpTransfers,
     UdpCall,
     UdpTrains,
+    WebPages,
 )
 from docsis_testbed import preflight, versions
 from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
@@ -33,7 +34,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState, recorded_run
 
-SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall, ServiceFlowStreams)
+SENDERS: Final = (TcpTransfers, TcpMessages, WebPages, UdpTrains, UdpCall, ServiceFlowStreams)
 """What Mininet's hosts have programs for."""
 
 _BUILD_SECONDS: Final = 4.5
@@ -93,6 +94,7 @@ class MininetStage:
         preflight.check_root()
         plan = plan_for(scenario, topology)
         used = {planned.flow.congestion_control for planned in plan.flows}
+        used |= {user.congestion_control for user in plan.users}
         if any(one.transport == "tcp" for load in plan.loads.values() for one in load.loads):
             used.add(CONGESTION_CONTROL)
         check_available(used)
