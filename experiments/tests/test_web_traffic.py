@@ -41,7 +41,7 @@ PATIENCE = 20.0
 
 
 def page(**changes: object) -> WebPages:
-    return WebPages(**{**PAGE.__dict__, **changes})  # type: ignore[arg-type]
+    return WebPages(**{**PAGE.__dict__, **changes})
 
 
 @given(
