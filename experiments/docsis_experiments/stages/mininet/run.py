@@ -42,6 +42,7 @@ from docsis_experiments.stages.mininet.tcp import tcp_metrics
 from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
 from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
+from docsis_experiments.stages.mininet.web_users import WebTraffic
 from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
@@ -178,6 +179,7 @@ class Played:
             group: ServiceFlowTraffic(session.testbed, session.folder, load, reader)
             for group, load in plan.loads.items()
         }
+        self._web = WebTraffic(session, plan.users)
         self._start_ns = 0
         self._steps: list[tuple[float, float]] = []
         self._counters: dict[str, int] = {}
@@ -201,10 +203,12 @@ class Played:
             self._port.carry(steps[0][1])
         programs = self._start_receivers()
         self._start_servers()
+        programs += self._web.start_servers(self._start)
         for load in self._loads.values():
             programs += load.start(self._start, self._plan.idle_seconds)
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.measured_from * 1e9)
+        programs += self._web.start_users(origin_ns)
         # Last: irtt is told how long to send, and whatever was started before may have taken long.
         calls = self._start_calls()
         if self._plan.idle_seconds:
@@ -355,7 +359,7 @@ class Played:
             begun(run, self._plan, topology, self._scenario.direction),
             packets={**self._captured(), **self._called()},
             messages=self._completed(),
-            received=self._received(),
+            received={**self._received(), **self._web.received(self._start_ns)},
             steps=tuple(self._steps),
             # The controller's samples have CLOCK_MONOTONIC.
             control=control_samples(
@@ -368,6 +372,7 @@ class Played:
             retransmitted=self._retransmitted(),
             shares={group: load.shares() for group, load in self._loads.items()},
             channels=self._channels_at_end,
+            pages=self._web.pages(self._start_ns),
         )
 
     def _faults(self) -> Iterator[str]:

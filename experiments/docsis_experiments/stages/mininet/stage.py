@@ -12,9 +12,9 @@ from typing import Any, Final
 from docsis_control.bmv2.approximation import APPROXIMATIONS, approximated
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.draws import drawn
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for
-from docsis_experiments.experiment.starts import drawn
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import run as one_run
@@ -27,6 +27,7 @@ from docsis_experiments.traffic.senders import (
     TcpTransfers,
     UdpCall,
     UdpTrains,
+    WebPages,
 )
 from docsis_testbed import preflight, versions
 from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
@@ -34,7 +35,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState, recorded_run
 
-SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall, ServiceFlowStreams)
+SENDERS: Final = (TcpTransfers, TcpMessages, WebPages, UdpTrains, UdpCall, ServiceFlowStreams)
 """What Mininet's hosts have programs for."""
 
 _BUILD_SECONDS: Final = 4.5
@@ -101,6 +102,7 @@ class MininetStage:
         preflight.check_root()
         plan = plan_for(scenario, topology)
         used = {planned.flow.congestion_control for planned in plan.flows}
+        used |= {user.congestion_control for user in plan.users}
         if any(one.transport == "tcp" for load in plan.loads.values() for one in load.loads):
             used.add(CONGESTION_CONTROL)
         check_available(used)

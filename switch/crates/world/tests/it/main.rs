@@ -14,6 +14,7 @@ mod digests;
 mod downstream;
 mod entrance;
 mod hosts;
+mod pages;
 mod refusals;
 mod stages;
 mod transfers;

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The web of Mininet: sizes by their law, and users with servers on the loopback interface."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from docsis_experiments.stages.mininet.samples import read_samples
+from docsis_experiments.stages.mininet.traffic import web
+from docsis_experiments.stages.mininet.traffic.web.sizes import object_sizes
+from docsis_experiments.traffic.senders import WebPages
+from docsis_testbed.errors import TestbedError
+
+PAGE = WebPages(
+    page=7_000_000,
+    html=70_000,
+    objects=100,
+    variation_permille=2000,
+    origins=4,
+    connections=6,
+    pause=5.0,
+    request=400,
+)
+PATIENCE = 20.0
+"""Seconds until a test gives up; none waits for as long unless it fails."""
+
+
+def page(**changes: object) -> WebPages:
+    return WebPages(**{**PAGE.__dict__, **changes})
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    objects=st.integers(1, 300),
+    more=st.integers(0, 10**8),
+    variation=st.integers(0, 10_000),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_page_has_its_bytes(seed: int, objects: int, more: int, variation: int) -> None:
+    pages = page(page=70_000 + objects + more, objects=objects, variation_permille=variation)
+    sizes = object_sizes(Random(seed), pages)
+    assert len(sizes) == objects
+    assert min(sizes) >= 1
+    assert sum(sizes) == objects + more
+
+
+def test_sizes_vary_as_the_law_says() -> None:
+    # One page of 200,000 objects of 10 KB: scaling changes nothing of such a sample's variation.
+    many = page(page=70_000 + 200_000 * 10_000, objects=200_000)
+    logs = np.log(np.array(object_sizes(Random(1), many), dtype=np.float64))
+    law = math.log(1 + 2**2)
+    # The variance of normal draws has the standard error sqrt(2/n) of it; five of those, and what
+    # rounding to bytes does to the smallest.
+    assert logs.var() == pytest.approx(law, rel=5 * math.sqrt(2 / logs.size) + 1e-3)
+    assert logs.mean() == pytest.approx(math.log(10_000) - law / 2, abs=5 * math.sqrt(law / 2e5))
+
+
+def test_a_user_that_left_nothing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(TestbedError, match=r"pages\.csv: no pages of the user"):
+        web.read_pages(tmp_path / "pages.csv")
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A program that is ready, until the end of the block."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE)
+
+
+@pytest.mark.root
+def test_pages_are_loaded_from_all_servers(tmp_path: Path) -> None:
+    pages = page(page=300_000, html=20_000, objects=30, pause=0.01, connections=3)
+    origins = tuple(("127.0.0.1", port) for port in (18_090, 18_091, 18_092, 18_093))
+    servers = [web.WebServer(os.getpid(), *origin, "cubic") for origin in origins]
+    user = web.WebUser("user", origins, time.time_ns(), None, pages, 3)
+    web.write(servers, tmp_path / "servers.json")
+    web.write(user, tmp_path / "user.json")
+    assert web.read_user(tmp_path / "user.json") == user
+    assert json.loads((tmp_path / "user.json").read_text())["pages"]["objects"] == 30
+    loads, received = tmp_path / "pages.csv", tmp_path / "received.csv"
+    with (
+        running(web.serve_command(tmp_path / "servers.json")),
+        running(web.load_command(tmp_path / "user.json", loads, received)),
+    ):
+        until = time.monotonic() + PATIENCE
+        while len(complete(loads)) < 3 and time.monotonic() < until:
+            time.sleep(0.02)
+    found = complete(loads)
+    assert len(found) >= 3
+    assert all(began < end for began, end in found)
+    assert all(second[0] >= first[1] for first, second in pairwise(found))
+    times, counts = read_samples(received)
+    assert (np.diff(times) > 0).all()
+    assert counts["user"][-1] <= (len(found) + 1) * 300_000
+
+
+@pytest.mark.root
+def test_a_user_goes_in_the_middle_of_a_page(tmp_path: Path) -> None:
+    origins = (("127.0.0.1", 18_094),)
+    # A page that takes longer than there is time, because its HTML is awaited for so long.
+    pages = page(page=900_000_000, html=899_999_000, objects=10)
+    web.write([web.WebServer(os.getpid(), *origins[0], "cubic")], tmp_path / "servers.json")
+    end_ns = time.time_ns() + 600_000_000
+    web.write(web.WebUser("user", origins, 0, end_ns, pages, 3), tmp_path / "user.json")
+    loads, received = tmp_path / "pages.csv", tmp_path / "received.csv"
+    with (
+        running(web.serve_command(tmp_path / "servers.json")),
+        running(web.load_command(tmp_path / "user.json", loads, received)) as user,
+    ):
+        until = time.monotonic() + PATIENCE
+        while time.time_ns() < end_ns + 500_000_000 and time.monotonic() < until:
+            time.sleep(0.02)
+        assert user.poll() is None
+    assert not complete(loads) or complete(loads)[-1][1] <= end_ns + 100_000_000
+    times, counts = read_samples(received)
+    last = counts["user"][times > end_ns + 100_000_000]
+    assert last.size
+    assert len(set(last.tolist())) == 1
+
+
+def complete(path: Path) -> list[tuple[int, int]]:
+    """Pages that were loaded to the end; none before the file is there."""
+    if not path.exists() or not path.read_text():
+        return []
+    return [(began, end) for began, end in web.read_pages(path) if end is not None]
