@@ -12,7 +12,19 @@ import sys
 import typer
 from rich.console import Console
 
-from docsis_cli import accept, compare, config, measure, p4, sf, show, snmp, sweep, testbed
+from docsis_cli import (
+    accept,
+    compare,
+    config,
+    measure,
+    p4,
+    reproduce,
+    sf,
+    show,
+    snmp,
+    sweep,
+    testbed,
+)
 from docsis_cli import list as listing
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
@@ -30,6 +42,7 @@ for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.
     app.command()(command)
 app.command()(sweep.sweep)
 app.command()(compare.compare)
+app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)
 app.command()(snmp.snmp)
 app.command()(testbed.schema)

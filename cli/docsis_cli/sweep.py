@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,14 @@ import typer
 from rich.console import Console
 
 from docsis_cli.options import named_or_file
+from docsis_cli.playing import (
+    PlayedAtATimeOption,
+    SchedulerOption,
+    TlsCaOption,
+    TlsCertOption,
+    TlsKeyOption,
+    Where,
+)
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
@@ -29,28 +36,14 @@ def sweep(
             metavar="SWEEP.yaml", help="Sweep file, or the name of one that docsis-p4 list shows."
         ),
     ],
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", help="Processes here; as many as processors unless given."),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler", metavar="tls://HOST:PORT", help="Of a Dask cluster that plays the runs."
-        ),
-    ] = None,
-    tls_ca: Annotated[
-        Path | None, typer.Option("--tls-ca", metavar="FILE", help="Of the cluster, PEM.")
-    ] = None,
-    tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Our certificate, PEM.")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", metavar="FILE", help="Its private key, PEM.")
-    ] = None,
+    jobs: PlayedAtATimeOption = None,
+    scheduler: SchedulerOption = None,
+    tls_ca: TlsCaOption = None,
+    tls_cert: TlsCertOption = None,
+    tls_key: TlsKeyOption = None,
 ) -> None:
     """An experiment under many conditions, in virtual time: managers, rates, buffers, seeds."""
-    play = _player(jobs, scheduler, tls_ca, tls_cert, tls_key)
+    play = _player(Where(jobs, scheduler, tls_ca, tls_cert, tls_key))
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.sweeps import job, loader
 
@@ -61,35 +54,20 @@ def sweep(
     job.run(loaded, play=play, console=_CONSOLE)
 
 
-def _player(
-    jobs: int | None,
-    scheduler: str | None,
-    ca: Path | None,
-    certificate: Path | None,
-    key: Path | None,
-) -> Player:
+def _player(where: Where) -> Player:
     """Where the runs are played.
 
     Raises:
         TestbedError: The options contradict each other, or a file cannot be used.
     """
-    if scheduler is None:
-        for option, given in (("--tls-ca", ca), ("--tls-cert", certificate), ("--tls-key", key)):
-            if given is not None:
-                raise TestbedError(f"{option} has no place here: only --scheduler needs it")
+    where.check()
+    access = where.access()
+    if access is None:
         from docsis_experiments.runs import pool
 
-        processes = pool.check_jobs(os.cpu_count() or 1 if jobs is None else jobs)
+        processes = where.processes()
         return lambda units: pool.play_all(units, processes)
-    if jobs is not None:
-        raise TestbedError(
-            "--jobs has no place beside --scheduler: the cluster plays as many runs at a time as "
-            "its workers have threads"
-        )
     from docsis_experiments.sweeps import cluster
-    from docsis_experiments.sweeps.tls import Access
-
-    access = Access.of(scheduler, ca, certificate, key)
 
     def play(units: Sequence[Unit]) -> Generator[Played, None, None]:
         return cluster.play_all(

@@ -376,6 +376,7 @@ def schema(
         "comparison": document.schema("comparison"),
         "scenario-summary": document.schema("scenario"),
         "repeated-summary": document.schema("repeated"),
+        "reproduction": document.schema("reproduction"),
         "closed-loop": closed_loop.schema(),
         "referee": referee.schema("referee"),
         "referee-results": referee.schema("results"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from outcome_files import outcome
 from scenario_files import loaded, packets
 
-from docsis_experiments.judging.parts import Reading
+from docsis_experiments.measurement.reading import Reading
 from docsis_experiments.measurement.record import Packets
 from docsis_experiments.measurement.service_flow_shares import Rates
 from docsis_experiments.runs import files, store

@@ -12,7 +12,7 @@ import pool_worker
 import pytest
 from outcome_files import quick
 
-from docsis_experiments.runs import files, pool
+from docsis_experiments.runs import files, pool, workers
 from docsis_experiments.runs.play import play
 from docsis_experiments.runs.unit import Unit, units
 from docsis_testbed.errors import TestbedError
@@ -42,6 +42,8 @@ def test_several_processes_make_the_same_bits(four: list[Unit], played: list[byt
     with closing(pool.play_all(four, 2)) as each:
         for one in each:
             assert one.outcome is not None, one.failure
+            assert one.processor_seconds is not None
+            assert one.processor_seconds > 0
             found[one.unit] = files.encode([one.outcome])
     assert [found[unit] for unit in four] == played
     assert multiprocessing.active_children() == []
@@ -66,11 +68,14 @@ def _lie(connection: Connection, scratch: str) -> None:
     """A worker that answers what is no outcome, and then another unit's."""
     del scratch
     connection.recv_bytes()
-    connection.send_bytes(b"+nothing")
-    first = Unit.from_json(connection.recv_bytes())
+    connection.send_bytes(b"+1.5\nnothing")
+    _, _, text = connection.recv_bytes().partition(b"\n")
+    first = Unit.from_json(text)
     connection.send_bytes(
-        b"+" + files.encode([play(Unit(first.scenario, first.topology, (), first.seed))])
+        b"+1.5\n" + files.encode([play(Unit(first.scenario, first.topology, (), first.seed))])
     )
+    connection.recv_bytes()
+    connection.send_bytes(b"+nothing")
 
 
 def _stall(connection: Connection, scratch: str) -> None:
@@ -83,7 +88,7 @@ def _stall(connection: Connection, scratch: str) -> None:
 def test_one_that_is_always_killed_is_told(
     four: list[Unit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "_work", pool_worker.die)
+    monkeypatch.setattr(workers, "_work", pool_worker.die)
     found = list(pool.play_all(four[:1], 2))
     assert [one.outcome for one in found] == [None]
     assert found[0].failure == (
@@ -92,18 +97,19 @@ def test_one_that_is_always_killed_is_told(
 
 
 def test_a_process_is_not_believed(four: list[Unit], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_work", _lie)
-    first, second = pool.play_all(four[:2], 1)
+    monkeypatch.setattr(workers, "_work", _lie)
+    first, second, third = pool.play_all(four[:3], 1)
     assert "its process answered what is no outcome" in first.failure
     assert "the code, the pipeline or the world was changed" in second.failure
+    assert "its process answered what nobody asked for" in third.failure
 
 
 def test_one_that_takes_too_long_is_ended(
     four: list[Unit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(workers, "MOST_SECONDS", 0.0)
     # A machine that looks late finds the answer of one that plays.
-    monkeypatch.setattr(pool, "_work", _stall)
+    monkeypatch.setattr(workers, "_work", _stall)
     [one] = pool.play_all(four[:1], 1)
     assert "took more than 0 s, 3 times" in one.failure
 

@@ -22,6 +22,7 @@ from docsis_experiments.judging.expectations import (
 )
 from docsis_experiments.measurement.metric import UNLIMITED, Limits
 from docsis_experiments.measurement.quantity import Quantity
+from docsis_experiments.measurement.reading import Reading
 
 Bounds = tuple[float | None, float | None]
 """Lowest and highest value, both included; None where there is no bound."""
@@ -38,19 +39,6 @@ class Readings(Protocol):
 
     def buffer_ms(self, label: str) -> float:
         """Of the run's buffer."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The number of a part.
-
-    Attributes:
-        value: NaN where nothing was there to be measured, infinite for never.
-        absent: Why there was nothing, in words; "" where there was.
-    """
-
-    value: float
-    absent: str
 
 
 @dataclass(frozen=True)

@@ -67,13 +67,22 @@ def mos(delays_ms: Floats, loss_ratio: float) -> float:
         return 1.0
     if math.isnan(loss_ratio) or not delays_ms.size:
         return math.nan
-    played_at = float(delays_ms.min()) + JITTER_BUFFER_MS
-    in_time = float(np.mean(delays_ms <= played_at))
-    loss_percent = 100 * (1 - in_time * (1 - loss_ratio))
-    rating = (
-        BASIC_RATING
-        - delay_impairment(PACKETISATION_MS + played_at)
-        - loss_impairment(loss_percent)
-    )
+    least_ms = float(delays_ms.min())
+    in_time = float(np.mean(delays_ms <= least_ms + JITTER_BUFFER_MS))
+    score = mean_opinion_score(rating(least_ms, 100 * (1 - in_time * (1 - loss_ratio))))
     # Below R = 6.5 the polynomial dips under 1, which is the scale's end.
-    return max(1.0, mean_opinion_score(rating))
+    return max(1.0, score)
+
+
+def rating(least_ms: float, unplayable_percent: float) -> float:
+    """R of a call.
+
+    Args:
+        least_ms: One-way delay of the fastest packet, milliseconds.
+        unplayable_percent: Packets that are lost or come too late for the jitter buffer.
+    """
+    return (
+        BASIC_RATING
+        - delay_impairment(PACKETISATION_MS + least_ms + JITTER_BUFFER_MS)
+        - loss_impairment(unplayable_percent)
+    )

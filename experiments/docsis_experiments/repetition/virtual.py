@@ -10,9 +10,10 @@ from typing import Any, Final
 from docsis_control.topology.models import Topology
 from docsis_experiments.repetition.making import Made, Order
 from docsis_experiments.runs.outcome import Outcome
-from docsis_experiments.runs.pool import check_jobs, play_all
+from docsis_experiments.runs.pool import play_all
 from docsis_experiments.runs.store import Store
 from docsis_experiments.runs.unit import key, units
+from docsis_experiments.runs.workers import check_jobs
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import TestbedError
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from docsis_experiments.runs.outcome import Outcome
 from docsis_experiments.runs.unit import Unit
 
@@ -124,7 +127,20 @@ class Exact:
     value: float
 
 
-Measured = Seeds | Share | Exact
+@dataclass(frozen=True)
+class Pooled:
+    """A statistic of all seeds together: its interval comes from resampling whole seeds.
+
+    Attributes:
+        values: Of each seed as many numbers, in the same order; NaN where there was nothing.
+        statistic: Of rows of them, a row each seed.
+    """
+
+    values: Mapping[int, tuple[float, ...]]
+    statistic: Callable[[npt.NDArray[np.float64]], float]
+
+
+Measured = Seeds | Share | Exact | Pooled
 
 
 @dataclass(frozen=True)
@@ -153,6 +169,9 @@ class Row:
             works are not there is left out.
         readings: How many it has.
         study_seeds: At `study`, three to five.
+        mininet: What is played in Mininet, where the catalogue marks the row with µ: runs of its
+            one condition (section 13), with the number of the repetition in the place of the seed.
+            None where the row has no such stage.
     """
 
     id: str
@@ -160,3 +179,4 @@ class Row:
     parts: Callable[[Asked, Results], Mapping[str, Measured]]
     readings: int = 1
     study_seeds: int = 3
+    mininet: Callable[[Asked], Iterable[Run]] | None = None

@@ -23,7 +23,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docsis_experiments.judging.parts import Reading
+from docsis_experiments.measurement.reading import Reading
 from docsis_experiments.measurement.service_flow_shares import Rates
 from docsis_experiments.runs.outcome import (
     MOST_FAULTS,

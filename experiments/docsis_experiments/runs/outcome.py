@@ -11,9 +11,9 @@ import numpy as np
 
 from docsis_experiments.experiment.canonical import canonical
 from docsis_experiments.experiment.models import Scenario
-from docsis_experiments.judging.parts import Reading
 from docsis_experiments.measurement.metrics import METRICS
 from docsis_experiments.measurement.quantity import Quantity, absence, measure
+from docsis_experiments.measurement.reading import Reading
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.service_flow_shares import Rates
 

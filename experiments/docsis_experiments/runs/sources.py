@@ -8,22 +8,38 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from docsis_experiments.experiment.canonical import canonical
+from docsis_experiments.runs import closure
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import P4_BUILD, ROOT, switch_binary
 from docsis_testbed.versions import package
 
 StageName = Literal["mininet", "virtual"]
 
-_CODE = (
-    ROOT / "control_plane" / "docsis_control",
-    ROOT / "experiments" / "docsis_experiments",
-    ROOT / "mininet" / "docsis_testbed",
-)
+_ROOTS: Final[Mapping[StageName, Callable[[], Iterable[str]]]] = {
+    "virtual": lambda: ["docsis_experiments.runs.play"],
+    # Its programs are processes of their own, which no import tells: whole packages count.
+    "mininet": lambda: [
+        "docsis_experiments.runs.outcome",
+        *(
+            name
+            for package in (
+                "docsis_control",
+                "docsis_testbed",
+                "docsis_experiments.stages",
+                "docsis_experiments.traffic",
+                "docsis_experiments.measurement",
+            )
+            for name in closure.modules(package)
+        ),
+    ],
+}
+"""Modules that make the outcome of a run; with all that they import, and nothing else, so that what
+only judges or shows outcomes changes no key."""
 
 
 def digest(inputs: Mapping[str, Any], stage: StageName) -> str:
@@ -50,16 +66,48 @@ def parts(stage: StageName) -> Mapping[str, str]:
     Raises:
         TestbedError: A file cannot be read.
     """
-    code = [path for folder in _CODE for path in folder.rglob("*.py")]
-    pipeline = [path for path in P4_BUILD.rglob("*") if path.is_file()]
     return {
-        "code": _hash((path.relative_to(ROOT).as_posix(), path) for path in sorted(code)),
-        "pipeline": _hash((path.relative_to(ROOT).as_posix(), path) for path in sorted(pipeline)),
+        "code": code(*_ROOTS[stage]()),
+        "pipeline": pipeline(),
         "switch" if stage == "mininet" else "world": _hash(
             (path.name, path) for path in _built(stage)
         ),
         "numpy": package("numpy"),
     }
+
+
+@functools.cache
+def code(*roots: str) -> str:
+    """A hash of some modules of the project and of all that they import.
+
+    Raises:
+        TestbedError: A file cannot be read.
+    """
+    return _hash(
+        (path.relative_to(ROOT).as_posix(), path)
+        for path in sorted(set(closure.closure(*roots).values()))
+    )
+
+
+@functools.cache
+def pipeline() -> str:
+    """A hash of the compiled P4 programs.
+
+    Raises:
+        TestbedError: A file cannot be read.
+    """
+    files = [path for path in P4_BUILD.rglob("*") if path.is_file()]
+    return _hash((path.relative_to(ROOT).as_posix(), path) for path in sorted(files))
+
+
+@functools.cache
+def switch() -> str:
+    """A hash of the switch that is built; of nothing where none is.
+
+    Raises:
+        TestbedError: It cannot be read.
+    """
+    return _hash((path.name, path) for path in _built("mininet"))
 
 
 def _hash(files: Iterable[tuple[str, Path]]) -> str:
@@ -89,4 +137,5 @@ def _built(stage: StageName) -> Iterable[Path]:
         import docsis_world
     except ImportError:
         return []
-    return sorted(Path(docsis_world.__file__).parent.glob("*.so"))
+    folder = Path(docsis_world.__file__).parent
+    return sorted([*folder.glob("*.so"), *folder.glob("*.py")])

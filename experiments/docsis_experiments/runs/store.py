@@ -62,7 +62,7 @@ class Store:
             try:
                 outcome = self.get(key)
             except files.Damaged as error:
-                self._put_aside(self.path(key))
+                self.put_aside(self.path(key))
                 told.append(f"{error}; it is put aside as *{ASIDE}, and the run is made again")
             else:
                 if outcome is not None:
@@ -90,7 +90,12 @@ class Store:
             raise TestbedError(f"{path}: cannot be removed ({error.strerror})") from None
 
     @staticmethod
-    def _put_aside(path: Path) -> None:
+    def put_aside(path: Path) -> None:
+        """Is no longer to be used, and stays for whoever wants to know what became of it.
+
+        Raises:
+            TestbedError: It cannot be renamed.
+        """
         try:
             path.replace(path.with_name(path.name + ASIDE))
         except OSError as error:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -22,7 +21,7 @@ from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reports import report, sweep_summary
 from docsis_experiments.reports.plots.subjects import Swept
 from docsis_experiments.reports.words import number
-from docsis_experiments.runs import files, sources
+from docsis_experiments.runs import files, other_version
 from docsis_experiments.runs.pool import Played
 from docsis_experiments.runs.store import Store
 from docsis_experiments.runs.unit import Unit, key
@@ -76,7 +75,9 @@ def run(
     planned = _units(loaded)
     keys = [key(unit) for _, _, unit in planned]
     there, told = kept.there(keys)
-    for words in [*told, *_other_version(kept, [unit for _, _, unit in planned])]:
+    same = digest([unit.as_json() for _, _, unit in planned])
+    other = other_version.told(kept.folder / "sweeps" / f"{same}.json", "Results of this sweep")
+    for words in filter(None, [*told, other]):
         console.print(words, style="yellow", soft_wrap=True, highlight=False)
     if there:
         console.print(f"{len(there)} of {len(planned)} runs are there already.", highlight=False)
@@ -149,29 +150,6 @@ def _play(
         )
         raise
     return failures
-
-
-def _other_version(kept: Store, units: Sequence[Unit]) -> list[str]:
-    """What is told where another version has played this sweep; from now on it is ours."""
-    record = kept.folder / "sweeps" / f"{digest([unit.as_json() for unit in units])}.json"
-    ours = dict(sources.parts("virtual"))
-    told: list[str] = []
-    try:
-        theirs = json.loads(record.read_text())
-        other = [name for name in ours if theirs.get(name) != ours[name]]
-    except FileNotFoundError:
-        other = []
-    except (OSError, ValueError, AttributeError):
-        # It says nothing of any result, and is written again.
-        other = []
-    if other:
-        verb = "is" if len(other) == 1 else "are"
-        told.append(
-            f"Results of this sweep by another version, whose {' and '.join(other)} {verb} not "
-            "the same, stay where they are and are not used."
-        )
-    files.write_atomically(record, (json.dumps(ours, indent=2) + "\n").encode())
-    return told
 
 
 def _write(

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where runs in virtual time are played: processes here, or a cluster; options of some commands."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_experiments.sweeps.tls import Access
+
+PlayedAtATimeOption = Annotated[
+    int | None,
+    typer.Option("--jobs", help="Processes here; as many as processors unless given."),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="tls://HOST:PORT", help="Of a Dask cluster that plays the runs."
+    ),
+]
+TlsCaOption = Annotated[
+    Path | None, typer.Option("--tls-ca", metavar="FILE", help="Of the cluster, PEM.")
+]
+TlsCertOption = Annotated[
+    Path | None, typer.Option("--tls-cert", metavar="FILE", help="Our certificate, PEM.")
+]
+TlsKeyOption = Annotated[
+    Path | None, typer.Option("--tls-key", metavar="FILE", help="Its private key, PEM.")
+]
+
+
+@dataclass(frozen=True)
+class Where:
+    """What the options say."""
+
+    jobs: int | None
+    scheduler: str | None
+    ca: Path | None
+    certificate: Path | None
+    key: Path | None
+
+    def check(self) -> None:
+        """Refuses options that contradict each other.
+
+        Raises:
+            TestbedError: What has no place, and why.
+        """
+        if self.scheduler is None:
+            for option, given in (
+                ("--tls-ca", self.ca),
+                ("--tls-cert", self.certificate),
+                ("--tls-key", self.key),
+            ):
+                if given is not None:
+                    raise TestbedError(f"{option} has no place here: only --scheduler needs it")
+        elif self.jobs is not None:
+            raise TestbedError(
+                "--jobs has no place beside --scheduler: the cluster plays as many runs at a time "
+                "as its workers have threads"
+            )
+
+    def processes(self) -> int:
+        """How many processes there are here.
+
+        Raises:
+            TestbedError: The number is out of range.
+        """
+        from docsis_experiments.runs import workers
+
+        return workers.check_jobs(os.cpu_count() or 1 if self.jobs is None else self.jobs)
+
+    def access(self) -> Access | None:
+        """To the cluster; None where there is none.
+
+        Raises:
+            TestbedError: A file cannot be used.
+        """
+        if self.scheduler is None:
+            return None
+        from docsis_experiments.sweeps.tls import Access
+
+        return Access.of(self.scheduler, self.ca, self.certificate, self.key)

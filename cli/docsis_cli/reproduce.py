@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 reproduce`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from docsis_cli.options import StageName
+from docsis_cli.playing import (
+    PlayedAtATimeOption,
+    SchedulerOption,
+    TlsCaOption,
+    TlsCertOption,
+    TlsKeyOption,
+    Where,
+)
+from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_experiments.reproduction.making import Player
+    from docsis_experiments.runs.pool import Played
+    from docsis_experiments.runs.unit import Unit
+
+_CONSOLE = Console()
+
+
+class _Level(StrEnum):
+    """As `reproduction.row.Level`, which takes long to import; a test holds the two together."""
+
+    SMOKE = "smoke"
+    STUDY = "study"
+    FULL = "full"
+
+
+def reproduce(
+    rows: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PAPER|ROW]...",
+            help='As "001" or "001-F5a"; the whole catalogue unless given.',
+        ),
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            "--level",
+            metavar="smoke|study|full",
+            help="smoke runs everything and judges nothing; study gives provisional verdicts from "
+            "3 to 5 seeds, full verdicts; smoke unless given.",
+        ),
+    ] = None,
+    stage: Annotated[
+        StageName,
+        typer.Option("--stage", help="Where it is played; the rows marked µ also in mininet."),
+    ] = StageName.VIRTUAL,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Tell what each row costs, and make nothing.")
+    ] = False,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="Make nothing: the page of what is there already.")
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", metavar="NUMBER", help="Of a study: 3 to 5.")
+    ] = None,
+    readings: Annotated[
+        int | None,
+        typer.Option(
+            "--readings", metavar="NUMBER", help="As many readings of each row; full has all."
+        ),
+    ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option("--since", metavar="RESULTS.json", help="Tell what changed since then."),
+    ] = None,
+    publish: Annotated[
+        Path | None,
+        typer.Option(
+            "--publish",
+            metavar="FOLDER",
+            help="Also put the page and results.json there, with what it has of other rows: "
+            "docs/results has the last study.",
+        ),
+    ] = None,
+    note: Annotated[
+        str,
+        typer.Option(
+            "--note", metavar="TEXT", help="What was repaired, for the history of outcomes."
+        ),
+    ] = "",
+    jobs: PlayedAtATimeOption = None,
+    scheduler: SchedulerOption = None,
+    tls_ca: TlsCaOption = None,
+    tls_cert: TlsCertOption = None,
+    tls_key: TlsKeyOption = None,
+) -> None:
+    """The published results of five papers, run and judged by rules that were set before."""
+    where = Where(jobs, scheduler, tls_ca, tls_cert, tls_key)
+    where.check()
+    processes = where.processes()
+    chosen = _level(level)
+    from docsis_experiments.reproduction import job
+    from docsis_experiments.reproduction.request import Request
+    from docsis_experiments.reproduction.row import Level
+
+    request = Request(
+        names=tuple(rows or ()),
+        level=None if chosen is None else Level(chosen.value),
+        stage="virtual" if stage is StageName.VIRTUAL else "mininet",
+        seeds=seeds,
+        readings=readings,
+        since=since,
+        publish=publish,
+        note=note,
+    )
+    request.check()
+    if estimate:
+        job.estimate(request, jobs=processes, console=_CONSOLE, bench=job.shipped())
+        return
+    player = None if kept else _player(where, processes)
+    job.run(request, player=player, jobs=processes, console=_CONSOLE, bench=job.shipped())
+
+
+def _level(name: str | None) -> _Level | None:
+    if name is None:
+        return None
+    try:
+        return _Level(name)
+    except ValueError:
+        raise TestbedError(
+            f"--level {name}: there is no such level; there are {', '.join(_Level)}"
+        ) from None
+
+
+def _player(where: Where, processes: int) -> Player:
+    from docsis_experiments.reproduction.making import Cluster, Processes
+
+    here = Processes(processes)
+    access = where.access()
+    if access is None:
+        return here
+    from docsis_experiments.sweeps import cluster
+
+    def play(units: Sequence[Unit]) -> Generator[Played, None, None]:
+        return cluster.play_all(
+            units,
+            access,
+            lambda words: _CONSOLE.print(words, style="yellow", soft_wrap=True, highlight=False),
+        )
+
+    return Cluster(play, here)

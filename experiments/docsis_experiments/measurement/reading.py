@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was read of a quantity: a number, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The number of a part.
+
+    Attributes:
+        value: NaN where nothing was there to be measured, infinite for never.
+        absent: Why there was nothing, in words; "" where there was.
+    """
+
+    value: float
+    absent: str

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When, where and from which commit results were made."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from docsis_experiments.reproduction.costs.ledger import machine
+from docsis_experiments.runs import sources
+from docsis_experiments.runs.sources import StageName
+from docsis_testbed.paths import ROOT
+
+_CHANGED = "+changes"
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Of a sitting.
+
+    Attributes:
+        date: ISO 8601 with the time zone.
+        commit: Of the program, with "+changes" where it has some that are in no commit.
+        machine: What it is called, and what it has.
+        sources: What made the runs: hashes, and versions.
+    """
+
+    date: str
+    commit: str
+    machine: str
+    sources: Mapping[str, str]
+
+    def as_data(self) -> dict[str, Any]:
+        """For results.json."""
+        return {
+            "date": self.date,
+            "commit": self.commit,
+            "machine": self.machine,
+            "sources": dict(self.sources),
+        }
+
+
+def now(stage: StageName) -> Circumstances:
+    """Of this moment.
+
+    Raises:
+        TestbedError: The code cannot be read.
+    """
+    parts = sources.parts(stage)
+    return Circumstances(
+        datetime.now().astimezone().isoformat(timespec="seconds"),
+        _commit() or parts["code"][:10],
+        machine(),
+        parts,
+    )
+
+
+def _commit() -> str:
+    """The commit that is checked out; "" where git does not tell."""
+    found = _git("rev-parse", "--short=10", "HEAD")
+    changed = _git("status", "--porcelain", "--untracked-files=no")
+    return f"{found}{_CHANGED}" if found and changed else found
+
+
+def _git(*arguments: str) -> str:
+    try:
+        ended = subprocess.run(
+            ["git", "-C", str(ROOT), *arguments],
+            capture_output=True, text=True, check=False, timeout=10,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ended.stdout.strip() if ended.returncode == 0 else ""

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a request to what is asked of each row, and what of it is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from docsis_experiments.reproduction import asking
+from docsis_experiments.reproduction.asking import Registered
+from docsis_experiments.reproduction.planned import Plan
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Asked, Level, Row, Work
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.runs.other_version import told as other_version_of
+
+_RECORD = "reproduced-by.json"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What is still to be made.
+
+    Attributes:
+        works: By key.
+        told: What was put aside, in words.
+    """
+
+    works: Mapping[str, Work]
+    told: Sequence[str]
+
+
+def plan(
+    request: Request,
+    names: Sequence[str],
+    rows: Mapping[str, Row],
+    registered: Mapping[str, Registered],
+    show: Callable[[int], None] = lambda count: None,
+) -> Plan:
+    """What the rows ask for.
+
+    Args:
+        request: What is asked for.
+        names: Of the rows; those that nothing measures are left out.
+        rows: That can be measured.
+        registered: The catalogue.
+        show: Called with how many rows have been asked.
+    """
+    found = Plan()
+    level = request.chosen_level
+    for count, name in enumerate(names):
+        row = rows.get(name)
+        if row is not None:
+            if request.stage == "mininet":
+                seeds = tuple(range(1, asking.REPETITIONS + 1))
+                found.add(row, Asked(Level.FULL, 1, seeds), "mininet")
+            else:
+                for reading in asking.readings(row, level, request.readings):
+                    found.add(
+                        row, asking.asked(row, registered[name], level, reading, request.seeds)
+                    )
+        show(count + 1)
+    return found
+
+
+def missing(found: Plan, shelf: Shelf, show: Callable[[int], None] = lambda count: None) -> Missing:
+    """What is not there yet; a kept one that is damaged is put aside.
+
+    Args:
+        found: What rows ask for.
+        shelf: Where what was made is kept.
+        show: Called with how many works have been looked at.
+
+    Raises:
+        TestbedError: One can neither be read nor put aside.
+    """
+    works: dict[str, Work] = {}
+    told: list[str] = []
+    for count, (key, work) in enumerate(found.works.items()):
+        there, words = shelf.look(work, key)
+        if words:
+            told.append(words)
+        if not there:
+            works[key] = work
+        show(count + 1)
+    return Missing(works, told)
+
+
+def other_version(shelf: Shelf) -> str:
+    """What is told where another version has made what is kept; "" where none has.
+
+    Raises:
+        TestbedError: It cannot be written down.
+    """
+    return other_version_of(shelf.store.folder / _RECORD, "Runs")

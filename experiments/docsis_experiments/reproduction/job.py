@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 reproduce`: collects works, makes what is not there, judges, and writes the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from docsis_control.config.errors import ConfigError
+from docsis_experiments.reproduction import asking, collecting, outcomes, tables
+from docsis_experiments.reproduction.catalogue.rule import Rule
+from docsis_experiments.reproduction.circumstances import Circumstances, now
+from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.costs.estimate import Estimate, core_time
+from docsis_experiments.reproduction.costs.estimate import estimate as estimated
+from docsis_experiments.reproduction.costs.ledger import Ledger
+from docsis_experiments.reproduction.costs.model import Model
+from docsis_experiments.reproduction.figure import Figures
+from docsis_experiments.reproduction.making import Account, Player, Show, make
+from docsis_experiments.reproduction.planned import Plan
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.reproduction.sitting import Sitting
+from docsis_experiments.reproduction.writing import write
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import RESULTS
+from docsis_testbed.progress import progress_bar
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a job works with.
+
+    Attributes:
+        rows: Those that can be measured, by their ids.
+        registered: The catalogue, by the rows' ids.
+        shelf: Where what is made is kept.
+        figures: Functions that draw, each with the ids of its rows.
+        results: Folder that gets the sitting's folder.
+    """
+
+    rows: Mapping[str, Row]
+    registered: Mapping[str, Rule]
+    shelf: Shelf
+    figures: Mapping[Figures, tuple[str, ...]] = field(default_factory=dict)
+    results: Path = RESULTS
+
+
+def shipped() -> Bench:
+    """All rows that there are, the registered catalogue, and where results are kept.
+
+    Raises:
+        TestbedError: A rule cannot be used.
+    """
+    from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+    from docsis_experiments.reproduction.rows import figures, rows
+
+    try:
+        registered = load_catalogue().rules
+    except ConfigError as error:
+        raise TestbedError(str(error)) from None
+    return Bench(rows(), registered, Shelf(), figures())
+
+
+def estimate(request: Request, *, jobs: int, console: Console, bench: Bench) -> None:
+    """Tells what each row costs, at the level that is asked for, or at each.
+
+    Args:
+        request: What is asked for.
+        jobs: Processes that measure this machine, where it was not yet.
+        console: Where it is told.
+        bench: What the job works with.
+
+    Raises:
+        TestbedError: There is no such row, or nothing can be measured.
+    """
+    names = _names(request, bench)
+    model, _ = _model(bench.shelf, jobs, console)
+    levels = list(Level) if request.level is None else [request.level]
+    found: dict[Level, Estimate] = {}
+    for level in levels:
+        plan = _plan(request.at(level), names, bench, console)
+        missing = _missing(plan, bench.shelf, console)
+        found[level] = estimated(plan, frozenset(missing.works), model)
+    console.print(tables.costs(found))
+
+
+def run(
+    request: Request, *, player: Player | None, jobs: int, console: Console, bench: Bench
+) -> Path:
+    """Makes what is asked for, as far as it is not there, judges it, and writes the page.
+
+    Args:
+        request: What is asked for.
+        player: Makes it; None where only what is there is told.
+        jobs: Processes that measure this machine, where it was not yet.
+        console: Where progress and the table go.
+        bench: What the job works with.
+
+    Returns:
+        The sitting's folder.
+
+    Raises:
+        TestbedError: There is no such row, an earlier result cannot be used, or works failed (what
+            came of the others is written).
+    """
+    names = _names(request, bench)
+    earlier = outcomes.earlier(request)
+    made = now(request.stage)
+    plan = _plan(request, names, bench, console)
+    if other := collecting.other_version(bench.shelf):
+        _tell(console, other)
+    account = Account()
+    _make(plan, player, jobs, console, bench, account)
+    sitting = Sitting(request, names, plan, account, made)
+    done = outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf)
+    _extend(request, done, player, jobs, console, bench, made)
+    for words in outcomes.keep(done, request, made, bench.shelf):
+        _tell(console, words)
+    folder = write(sitting, done, earlier, bench.shelf, bench.figures, bench.results, console)
+    if account.failures:
+        first = next(iter(account.failures.values()))
+        raise TestbedError(
+            f"{len(account.failures)} of {len(plan.works)} runs and draws failed, the first: "
+            f"{first}"
+        )
+    return folder
+
+
+def _make(
+    plan: Plan, player: Player | None, jobs: int, console: Console, bench: Bench, account: Account
+) -> None:
+    """Makes what is missing of a plan."""
+    shelf = bench.shelf
+    missing = _missing(plan, shelf, console)
+    account.works += len(plan.works)
+    account.kept += len(plan.works) - len(missing.works)
+    if not missing.works or player is None:
+        return
+    model, ledger = _model(shelf, jobs, console)
+    cost = estimated(plan, frozenset(missing.works), model)
+    console.print(
+        f"{len(plan.works) - len(missing.works)} of {len(plan.works)} runs and draws are there "
+        f"already; the others take about {core_time(cost.missing)} of a processor.",
+        highlight=False,
+    )
+    with _making(console, account, shelf, len(missing.works), cost.missing) as show:
+        make(plan, missing.works, player, shelf, ledger, cost.seconds, show, account)
+    console.print(tables.accuracy(account), highlight=False)
+
+
+def _extend(
+    request: Request,
+    done: outcomes.Outcomes,
+    player: Player | None,
+    jobs: int,
+    console: Console,
+    bench: Bench,
+    made: Circumstances,
+) -> None:
+    """Runs undecided rows once more with 60 seeds, where that costs little enough."""
+    due = done.due()
+    if not due or player is None:
+        return
+    model, _ = _model(bench.shelf, jobs, console)
+    for name in due:
+        plan = outcomes.extension(bench.rows[name], bench.registered[name])
+        seconds = estimated(plan, frozenset(plan.works), model).total
+        if seconds > outcomes.MOST_EXTENSION_SECONDS:
+            _tell(
+                console,
+                f"{name}: is undecided, and is not extended to 60 seeds: that takes about "
+                f"{core_time(seconds)} of a processor, and the catalogue allows "
+                f"{core_time(outcomes.MOST_EXTENSION_SECONDS)}.",
+            )
+            continue
+        account = Account()
+        console.print(f"{name}: is undecided, and is extended to 60 seeds.", highlight=False)
+        _make(plan, player, jobs, console, bench, account)
+        sitting = Sitting(request, [name], plan, account, made)
+        done.replace(
+            outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf, extended=True)
+        )
+
+
+def _names(request: Request, bench: Bench) -> list[str]:
+    names = asking.chosen(request.names, bench.rows, bench.registered)
+    if request.stage == "mininet" and not request.names:
+        return [
+            name
+            for name in names
+            if bench.registered[name].mininet
+            and name in bench.rows
+            and bench.rows[name].mininet is not None
+        ]
+    asking.check_stage(names, request.stage, bench.rows, bench.registered)
+    return names
+
+
+def _plan(request: Request, names: list[str], bench: Bench, console: Console) -> Plan:
+    with progress_bar(console) as bar:
+        task = bar.add_task("collecting rows", total=len(names))
+        return collecting.plan(
+            request, names, bench.rows, bench.registered,
+            lambda count: bar.update(task, completed=count),
+        )  # fmt: skip
+
+
+def _missing(plan: Plan, shelf: Shelf, console: Console) -> collecting.Missing:
+    with progress_bar(console) as bar:
+        task = bar.add_task("looking at what is kept", total=len(plan.works))
+        found = collecting.missing(plan, shelf, lambda count: bar.update(task, completed=count))
+    for words in found.told:
+        _tell(console, words)
+    return found
+
+
+def _model(shelf: Shelf, jobs: int, console: Console) -> tuple[Model, Ledger]:
+    ledger = Ledger(shelf.store.folder)
+    with console.status("measuring this machine"):
+        calibrated = calibration.costs(shelf.store.folder, jobs)
+    return Model(calibrated, ledger.costs), ledger
+
+
+@contextmanager
+def _making(
+    console: Console, account: Account, shelf: Shelf, works: int, seconds: float
+) -> Iterator[Show]:
+    """Shows how far works are; where they are stopped, what of them is kept."""
+    before = account.made
+    try:
+        with progress_bar(console) as bar:
+            task = bar.add_task(f"0/{works} works", total=max(seconds, 1e-9))
+            done = 0
+
+            def show(words: str, passed: float) -> None:
+                nonlocal done
+                done += 1
+                bar.update(task, completed=passed, description=f"{done}/{works}: {words[:40]}")
+
+            yield show
+    except BaseException:
+        console.print(
+            f"{account.made - before} of {works} runs and draws have been made and are kept in "
+            f"{shelf.store.folder}; the same command goes on from there.",
+            soft_wrap=True,
+            highlight=False,
+        )
+        raise
+
+
+def _tell(console: Console, words: str) -> None:
+    console.print(words, style="yellow", soft_wrap=True, highlight=False)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes what is not there yet, and keeps each result as it comes.
+
+Row after row, so that one that is stopped has whole rows; within a row the longest first, so that
+no processor waits for another at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from docsis_experiments.reproduction import small_works
+from docsis_experiments.reproduction.costs.features import Reader
+from docsis_experiments.reproduction.costs.ledger import Ledger
+from docsis_experiments.reproduction.planned import Plan
+from docsis_experiments.reproduction.row import Computation, Draws, Run, Work
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.runs import pool, workers
+from docsis_experiments.runs.pool import Played
+from docsis_experiments.runs.unit import Unit
+from docsis_experiments.runs.workers import Ended, Job
+
+Show = Callable[[str, float], None]
+"""Called with a sentence and the core-seconds, as estimated, of all that has ended."""
+
+
+@dataclass
+class Account:
+    """What was made.
+
+    Attributes:
+        works: How many were asked for.
+        kept: How many of them were there already.
+        made: How many were made.
+        failures: Why works failed, by key.
+        seconds: That works took whose time is known.
+        estimated: What was estimated for those.
+    """
+
+    works: int = 0
+    kept: int = 0
+    made: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    estimated: float = 0.0
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a work.
+
+    Attributes:
+        work: The work.
+        keep: Keeps what came of it; None where it failed.
+        failure: Why; "" where it did not.
+        processor_seconds: That it took, where that is known.
+    """
+
+    work: Work
+    keep: Callable[[Shelf, str], None] | None
+    failure: str
+    processor_seconds: float | None
+
+
+class Player(Protocol):
+    """Makes works somewhere."""
+
+    def __call__(self, works: Sequence[Work]) -> Generator[Done, None, None]:
+        """Yields what came of each, as it comes; closed, it ends all that goes on."""
+
+
+class Processes:
+    """Makes works in processes of this machine."""
+
+    def __init__(self, jobs: int) -> None:
+        """Args: how many at a time.
+
+        Raises:
+            TestbedError: It is out of range.
+        """
+        self.jobs = workers.check_jobs(jobs)
+
+    def __call__(self, works: Sequence[Work]) -> Generator[Done, None, None]:
+        """See `Player`."""
+        jobs: Iterator[Job[Any]] = (
+            pool.job(work.unit) if isinstance(work, Run) else small_works.job(work)
+            for work in works
+        )
+        # Units and other works are told apart by what they are: each is asked for once.
+        of_units = {work.unit: work for work in works if isinstance(work, Run)}
+        with closing(workers.do_all(jobs, self.jobs)) as each:
+            for ended in each:
+                if isinstance(ended.what, Unit):
+                    yield _played(of_units[ended.what], pool.played(ended))
+                else:
+                    yield _understood(ended)
+
+
+class Cluster:
+    """Has runs played on a cluster, and makes all else here."""
+
+    def __init__(
+        self, play: Callable[[Sequence[Unit]], Generator[Played, None, None]], here: Processes
+    ) -> None:
+        """Args: plays units on the cluster; makes other works."""
+        self._play = play
+        self._here = here
+
+    def __call__(self, works: Sequence[Work]) -> Generator[Done, None, None]:
+        """See `Player`."""
+        with closing(self._here([work for work in works if not isinstance(work, Run)])) as each:
+            yield from each
+        runs = {work.unit: work for work in works if isinstance(work, Run)}
+        if runs:
+            with closing(self._play(list(runs))) as played:
+                for one in played:
+                    yield _played(runs[one.unit], one)
+
+
+def make(
+    plan: Plan,
+    missing: Mapping[str, Work],
+    player: Player,
+    shelf: Shelf,
+    ledger: Ledger,
+    estimated: Mapping[str, float],
+    show: Show,
+    account: Account,
+) -> None:
+    """Makes what is missing.
+
+    Args:
+        plan: What rows ask for.
+        missing: What is made of it, by key.
+        player: Makes it.
+        shelf: Gets what comes of it.
+        ledger: Gets what it took.
+        estimated: Core-seconds of each, by key.
+        show: Tells how far it is.
+        account: Gets what was made; it is right at any moment, so that one that is stopped is told.
+
+    Raises:
+        TestbedError: Nothing can be made at all, or be kept.
+    """
+    ordered = order(plan, missing, estimated)
+    keys = {id(missing[key]): key for key in ordered}
+    read = Reader()
+    passed = 0.0
+    with closing(player([missing[key] for key in ordered])) as each:
+        for done in each:
+            key = keys[id(done.work)]
+            passed += estimated[key]
+            if done.keep is None:
+                account.failures[key] = done.failure
+            else:
+                done.keep(shelf, key)
+                account.made += 1
+                if done.processor_seconds is not None:
+                    ledger.note(read.of(done.work), done.processor_seconds)
+                    account.seconds += done.processor_seconds
+                    account.estimated += estimated[key]
+            show(words(done.work), passed)
+
+
+def order(plan: Plan, missing: Mapping[str, Work], estimated: Mapping[str, float]) -> list[str]:
+    """Keys of what is missing, in the order in which it is made."""
+    found: dict[str, None] = {}
+    for planned in plan.rows:
+        there = dict.fromkeys(entry.key for entry in planned.entries if entry.key in missing)
+        for key in sorted(there, key=lambda key: -estimated[key]):
+            found.setdefault(key)
+    return list(found)
+
+
+def words(work: Work) -> str:
+    """A work for people."""
+    seed = work.unit.seed if isinstance(work, Run) else work.seed
+    return f"{work.label}, seed {seed}"
+
+
+def _played(run: Run, played: Played) -> Done:
+    outcome = played.outcome
+    if outcome is None:
+        return Done(run, None, played.failure, None)
+    return Done(run, lambda shelf, key: shelf.store.keep(outcome), "", played.processor_seconds)
+
+
+def _understood(ended: Ended[Draws | Computation]) -> Done:
+    if ended.content is None:
+        return Done(ended.what, None, f"{ended.words}: {ended.failure}", None)
+    try:
+        found = small_works.understood(ended.what, ended.content)
+    except ValueError as error:
+        failure = f"{ended.words}: its process answered what nobody asked for ({error})"
+        return Done(ended.what, None, failure, None)
+    work = ended.what
+    return Done(work, lambda shelf, key: shelf.keep(work, key, found), "", ended.processor_seconds)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page says of results.json, in words. Pure."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from docsis_experiments.reproduction.page.drawing import picture
+
+Data = Mapping[str, Any]
+
+PAPERS: Final[Mapping[str, str]] = {
+    "000": "Active Queue Management in DOCSIS 3.X Cable Modems (CableLabs, 2014)",
+    "001": "Minimizing Bufferbloat and Optimizing Packet Stream Performance in DOCSIS 3.0 CMs and "
+    "CMTSs (ARRIS, 2013)",
+    "002": "Managing Fairness and Application Performance with Active Queue Management in "
+    "DOCSIS-based Cable Networks (CSWS, 2014)",
+    "003": "Improving Latency with Active Queue Management (AQM) During COVID-19 (2021)",
+    "004": "The Impact of the DOCSIS 1.1/2.0 MAC Protocol on TCP",
+}
+"""What they are called, by their numbers."""
+
+KINDS: Final[Mapping[str, str]] = {
+    "N": "number",
+    "S": "shape",
+    "D": "definition",
+    "X": "not reproducible",
+    "X→S": "shape of field data",
+}
+
+ORDER: Final = (
+    "reproduced",
+    "reproduced without MAC",
+    "consistent",
+    "contradicted",
+    "undecided",
+    "held",
+    "not held",
+    "run",
+    "not run",
+    "not reproducible",
+)
+"""Of states, as they are counted."""
+
+_SHOWN_PARTS: Final = 4
+"""Of a row in the first table; the others are below."""
+
+_WORST: Final = ("contradicted", "not held", "undecided", "not run")
+
+
+def values(content: Data) -> dict[str, Any]:
+    """What the template is given.
+
+    Args:
+        content: Of results.json.
+    """
+    rows: Sequence[Data] = content["rows"]
+    made = content["made"]
+    return {
+        "title": "Published results, and what the testbed makes of them",
+        "subtitle": f"Level {content['level']}, {when(made['date'])}, commit {made['commit']}, "
+        f"{made['machine']}",
+        "opening": [opening(rows)],
+        "papers": [_paper(paper, rows, content["figures"]) for paper in papers(rows)],
+        "definitions": [row for row in rows if is_definition(row)],
+        "impossible": [row for row in rows if row["kind"] == "X"],
+        "absent": absent([row for row in rows if row["state"] == "not run"]),
+        "amended": [row for row in rows if row["amended"]],
+        "repaired": [row for row in rows if len(told(row["history"])) > 1],
+        "content": content,
+        "kinds": KINDS,
+        "when": when,
+        "number": number,
+        "interval": interval,
+        "first": first,
+        "shown": shown,
+        "beside": beside,
+        "seeds": seeds,
+        "verdict": verdict,
+        "css": css,
+        "told": told,
+        "core_time": core_time,
+    }
+
+
+def papers(rows: Iterable[Data]) -> list[str]:
+    """Their numbers, in order."""
+    return sorted({row["paper"] for row in rows})
+
+
+def is_definition(row: Data) -> bool:
+    """Whether it is shown apart: it must hold, and never counts as reproduced."""
+    return bool(row["kind"] == "D")
+
+
+def _paper(paper: str, rows: Iterable[Data], figures: Iterable[Data]) -> dict[str, Any]:
+    own = [row for row in rows if row["paper"] == paper]
+    return {
+        "number": paper,
+        "title": PAPERS.get(paper, ""),
+        "rows": [row for row in own if not is_definition(row) and row["kind"] != "X"],
+        "with_parts": [row for row in own if any(one["parts"] for one in row["readings"])],
+        "figures": [
+            {**figure, "data": base64.b64encode(picture(figure)).decode("ascii")}
+            for figure in figures
+            if figure["id"].startswith(f"{paper}-")
+        ],
+    }
+
+
+def opening(rows: Sequence[Data]) -> str:
+    """What came of all rows, in a sentence."""
+    judged = [row for row in rows if not is_definition(row)]
+    found = []
+    for state in ORDER:
+        own = [row for row in judged if row["state"] == state]
+        if not own:
+            continue
+        provisional = sum(row["standing"] == "provisional" for row in own)
+        words = f"{len(own)} {'have run' if state == 'run' else state}"
+        if provisional:
+            words += " provisionally" if provisional == len(own) else (
+                f" ({provisional} of them provisionally)"
+            )  # fmt: skip
+        found.append(words)
+    definitions = [row for row in rows if is_definition(row)]
+    held = sum(row["state"] == "held" for row in definitions)
+    end = f" Of {len(definitions)} definitions, {held} hold." if definitions else ""
+    return f"Of {len(judged)} results: {', '.join(found)}.{end}"
+
+
+def absent(rows: Iterable[Data]) -> list[tuple[str, list[str]]]:
+    """Rows that are not run, by why."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["why"] or "it was not asked for", []).append(row["id"])
+    return sorted(found.items(), key=lambda entry: -len(entry[1]))
+
+
+def first(row: Data) -> Data | None:
+    """The reading that decides; None of a row that has not run."""
+    found = [one for one in row["readings"] if one["reading"] == 1]
+    virtual = [one for one in found if one["stage"] == "virtual"]
+    return next(iter([*virtual, *found]), None)
+
+
+def beside(row: Data) -> list[Data]:
+    """The readings that are shown beside it."""
+    decides = first(row)
+    return [one for one in row["readings"] if one is not decides]
+
+
+def shown(reading: Data) -> tuple[list[Data], int]:
+    """The parts of a reading that say most of its verdict, and how many more there are."""
+    parts = [part for part in reading["parts"] if part["count"]]
+    judged = [part for part in parts if part["role"] != "shown"] or parts
+    telling = sorted(
+        judged,
+        key=lambda part: (
+            _WORST.index(part["verdict"]) if part["verdict"] in _WORST else len(_WORST)
+        ),
+    )
+    chosen = telling[:_SHOWN_PARTS]
+    return [part for part in parts if part in chosen], len(parts) - len(chosen)
+
+
+def seeds(reading: Data) -> str:
+    """Seeds in few characters: "1 to 20"."""
+    numbers = reading["seeds"]
+    if not numbers:
+        return ""
+    if len(numbers) == 1:
+        return str(numbers[0])
+    whole = numbers == list(range(numbers[0], numbers[-1] + 1))
+    return f"{numbers[0]} to {numbers[-1]}" if whole else ", ".join(map(str, numbers))
+
+
+def verdict(state: str | None, standing: str) -> str:
+    """A verdict with what it is worth."""
+    if state is None:
+        return ""
+    return f"{state}, provisional" if standing == "provisional" else state
+
+
+def css(state: str | None) -> str:
+    """Class of a verdict."""
+    return {
+        "reproduced": "good", "reproduced without MAC": "good", "consistent": "good",
+        "held": "good", "contradicted": "bad", "not held": "bad", "undecided": "open",
+    }.get(state or "", "none")  # fmt: skip
+
+
+def told(history: Sequence[Data]) -> list[Data]:
+    """Outcomes that differ from the one before."""
+    found: list[Data] = []
+    for one in history:
+        if not found or any(one[key] != found[-1][key] for key in ("state", "standing", "hash")):
+            found.append(one)
+    return found
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """A value in few characters, with its unit."""
+    if value is None:
+        return "-"
+    size = abs(value)
+    if size >= 1000:
+        text = f"{value:,.0f}"
+    elif size >= 0.001 or not size:
+        text = f"{value:.4g}"
+    else:
+        text = f"{value:.2e}"
+    return f"{text} {unit}".strip()
+
+
+def interval(part: Data) -> str:
+    """The ends of an interval; "" where there is none or it is the value."""
+    low, high = part["low"], part["high"]
+    if low is None or high is None or part["method"] in ("", "exact"):
+        return ""
+    return f"{number(low)} to {number(high)}"
+
+
+def when(date: str) -> str:
+    """A date and a time for people."""
+    try:
+        return datetime.fromisoformat(date).strftime("%d %B %Y, %H:%M").lstrip("0")
+    except ValueError:
+        return date
+
+
+def core_time(seconds: float) -> str:
+    """Core-seconds for people."""
+    from docsis_experiments.reproduction.costs.estimate import core_time as said
+
+    return said(seconds)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nine loads of 000, table 1, as groups of a scenario's traffic (catalogue, section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from docsis_experiments.reproduction.settings.p000_network import (
+    DISTANT,
+    GAME_SERVER,
+    GAMERS,
+    NEAR,
+    PEERS,
+    TORRENTS,
+    UPLOADER,
+    WEB_SERVERS,
+    WEB_USERS,
+)
+
+GAMES: Final = ("game-1", "game-2", "game-3", "game-4")
+"""Sessions are groups of their own: what a call is told by must not mix with another's."""
+
+PAGES: Final = ("pages-1", "pages-2", "pages-3", "pages-4")
+UPLOADS: Final = ("near", "distant")
+
+START_SPREAD: Final = "1 s"
+"""Starts are uniform within it (catalogue, section 8)."""
+
+
+class Files(StrEnum):
+    """How files follow each other (K7)."""
+
+    KEPT = "kept"
+    """On the same connection, with slow start restarted: decides."""
+    NEW = "new"
+    """A connection a file."""
+    ENDLESS = "endless"
+    """One file without an end."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """A row of table 1.
+
+    Attributes:
+        uploads: At each of the two round trips.
+        file: Size of a file; None for one without an end.
+        pause: From a file to the next.
+        web, games: Users, and sessions.
+        cbr_mbps: Constant rate.
+        torrents: Uploads of LEDBAT.
+    """
+
+    uploads: int
+    file: str | None
+    pause: str
+    web: int
+    games: int
+    cbr_mbps: int = 0
+    torrents: int = 0
+
+
+PAUSE: Final = "300 ms"
+POWERBOOST_PAUSE: Final = "2 s"
+"""Of load 5, whose bucket is full again by then."""
+
+LOADS: Final[Mapping[int, Load]] = {
+    1: Load(0, None, PAUSE, 1, 1),
+    2: Load(1, None, PAUSE, 1, 1),
+    3: Load(3, "50 MB", PAUSE, 1, 1),
+    4: Load(3, "50 MB", PAUSE, 1, 1, cbr_mbps=6),
+    5: Load(1, "19 MB", POWERBOOST_PAUSE, 1, 1),
+    6: Load(3, "50 MB", PAUSE, 4, 4),
+    7: Load(3, "50 MB", PAUSE, 4, 4, cbr_mbps=6),
+    8: Load(5, "2.5 MB", PAUSE, 4, 4, cbr_mbps=6),
+    9: Load(3, "50 MB", PAUSE, 4, 1, torrents=100),
+}
+
+TORRENT_RATE: Final = "100 Mbps"
+"""Half of the sustained rate (section 2.2.1), which all torrents share."""
+
+
+class Congestion(StrEnum):
+    """TCP's congestion control (K3)."""
+
+    RENO = "reno"
+    CUBIC = "cubic"
+
+
+def tcp(congestion: Congestion) -> dict[str, Any]:
+    """A scenario's TCP: initial window 4, and an acknowledgement for each segment (K3)."""
+    return {
+        "tcp": {
+            "profile": "rfc",
+            "congestion_control": congestion.value,
+            "initial_window": 4,
+            "acknowledgements": "every-segment",
+        }
+    }
+
+
+def traffic(load: Load, files: Files, congestion: Congestion, pause: str) -> list[dict[str, Any]]:
+    """The groups of a load.
+
+    Args:
+        load: Of table 1.
+        files: How they follow each other.
+        congestion: Of all TCP.
+        pause: From a file to the next.
+    """
+    return [
+        *uploads(load.uploads, load.file, files, congestion, pause),
+        *({"name": name, "kind": "web", **_web(host)} for name, host in _first(PAGES, load.web)),
+        *games(load.games),
+        *_cbr(load.cbr_mbps),
+        *_torrents(load.torrents),
+    ]
+
+
+def uploads(
+    count: int, file: str | None, files: Files, congestion: Congestion, pause: str
+) -> Iterable[dict[str, Any]]:
+    """As many at each of the two round trips."""
+    for name, server in zip(UPLOADS, (NEAR, DISTANT), strict=True) if count else ():
+        group = {
+            "name": name,
+            "kind": "transfer",
+            "count": count,
+            "hosts": [UPLOADER],
+            "servers": [server],
+            "congestion_control": congestion.value,
+            "start_spread": START_SPREAD,
+        }
+        if file is not None and files is not Files.ENDLESS:
+            group |= {"size": file, "pause": pause, "connection": files.value}
+        yield group
+
+
+def games(count: int) -> Iterable[dict[str, Any]]:
+    """Sessions of VoIP or gaming, 50 frames of 218 bytes a second each."""
+    for name in GAMES[:count]:
+        yield {"name": name, "kind": "voip", "hosts": [GAMERS], "servers": [GAME_SERVER]}
+
+
+def game_groups(load: Load) -> tuple[str, ...]:
+    """Names of the groups of its sessions."""
+    return GAMES[: load.games]
+
+
+def page_groups(load: Load) -> tuple[str, ...]:
+    """Names of the groups of its web users."""
+    return PAGES[: load.web]
+
+
+def _first(names: tuple[str, ...], count: int) -> Iterable[tuple[str, str]]:
+    return zip(names[:count], WEB_USERS, strict=False)
+
+
+def _web(host: str) -> dict[str, Any]:
+    """A user: 70 KB of HTML, then 100 objects from four servers, and 5 s of reading."""
+    return {
+        "hosts": [host],
+        "servers": list(WEB_SERVERS),
+        "page": "7 MB",
+        "html": "70 KB",
+        "objects": 100,
+        "variation": 2,
+        "connections": 6,
+        "pause": "5 s",
+        "request": "400 B",
+        "start_spread": START_SPREAD,
+    }
+
+
+def _cbr(mbps: int) -> Iterable[dict[str, Any]]:
+    if mbps:
+        yield {
+            "name": "cbr",
+            "kind": "cbr",
+            "rate": f"{mbps} Mbps",
+            "frame": "1000 B",
+            "hosts": [GAMERS],
+            "servers": [GAME_SERVER],
+        }
+
+
+def _torrents(count: int) -> Iterable[dict[str, Any]]:
+    if count:
+        yield {
+            "name": "torrents",
+            "kind": "ledbat",
+            "count": count,
+            "rate": TORRENT_RATE,
+            "target": "25 ms",
+            "hosts": [TORRENTS],
+            "servers": list(PEERS),
+            "start_spread": START_SPREAD,
+        }

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The readings of 000 that the catalogue registers (K1 to K10), one change each from the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from docsis_experiments.reproduction.row import Asked
+from docsis_experiments.reproduction.settings.p000_loads import (
+    PAUSE,
+    POWERBOOST_PAUSE,
+    Congestion,
+    Files,
+)
+from docsis_experiments.reproduction.settings.p000_managers import PieOf2014
+from docsis_experiments.reproduction.settings.p000_network import Mac
+
+WEB_ROUND_TRIP_MS: Final = 100
+"""Of the web servers, which the paper does not state. Not calibrated yet (F5): this is the second
+reading's."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How what the paper does not say is read.
+
+    Attributes:
+        mac: K1.
+        game_one_way_ms: K2: added to the latency of the game, whose path has no delay upstream.
+        congestion: K3.
+        pie: K4.
+        files: K7.
+        powerboost_pause: K7, of load 5.
+        by_packets: K8: all packets are pooled; else each condition has the same weight.
+        effective_latency: K9: MOS by the effective latency; else by the E-model.
+        game_alone: K10: the game's flow queue has no upload; else they fall as seeded.
+        web_ms: F5: round trip of the web servers.
+        uploads: B2: how many.
+    """
+
+    mac: Mac = Mac.PAPER
+    game_one_way_ms: int = 3
+    congestion: Congestion = Congestion.RENO
+    pie: PieOf2014 = PieOf2014.FIRST
+    files: Files = Files.KEPT
+    powerboost_pause: str = POWERBOOST_PAUSE
+    by_packets: bool = True
+    effective_latency: bool = False
+    game_alone: bool = False
+    web_ms: int = WEB_ROUND_TRIP_MS
+    uploads: int = 1
+
+
+FIRST: Final = Reading()
+"""Decides."""
+
+READINGS: Final[Mapping[str, Reading]] = {
+    "no-mac": replace(FIRST, mac=Mac.NONE),
+    "own-mac": replace(FIRST, mac=Mac.TESTBED),
+    "game-10ms": replace(FIRST, game_one_way_ms=10),
+    "cubic": replace(FIRST, congestion=Congestion.CUBIC),
+    "plain-pie": replace(FIRST, pie=PieOf2014.RFC_8033),
+    "full-docsis-pie": replace(FIRST, pie=PieOf2014.DOCSIS),
+    "connection-a-file": replace(FIRST, files=Files.NEW, powerboost_pause=PAUSE),
+    "endless-files": replace(FIRST, files=Files.ENDLESS),
+    "equal-weights": replace(FIRST, by_packets=False),
+    "effective-latency": replace(FIRST, effective_latency=True),
+    "game-alone": replace(FIRST, game_alone=True),
+    "two-uploads": replace(FIRST, uploads=2),
+    "web-100ms": replace(FIRST, web_ms=100),
+}
+"""All but the first, by the names that the catalogue's data has."""
+
+_OF_RUNS: Final = (
+    "own-mac",
+    "no-mac",
+    "game-10ms",
+    "cubic",
+    "plain-pie",
+    "full-docsis-pie",
+    "connection-a-file",
+    "endless-files",
+)
+OF_LATENCY: Final = (*_OF_RUNS, "equal-weights", "game-alone")
+OF_SFQ: Final = (*_OF_RUNS, "game-alone")
+OF_LOSS: Final = _OF_RUNS
+OF_MOS: Final = (*_OF_RUNS, "effective-latency", "game-alone")
+OF_PAGES: Final = ("web-100ms", *OF_SFQ)
+OF_CELLS: Final = ("own-mac", "no-mac", "cubic", "plain-pie", "full-docsis-pie")
+"""What rows have from reading 2 on, in the order of the catalogue's data."""
+
+
+def chosen(names: Sequence[str], asked: Asked) -> Reading:
+    """The reading that is asked for: the first, or one of a row's others.
+
+    Args:
+        names: Of the row's readings from 2 on.
+        asked: What is asked.
+
+    Raises:
+        ValueError: The row has no such reading.
+    """
+    if asked.reading == 1:
+        return FIRST
+    if not 1 < asked.reading <= len(names) + 1:
+        raise ValueError(f"there is no reading {asked.reading}; there are {len(names) + 1}")
+    return READINGS[names[asked.reading - 2]]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Works that are no runs: decisions drawn from the pipeline, and computations.
+
+Each is known by what it is asked for and by the code that answers, as a run is.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from docsis_experiments.experiment.canonical import canonical, digest
+from docsis_experiments.reproduction.row import Computation, Draws
+from docsis_experiments.runs import sources
+from docsis_experiments.runs.workers import Job
+from docsis_testbed import switch_report
+from docsis_testbed.paths import P4_BUILD
+from docsis_testbed.versions import package
+
+_SAMPLES: Final = "docsis_testbed.switch_report"
+"""What asks the switch for draws."""
+
+
+def key(work: Draws | Computation) -> str:
+    """A hash of what is asked for and of what answers.
+
+    Raises:
+        TestbedError: The code cannot be read.
+        TypeError: A computation is no function of a module.
+    """
+    return digest({"asked": _asked(work), "by": _answers(work)})
+
+
+def condition(work: Draws | Computation) -> str:
+    """The same without the seed and the code: works of one condition cost about the same."""
+    asked = _asked(work)
+    if isinstance(work, Draws):
+        words = ("", *work.arguments)
+        asked = {"draws": [w for before, w in pairwise(words) if before != "--seed"]}
+    return digest({**asked, "seed": None})
+
+
+def job(work: Draws | Computation) -> Job[Draws | Computation]:
+    """The work for another process."""
+    name = "sampled" if isinstance(work, Draws) else "computed"
+    words = f"{work.label}, seed {work.seed}"
+    return Job(work, words, f"{__name__}:{name}", canonical(_asked(work)).encode())
+
+
+def _asked(work: Draws | Computation) -> dict[str, Any]:
+    if isinstance(work, Draws):
+        return {"draws": list(work.arguments), "seed": work.seed}
+    function, arguments = _function(work.compute)
+    return {"computation": function, "arguments": arguments, "seed": work.seed}
+
+
+def _answers(work: Draws | Computation) -> Mapping[str, str]:
+    if isinstance(work, Draws):
+        return {
+            "code": sources.code(_SAMPLES),
+            "pipeline": sources.pipeline(),
+            "switch": sources.switch(),
+        }
+    function, _ = _function(work.compute)
+    return {
+        "code": sources.code(function.partition(":")[0]),
+        "pipeline": sources.pipeline(),
+        "world": sources.parts("virtual")["world"],
+        "numpy": package("numpy"),
+        "scipy": package("scipy"),
+    }
+
+
+def _function(compute: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
+    """ "module:name" of a function, and what it gets beside the seed."""
+    arguments: dict[str, Any] = {}
+    if isinstance(compute, functools.partial):
+        if compute.args:
+            raise TypeError("a computation gets its seed by place, and all else by its name")
+        arguments, compute = dict(compute.keywords), compute.func
+    name = getattr(compute, "__qualname__", "")
+    module = getattr(compute, "__module__", "")
+    if not name.isidentifier() or getattr(importlib.import_module(module), name, 0) is not compute:
+        raise TypeError(f"{compute!r} is no function of a module, so it cannot be a computation")
+    return f"{module}:{name}", arguments
+
+
+def sampled(content: bytes, scratch: Path) -> bytes:
+    """Asks the switch for draws, in a worker: its report as JSON.
+
+    Raises:
+        TestbedError: It is not built, or refuses.
+    """
+    del scratch
+    program = str(P4_BUILD / "cm.json")
+    arguments = json.loads(content)["draws"]
+    given = () if "--program" in arguments else ("--program", program)
+    return canonical(switch_report.run("sample", *arguments, *given)).encode()
+
+
+def computed(content: bytes, scratch: Path) -> bytes:
+    """Computes, in a worker: numbers by their names, as JSON.
+
+    Raises:
+        TypeError: The function gives something else.
+    """
+    del scratch
+    asked = json.loads(content)
+    module, _, name = asked["computation"].partition(":")
+    found = getattr(importlib.import_module(module), name)(asked["seed"], **asked["arguments"])
+    numbers = {str(name): float(value) for name, value in found.items()}
+    return json.dumps(numbers, sort_keys=True).encode()
+
+
+def understood(work: Draws | Computation, content: bytes) -> dict[str, Any]:
+    """What came of a work; it is validated.
+
+    Raises:
+        ValueError: It is nothing of the kind.
+    """
+    found = json.loads(content)
+    if not isinstance(found, dict):
+        raise ValueError("it is no mapping")
+    if isinstance(work, Computation) and not all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in found.values()
+    ):
+        raise ValueError("it is no mapping to numbers")
+    return found

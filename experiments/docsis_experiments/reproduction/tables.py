@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of rows for the terminal: what they cost, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from docsis_experiments.reproduction.costs.estimate import Estimate, core_time
+from docsis_experiments.reproduction.making import Account
+from docsis_experiments.reproduction.page import values
+from docsis_experiments.reproduction.row import Level
+
+
+def costs(found: Mapping[Level, Estimate]) -> Table:
+    """What each row costs, at each level."""
+    table = Table(
+        title="What rows cost, in the time of one processor",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        caption="alone: all that the row needs; shared: what other rows of this table need, too, "
+        "and is made once; missing: what is not kept yet.",
+        caption_justify="left",
+    )
+    table.add_column("row", no_wrap=True)
+    for level in found:
+        for heading in (f"{level}\nworks", "\nalone", "\nshared", "\nmissing"):
+            table.add_column(heading, justify="right", no_wrap=True)
+    ids = dict.fromkeys(row.id for one in found.values() for row in one.rows)
+    for name in ids:
+        cells = [name]
+        for one in found.values():
+            row = next(row for row in one.rows if row.id == name)
+            if row.problem:
+                cells += ["", "not run", "", ""]
+            else:
+                cells += [str(row.works), *map(core_time, (row.alone, row.shared, row.missing))]
+        table.add_row(*cells)
+    total = ["all together"]
+    for one in found.values():
+        total += [str(len(one.seconds)), core_time(one.total), "", core_time(one.missing)]
+    table.add_section()
+    table.add_row(*total)
+    return table
+
+
+def accuracy(account: Account) -> str:
+    """How long works took, beside what was estimated."""
+    if not account.seconds:
+        return f"{account.made} runs and draws were made."
+    more = 100 * (account.estimated / account.seconds - 1)
+    than = "more" if more >= 0 else "less"
+    return (
+        f"{account.made} runs and draws took {core_time(account.seconds)} of a processor; the "
+        f"estimate was {core_time(account.estimated)}, {abs(more):.0f}% {than}."
+    )
+
+
+def outcomes(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """What came of rows, as results.json has them."""
+    table = Table(title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("row", no_wrap=True)
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("seeds", no_wrap=True, justify="right")
+    table.add_column("works", no_wrap=True, justify="right")
+    table.add_column("measured")
+    for row in rows:
+        reading = values.first(row)
+        said: list[str] = []
+        if reading is not None:
+            parts, more = values.shown(reading)
+            said = [_words(part) for part in parts] + ([f"and {more} more"] if more else [])
+        if row["why"]:
+            said.append(row["why"])
+        table.add_row(
+            row["id"],
+            values.verdict(row["state"], row["standing"]),
+            "" if reading is None else str(len(reading["seeds"])),
+            "" if reading is None else f"{reading['there']}/{reading['works']}",
+            "\n".join(said),
+        )
+    return table
+
+
+def _words(part: Mapping[str, Any]) -> str:
+    interval = values.interval(part)
+    ends = f" [{interval}]" if interval else ""
+    band = f" ({part['reproduced']})" if part["reproduced"] else ""
+    # A table takes what is in brackets for its own.
+    return escape(f"{part['name']}: {values.number(part['value'], part['unit'])}{ends}{band}")

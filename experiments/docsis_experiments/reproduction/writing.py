@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a sitting: results.json, the page, and what a folder of results has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+
+from docsis_experiments.reports import folder as run_folder
+from docsis_experiments.reproduction import document, earlier, outcomes, tables
+from docsis_experiments.reproduction.figure import Figures
+from docsis_experiments.reproduction.figure_data import as_data
+from docsis_experiments.reproduction.judging import drawn
+from docsis_experiments.reproduction.outcomes import Outcomes
+from docsis_experiments.reproduction.page import html
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.reproduction.sitting import Sitting
+from docsis_experiments.runs import files
+
+RESULTS_FILE: Final = "results.json"
+PAGE_FILE: Final = "report.html"
+PUBLISHED_PAGE: Final = "index.html"
+
+
+def write(
+    sitting: Sitting,
+    done: Outcomes,
+    before: tuple[str, dict[str, Any]] | None,
+    shelf: Shelf,
+    figures: Mapping[Figures, tuple[str, ...]],
+    results: Path,
+    console: Console,
+) -> Path:
+    """Writes what came of a sitting, and tells it.
+
+    Args:
+        sitting: What was asked for and made.
+        done: What came of it.
+        before: Earlier results with their name; None where nobody asks what changed.
+        shelf: Where what was made is kept.
+        figures: Functions that draw, each with the ids of its rows.
+        results: Folder that gets the sitting's folder.
+        console: Where the table goes.
+
+    Returns:
+        The folder.
+
+    Raises:
+        TestbedError: Something cannot be written.
+    """
+    folder = run_folder.create_named("reproduce", results)
+    with run_folder.told_if_unfinished(folder, console):
+        content, told = contents(sitting, done, shelf, figures)
+        if before is not None:
+            name, earlier_content = before
+            content["since"] = earlier.since(earlier_content, content["rows"], name)
+        for words in told:
+            console.print(words, style="yellow", soft_wrap=True, highlight=False)
+        earlier.validate(content, RESULTS_FILE)
+        _write(content, folder, PAGE_FILE)
+        (folder / "plots").rmdir()  # the page has them all
+        folder = run_folder.finish(folder)
+    console.print(tables.outcomes(content["rows"]))
+    console.print(f"Report: {folder / PAGE_FILE}", soft_wrap=True, highlight=False)
+    if sitting.request.publish is not None:
+        published = publish(content, sitting.request.publish)
+        console.print(f"Published: {published}", soft_wrap=True, highlight=False)
+    return folder
+
+
+def contents(
+    sitting: Sitting,
+    done: Outcomes,
+    shelf: Shelf,
+    figures: Mapping[Figures, tuple[str, ...]],
+) -> tuple[dict[str, Any], list[str]]:
+    """results.json, and what hindered its figures, in words.
+
+    Raises:
+        TestbedError: The history of outcomes cannot be read.
+    """
+    request, account = sitting.request, sitting.account
+    history = outcomes.of(shelf)
+    rows = [
+        document.row(one, request.chosen_level, request.stage, sitting.made, history.of(name))
+        for name, one in done.rows.items()
+    ]
+    found, told = drawn(figures, sitting.plan.rows, done.rows, shelf)
+    content = {
+        "experiment": document.EXPERIMENT,
+        "version": document.VERSION,
+        "level": request.chosen_level.value,
+        "stage": request.stage,
+        "made": sitting.made.as_data(),
+        "cost": {
+            "works": account.works,
+            "kept": account.kept,
+            "made": account.made,
+            "failed": len(account.failures),
+            "seconds": round(account.seconds, 3),
+            "estimated_seconds": round(account.estimated, 3),
+        },
+        "counts": document.counts(rows),
+        "rows": rows,
+        "figures": [as_data(figure) for figure in found],
+        "since": None,
+    }
+    return content, told
+
+
+def publish(content: dict[str, Any], folder: Path) -> Path:
+    """Puts a sitting together with what a folder has of earlier ones.
+
+    Args:
+        content: Of the sitting.
+        folder: Gets the page and results.json; made where it is not there.
+
+    Returns:
+        The page.
+
+    Raises:
+        TestbedError: What is there cannot be used (it is left as it is), or nothing can be written.
+    """
+    file = folder / RESULTS_FILE
+    if file.exists():
+        content = earlier.together(earlier.read(file), content, str(file))
+        earlier.validate(content, RESULTS_FILE)
+    _write(content, folder, PUBLISHED_PAGE)
+    return folder / PUBLISHED_PAGE
+
+
+def _write(content: Mapping[str, Any], folder: Path, page: str) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    files.write_atomically(folder / RESULTS_FILE, text.encode())
+    html.write(content, folder / page)

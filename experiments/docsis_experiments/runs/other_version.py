@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which version made what is kept: told once, when another takes its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from docsis_experiments.runs import files, sources
+
+
+def told(record: Path, results: str) -> str:
+    """What is told where another version has made results; from now on they are ours.
+
+    Args:
+        record: Says which version that was.
+        results: What they are called: "Results of this sweep".
+
+    Returns:
+        A sentence; "" where there is nothing to tell.
+
+    Raises:
+        TestbedError: The record cannot be written.
+    """
+    ours = dict(sources.parts("virtual"))
+    try:
+        theirs = json.loads(record.read_text())
+        other = [name for name in ours if theirs.get(name) != ours[name]]
+    except (OSError, ValueError, AttributeError):
+        # It says nothing of any result, and is written again.
+        other = []
+    files.write_atomically(record, (json.dumps(ours, indent=2) + "\n").encode())
+    if not other:
+        return ""
+    verb = "is" if len(other) == 1 else "are"
+    return (
+        f"{results} by another version, whose {' and '.join(other)} {verb} not the same, stay "
+        "where they are and are not used."
+    )

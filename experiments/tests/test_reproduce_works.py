@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rows ask for is made once, kept, and made again only where it has to be."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import shutil
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from rich.console import Console
+from toy_rows.made import catalogue, toys
+from toy_rows.numbers import doubled
+
+from docsis_experiments.reproduction import job, making, small_works
+from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.job import Bench
+from docsis_experiments.reproduction.making import Done, Processes
+from docsis_experiments.reproduction.planned import Plan
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Asked, Computation, Draws, Level, Row, Run, Work
+from docsis_experiments.reproduction.shelf import Shelf, key_of
+from docsis_experiments.runs import closure, sources
+from docsis_experiments.runs.store import ASIDE, Store
+from docsis_testbed.errors import TestbedError
+
+_NUMBERS = itertools.count()
+"""Of folders: two of one second would be the same."""
+
+FIRST = ("000-A1", "000-A2", "000-B1")
+"""Rows that can be made."""
+
+
+class Counting:
+    """Makes works in processes, and knows which; stops after some."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.made: list[Work] = []
+        self._stop_after = stop_after
+
+    def __call__(self, works: Sequence[Work]) -> Generator[Done, None, None]:
+        for done in Processes(2)(works):
+            if len(self.made) == self._stop_after:
+                raise KeyboardInterrupt
+            self.made.append(done.work)
+            yield done
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(making.words(work) for work in self.made)
+
+
+@pytest.fixture(autouse=True)
+def toy_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Computations of tests have code of their own; this machine needs no measuring for them."""
+    folder = Path(__file__).with_name("toy_rows")
+    packages = MappingProxyType({**closure.PACKAGES, "toy_rows": folder})
+    monkeypatch.setattr(closure, "PACKAGES", packages)
+    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
+    closure._file.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+    return toys(tmp_path_factory.mktemp("toys"))
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(record=True, width=200, quiet=False, file=open("/dev/null", "w"))
+
+
+@pytest.fixture(scope="module")
+def smoked(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Row]) -> Path:
+    """What a run at `smoke` keeps."""
+    folder = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patched:
+        toy_package.__wrapped__(patched)  # type: ignore[attr-defined]
+        bench = Bench(rows, catalogue(), Shelf(Store(folder)), results=folder / "results")
+        request = Request(FIRST, Level.SMOKE)
+        job.run(request, player=Processes(2), jobs=2, console=Console(quiet=True), bench=bench)
+    return folder
+
+
+@pytest.fixture
+def shelf(smoked: Path, tmp_path: Path) -> Shelf:
+    shutil.copytree(smoked, tmp_path / "kept")
+    return Shelf(Store(tmp_path / "kept"))
+
+
+def asked_again(
+    rows: dict[str, Row],
+    shelf: Shelf,
+    console: Console,
+    player: Counting,
+    names: Sequence[str] = FIRST,
+    level: Level = Level.SMOKE,
+    seeds: int | None = None,
+) -> None:
+    request = Request(tuple(names), level, seeds=seeds)
+    bench = Bench(
+        rows, catalogue(), shelf, results=shelf.store.folder.with_name(f"results-{next(_NUMBERS)}")
+    )
+    job.run(request, player=player, jobs=2, console=console, bench=bench)
+
+
+def test_a_run_that_two_rows_need_is_made_once(rows: dict[str, Row], tmp_path: Path) -> None:
+    player = Counting()
+    asked_again(rows, Shelf(Store(tmp_path)), Console(quiet=True), player, ["000-A1", "000-A2"])
+    assert player.names == ["codel, seed 901", "tail, seed 901"]
+
+
+def test_what_is_there_is_not_made_again(
+    rows: dict[str, Row], shelf: Shelf, console: Console
+) -> None:
+    player = Counting()
+    asked_again(rows, shelf, console, player)
+    assert player.made == []
+    assert "p90 tail" in console.export_text()
+
+
+def test_one_that_is_stopped_goes_on(
+    rows: dict[str, Row], tmp_path: Path, console: Console
+) -> None:
+    shelf = Shelf(Store(tmp_path / "kept"))
+    stopped = Counting(stop_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        asked_again(rows, shelf, console, stopped)
+    assert "2 of 4 runs and draws have been made and are kept" in console.export_text()
+    rest = Counting()
+    asked_again(rows, shelf, console, rest)
+    assert len(rest.made) == 2
+    assert not set(rest.names) & set(stopped.names)
+
+
+def test_a_level_starts_from_what_there_is(
+    rows: dict[str, Row], shelf: Shelf, console: Console
+) -> None:
+    first = Counting()
+    asked_again(rows, shelf, console, first, ["000-A1"], Level.STUDY)
+    assert first.names == ["tail, seed 1", "tail, seed 2", "tail, seed 3"]
+    more = Counting()
+    asked_again(rows, shelf, console, more, ["000-A1"], Level.FULL)
+    assert more.names == ["tail, seed 4"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "json"])
+def test_a_damaged_one_is_told_and_made_again(
+    rows: dict[str, Row], shelf: Shelf, console: Console, ending: str
+) -> None:
+    [first, *_] = sorted(
+        path for path in shelf.store.folder.rglob(f"*.{ending}") if len(path.stem) == 64
+    )
+    content = bytearray(first.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    first.write_bytes(content)
+    player = Counting()
+    asked_again(rows, shelf, console, player)
+    words = console.export_text()
+    assert "it is put aside, and made again" in words
+    assert len(player.made) == 1
+    assert first.exists()
+    assert first.with_name(first.name + ASIDE).read_bytes() == content
+
+
+def test_a_small_one_of_another_version_is_not_mixed(
+    rows: dict[str, Row], shelf: Shelf, console: Console
+) -> None:
+    paths = [path for path in shelf.store.folder.rglob("*.json") if len(path.stem) == 64]
+    for path in paths:
+        path.write_text(path.read_text().replace('"version": 1', '"version": 7'))
+    player = Counting()
+    asked_again(rows, shelf, console, player)
+    assert len(player.made) == len(paths) == 2
+    assert "is of version 7, and this program reads version 1" in console.export_text()
+
+
+def test_what_another_version_made_is_told_and_not_used(
+    rows: dict[str, Row], shelf: Shelf, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = dict(sources.parts("virtual"))
+    monkeypatch.setattr(sources, "parts", lambda stage: {**ours, "world": "another"})
+
+    class Nothing(Counting):
+        def __call__(self, works: Sequence[Work]) -> Generator[Done, None, None]:
+            self.made += works
+            return
+            yield
+
+    player = Nothing()
+    asked_again(rows, shelf, console, player)
+    assert "Runs by another version, whose world is not the same" in console.export_text()
+    assert len(player.made) == 4
+
+
+def test_a_row_whose_works_fail_hides_no_other(
+    rows: dict[str, Row], shelf: Shelf, console: Console
+) -> None:
+    with pytest.raises(TestbedError, match=r"1 of 1 runs failed, the first: broken, seed 901"):
+        asked_again(rows, shelf, console, Counting(), ["000-A1", "001"])
+    words = console.export_text()
+    assert "there is no workload web" in words
+    assert "p90 tail: " in words
+
+
+def test_what_a_computation_is_known_by() -> None:
+    def local(seed: int) -> dict[str, float]:
+        return {}
+
+    keys = {
+        small_works.key(Computation("a", doubled, 1)),
+        small_works.key(Computation("a", doubled, 2)),
+        small_works.key(Computation("a", functools.partial(doubled, factor=3), 1)),
+        small_works.key(Draws("a", ("drops", "--seed", "1"), 1)),
+        small_works.key(Draws("a", ("drops", "--seed", "2"), 2)),
+    }
+    assert len(keys) == 5
+    # What a row calls it changes nothing of it.
+    assert small_works.key(Computation("b", doubled, 1)) in keys
+    with pytest.raises(TypeError, match="is no function of a module"):
+        small_works.key(Computation("a", local, 1))
+
+
+def test_two_works_of_a_row_have_two_names(rows: dict[str, Row]) -> None:
+    def twice(asked: Asked) -> list[Work]:
+        return [
+            Computation("a", doubled, 1),
+            Computation("a", functools.partial(doubled, factor=3), 1),
+        ]
+
+    plan = Plan()
+    plan.add(Row("000-A1", twice, rows["000-A1"].parts), Asked(Level.SMOKE, 1, (901,)))
+    assert plan.rows[0].problem == 'two of its works are called "a" with seed 1'
+
+
+def test_units_of_a_plan_hold_their_texts_once(rows: dict[str, Row]) -> None:
+    plan = Plan()
+    plan.add(rows["000-A1"], Asked(Level.FULL, 1, (1, 2, 3)))
+    units = [work.unit for work in plan.works.values() if isinstance(work, Run)]
+    assert len({id(unit.scenario) for unit in units}) == 1
+    assert all("loaded" not in vars(unit) for unit in units)
+    assert [key_of(Run("x", unit)) for unit in units] == list(plan.works)
+
+
+def test_order_is_row_by_row_and_the_longest_first(rows: dict[str, Row]) -> None:
+    plan = Plan()
+    for name in ("000-A1", "000-A2"):
+        plan.add(rows[name], Asked(Level.STUDY, 1, (1, 2)))
+    keys = list(plan.works)
+    seconds = dict(zip(keys, (1.0, 2.0, 3.0, 4.0), strict=True))
+    assert making.order(plan, plan.works, seconds) == [keys[1], keys[0], keys[3], keys[2]]

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computations of toy rows."""
+
+from __future__ import annotations
+
+
+def doubled(seed: int, *, factor: int = 2) -> dict[str, float]:
+    """A multiple of the seed."""
+    return {"value": float(factor * seed), "nothing": float("nan")}
+
+
+def broken(seed: int) -> dict[str, float]:
+    """Cannot be computed."""
+    raise ArithmeticError(f"seed {seed} has no number")
