@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Figure, Made, Published
 from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_drawn import (
+    distribution,
+    latency_and_rates,
+    within,
+)
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, lred
-from docsis_experiments.reproduction.settings.p001_levels import LARGEST, buffers
+from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, LARGEST, buffers
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     goodput_mbps,
     line,
@@ -86,6 +92,35 @@ def _share(made: Measuring) -> None:
         [lred(LARGEST)],
         lambda found: share_percent(found[0], "all", ALL_100_210, made.reading),
     )
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 11 and 12."""
+    if "001-F11b" in made:
+        at = [buffer for buffer in BUFFERS if buffer >= _KEPT_FROM]
+        said = Published("published, levels at about 200 ms", low=190, high=220)
+        yield Figure(
+            "001-11",
+            "Latency and throughput against the buffer, LRED, 5 Mbps",
+            latency_and_rates(made["001-F11b"], lred, at, [said]),
+            "MINth 200 ms, MAXth 400 ms, Pmin 1%, Pmax 5%; no rule looks at smaller buffers. The "
+            "band is the rule's.",
+            ("001-F11a", "001-F11b"),
+        )
+    if "001-F12" in made:
+        point = lred(LARGEST)
+        lines = (
+            distribution("FTP", made["001-F12"], point, "uploads"),
+            distribution("game", made["001-F12"], point, "game"),
+        )
+        said = Published("published, all packets", (100, 210), (0, 1))
+        yield Figure(
+            "001-12",
+            "Distribution of latency, LRED, 960 ms of buffer",
+            (within("", lines, (said,)),),
+            "The published points are the ends that the text gives.",
+            ("001-F12",),
+        )
 
 
 ROWS: Final[tuple[Row, ...]] = (

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Figure, Made, Published
 from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_drawn import (
+    distribution,
+    latency_and_rates,
+    within,
+)
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq
-from docsis_experiments.reproduction.settings.p001_levels import LARGEST, PLATEAU, buffers
+from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, LARGEST, PLATEAU, buffers
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     goodput_mbps,
     line,
@@ -100,6 +106,43 @@ def _shares(made: Measuring) -> None:
         point,
         lambda found: share_percent(found[0], "uploads", FTP_500_1000, made.reading),
     )
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 5 and 6."""
+    if "001-F5a" in made:
+        said = Published(
+            "published, game", (0.0, float(LARGEST)), (50, 50), joined=True, line="game"
+        )
+        yield Figure(
+            "001-5",
+            "Latency and throughput against the buffer, flow queues, 5 Mbps",
+            latency_and_rates(made["001-F5a"], sfq, BUFFERS, [said]),
+            "Each session has a queue of its own.",
+            ("001-F5a", "001-F5b"),
+        )
+    if "001-F6" in made:
+        point = sfq(LARGEST)
+        lines = (
+            distribution("FTP", made["001-F6"], point, "uploads"),
+            distribution("game", made["001-F6"], point, "game"),
+        )
+        yield Figure(
+            "001-6",
+            "Distribution of latency, flow queues, 960 ms of buffer",
+            (
+                within(
+                    "",
+                    lines,
+                    (
+                        Published("published, all of the game", (40, 100), (0, 1), line="game"),
+                        Published("published, most of FTP", (500, 1000), (0, 1), line="FTP"),
+                    ),
+                ),
+            ),
+            "The published points are the ends that the text gives.",
+            ("001-F6",),
+        )
 
 
 ROWS: Final[tuple[Row, ...]] = (
