@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 import docsis_experiments.reproduction.rows.p001 as package
 from docsis_experiments.declared import modules
-from docsis_experiments.judging.parts import Reading
+from docsis_experiments.measurement.reading import Reading
 from docsis_experiments.reproduction.figure import Made as FromRow
 from docsis_experiments.reproduction.row import (
     Asked,
@@ -198,6 +198,36 @@ def test_readings_are_those_of_the_rule(name: str) -> None:
             assert all('"every-segment"' in unit.scenario for unit in runs)
 
 
+def in_mininet(rule: Mapping[str, Any]) -> Iterator[str]:
+    for part in rule["parts"]:
+        each = part.get("each")
+        if each is None:
+            yield part["name"]
+        else:
+            yield from (part["name"].format(value) for value in part.get("mininet", each))
+
+
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.get("mininet")])
+def test_rows_are_measured_in_mininet_where_they_are_marked(name: str) -> None:
+    row, asked = ROWS[name], Asked(Level.FULL, 1, (1, 2, 3, 4, 5))
+    assert row.mininet is not None
+    results = Made()
+    for run in row.mininet(asked):
+        scenario = json.loads(run.unit.scenario)
+        assert scenario["measured"] == "120 s"
+        assert scenario["tcp"]["profile"] == "linux"
+        played = outcome(run.unit, usual)
+        results.outcomes.setdefault(run.label, {})[run.unit.seed] = played
+    # Five runs each, of at most 150 minutes with what is around them.
+    assert sum(map(len, results.outcomes.values())) * 160 < 150 * 60
+    assert sorted(row.parts(asked, results)) == sorted(in_mininet(RULES[name]))
+
+
+def test_no_other_row_is_measured_in_mininet() -> None:
+    marked = {name for name, rule in RULES.items() if rule.get("mininet")}
+    assert {name for name, row in ROWS.items() if row.mininet is not None} == marked
+
+
 def units(name: str, reading: int, level: Level = Level.SMOKE) -> Iterable[Unit]:
     works = ROWS[name].works(Asked(level, reading, SEEDS))
     return (work.unit for work in works if isinstance(work, Run))
@@ -322,8 +352,9 @@ def test_fifty_sessions_are_compared_where_the_wait_is_equal() -> None:
     def never(manager: str, unit: Unit, group: str) -> Mapping[str, float]:
         return {**waits(manager, unit, group), "latency mean": 1.0 if "x" in manager else 500.0}
 
-    [*nothing] = parts("001-I2", values=never)["drops 50 over 1 flows"].values.values()  # type: ignore[union-attr]
-    assert all(math.isnan(value) for value in nothing)
+    nothing = parts("001-I2", values=never)["drops 50 over 1 flows"]
+    assert isinstance(nothing, Seeds)
+    assert all(math.isnan(value) for value in nothing.values.values())
 
 
 def test_draws_are_a_million_of_all_seeds_together() -> None:

@@ -14,7 +14,12 @@ from docsis_experiments.reproduction.settings.p001_drawn import (
     within,
 )
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, lred
-from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, LARGEST, buffers
+from docsis_experiments.reproduction.settings.p001_levels import (
+    BUFFERS,
+    LARGEST,
+    MININET_BUFFERS,
+    buffers,
+)
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     goodput_mbps,
     line,
@@ -45,6 +50,12 @@ def _at(level: Level) -> tuple[int, ...]:
     return buffers(level, _LEVEL_FROM)
 
 
+def _mininet() -> Iterable[Setting]:
+    for buffer in MININET_BUFFERS:
+        if buffer >= _LEVEL_FROM:
+            yield from (lred(buffer), drop_tail(buffer))
+
+
 def _level(made: Measuring) -> None:
     def mean(outcomes: Sequence[Outcome]) -> float:
         [one] = outcomes
@@ -54,7 +65,7 @@ def _level(made: Measuring) -> None:
         [one] = outcomes
         return ratio(made.latency_ms(one, "game"), made.latency_ms(one, "uploads"))
 
-    at = _at(made.level)
+    at = made.buffers(_LEVEL_FROM)
     for buffer in at:
         made.part(f"mean {buffer}ms", [lred(buffer)], mean)
         made.part(f"mean drop-tail {buffer}ms", [drop_tail(buffer)], mean)
@@ -73,7 +84,7 @@ def _rates(level: Level, which: Reading) -> Iterable[Setting]:
 
 
 def _kept(made: Measuring) -> None:
-    for buffer in buffers(made.level, _KEPT_FROM):
+    for buffer in made.buffers(_KEPT_FROM):
         made.part(
             f"goodput {buffer}ms",
             [lred(buffer), drop_tail(buffer)],
@@ -124,7 +135,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 
 ROWS: Final[tuple[Row, ...]] = (
-    row("001-F11a", TCP_AND_LATENCY, _levels, _level),
+    row("001-F11a", TCP_AND_LATENCY, _levels, _level, _mininet),
     row("001-F11b", TCP_ALONE, _rates, _kept),
     row("001-F12", TCP_AND_LATENCY, _largest, _share),
 )

@@ -15,7 +15,12 @@ from docsis_experiments.reproduction.settings.p001_drawn import (
     within,
 )
 from docsis_experiments.reproduction.settings.p001_figures import sfq, sfq_lred, sfq_lred_200
-from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, LARGEST, buffers
+from docsis_experiments.reproduction.settings.p001_levels import (
+    BUFFERS,
+    LARGEST,
+    MININET_BUFFERS,
+    buffers,
+)
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     loss_percent,
     ratio,
@@ -33,8 +38,13 @@ def _all(level: Level, which: Reading) -> Iterable[Setting]:
     yield sfq(LARGEST)
 
 
+def _mininet() -> Iterable[Setting]:
+    yield from map(sfq_lred, MININET_BUFFERS)
+    yield sfq(LARGEST)
+
+
 def _figure_14(made: Measuring) -> None:
-    points = list(map(sfq_lred, buffers(made.level)))
+    points = list(map(sfq_lred, made.buffers()))
     made.part(
         "largest ftp mean",
         points,
@@ -114,6 +124,6 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 
 ROWS: Final[tuple[Row, ...]] = (
-    row("001-F14", TCP_AND_LATENCY, _all, _figure_14),
+    row("001-F14", TCP_AND_LATENCY, _all, _figure_14, _mininet),
     row("001-F15-16", TCP_AND_LATENCY, _thresholds, _figures_15_and_16),
 )

@@ -10,7 +10,12 @@ from docsis_experiments.reproduction.figure import Figure, Made
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_drawn import latency_and_rates
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq
-from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, PLATEAU, buffers
+from docsis_experiments.reproduction.settings.p001_levels import (
+    BUFFERS,
+    MININET_BUFFERS,
+    PLATEAU,
+    buffers,
+)
 from docsis_experiments.reproduction.settings.p001_outcomes import line, ratio
 from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
@@ -24,19 +29,24 @@ def _settings(level: Level, which: Reading) -> Iterable[Setting]:
     yield from map(sfq, buffers(level, PLATEAU))
 
 
+def _mininet() -> Iterable[Setting]:
+    for buffer in MININET_BUFFERS:
+        yield from (drop_tail(buffer), sfq(buffer))
+
+
 def _measure(made: Measuring) -> None:
     def game_over_ftp(outcomes: Sequence[Outcome]) -> float:
         [one] = outcomes
         return ratio(made.latency_ms(one, "game"), made.latency_ms(one, "uploads"))
 
-    for buffer in buffers(made.level, PLATEAU):
+    for buffer in made.buffers(PLATEAU):
         made.part(f"game over ftp {buffer}ms", [drop_tail(buffer)], game_over_ftp)
         made.part(f"game over ftp sfq {buffer}ms", [sfq(buffer)], game_over_ftp)
 
     def straight(outcomes: Sequence[Outcome]) -> tuple[float, float]:
-        return line(buffers(made.level), [made.latency_ms(one) for one in outcomes])
+        return line(made.buffers(), [made.latency_ms(one) for one in outcomes])
 
-    points = [drop_tail(buffer) for buffer in buffers(made.level)]
+    points = [drop_tail(buffer) for buffer in made.buffers()]
     made.part("r squared", points, lambda outcomes: straight(outcomes)[1])
     made.part("slope", points, lambda outcomes: straight(outcomes)[0])
 
@@ -55,4 +65,4 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
     )
 
 
-ROWS: Final[tuple[Row, ...]] = (row("001-F2a", TCP_AND_LATENCY, _settings, _measure),)
+ROWS: Final[tuple[Row, ...]] = (row("001-F2a", TCP_AND_LATENCY, _settings, _measure, _mininet),)

@@ -15,7 +15,13 @@ from docsis_experiments.reproduction.settings.p001_drawn import (
     within,
 )
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq
-from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, LARGEST, PLATEAU, buffers
+from docsis_experiments.reproduction.settings.p001_levels import (
+    BUFFERS,
+    LARGEST,
+    MININET_BUFFERS,
+    PLATEAU,
+    buffers,
+)
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     goodput_mbps,
     line,
@@ -43,8 +49,13 @@ def _game(level: Level, which: Reading) -> Iterable[Setting]:
     yield from map(drop_tail, buffers(level))
 
 
+def _mininet() -> Iterable[Setting]:
+    for buffer in MININET_BUFFERS:
+        yield from (sfq(buffer), drop_tail(buffer))
+
+
 def _game_alike(made: Measuring) -> None:
-    at = buffers(made.level)
+    at = made.buffers()
 
     def game(outcomes: Sequence[Outcome]) -> float:
         [one] = outcomes
@@ -82,7 +93,7 @@ def _gains(outcomes: Sequence[Outcome]) -> float:
 
 
 def _rates_alike(made: Measuring) -> None:
-    for buffer in buffers(made.level, _KNEE):
+    for buffer in made.buffers(_KNEE):
         both = [sfq(buffer), drop_tail(buffer)]
         made.part(f"goodput {buffer}ms", both, lambda found: ratio(*map(goodput_mbps, found)))
         made.part(f"loss {buffer}ms", both, lambda found: ratio(*map(loss_percent, found)))
@@ -146,7 +157,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 
 ROWS: Final[tuple[Row, ...]] = (
-    row("001-F5a", TCP_AND_LATENCY, _game, _game_alike),
+    row("001-F5a", TCP_AND_LATENCY, _game, _game_alike, _mininet),
     row("001-F5b", TCP_ALONE, _rates, _rates_alike),
     row("001-F6", TCP_AND_LATENCY, _largest, _shares),
 )
