@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,8 @@ from ruamel.yaml import YAML
 
 import docsis_experiments.reproduction.rows.p001 as package
 from docsis_experiments.declared import modules
-from docsis_experiments.judging.parts import Reading
+from docsis_experiments.measurement.reading import Reading
+from docsis_experiments.reproduction.figure import Made as FromRow
 from docsis_experiments.reproduction.row import (
     Asked,
     Draws,
@@ -31,10 +33,11 @@ from docsis_experiments.reproduction.row import (
 from docsis_experiments.reproduction.rows.p001 import f2c, i2
 from docsis_experiments.reproduction.settings import p001_collision as collision
 from docsis_experiments.reproduction.settings import p001_curve as curve
-from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq_forced
+from docsis_experiments.reproduction.settings.p001_drawn import distribution
+from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq, sfq_forced
 from docsis_experiments.reproduction.settings.p001_quantities import ALL_100_210
 from docsis_experiments.reproduction.settings.p001_readings import Reading as Read
-from docsis_experiments.runs.outcome import Group, Outcome
+from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_experiments.runs.unit import Unit
 from docsis_testbed.paths import ROOT
 
@@ -48,9 +51,12 @@ RULES: Final[dict[str, dict[str, Any]]] = {
     rule["id"]: rule for rule in YAML(typ="safe", pure=True).load(CATALOGUE)["rules"]
 }
 
-NOT_RUN: Final[set[str]] = {"001-T1", "001-I1"}
+NOT_RUN: Final[set[str]] = {"001-T1"}
 
 SEEDS: Final = (901, 902)
+
+TABLE: Final = tuple(100 * p for p in PROBABILITIES)
+"""Latencies that are uniform from 0 to 100 ms."""
 
 
 @dataclass
@@ -95,7 +101,7 @@ def outcome(unit: Unit, values: Values) -> Outcome:
             "goodput": 1.0,
             "loss": 1.0,
         }
-        groups[each["name"]] = Group({**found, **values(run["label"], unit, each["name"])}, ())
+        groups[each["name"]] = Group({**found, **values(run["label"], unit, each["name"])}, TABLE)
     number = 1.0 + unit.seed / 1000
     return Outcome(
         key="", run=run["label"], number=unit.seed, manager="", management="",
@@ -190,6 +196,36 @@ def test_readings_are_those_of_the_rule(name: str) -> None:
         assert not (runs & first if of_its_own else runs ^ first), which
         if which == Read.ACK_PER_SEGMENT:
             assert all('"every-segment"' in unit.scenario for unit in runs)
+
+
+def in_mininet(rule: Mapping[str, Any]) -> Iterator[str]:
+    for part in rule["parts"]:
+        each = part.get("each")
+        if each is None:
+            yield part["name"]
+        else:
+            yield from (part["name"].format(value) for value in part.get("mininet", each))
+
+
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.get("mininet")])
+def test_rows_are_measured_in_mininet_where_they_are_marked(name: str) -> None:
+    row, asked = ROWS[name], Asked(Level.FULL, 1, (1, 2, 3, 4, 5))
+    assert row.mininet is not None
+    results = Made()
+    for run in row.mininet(asked):
+        scenario = json.loads(run.unit.scenario)
+        assert scenario["measured"] == "120 s"
+        assert scenario["tcp"]["profile"] == "linux"
+        played = outcome(run.unit, usual)
+        results.outcomes.setdefault(run.label, {})[run.unit.seed] = played
+    # Five runs each, of at most 150 minutes with what is around them.
+    assert sum(map(len, results.outcomes.values())) * 160 < 150 * 60
+    assert sorted(row.parts(asked, results)) == sorted(in_mininet(RULES[name]))
+
+
+def test_no_other_row_is_measured_in_mininet() -> None:
+    marked = {name for name, rule in RULES.items() if rule.get("mininet")}
+    assert {name for name, row in ROWS.items() if row.mininet is not None} == marked
 
 
 def units(name: str, reading: int, level: Level = Level.SMOKE) -> Iterable[Unit]:
@@ -316,8 +352,9 @@ def test_fifty_sessions_are_compared_where_the_wait_is_equal() -> None:
     def never(manager: str, unit: Unit, group: str) -> Mapping[str, float]:
         return {**waits(manager, unit, group), "latency mean": 1.0 if "x" in manager else 500.0}
 
-    [*nothing] = parts("001-I2", values=never)["drops 50 over 1 flows"].values.values()  # type: ignore[union-attr]
-    assert all(math.isnan(value) for value in nothing)
+    nothing = parts("001-I2", values=never)["drops 50 over 1 flows"]
+    assert isinstance(nothing, Seeds)
+    assert all(math.isnan(value) for value in nothing.values.values())
 
 
 def test_draws_are_a_million_of_all_seeds_together() -> None:
@@ -356,6 +393,37 @@ def test_frames_of_a_train_are_told_by_how_many_passed() -> None:
     assert found[3] == curve.Counted(frames=4, dropped=2)
     assert found[2] == found[4] == curve.Counted(frames=2, dropped=0)
     assert curve.law(2) == 0 < curve.law(3) < curve.law(8) < curve.law(9) == curve.PMAX
+
+
+@pytest.mark.parametrize("module", list(modules(package.__name__, package.__path__)))
+def test_figures_are_drawn_of_what_there_is(module: ModuleType) -> None:
+    if not hasattr(module, "figures"):
+        return
+    asked = Asked(Level.STUDY, 1, SEEDS)
+    every = {row.id: FromRow(asked, made(row, asked, drawn)) for row in module.ROWS}
+    figures = list(module.figures(every))
+    assert figures
+    for figure in figures:
+        assert set(figure.rows) <= set(ROWS)
+        assert figure.id.startswith("001-")
+        for panel in figure.panels:
+            assert all(line.x for line in panel.lines), f"{figure.id} {panel.title}"
+            for published in panel.published:
+                assert not published.line or published.line in [one.name for one in panel.lines]
+    assert not list(module.figures({}))
+
+
+def drawn(manager: str, unit: Unit, group: str) -> Mapping[str, float]:
+    return linear(manager, unit, group) if manager.endswith(" ms") else {}
+
+
+def test_distributions_are_of_all_groups_together() -> None:
+    asked = Asked(Level.STUDY, 1, SEEDS[:1])
+    found = FromRow(asked, made(ROWS["001-F6"], asked))
+    line = distribution("FTP", found, sfq(960), "uploads", added_ms=25)
+    # Uniform from 0 to 100 ms in each group.
+    assert line.y == pytest.approx([(x - 25) / 100 for x in line.x], abs=0.01)
+    assert list(line.x) == sorted(line.x)
 
 
 def test_what_was_not_run_leaves_its_parts_out() -> None:

@@ -94,7 +94,7 @@ def counted(lost: npt.NDArray[np.bool_]) -> list[Counted]:
     Args:
         lost: Of each train, a row, whether its frames were dropped.
     """
-    before = np.cumsum(~lost, axis=1) - ~lost
+    before: npt.NDArray[np.int64] = np.cumsum(~lost, axis=1) - ~lost
     return [
         Counted(int((before == point(n)).sum()), int((lost & (before == point(n))).sum()))
         for n in range(POINTS)

@@ -53,3 +53,10 @@ def buffers(level: Level, least: int = 0, most: int = LARGEST) -> tuple[int, ...
 def knee_buffers(level: Level) -> tuple[int, ...]:
     """All of them, without which a knee is not found; at `smoke` those of the study."""
     return _STUDY_BUFFERS if level is Level.SMOKE else BUFFERS
+
+
+IN_MININET: Final = Times(20, 120)
+"""Rows that are marked with µ: 120 s (catalogue, section 13)."""
+
+MININET_BUFFERS: Final = (100, 400, 960)
+"""The same."""

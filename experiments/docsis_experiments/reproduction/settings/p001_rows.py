@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from docsis_experiments.reproduction.row import (
     Asked,
@@ -12,8 +12,14 @@ from docsis_experiments.reproduction.row import (
     Measured,
     Results,
     Row,
+    Run,
     Seeds,
     Work,
+)
+from docsis_experiments.reproduction.settings.p001_levels import (
+    LARGEST,
+    MININET_BUFFERS,
+    buffers,
 )
 from docsis_experiments.reproduction.settings.p001_outcomes import mean_ms
 from docsis_experiments.reproduction.settings.p001_readings import (
@@ -33,13 +39,21 @@ class Measuring:
         level: How much was run.
         reading: What is read into the paper.
         results: What came of the works.
+        mininet: Whether they are runs in Mininet, of fewer buffers.
         parts: What was measured so far, by the rule's parts.
     """
 
     level: Level
     reading: Reading
     results: Results
+    mininet: bool = False
     parts: dict[str, Measured] = field(default_factory=dict)
+
+    def buffers(self, least: int = 0, most: int = LARGEST) -> tuple[int, ...]:
+        """Those that were run, within bounds that are included."""
+        if self.mininet:
+            return tuple(buffer for buffer in MININET_BUFFERS if least <= buffer <= most)
+        return buffers(self.level, least, most)
 
     def part(
         self, name: str, settings: Sequence[Setting], value: Callable[[Sequence[Outcome]], float]
@@ -51,7 +65,8 @@ class Measuring:
             settings: Whose runs it is made of.
             value: Gets their outcomes from one seed, in the order of the settings.
         """
-        found = [self.results.runs(setting.work) for setting in settings]
+        played = map(in_mininet, settings) if self.mininet else settings
+        found = [self.results.runs(setting.work) for setting in played]
         seeds = sorted(set.intersection(*(set(outcomes) for outcomes in found)))
         if seeds:
             values = {seed: value([outcomes[seed] for outcomes in found]) for seed in seeds}
@@ -66,11 +81,17 @@ class Measuring:
         return propagation_ms(self.reading, round_trip_ms)
 
 
+def in_mininet(setting: Setting) -> Setting:
+    """The same as it is played there."""
+    return replace(setting, mininet=True)
+
+
 def row(
     name: str,
     readings: tuple[Reading, ...],
     settings: Callable[[Level, Reading], Iterable[Setting]],
     measure: Callable[[Measuring], None],
+    mininet: Callable[[], Iterable[Setting]] | None = None,
 ) -> Row:
     """A row whose parts are made of runs.
 
@@ -79,6 +100,7 @@ def row(
         readings: That it has, the first of which decides.
         settings: What it runs at a level, under a reading.
         measure: Makes its parts.
+        mininet: What it runs there, where the catalogue marks it with µ.
     """
 
     def works(asked: Asked) -> Iterable[Work]:
@@ -86,8 +108,15 @@ def row(
         return runs(settings(asked.level, which), asked, which)
 
     def parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
-        measuring = Measuring(asked.level, reading(asked, readings), results)
+        there = mininet is not None and any(
+            results.runs(in_mininet(setting).work) for setting in mininet()
+        )
+        measuring = Measuring(asked.level, reading(asked, readings), results, there)
         measure(measuring)
         return measuring.parts
 
-    return Row(name, works, parts, len(readings))
+    def beside(asked: Asked) -> Iterable[Run]:
+        assert mininet is not None, "given only where it is"
+        return runs(map(in_mininet, mininet()), asked, Reading.FIRST)
+
+    return Row(name, works, parts, len(readings), mininet=beside if mininet else None)

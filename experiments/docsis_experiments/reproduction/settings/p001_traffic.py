@@ -88,3 +88,11 @@ def tcp(which: Reading) -> dict[str, Any]:
         "acknowledgements": "every-segment" if each else "delayed",
         "segment": "1460 B",
     }
+
+
+REAL_TCP: Final[dict[str, Any]] = {
+    "profile": "linux",
+    "congestion_control": "reno",
+    "initial_window": 3,
+}
+"""As near to the same as the kernel's TCP goes, for Mininet."""

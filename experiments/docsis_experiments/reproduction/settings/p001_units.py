@@ -15,13 +15,14 @@ from docsis_experiments.experiment.resolve import resolved
 from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.reproduction.row import Asked, Level
 from docsis_experiments.reproduction.row import Run as RunOf
-from docsis_experiments.reproduction.settings.p001_levels import Times, times
+from docsis_experiments.reproduction.settings.p001_levels import IN_MININET, Times, times
 from docsis_experiments.reproduction.settings.p001_managers import MANAGERS
 from docsis_experiments.reproduction.settings.p001_network import Peak, network
 from docsis_experiments.reproduction.settings.p001_quantities import of_all, quantities
 from docsis_experiments.reproduction.settings.p001_readings import Reading
 from docsis_experiments.reproduction.settings.p001_traffic import (
     GAME_GROUP,
+    REAL_TCP,
     Groups,
     tcp,
     uploads,
@@ -49,6 +50,7 @@ class Setting:
         times: Instead of the level's.
         settling: Seconds behind the fall of the peak rate that are looked at; None where no row
             asks for it.
+        mininet: It is played there, with the kernel's TCP and for its own time.
     """
 
     manager: str
@@ -63,6 +65,7 @@ class Setting:
     channel: int | None = None
     times: Times | None = None
     settling: int | None = None
+    mininet: bool = False
 
     @property
     def label(self) -> str:
@@ -74,7 +77,8 @@ class Setting:
     def work(self) -> str:
         """Tells the setting from all others of its row."""
         parts = [self.label, f"{self.rate} bps", f"{self.round_trip_ms} ms", f"{self.uploads} up"]
-        return ", ".join(parts + ([f"channel {self.channel}"] if self.channel else []))
+        parts += [f"channel {self.channel}"] if self.channel else []
+        return ", ".join(parts + (["in Mininet"] if self.mininet else []))
 
     @property
     def topology(self) -> Topology:
@@ -89,7 +93,7 @@ class Setting:
 
     def loaded(self, level: Level, which: Reading) -> Loaded:
         """As an experiment with one run."""
-        at = self.times or times(level)
+        at = IN_MININET if self.mininet else self.times or times(level)
         buffer = f"{self.buffer} ms" if isinstance(self.buffer, int) else self.buffer
         data: dict[str, Any] = {
             "name": "p001",
@@ -106,7 +110,7 @@ class Setting:
                 }
             ],
             "traffic": list(self.groups),
-            "tcp": tcp(which),
+            "tcp": REAL_TCP if self.mininet else tcp(which),
         }
         if self.channel:
             data["channel"] = {"sequence": [f"{self.channel} bps"], "step": f"{at.measured} s"}

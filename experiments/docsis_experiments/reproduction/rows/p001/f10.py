@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from docsis_experiments.figures.laws import share_bounds
+from docsis_experiments.reproduction.figure import Axis, Figure, Line, Made, Panel
 from docsis_experiments.reproduction.row import (
     Asked,
     Computation,
@@ -18,10 +19,14 @@ from docsis_experiments.reproduction.row import (
     Work,
 )
 from docsis_experiments.reproduction.settings.p001_curve import (
+    MAX_THRESHOLD_MS,
+    MIN_THRESHOLD_MS,
     POINTS,
     curve,
     law,
+    point,
     short_curve,
+    wait_ms,
 )
 from docsis_experiments.reproduction.settings.p001_levels import LARGEST
 from docsis_experiments.reproduction.settings.p001_outcomes import mean_ms, ratio
@@ -74,6 +79,34 @@ def _measure(made: Measuring) -> None:
         ("latency form at half rate", [_LATENCY_AT_HALF, _LATENCY]),
     ):
         made.part(name, pair, lambda found: ratio(*map(mean_ms, found)))
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figure 10c."""
+    computed = [*made["001-F10"].results.computed(_CURVE).values()] if "001-F10" in made else []
+    if not computed:
+        return
+    waits = tuple(wait_ms(point(n)) for n in range(POINTS))
+    shares = (100 * computed[0][f"dropped {n}"] / computed[0][f"frames {n}"] for n in range(POINTS))
+    law_of = tuple(100 * law(n) for n in range(POINTS))
+    yield Figure(
+        "001-10c",
+        "Drop probability against the time that a frame has waited",
+        (
+            Panel(
+                "",
+                Axis("Wait (ms)", low=0),
+                Axis("Dropped (%)", low=0),
+                (
+                    Line("pipeline", waits, tuple(shares), shape="points"),
+                    Line("law", waits, law_of, shape="points"),
+                ),
+            ),
+        ),
+        f"MINth {MIN_THRESHOLD_MS:g} ms and MAXth {MAX_THRESHOLD_MS:g} ms, Pmin 1% and Pmax 5%: "
+        "the paper's figure has no numbers.",
+        ("001-F10",),
+    )
 
 
 ROWS: Final[tuple[Row, ...]] = (

@@ -3,12 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Figure, Made, Published
 from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_drawn import (
+    distribution,
+    latency_and_rates,
+    within,
+)
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, lred
-from docsis_experiments.reproduction.settings.p001_levels import LARGEST, buffers
+from docsis_experiments.reproduction.settings.p001_levels import (
+    BUFFERS,
+    LARGEST,
+    MININET_BUFFERS,
+    buffers,
+)
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     goodput_mbps,
     line,
@@ -39,6 +50,12 @@ def _at(level: Level) -> tuple[int, ...]:
     return buffers(level, _LEVEL_FROM)
 
 
+def _mininet() -> Iterable[Setting]:
+    for buffer in MININET_BUFFERS:
+        if buffer >= _LEVEL_FROM:
+            yield from (lred(buffer), drop_tail(buffer))
+
+
 def _level(made: Measuring) -> None:
     def mean(outcomes: Sequence[Outcome]) -> float:
         [one] = outcomes
@@ -48,7 +65,7 @@ def _level(made: Measuring) -> None:
         [one] = outcomes
         return ratio(made.latency_ms(one, "game"), made.latency_ms(one, "uploads"))
 
-    at = _at(made.level)
+    at = made.buffers(_LEVEL_FROM)
     for buffer in at:
         made.part(f"mean {buffer}ms", [lred(buffer)], mean)
         made.part(f"mean drop-tail {buffer}ms", [drop_tail(buffer)], mean)
@@ -67,7 +84,7 @@ def _rates(level: Level, which: Reading) -> Iterable[Setting]:
 
 
 def _kept(made: Measuring) -> None:
-    for buffer in buffers(made.level, _KEPT_FROM):
+    for buffer in made.buffers(_KEPT_FROM):
         made.part(
             f"goodput {buffer}ms",
             [lred(buffer), drop_tail(buffer)],
@@ -88,8 +105,37 @@ def _share(made: Measuring) -> None:
     )
 
 
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 11 and 12."""
+    if "001-F11b" in made:
+        at = [buffer for buffer in BUFFERS if buffer >= _KEPT_FROM]
+        said = Published("published, levels at about 200 ms", low=190, high=220)
+        yield Figure(
+            "001-11",
+            "Latency and throughput against the buffer, LRED, 5 Mbps",
+            latency_and_rates(made["001-F11b"], lred, at, [said]),
+            "MINth 200 ms, MAXth 400 ms, Pmin 1%, Pmax 5%; no rule looks at smaller buffers. The "
+            "band is the rule's.",
+            ("001-F11a", "001-F11b"),
+        )
+    if "001-F12" in made:
+        point = lred(LARGEST)
+        lines = (
+            distribution("FTP", made["001-F12"], point, "uploads"),
+            distribution("game", made["001-F12"], point, "game"),
+        )
+        said = Published("published, all packets", (100, 210), (0, 1))
+        yield Figure(
+            "001-12",
+            "Distribution of latency, LRED, 960 ms of buffer",
+            (within("", lines, (said,)),),
+            "The published points are the ends that the text gives.",
+            ("001-F12",),
+        )
+
+
 ROWS: Final[tuple[Row, ...]] = (
-    row("001-F11a", TCP_AND_LATENCY, _levels, _level),
+    row("001-F11a", TCP_AND_LATENCY, _levels, _level, _mininet),
     row("001-F11b", TCP_ALONE, _rates, _kept),
     row("001-F12", TCP_AND_LATENCY, _largest, _share),
 )

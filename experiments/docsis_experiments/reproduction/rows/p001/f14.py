@@ -3,13 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Figure, Made, Published
 from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_drawn import (
+    distribution,
+    latency_and_rates,
+    within,
+)
 from docsis_experiments.reproduction.settings.p001_figures import sfq, sfq_lred, sfq_lred_200
-from docsis_experiments.reproduction.settings.p001_levels import LARGEST, buffers
+from docsis_experiments.reproduction.settings.p001_levels import (
+    BUFFERS,
+    LARGEST,
+    MININET_BUFFERS,
+    buffers,
+)
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     loss_percent,
     ratio,
@@ -27,8 +38,13 @@ def _all(level: Level, which: Reading) -> Iterable[Setting]:
     yield sfq(LARGEST)
 
 
+def _mininet() -> Iterable[Setting]:
+    yield from map(sfq_lred, MININET_BUFFERS)
+    yield sfq(LARGEST)
+
+
 def _figure_14(made: Measuring) -> None:
-    points = list(map(sfq_lred, buffers(made.level)))
+    points = list(map(sfq_lred, made.buffers()))
     made.part(
         "largest ftp mean",
         points,
@@ -76,7 +92,38 @@ def _figures_15_and_16(made: Measuring) -> None:
     )
 
 
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 14, 15 and 16."""
+    if "001-F14" in made:
+        game = Published(
+            "published, game", (0.0, float(LARGEST)), (50, 50), joined=True, line="game"
+        )
+        peak = Published("published, peak of FTP", (LARGEST,), (500,), line="FTP")
+        yield Figure(
+            "001-14",
+            "Latency and throughput against the buffer, flow queues with search and LRED",
+            latency_and_rates(made["001-F14"], sfq_lred, BUFFERS, [game, peak]),
+            "MINth 700 ms, MAXth 1400 ms, Pmin 1%, Pmax 5%.",
+            ("001-F14",),
+        )
+    if "001-F15-16" in made:
+        of = made["001-F15-16"]
+        said = Published("published, game", (50, 100), (0, 1), line="game")
+        for number, (minth, point) in zip((15, 16), _BOTH.items(), strict=True):
+            lines = (
+                distribution("FTP", of, point, "uploads"),
+                distribution("game", of, point, "game"),
+            )
+            yield Figure(
+                f"001-{number}",
+                f"Distribution of latency, flow queues with search and LRED from {minth} ms",
+                (within("", lines, (said,)),),
+                "The published points are the ends that the text gives.",
+                ("001-F15-16",),
+            )
+
+
 ROWS: Final[tuple[Row, ...]] = (
-    row("001-F14", TCP_AND_LATENCY, _all, _figure_14),
+    row("001-F14", TCP_AND_LATENCY, _all, _figure_14, _mininet),
     row("001-F15-16", TCP_AND_LATENCY, _thresholds, _figures_15_and_16),
 )

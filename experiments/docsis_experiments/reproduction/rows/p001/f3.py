@@ -6,12 +6,15 @@ At 1 Mbps a buffer of 10 ms has 1250 bytes, too few for a full frame: both rates
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Figure, Made, Published
 from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_drawn import latency_and_rates
 from docsis_experiments.reproduction.settings.p001_figures import ONE_MEGABIT, drop_tail
-from docsis_experiments.reproduction.settings.p001_levels import buffers
+from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, buffers
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     dropped_bits_a_second,
     goodput_mbps,
@@ -84,6 +87,21 @@ def _fall(outcomes: Sequence[Outcome]) -> float:
 def _falls(made: Measuring) -> None:
     for buffer in _LEFT_OF_KNEE:
         made.part(f"goodput 1 minus 5 mbps {buffer}ms", _both([buffer]), _fall)
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figure 3."""
+    if "001-F3a" not in made:
+        return
+    *panels, loss = latency_and_rates(made["001-F3a"], _at_one, BUFFERS)
+    said = Published("published, nearly 6% of the rate", (float(_LOSS_AT),), (0.06,))
+    yield Figure(
+        "001-3",
+        "Latency and throughput against the buffer, drop tail, 1 Mbps",
+        (*panels, replace(loss, published=(said,))),
+        "As figure 2 at a fifth of the rate.",
+        tuple(made),
+    )
 
 
 ROWS: Final[tuple[Row, ...]] = (

@@ -3,13 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Figure, Made, Published
 from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_drawn import (
+    distribution,
+    latency_and_rates,
+    within,
+)
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq
-from docsis_experiments.reproduction.settings.p001_levels import LARGEST, PLATEAU, buffers
+from docsis_experiments.reproduction.settings.p001_levels import (
+    BUFFERS,
+    LARGEST,
+    MININET_BUFFERS,
+    PLATEAU,
+    buffers,
+)
 from docsis_experiments.reproduction.settings.p001_outcomes import (
     goodput_mbps,
     line,
@@ -37,8 +49,13 @@ def _game(level: Level, which: Reading) -> Iterable[Setting]:
     yield from map(drop_tail, buffers(level))
 
 
+def _mininet() -> Iterable[Setting]:
+    for buffer in MININET_BUFFERS:
+        yield from (sfq(buffer), drop_tail(buffer))
+
+
 def _game_alike(made: Measuring) -> None:
-    at = buffers(made.level)
+    at = made.buffers()
 
     def game(outcomes: Sequence[Outcome]) -> float:
         [one] = outcomes
@@ -76,7 +93,7 @@ def _gains(outcomes: Sequence[Outcome]) -> float:
 
 
 def _rates_alike(made: Measuring) -> None:
-    for buffer in buffers(made.level, _KNEE):
+    for buffer in made.buffers(_KNEE):
         both = [sfq(buffer), drop_tail(buffer)]
         made.part(f"goodput {buffer}ms", both, lambda found: ratio(*map(goodput_mbps, found)))
         made.part(f"loss {buffer}ms", both, lambda found: ratio(*map(loss_percent, found)))
@@ -102,8 +119,45 @@ def _shares(made: Measuring) -> None:
     )
 
 
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 5 and 6."""
+    if "001-F5a" in made:
+        said = Published(
+            "published, game", (0.0, float(LARGEST)), (50, 50), joined=True, line="game"
+        )
+        yield Figure(
+            "001-5",
+            "Latency and throughput against the buffer, flow queues, 5 Mbps",
+            latency_and_rates(made["001-F5a"], sfq, BUFFERS, [said]),
+            "Each session has a queue of its own.",
+            ("001-F5a", "001-F5b"),
+        )
+    if "001-F6" in made:
+        point = sfq(LARGEST)
+        lines = (
+            distribution("FTP", made["001-F6"], point, "uploads"),
+            distribution("game", made["001-F6"], point, "game"),
+        )
+        yield Figure(
+            "001-6",
+            "Distribution of latency, flow queues, 960 ms of buffer",
+            (
+                within(
+                    "",
+                    lines,
+                    (
+                        Published("published, all of the game", (40, 100), (0, 1), line="game"),
+                        Published("published, most of FTP", (500, 1000), (0, 1), line="FTP"),
+                    ),
+                ),
+            ),
+            "The published points are the ends that the text gives.",
+            ("001-F6",),
+        )
+
+
 ROWS: Final[tuple[Row, ...]] = (
-    row("001-F5a", TCP_AND_LATENCY, _game, _game_alike),
+    row("001-F5a", TCP_AND_LATENCY, _game, _game_alike, _mininet),
     row("001-F5b", TCP_ALONE, _rates, _rates_alike),
     row("001-F6", TCP_AND_LATENCY, _largest, _shares),
 )

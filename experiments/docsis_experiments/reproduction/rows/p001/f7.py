@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Figure, Made
 from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_drawn import latency_and_rates
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq_forced
-from docsis_experiments.reproduction.settings.p001_levels import buffers
+from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, buffers
 from docsis_experiments.reproduction.settings.p001_outcomes import ratio
 from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
@@ -27,6 +29,18 @@ def _measure(made: Measuring) -> None:
             f"game over drop-tail {buffer}ms",
             [sfq_forced(buffer), drop_tail(buffer)],
             lambda found: ratio(*(made.latency_ms(one, "game") for one in found)),
+        )
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figure 7."""
+    if "001-F7" in made:
+        yield Figure(
+            "001-7",
+            "Latency and throughput against the buffer, the game in the queue of an upload",
+            latency_and_rates(made["001-F7"], sfq_forced, BUFFERS),
+            "The text says that the game has the latency of figure 2.",
+            ("001-F7",),
         )
 
 

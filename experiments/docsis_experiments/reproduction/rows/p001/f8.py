@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from docsis_experiments.figures.laws import collision
+from docsis_experiments.figures.laws import GROUP, collision
+from docsis_experiments.reproduction.figure import Axis, Figure, Line, Made, Panel, Published
 from docsis_experiments.reproduction.row import (
     Asked,
     Exact,
@@ -17,6 +18,7 @@ from docsis_experiments.reproduction.row import (
     Work,
 )
 from docsis_experiments.reproduction.settings.p001_draws import (
+    QUEUES,
     Hashed,
     draws,
     meetings,
@@ -77,6 +79,53 @@ def _figure_9(asked: Asked, results: Results) -> Mapping[str, Measured]:
 def _share(hits_of: tuple[int, int]) -> float:
     hits, trials = hits_of
     return hits / trials
+
+
+def _percent(found: Mapping[int, tuple[int, int]]) -> float:
+    share = together(found)
+    return 100 * share.hits / share.of
+
+
+def _drawn(made: Made, hashed: Hashed, name: str) -> Line:
+    found = {n: meetings(made.results, hashed.label, n) for n in hashed.sessions}
+    points = [(float(n), _percent(of)) for n, of in found.items() if of]
+    return Line(name, tuple(n for n, _ in points), tuple(y for _, y in points), shape="points")
+
+
+def _law(name: str, room: int) -> Line:
+    numbers = range(2, 51)
+    return Line(
+        name,
+        tuple(map(float, numbers)),
+        tuple(100 * collision(n, QUEUES // room, room) for n in numbers),
+    )
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 8 and 9."""
+    sessions = Axis("Sessions", low=0)
+    probability = Axis("Probability of a collision (%)", low=0)
+    plain = Published("published", (2, 3, 10, 20), (0.4, 1.2, 16.3, 53.3))
+    if "001-F8" in made:
+        lines = (_drawn(made["001-F8"], _PLAIN, "256 queues"), _law("law", 1))
+        yield Figure(
+            "001-8",
+            "Probability of a collision with normal hashing",
+            (Panel("", sessions, probability, lines, (plain,)),),
+            "Draws through the pipeline's hash, and what follows from 256 queues.",
+            ("001-F8",),
+        )
+    if "001-F9" in made:
+        searched = Hashed(search=True, sessions=_SEARCHED)
+        lines = (_drawn(made["001-F9"], searched, "64 groups of 4"), _law("law", GROUP))
+        said = Published("published", (20, 35), (0.05, 1))
+        yield Figure(
+            "001-9",
+            "Probability of a collision with serial searching",
+            (Panel("", sessions, probability, lines, (said,)),),
+            "Draws through the pipeline's hash and search, and what follows from 64 groups of 4.",
+            ("001-F9",),
+        )
 
 
 ROWS: Final[tuple[Row, ...]] = (

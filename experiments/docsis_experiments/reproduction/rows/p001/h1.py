@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from docsis_experiments.reproduction.row import Level, Row
@@ -12,6 +12,7 @@ from docsis_experiments.reproduction.settings.p001_outcomes import of_all_packet
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.runs.outcome import Outcome
 
 _BUFFER: Final = 400
 
@@ -24,15 +25,11 @@ def _settings(level: Level, which: Reading) -> Iterable[Setting]:
 
 
 def _measure(made: Measuring) -> None:
-    for name, metric in (
-        ("clustered drops", "clustered-drops"),
-        ("timeouts per lost packet", "timeouts-per-loss"),
-    ):
-        made.part(
-            name,
-            _BOTH,
-            lambda found, metric=metric: ratio(*(of_all_packets(one, metric) for one in found)),
-        )
+    def over(outcomes: Sequence[Outcome], metric: str) -> float:
+        return ratio(*(of_all_packets(one, metric) for one in outcomes))
+
+    made.part("clustered drops", _BOTH, lambda found: over(found, "clustered-drops"))
+    made.part("timeouts per lost packet", _BOTH, lambda found: over(found, "timeouts-per-loss"))
 
 
 ROWS: Final[tuple[Row, ...]] = (row("001-H1", TCP_ALONE, _settings, _measure),)

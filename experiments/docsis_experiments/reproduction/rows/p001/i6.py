@@ -6,7 +6,7 @@ The peak is twice the sustained rate, and lasts until about a minute after the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from docsis_experiments.reproduction.row import Level, Row
@@ -17,6 +17,7 @@ from docsis_experiments.reproduction.settings.p001_quantities import of_all
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import MEGABIT, Setting
+from docsis_experiments.runs.outcome import Outcome
 
 _MANAGERS: Final = ("codel", "pie", "lred")
 _RATE: Final = 5 * MEGABIT
@@ -42,16 +43,15 @@ def _settings(level: Level, which: Reading) -> Iterable[Setting]:
 
 
 def _measure(made: Measuring) -> None:
-    for manager in _MANAGERS:
-        point = _point(manager, made.level)
-        bound = f"{point.settling} s"
-        made.part(
-            f"time {manager}",
-            [point],
-            lambda found, bound=bound: asked(
-                found[0], of_all("settling", names(found[0]), bound=bound)
-            ),
-        )
+    points = [_point(manager, made.level) for manager in _MANAGERS]
+    bound = f"{points[0].settling} s"
+
+    def time(outcomes: Sequence[Outcome]) -> float:
+        [one] = outcomes
+        return asked(one, of_all("settling", names(one), bound=bound))
+
+    for point in points:
+        made.part(f"time {point.manager}", [point], time)
 
 
 ROWS: Final[tuple[Row, ...]] = (row("001-I6", TCP_ALONE, _settings, _measure),)

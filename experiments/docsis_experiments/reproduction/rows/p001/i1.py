@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""001-I1: with an AQM, an upload by LEDBAT takes a larger share beside one by TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings.p001_levels import LARGEST
+from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps, ratio
+from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
+from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
+from docsis_experiments.reproduction.settings.p001_traffic import LEDBAT, LEDBAT_GROUP
+from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.runs.outcome import Outcome
+
+
+def _point(manager: str) -> Setting:
+    return Setting(manager, LARGEST, uploads=1, beside=(LEDBAT_GROUP,))
+
+
+_WITHOUT: Final = _point("drop-tail")
+
+_AQM: Final = {"lred": _point("lred-50"), "pie": _point("pie")}
+"""By what the rule calls them."""
+
+
+def _settings(level: Level, which: Reading) -> Iterable[Setting]:
+    del level, which
+    return (_WITHOUT, *_AQM.values())
+
+
+def _share(outcome: Outcome) -> float:
+    """LEDBAT's, of the goodput of both."""
+    return ratio(outcome.groups[LEDBAT].values["goodput"], goodput_mbps(outcome))
+
+
+def _more(outcomes: Sequence[Outcome]) -> float:
+    managed, without = map(_share, outcomes)
+    return managed - without
+
+
+def _measure(made: Measuring) -> None:
+    for name, point in _AQM.items():
+        made.part(f"share {name} minus drop-tail", [point, _WITHOUT], _more)
+
+
+ROWS: Final[tuple[Row, ...]] = (row("001-I1", TCP_ALONE, _settings, _measure),)
