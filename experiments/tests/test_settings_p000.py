@@ -88,7 +88,9 @@ def test_population_starts_with_a_full_bucket_and_measures_a_cycle() -> None:
     steps = scenario.channel.steps(scenario.measured / 1e9)
     assert [at for at, _ in steps] == [10.0 * step for step in range(12)]
     assert scenario.ramp_up_seconds == 10
-    assert scenario.initial_window is None or scenario.initial_window == 4
+    assert (scenario.tcp.profile, scenario.tcp.usual_congestion_control) == ("rfc", "reno")
+    assert scenario.tcp.first_window == 4
+    assert scenario.tcp.acknowledgements == "every-segment"
 
 
 def test_flow_queues_get_another_hash_with_each_seed() -> None:

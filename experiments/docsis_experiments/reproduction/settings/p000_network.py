@@ -53,7 +53,7 @@ class Service:
     Attributes:
         sustained, peak: Upstream, bit/s.
         burst: Upstream, bytes; the bucket is full at the start (K8).
-        buffer_ms: The service flow's own; queue managers of 000 have theirs.
+        buffer: The service flow's own; drop tail of 000 has one of its own.
         latency_target_ms: The service flow's own.
         downstream: Keys of the downstream service flow, as a tier's file has them.
     """
@@ -61,7 +61,7 @@ class Service:
     sustained: int = 200_000_000
     peak: int = 250_000_000
     burst: int = 30_000_000
-    buffer_ms: int = 250
+    buffer: str = "250 ms"
     latency_target_ms: int = 10
     downstream: Mapping[str, str] = field(
         default_factory=lambda: {
@@ -81,7 +81,7 @@ class Service:
                 "maximum_sustained_traffic_rate": f"{self.sustained} bps",
                 "peak_traffic_rate": f"{self.peak} bps",
                 "maximum_traffic_burst": f"{self.burst} B",
-                "buffer": f"{self.buffer_ms} ms",
+                "buffer": self.buffer,
                 "aqm": {"enabled": True, "latency_target": f"{self.latency_target_ms} ms"},
             },
             "downstream": {**self.downstream, "aqm": {"enabled": False}},

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from docsis_control.queue_managers.models import ALGORITHMS
-from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.reproduction.settings.p000_managers import Manager, PieOf2014
 from docsis_experiments.reproduction.settings.p000_readings import Reading
 from docsis_experiments.traffic.kinds import KINDS
@@ -19,14 +18,7 @@ def there(manager: Manager, reading: Reading) -> bool:
 
 
 def playable(scenario: dict[str, Any]) -> dict[str, Any]:
-    """The scenario without kinds and keys that are to come."""
+    """The scenario without kinds of traffic that are to come."""
     found = dict(scenario)
-    if "tcp" not in Scenario.model_fields and found.pop("tcp", None) is not None:
-        found["initial_window"] = 4
-    groups = []
-    for group in found["traffic"]:
-        if (kind := KINDS.get(group["kind"])) is None:
-            continue
-        groups.append({key: value for key, value in group.items() if key in kind.model_fields})
-    found["traffic"] = groups
+    found["traffic"] = [group for group in found["traffic"] if group["kind"] in KINDS]
     return found
