@@ -88,7 +88,7 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
         ("measured: 10 s", "measured: 10 s\ntcp: {segment: 1461 B}", 9, "tcp.segment",
          "100 B to 1460 B"),
         ("measured: 10 s", "measured: 10 s\ntcp: {profile: bsd}", 9, "tcp.profile", "linux"),
-        ("measured: 10 s", "measured: 10 s\ntcp: {acks: delayed}", 9, "tcp.acks", "known here: profile"),
+        ("measured: 10 s", "measured: 10 s\ntcp: {acks: delayed}", 9, "tcp.acks", "known here"),
         ("label: codel", "label: tail", 9, "runs", 'two runs are called "tail"'),
         ("label: codel", "label: Tail!", 9, "runs", '"tail" and "Tail!" are the same folder'),
         ("label: codel", "label: '?!'", 11, "runs.1.label", "no letter or digit"),
@@ -140,7 +140,7 @@ def test_quantities_fit_their_traffic(tmp_path: Path) -> None:
         (
             "metric: latency, of: [call], statistic: p90",
             "metric: retransmissions, of: [call]",
-            "of the kind game or transfer; call is none",
+            "of the kind game or ledbat or transfer; call is none",
         ),
         (
             "metric: latency, of: [call], statistic: p90",

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import scenario_files
 
+from docsis_experiments.experiment.draws import drawn
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.experiment.plan import plan_for
-from docsis_experiments.experiment.starts import drawn
 from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.mininet.tcp import check_tcp, tcp_metrics

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from itertools import cycle, islice
+from itertools import cycle, islice, repeat
 from typing import Any, Final
 
 from docsis_control.config.models import KeyedError
@@ -16,8 +16,10 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
+from docsis_experiments.experiment.ends import hosts_of, servers_of
 from docsis_experiments.experiment.models import Run, Scenario
-from docsis_experiments.experiment.tcp import Tcp
+from docsis_experiments.experiment.sending import reply_delay, sending
+from docsis_experiments.experiment.web_users import PlannedPages, origins_of, user_of
 from docsis_experiments.stages.mininet.traffic.capture import sampling
 from docsis_experiments.stages.mininet.traffic.flows import (
     FIRST_PORT,
@@ -28,10 +30,9 @@ from docsis_experiments.traffic.group import Group
 from docsis_experiments.traffic.senders import (
     Sent,
     ServiceFlowStreams,
-    TcpMessages,
-    TcpTransfers,
     UdpCall,
     UdpTrains,
+    WebPages,
 )
 from docsis_experiments.traffic.service_flow_load import LoadPlan, plan_load
 from docsis_testbed.errors import TestbedError
@@ -58,7 +59,9 @@ class Planned:
         source, destination: Names of the hosts.
         propagation_ms: What the topology adds on its way.
         start_spread: How many seconds later than planned it begins at the most, as a run's seed
-            draws: see `experiment.starts`.
+            draws: see `experiment.draws`.
+        reply_delay: From and to how many seconds longer what comes back to it is on its way than
+            the topology says, as the seed draws; once that has drawn, both are the same.
     """
 
     group: str
@@ -67,6 +70,7 @@ class Planned:
     destination: str
     propagation_ms: float
     start_spread: float = 0.0
+    reply_delay: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ class Plan:
         one_in: Of that many packets one is looked at.
         idle_seconds: Before the ramp-up, with calls alone.
         loads: Of all service flows, by group.
+        users: Of the web.
     """
 
     flows: tuple[Planned, ...]
@@ -110,6 +115,7 @@ class Plan:
     one_in: int
     idle_seconds: float = 0.0
     loads: Mapping[str, LoadPlan] = field(default_factory=dict)
+    users: tuple[PlannedPages, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """For a run's details."""
@@ -176,6 +182,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     addresses = {node.name: str(node.ip.ip) for node in topology.nodes}
     flows: list[Planned] = []
     calls: list[PlannedCall] = []
+    users: list[PlannedPages] = []
     loads: dict[str, LoadPlan] = {}
     offered, elastic = 0.0, False
     for group in scenario.traffic:
@@ -184,15 +191,32 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
             if isinstance(sent.sender, ServiceFlowStreams):
                 loads[group.name] = load_of(sent.sender, topology, scenario.direction)
                 continue
-            source, destination = pairs[number]
+            source, destination = pair = pairs[number]
             # The propagation delay is on what comes from a server.
             propagation = round_trips.get(source, 0.0)
             if isinstance(sent.sender, UdpCall):
                 port = FIRST_CALL_PORT + len(calls)
                 calls.append(PlannedCall(group.name, name, source, destination, port, propagation))
                 continue
-            port = FIRST_PORT + len(flows)
             start, end = _times(group, sent, scenario)
+            spread = (group.start_spread or 0) / 1e9
+            if isinstance(sent.sender, WebPages):
+                users.append(
+                    PlannedPages(
+                        group=group.name,
+                        name=name,
+                        user=user_of(group, number, topology),
+                        servers=origins_of(group, sent.sender, topology),
+                        start=start,
+                        end=end,
+                        pages=sent.sender,
+                        congestion_control=sent.sender.congestion_control
+                        or scenario.tcp.usual_congestion_control,
+                        start_spread=spread,
+                    )
+                )
+                continue
+            port = FIRST_PORT + len(flows)
             flow = Flow(
                 name=name,
                 port=port,
@@ -203,10 +227,10 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                 start=start,
                 end=end,
                 source_port=FIRST_SOURCE_PORT + port - FIRST_PORT,
-                **_sending(sent.sender, scenario.tcp),
+                **sending(sent.sender, scenario.tcp),
             )
-            spread = (group.start_spread or 0) / 1e9
-            flows.append(Planned(group.name, flow, source, destination, propagation, spread))
+            delay = reply_delay(sent.sender, max(map(round_trips.get, pair, repeat(0.0))))
+            flows.append(Planned(group.name, flow, source, destination, propagation, spread, delay))
             if isinstance(sent.sender, UdpTrains):
                 offered += sent.sender.packets_a_second
             else:
@@ -221,14 +245,13 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         one_in=sampling(rate / 8 / _FRAME + offered),
         idle_seconds=scenario.idle / 1e9,
         loads=loads,
+        users=tuple(users),
     )
 
 
 def _pairs(group: Group, scenario: Scenario, topology: Topology) -> list[tuple[str, str]]:
     """Sending and receiving host of each flow."""
-    hosts: Sequence[str] = group.hosts or [host.name for host in topology.modems[0].hosts]
-    servers: Sequence[str] = group.servers or [topology.servers[0].name]
-    pairs = zip(cycle(hosts), cycle(servers), strict=False)
+    pairs = zip(cycle(hosts_of(group, topology)), cycle(servers_of(group, topology)), strict=False)
     turns = list(islice(pairs, group.count))
     return turns if scenario.direction == "upstream" else [(s, h) for h, s in turns]
 
@@ -239,35 +262,6 @@ def _times(group: Group, sent: Sent, scenario: Scenario) -> tuple[float, float |
     measured_from = idle + scenario.ramp_up_seconds
     start = idle if group.start is None else measured_from + group.start / 1e9
     return start + sent.delay, None if group.end is None else measured_from + group.end / 1e9
-
-
-def _sending(sender: TcpTransfers | TcpMessages | UdpTrains, tcp: Tcp) -> dict[str, Any]:
-    """A sender as attributes of a `Flow`."""
-    usual = tcp.usual_congestion_control
-    match sender:
-        case TcpTransfers():
-            return {
-                "kind": "transfer",
-                "size": sender.size,
-                "interval": sender.pause,
-                "congestion_control": sender.congestion_control or usual,
-                "kept": sender.kept,
-                "rate": sender.rate,
-            }
-        case TcpMessages():
-            return {
-                "kind": "messages",
-                "size": sender.size,
-                "interval": sender.interval,
-                "congestion_control": usual,
-            }
-        case UdpTrains():
-            return {
-                "kind": "datagrams",
-                "size": sender.frame,
-                "interval": sender.interval,
-                "train": sender.train,
-            }
 
 
 def _fastest(topology: Topology, direction: Direction) -> int:

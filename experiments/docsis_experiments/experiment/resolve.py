@@ -6,13 +6,19 @@ from __future__ import annotations
 import math
 
 from docsis_control.config.models import MAX_RATE, KeyedError
+from docsis_control.config.units import format_duration
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import AUTO, LONGEST, Scenario, check_groups
 from docsis_experiments.experiment.plan import load_of, service_flow
 from docsis_experiments.experiment.ramp_up import ramp_up_seconds
 from docsis_experiments.traffic.group import Group
-from docsis_experiments.traffic.senders import Sent, ServiceFlowStreams, TcpTransfers
+from docsis_experiments.traffic.senders import (
+    LedbatTransfers,
+    Sent,
+    ServiceFlowStreams,
+    TcpTransfers,
+)
 from docsis_testbed.errors import TestbedError
 
 
@@ -28,6 +34,7 @@ def resolved(scenario: Scenario, topology: Topology) -> Scenario:
         _spread(group, topology, f"traffic.{index}") for index, group in enumerate(scenario.traffic)
     )
     check_groups(traffic, "traffic")
+    _check_round_trips(traffic, topology)
     _check_loads(scenario, topology)
     changes: dict[str, object] = {"traffic": traffic}
     if scenario.ramp_up == AUTO:
@@ -45,6 +52,20 @@ def _check_names(scenario: Scenario, topology: Topology) -> None:
                     raise KeyedError(
                         f"traffic.{index}.{key}.{place}",
                         f'{topology.name} has no "{name}"; it has {", ".join(known)}',
+                    )
+
+
+def _check_round_trips(traffic: tuple[Group, ...], topology: Topology) -> None:
+    own = {server.name: server.round_trip_time for server in topology.servers}
+    for index, group in enumerate(traffic):
+        for _, _, sent in group.flows():
+            if not isinstance(sent.sender, LedbatTransfers) or sent.sender.round_trip_ns is None:
+                continue
+            for name in group.servers or (topology.servers[0].name,):
+                if own[name] > sent.sender.round_trip_ns[0]:
+                    raise KeyedError(
+                        f"traffic.{index}.round_trip.at_least",
+                        f"{name} has {format_duration(own[name])} already",
                     )
 
 

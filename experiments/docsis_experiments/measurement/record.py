@@ -62,6 +62,32 @@ class Packets:
 
 
 @dataclass(frozen=True)
+class Pages:
+    """Web pages of a group, user by user.
+
+    Attributes:
+        began_s: When the first SYN for each one's HTML was sent.
+        complete_s: When its last object was there; NaN where it never was.
+    """
+
+    began_s: Floats
+    complete_s: Floats
+
+    def loads(self, start: float, end: float) -> Floats:
+        """Load times of those that were complete from `start` (included) to `end`, seconds."""
+        chosen = (self.complete_s >= start) & (self.complete_s < end)
+        return (self.complete_s - self.began_s)[chosen]
+
+    @staticmethod
+    def together(parts: Sequence[Pages]) -> Pages:
+        """Of several users."""
+        return Pages(
+            np.concatenate([part.began_s for part in parts]),
+            np.concatenate([part.complete_s for part in parts]),
+        )
+
+
+@dataclass(frozen=True)
 class Received:
     """Payload received by a group's flows.
 
@@ -133,6 +159,7 @@ class RunRecord:
         shares: What each service flow got, by the group that loads them all.
         channels: Upstream channels with a request/grant MAC, over the whole run, each with some
             MAPs of the measured time.
+        pages: Of web users, by group.
     """
 
     label: str
@@ -160,6 +187,7 @@ class RunRecord:
     direction: Direction = "upstream"
     shares: Mapping[str, MeasuredShares] = field(default_factory=dict)
     channels: tuple[UpstreamChannel, ...] = ()
+    pages: Mapping[str, Pages] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -178,6 +206,7 @@ class RunRecord:
             Trace.CALL: self.calls,
             Trace.GOODPUT: self.received,
             Trace.MESSAGES: self.messages,
+            Trace.PAGES: self.pages,
             Trace.RETRANSMISSIONS: self.retransmitted,
             Trace.SHARES: self.shares,
         }
@@ -193,8 +222,19 @@ class RunRecord:
     def write(self, folder: Path) -> None:
         """Write packets.csv, messages.csv, goodput.csv, queue.csv, channel.csv and shares.csv.
 
-        Where there are upstream channels also upstream-channels.json.
+        Where there are upstream channels also upstream-channels.json, and where there are web
+        users also pages.csv.
         """
+        if self.pages:
+            _write(
+                folder / "pages.csv",
+                ("group", "began_s", "complete_s"),
+                (
+                    (group, *times)
+                    for group, data in self.pages.items()
+                    for times in zip(data.began_s, data.complete_s, strict=True)
+                ),
+            )
         if self.channels:
             (folder / "upstream-channels.json").write_bytes(encode_channels(self.channels))
         for name, groups in (("packets", self.packets), ("messages", self.messages)):

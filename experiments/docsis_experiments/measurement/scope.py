@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from docsis_experiments.measurement.record import Packets, RunRecord
+import numpy as np
+
+from docsis_experiments.measurement.record import Floats, Packets, RunRecord
 from docsis_experiments.measurement.statistics import Statistic
 
 
@@ -45,6 +47,12 @@ class Scope:
     def messages(self, run: RunRecord) -> Packets:
         """The same of messages."""
         return self._chosen(run, run.messages)
+
+    def page_loads(self, run: RunRecord) -> Floats:
+        """Load times of pages that were complete in that time, seconds; none where a group's none
+        was."""
+        loads = [run.pages[name].loads(*self.span(run)) for name in self.of]
+        return np.concatenate(loads if all(one.size for one in loads) else [np.zeros(0)])
 
     def rates(self, run: RunRecord) -> list[float]:
         """Mean goodput of each flow of the groups in that time, Mbit/s."""

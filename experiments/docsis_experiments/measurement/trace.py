@@ -21,6 +21,9 @@ class Trace(StrEnum):
     MESSAGES = "messages"
     """When each was sent, and how long it took to be complete."""
 
+    PAGES = "pages"
+    """When each was asked for, and when all of it was there."""
+
     RETRANSMISSIONS = "retransmissions"
     """How many segments TCP sent again."""
 

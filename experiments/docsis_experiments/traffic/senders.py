@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from docsis_control.lengths import frame_length
+from docsis_experiments.experiment.tcp import CongestionControl
 from docsis_experiments.measurement.trace import Trace
 
 MOST_FLOWS: Final = 200
@@ -73,6 +74,53 @@ class TcpMessages:
 
 
 @dataclass(frozen=True)
+class WebPages:
+    """Pages over TCP, one after the other: HTML, then objects on a connection each.
+
+    Attributes:
+        page: Bytes of a page, the HTML included.
+        html: Bytes of the HTML.
+        objects: Of a page.
+        variation_permille: Coefficient of variation of their sizes, thousandths.
+        origins: Web servers that they are on in turns.
+        connections: To one of them at once.
+        pause: From the end of a page to the start of the next.
+        request: Bytes of a request.
+        congestion_control: Of TCP; the experiment's unless given.
+    """
+
+    leaves: ClassVar = frozenset({Trace.PAGES, Trace.GOODPUT})
+
+    page: int
+    html: int
+    objects: int
+    variation_permille: int
+    origins: int
+    connections: int
+    pause: float
+    request: int
+    congestion_control: CongestionControl | None = None
+
+
+@dataclass(frozen=True)
+class LedbatTransfers:
+    """An endless upload by LEDBAT (RFC 6817).
+
+    Attributes:
+        rate: bit/s of payload that it sends at the most; 0 for no such limit.
+        target_ns: Queueing delay that it keeps to.
+        round_trip_ns: The least and the greatest round trip that it may have; its server's own
+            where None.
+    """
+
+    leaves: ClassVar = TcpTransfers.leaves
+
+    rate: int
+    target_ns: int
+    round_trip_ns: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
 class UdpTrains:
     """UDP frames back to back, on a timetable; trains of one frame are a constant rate.
 
@@ -116,7 +164,15 @@ class ServiceFlowStreams:
     frame: int
 
 
-Sender = TcpTransfers | TcpMessages | UdpTrains | UdpCall | ServiceFlowStreams
+Sender = (
+    TcpTransfers
+    | TcpMessages
+    | WebPages
+    | LedbatTransfers
+    | UdpTrains
+    | UdpCall
+    | ServiceFlowStreams
+)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any, Final
 from docsis_control.bmv2.approximation import APPROXIMATIONS, approximated
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.draws import drawn
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import Plan, plan_for
-from docsis_experiments.experiment.starts import drawn
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import run as one_run

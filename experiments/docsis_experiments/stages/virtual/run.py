@@ -14,12 +14,12 @@ from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Device, Topology
 from docsis_experiments.experiment.channel import Channel
+from docsis_experiments.experiment.draws import drawn
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
-from docsis_experiments.experiment.starts import drawn
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
-from docsis_experiments.measurement.record import Packets, Received, RunRecord
+from docsis_experiments.measurement.record import Packets, Pages, Received, RunRecord
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
 from docsis_experiments.stages.virtual.service_flow_load import ServiceFlowTraffic
@@ -119,8 +119,8 @@ class _Played:
             for at, rate in steps:
                 self._step(play, channel, at, rate)
         self._traffic = start(play, plan, self._scenario.tcp)
-        if self._traffic.flows:
-            play.world.sample(self._traffic.flows.values(), SAMPLE_NS)
+        if sampled := [*self._traffic.flows.values(), *self._traffic.users.values()]:
+            play.world.sample(sampled, SAMPLE_NS)
         self._loads = {
             group: ServiceFlowTraffic(play, load, self._device, plan.idle_seconds)
             for group, load in plan.loads.items()
@@ -173,6 +173,7 @@ class _Played:
             retransmitted=self._retransmitted(play, self._traffic),
             shares={group: load.shares() for group, load in self._loads.items()},
             channels=play.channels.channels(),
+            pages=self._pages(play, self._traffic),
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:
@@ -211,7 +212,21 @@ class _Played:
             time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
             counts = column(samples["received"]).astype(np.float64)
             groups.setdefault(planned.group, {})[planned.flow.name] = counts
+        for user, number in traffic.users.items():
+            samples = play.world.samples(number)
+            time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
+            counts = column(samples["received"]).astype(np.float64)
+            groups.setdefault(user.group, {})[user.name] = counts
         return {group: Received(time_s, flows) for group, flows in groups.items()}
+
+    def _pages(self, play: Play, traffic: Started) -> dict[str, Pages]:
+        found: dict[str, list[Pages]] = {}
+        for user, number in traffic.users.items():
+            began, complete = map(column, play.world.page_records(number))
+            complete_s = np.where(complete >= 0, (complete - self._start_ns) / 1e9, np.nan)
+            pages = Pages((began - self._start_ns) / 1e9, complete_s)
+            found.setdefault(user.group, []).append(pages)
+        return {group: Pages.together(parts) for group, parts in found.items()}
 
     def _retransmitted(self, play: Play, traffic: Started) -> dict[str, dict[str, int]]:
         groups: dict[str, dict[str, int]] = {}

@@ -8,23 +8,38 @@ from typing import TYPE_CHECKING, Any, Final
 
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
 from docsis_experiments.experiment.tcp import Tcp
+from docsis_experiments.experiment.web_users import PlannedPages
 from docsis_experiments.stages.virtual.play import Play
 from docsis_experiments.traffic.senders import (
     CALL_FRAME_BYTES,
     CALL_INTERVAL_MS,
     CALL_PORT,
+    LedbatTransfers,
     ServiceFlowStreams,
     TcpMessages,
     TcpTransfers,
     UdpCall,
     UdpTrains,
+    WebPages,
 )
 
 if TYPE_CHECKING:
     from docsis_world import World
 
-SENDERS: Final = (TcpTransfers, TcpMessages, UdpTrains, UdpCall, ServiceFlowStreams)
+SENDERS: Final = (
+    TcpTransfers,
+    TcpMessages,
+    WebPages,
+    LedbatTransfers,
+    UdpTrains,
+    UdpCall,
+    ServiceFlowStreams,
+)
 """What a world's hosts can send."""
+
+
+LEDBAT_WINDOW: Final = 2
+"""Segments of LEDBAT's initial window (INIT_CWND of RFC 6817, 2.5)."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +48,7 @@ class Started:
 
     flows: dict[Planned, int]
     calls: dict[PlannedCall, int]
+    users: dict[PlannedPages, int]
 
 
 def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
@@ -46,6 +62,26 @@ def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
     return Started(
         {planned: _flow(play, planned, plan.one_in, tcp) for planned in plan.flows},
         {call: _call(play.world, call, plan) for call in plan.calls},
+        {user: _user(play, user, tcp) for user in plan.users},
+    )
+
+
+def _user(play: Play, planned: PlannedPages, tcp: Tcp) -> int:
+    pages = planned.pages
+    return play.world.pages(
+        planned.user,
+        planned.servers,
+        page=pages.page,
+        html=pages.html,
+        objects=pages.objects,
+        variation_permille=pages.variation_permille,
+        connections=pages.connections,
+        pause_ns=round(pages.pause * 1e9),
+        request=pages.request,
+        start_ns=play.at(planned.start),
+        stop_ns=None if planned.end is None else play.at(planned.end),
+        congestion=planned.congestion_control,
+        **tcp_options(tcp),
     )
 
 
@@ -88,14 +124,20 @@ def _flow(play: Play, planned: Planned, one_in: int, tcp: Tcp) -> int:
             files: dict[str, Any] = (
                 {"size": flow.size, "pause_ns": interval_ns} if flow.size else {}
             )
+            ledbat: dict[str, Any] = (
+                {"ledbat_target_ns": flow.ledbat_target_ns, "initial_window": LEDBAT_WINDOW}
+                if flow.ledbat_target_ns
+                else {}
+            )
             return world.tcp_transfer(
                 source,
                 destination,
                 flow.port,
                 kept=flow.kept,
                 rate=flow.rate or None,
+                reply_delay_ns=round(planned.reply_delay[0] * 1e9),
                 **shared,
-                **options,
+                **options | ledbat,
                 **files,
             )
         case "messages":

@@ -13,8 +13,8 @@ use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 use v1model::trace::{JsonTrace, TextTrace, TraceFilter, TraceSink};
 use world::mac_wire::Profile;
 use world::{
-    DeviceOptions, Flow, HostOptions, MessagesOptions, ProbesOptions, QueueId, RequestsOptions,
-    TransferOptions, UdpStreamOptions,
+    DeviceOptions, Flow, HostOptions, MessagesOptions, PagesOptions, ProbesOptions, QueueId,
+    RequestsOptions, TransferOptions, UdpStreamOptions,
 };
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
@@ -352,6 +352,7 @@ impl World {
     #[pyo3(signature = (
         source, destination, port, *,
         start_ns=None, stop_ns=None, size=None, pause_ns=None, kept=false, rate=None,
+        reply_delay_ns=None,
         source_port=None, tos=None, congestion="cubic", profile="linux",
         acknowledgements="delayed", initial_window=None, segment=None, ledbat_target_ns=None,
         one_in=None,
@@ -369,6 +370,7 @@ impl World {
         pause_ns: Option<Whole<'_>>,
         kept: bool,
         rate: Option<Whole<'_>>,
+        reply_delay_ns: Option<Whole<'_>>,
         source_port: Option<Whole<'_>>,
         tos: Option<Whole<'_>>,
         congestion: &str,
@@ -392,6 +394,7 @@ impl World {
             pause: time(pause_ns.as_ref(), "pause_ns")?,
             kept,
             rate: time(rate.as_ref(), "rate")?,
+            reply_delay: or(reply_delay_ns.as_ref(), 0, |v| v.u64("reply_delay_ns"))?,
             tcp: tcp(
                 congestion,
                 profile,
@@ -504,6 +507,71 @@ impl World {
         };
         self.guard
             .with(py, |world| world.add_requests(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, servers, *, page, html, objects, variation_permille, connections, pause_ns,
+        request=None, start_ns=None, stop_ns=None, source_port=None, tos=None,
+        congestion="cubic", profile="linux", acknowledgements="delayed",
+        initial_window=None, segment=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn pages(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        servers: Vec<(String, Whole<'_>)>,
+        page: Whole<'_>,
+        html: Whole<'_>,
+        objects: Whole<'_>,
+        variation_permille: Whole<'_>,
+        connections: Whole<'_>,
+        pause_ns: Whole<'_>,
+        request: Option<Whole<'_>>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        congestion: &str,
+        profile: &str,
+        acknowledgements: &str,
+        initial_window: Option<Whole<'_>>,
+        segment: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let [(first, port), more @ ..] = servers.as_slice() else {
+            return Err(PyValueError::new_err("a page is on one server at least"));
+        };
+        let flow = flow(
+            (source, first),
+            port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            None,
+        )?;
+        let options = PagesOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            more_servers: more
+                .iter()
+                .map(|(name, port)| Ok((name.as_str(), port.u16("a server's port")?)))
+                .collect::<PyResult<_>>()?,
+            page: page.u64("page")?,
+            html: html.u64("html")?,
+            objects: objects.u32("objects")?,
+            variation: variation_permille.u32("variation_permille")?,
+            connections: connections.u16("connections")?,
+            pause: pause_ns.u64("pause_ns")?,
+            request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
+            tcp: tcp(
+                congestion,
+                profile,
+                acknowledgements,
+                initial_window.as_ref(),
+                segment.as_ref(),
+                None,
+            )?,
+        };
+        self.guard
+            .with(py, |world| world.add_pages(&flow, &options))
     }
 
     #[pyo3(signature = (
@@ -697,6 +765,18 @@ impl World {
             .guard
             .with(py, |world| world.message_records(application).map(columns))?;
         Ok((PyBytes::new(py, &asked), PyBytes::new(py, &completed)))
+    }
+
+    fn page_records<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let application = application.u32("application")?;
+        let [began, completed] = self
+            .guard
+            .with(py, |world| world.page_records(application).map(columns))?;
+        Ok((PyBytes::new(py, &began), PyBytes::new(py, &completed)))
     }
 
     fn probe_records<'py>(

@@ -92,7 +92,7 @@ const fn fraction_of_logarithm(mut mantissa: u64) -> u64 {
 }
 
 /// -ln(x / 2^64) in units of 2^-32; x is above 0.
-fn minus_logarithm(x: u64) -> u64 {
+pub fn minus_logarithm(x: u64) -> u64 {
     let zeros = x.leading_zeros();
     let mantissa = x << zeros;
     let place = (mantissa << 1 >> (64 - PLACE)) as usize;

@@ -466,6 +466,7 @@ class World:
         pause_ns: int | None = None,
         kept: bool = False,
         rate: int | None = None,
+        reply_delay_ns: int = 0,
         source_port: int = 0,
         tos: int = 0,
         congestion: Congestion = "cubic",
@@ -492,6 +493,8 @@ class World:
                 has closed that.
             rate: Payload that the application hands to TCP at the most, bit/s, in whole segments;
                 what TCP could not send is not caught up on. No such limit unless given.
+            reply_delay_ns: What the destination sends is so much longer on its way than its link
+                says: this flow has a round trip of its own. A minute at most.
             source_port: Of the first connection; the next one's is 200 higher, as the Mininet
                 stage has it.
             tos: ToS byte of its segments, and of their acknowledgements.
@@ -578,6 +581,57 @@ class World:
             start_ns: When the client begins to think.
             stop_ns: When it stops asking.
             source_port: Of the connection.
+            tos: ToS byte, both ways.
+            congestion: Congestion control.
+            profile: What TCP does.
+            acknowledgements: When the receiver acknowledges data.
+            initial_window: Segments.
+            segment: Largest payload of a segment, bytes.
+        """
+
+    def pages(
+        self,
+        source: str,
+        servers: Sequence[tuple[str, int]],
+        *,
+        page: int,
+        html: int,
+        objects: int,
+        variation_permille: int,
+        connections: int,
+        pause_ns: int,
+        request: int = 400,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+        congestion: Congestion = "cubic",
+        profile: Profile = "linux",
+        acknowledgements: Acknowledgements = "delayed",
+        initial_window: int = 10,
+        segment: int = 1448,
+    ) -> int:
+        """A web user who loads one page after the other: see `page_records`.
+
+        A page is an HTML file, which comes first and alone, and objects, each over a TCP connection
+        of its own. `received` is of all that came.
+
+        Args:
+            source: The user.
+            servers: Hosts and TCP ports, 16 at most; the first one has the HTML, and objects are
+                on all of them in turns.
+            page: Bytes of a page, the HTML included.
+            html: Bytes of the HTML.
+            objects: How many a page has. Their sizes are log-normally distributed, and scaled so
+                that the page has its bytes. They depend on the world's seed and the user alone.
+            variation_permille: Coefficient of variation of the sizes before they are scaled,
+                thousandths; 10 at most.
+            connections: To one server at once.
+            pause_ns: From the end of a page to the start of the next.
+            request: Bytes of a request.
+            start_ns: When the first page begins.
+            stop_ns: When connections are reset, and no page follows.
+            source_port: Of the first connection.
             tos: ToS byte, both ways.
             congestion: Congestion control.
             profile: What TCP does.
@@ -701,6 +755,10 @@ class World:
     def message_records(self, application: int) -> tuple[bytes, bytes]:
         """When each message or request was handed to TCP, and when all of it, or all of the
         response, had arrived; -1 is not yet. Nanoseconds."""
+
+    def page_records(self, application: int) -> tuple[bytes, bytes]:
+        """When the user asked for the first connection of each page, and when its last object was
+        complete; -1 is not yet. Nanoseconds."""
 
     def sample(self, applications: Iterable[int], interval_ns: int) -> None:
         """Samples applications from now on, first one interval from now; see `samples`."""

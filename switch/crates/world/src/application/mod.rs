@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Applications: what hosts send each other, and what is known of it.
 
+mod delay;
+mod pages;
 mod probes;
 mod tcp;
 mod udp_stream;
@@ -14,6 +16,8 @@ use crate::records::PacketRecords;
 use crate::samples::{Reading, Samples};
 use crate::wire::{Addresses, FlowKey, frame_length};
 
+pub use delay::Delay;
+pub use pages::{MOST_VARIATION, Pages, PagesConfig, Server};
 pub use probes::{Probes, ProbesConfig};
 pub use tcp::{
     CONNECTIONS, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp, TransferInfo, Transfers,
@@ -47,6 +51,8 @@ pub enum Kind {
     UdpStream(UdpStream),
     /// TCP.
     Tcp(Box<Tcp>),
+    /// Pages over TCP.
+    Pages(Box<Pages>),
 }
 
 /// What every application has, whatever its traffic is.
@@ -70,6 +76,8 @@ pub struct Common {
     pub counts: Counts,
     /// The same, one by one.
     pub records: Option<PacketRecords>,
+    /// What the destination sends is so much longer on its way than its link says.
+    pub delay: Option<Box<Delay>>,
     /// The next IPv4 identification, by role.
     identifications: [u16; 2],
 }
@@ -97,6 +105,7 @@ impl Common {
             random,
             counts: Counts::default(),
             records: (one_in > 0).then(|| PacketRecords::new(one_in)),
+            delay: None,
             identifications,
         }
     }
@@ -129,6 +138,18 @@ impl Common {
             Role::Client => self.source,
             Role::Server => self.destination,
         };
+        self.send_from(net, hosts, (role, host), id, frame);
+    }
+
+    /// An end, which is at a host, sends a packet now.
+    pub fn send_from(
+        &mut self,
+        net: &mut Net,
+        hosts: &mut [Host],
+        (role, host): (Role, u32),
+        id: u16,
+        frame: Frame,
+    ) {
         if role == Role::Client {
             self.counts.sent_frames += 1;
             self.counts.sent_bytes += frame_length(frame.bytes.len()) as u64;
@@ -138,7 +159,14 @@ impl Common {
                 records.sent(net, id);
             }
         }
-        hosts[host as usize].send(net, frame);
+        match &mut self.delay {
+            Some(delay) if role == Role::Server => {
+                if let Some(due) = delay.put(net, host, frame) {
+                    net.schedule.set_earlier(self.timer, due);
+                }
+            }
+            _ => hosts[host as usize].send(net, frame),
+        }
     }
 
     /// A packet reaches an end's interface now.
@@ -210,6 +238,7 @@ impl Application {
             Kind::Probes(probes) => probes.due(),
             Kind::UdpStream(stream) => stream.due(),
             Kind::Tcp(tcp) => tcp.due(),
+            Kind::Pages(pages) => pages.due(),
         };
         self.set_timer(net, due);
     }
@@ -217,7 +246,9 @@ impl Application {
     fn set_timer(&mut self, net: &mut Net, due: Option<u64>) {
         match &self.kind {
             // TCP is the kernel's, which is not late; the application's part knows itself.
-            Kind::Tcp(_) => {
+            Kind::Tcp(_) | Kind::Pages(_) => {
+                let delayed = self.common.delay.as_ref().and_then(|delay| delay.due());
+                let due = due.into_iter().chain(delayed).min();
                 let time = due.map(|due| due.max(net.now));
                 net.schedule.set(self.common.timer, time);
             }
@@ -228,10 +259,14 @@ impl Application {
     /// Its timer has come, or something earlier than that.
     pub fn on_timer(&mut self, net: &mut Net, hosts: &mut [Host]) {
         let common = &mut self.common;
+        if let Some(delay) = &mut common.delay {
+            delay.release(net, hosts);
+        }
         let due = match &mut self.kind {
             Kind::Probes(probes) => probes.on_timer(common, net, hosts),
             Kind::UdpStream(stream) => stream.on_timer(common, net, hosts),
             Kind::Tcp(tcp) => tcp.on_timer(common, net, hosts),
+            Kind::Pages(pages) => pages.on_timer(common, net, hosts),
         };
         self.set_timer(net, due);
     }
@@ -260,6 +295,14 @@ impl Application {
                 // A timer that comes too early costs less than one that moves with every
                 // segment.
                 if let Some(due) = tcp.due_at(role) {
+                    net.schedule.set_earlier(common.timer, due.max(net.now));
+                }
+                understood
+            }
+            Kind::Pages(pages) => {
+                let from = (role, addresses);
+                let (understood, due) = pages.receive(common, net, hosts, from, content);
+                if let Some(due) = due {
                     net.schedule.set_earlier(common.timer, due.max(net.now));
                 }
                 understood

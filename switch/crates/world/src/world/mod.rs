@@ -3,6 +3,7 @@
 
 mod channels;
 mod control;
+mod pages_traffic;
 mod results;
 mod run;
 mod tcp_traffic;
@@ -30,6 +31,7 @@ use run::{Injection, Sampler, Source};
 
 pub use channels::MOST_CHANNELS;
 pub use control::StreamId;
+pub use pages_traffic::PagesOptions;
 pub use tcp_traffic::{
     Acknowledgements, Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions,
     TransferOptions,

@@ -109,6 +109,17 @@ impl World {
         Ok(self.tcp(application)?.columns())
     }
 
+    /// When each page began, and when its last object was there; -1 is not yet.
+    ///
+    /// # Errors
+    /// The application loads no pages.
+    pub fn page_records(&self, application: u32) -> Result<[&[i64]; 2], WorldError> {
+        match &self.application(application)?.kind {
+            Traffic::Pages(pages) => Ok(pages.columns()),
+            _ => Err(invalid(format!("application {application} loads no pages"))),
+        }
+    }
+
     fn tcp(&self, number: u32) -> Result<&Tcp, WorldError> {
         match &self.application(number)?.kind {
             Traffic::Tcp(tcp) => Ok(tcp),

@@ -6,7 +6,8 @@ use tcp::Config;
 use super::World;
 use super::traffic::{Flow, Times, checked_interval};
 use crate::application::{
-    CONNECTIONS, Kind as Traffic, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp, Transfers,
+    CONNECTIONS, Delay, Kind as Traffic, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp,
+    Transfers,
 };
 use crate::error::{WorldError, invalid};
 use crate::wire::PROTOCOL_TCP;
@@ -19,6 +20,8 @@ const MOST_INITIAL_WINDOW: u32 = 1000;
 const MOST_LEDBAT_TARGET: u64 = 100_000_000;
 /// bit/s of an application.
 const MOST_RATE: u64 = 100_000_000_000;
+/// Nanoseconds.
+const MOST_REPLY_DELAY: u64 = 60_000_000_000;
 /// Bytes of a transfer, a message, a request or a response.
 const MOST_BYTES: u64 = 1 << 50;
 /// As the testbed sets its hosts: half of 32 MiB is window.
@@ -92,6 +95,9 @@ pub struct TransferOptions {
     pub kept: bool,
     /// bit/s of payload that the application sends at the most; no such limit unless given.
     pub rate: Option<u64>,
+    /// What the destination sends is so much longer on its way than its link says, nanoseconds: a
+    /// round trip of this flow's own.
+    pub reply_delay: u64,
     /// How TCP works.
     pub tcp: TcpOptions,
 }
@@ -124,7 +130,7 @@ pub struct RequestsOptions {
     pub tcp: TcpOptions,
 }
 
-fn checked_bytes(what: &str, bytes: u64) -> Result<u64, WorldError> {
+pub(super) fn checked_bytes(what: &str, bytes: u64) -> Result<u64, WorldError> {
     if bytes == 0 || bytes > MOST_BYTES {
         return Err(invalid(format!(
             "{what} has 1 to {MOST_BYTES} bytes, not {bytes}"
@@ -133,7 +139,7 @@ fn checked_bytes(what: &str, bytes: u64) -> Result<u64, WorldError> {
     Ok(bytes)
 }
 
-fn config(options: &TcpOptions) -> Result<Config, WorldError> {
+pub(super) fn config(options: &TcpOptions) -> Result<Config, WorldError> {
     let (segment, window) = (options.segment, options.initial_window);
     if !SEGMENTS.contains(&segment) {
         return Err(invalid(format!(
@@ -208,17 +214,29 @@ impl World {
                 flow.source_port
             )));
         }
-        self.add_tcp(flow, options.times, &options.tcp, |next, stop| {
-            Plan::Transfers(Transfers {
-                size: options.size,
-                pause: options.pause,
-                kept: options.kept,
-                pace,
-                next: Some(next),
-                stop,
-                left: None,
-            })
-        })
+        if options.reply_delay > MOST_REPLY_DELAY {
+            return Err(invalid(format!(
+                "replies are a minute longer on their way at the most, not {} ns",
+                options.reply_delay
+            )));
+        }
+        self.add_tcp(
+            flow,
+            options.times,
+            &options.tcp,
+            options.reply_delay,
+            |next, stop| {
+                Plan::Transfers(Transfers {
+                    size: options.size,
+                    pause: options.pause,
+                    kept: options.kept,
+                    pace,
+                    next: Some(next),
+                    stop,
+                    left: None,
+                })
+            },
+        )
     }
 
     /// Adds messages on one TCP connection.
@@ -232,7 +250,7 @@ impl World {
     ) -> Result<u32, WorldError> {
         let size = checked_bytes("a message", options.size)?;
         let interval = checked_interval("a time between messages", options.interval)?;
-        self.add_tcp(flow, options.times, &options.tcp, |next, stop| {
+        self.add_tcp(flow, options.times, &options.tcp, 0, |next, stop| {
             Plan::Messages(Messages {
                 size,
                 interval,
@@ -255,7 +273,7 @@ impl World {
         let request = checked_bytes("a request", options.request)?;
         let response = checked_bytes("a response", options.response)?;
         let think = checked_interval("a time to think", options.think)?;
-        self.add_tcp(flow, options.times, &options.tcp, |next, stop| {
+        self.add_tcp(flow, options.times, &options.tcp, 0, |next, stop| {
             Plan::Requests(Requests {
                 request,
                 response,
@@ -275,10 +293,12 @@ impl World {
         flow: &Flow<'_>,
         times: Times,
         options: &TcpOptions,
+        reply_delay: u64,
         plan: impl FnOnce(u64, u64) -> Plan,
     ) -> Result<u32, WorldError> {
         let config = config(options)?;
         let mut draft = self.draft(PROTOCOL_TCP, flow, times)?;
+        draft.common.delay = (reply_delay > 0).then(|| Box::new(Delay::new(reply_delay)));
         let mut plan = plan(draft.start, draft.stop);
         plan.think_first(&mut draft.common.random);
         let tcp = Tcp::new(config, plan, flow.source_port, &mut draft.common);

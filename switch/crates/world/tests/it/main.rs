@@ -14,5 +14,6 @@ mod digests;
 mod downstream;
 mod entrance;
 mod hosts;
+mod pages;
 mod refusals;
 mod transfers;

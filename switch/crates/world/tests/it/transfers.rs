@@ -238,7 +238,7 @@ fn an_application_keeps_to_its_rate() {
             None => assert!((1_200_000..=1_252_000).contains(&payload), "{payload}"),
             Some(size) => {
                 assert_eq!(payload, size);
-                assert_eq!(world.transfer_info(number).unwrap().state, "TIME-WAIT");
+                assert_eq!(world.transfer_info(number).unwrap().state, "CLOSED");
             }
         }
     }

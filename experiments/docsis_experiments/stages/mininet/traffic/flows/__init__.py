@@ -67,6 +67,7 @@ class Flow:
             port that was used a moment ago is not free. 0 is any port.
         kept: All transfers are on one connection.
         rate: bit/s of payload that a transfer's application sends at the most; 0 for no limit.
+        ledbat_target_ns: Queueing delay that LEDBAT keeps to; 0 of any other congestion control.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Flow:
     source_port: int = 0
     kept: bool = False
     rate: int = 0
+    ledbat_target_ns: int = 0
 
     @property
     def retransmits(self) -> bool:

@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 use tcp::{Config, Connection, Role as Opens, State};
 
 use super::Common;
-use crate::host::{Endpoint, Host, Role};
+use crate::host::{Host, Role};
 use crate::net::Net;
 use crate::records::NEVER;
 use crate::samples::SenderReading;
 use crate::wire::Addresses;
-use pair::Pair;
+
+pub use pair::Pair;
 
 pub use plan::{Messages, Pace, Plan, Requests, Transfers};
 
@@ -139,7 +140,7 @@ impl Tcp {
             self.wakes = None;
             self.act(common, net, hosts);
         }
-        self.sweep(common, hosts);
+        self.sweep(hosts);
         self.due()
     }
 
@@ -341,18 +342,7 @@ impl Tcp {
         if let Some(place) = lingering.position(|pair| pair.addresses.source_port == port)
             && let Some(pair) = self.lingering.remove(place)
         {
-            close(&pair, common, hosts);
-        }
-        for (role, host) in [
-            (Role::Client, common.source),
-            (Role::Server, common.destination),
-        ] {
-            let endpoint = Endpoint {
-                application: common.number,
-                role,
-            };
-            let key = Common::key_of(&addresses, role);
-            hosts[host as usize].open(key, endpoint);
+            pair.close(hosts);
         }
         let config = |port, peer_port| Config {
             port,
@@ -364,11 +354,14 @@ impl Tcp {
             let iss = common.random.bits() as u32;
             Connection::open(config, role, iss, net.now)
         };
-        self.current = Some(Pair {
+        let pair = Pair {
             addresses,
+            hosts: [common.source, common.destination],
             client: open(config(own, other), Opens::Active),
             server: open(config(other, own), Opens::Passive),
-        });
+        };
+        pair.open(common.number, hosts);
+        self.current = Some(pair);
         self.opened += 1;
         self.given = 0;
     }
@@ -419,13 +412,13 @@ impl Tcp {
     }
 
     /// Forgets connections of which nothing more comes.
-    fn sweep(&mut self, common: &Common, hosts: &mut [Host]) {
+    fn sweep(&mut self, hosts: &mut [Host]) {
         // Where the last word was lost, an end waits for it for ever.
         while (self.lingering.len() > usize::from(CONNECTIONS)
             || self.lingering.front().is_some_and(Pair::is_over))
             && let Some(pair) = self.lingering.pop_front()
         {
-            close(&pair, common, hosts);
+            pair.close(hosts);
         }
     }
 
@@ -486,16 +479,6 @@ impl Tcp {
     #[must_use]
     pub fn columns(&self) -> [&[i64]; 2] {
         [&self.asked, &self.completed]
-    }
-}
-
-/// The hosts forget a connection.
-fn close(pair: &Pair, common: &Common, hosts: &mut [Host]) {
-    for (role, host) in [
-        (Role::Client, common.source),
-        (Role::Server, common.destination),
-    ] {
-        hosts[host as usize].close(&pair.key(role));
     }
 }
 

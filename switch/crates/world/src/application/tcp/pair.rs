@@ -4,7 +4,7 @@
 use tcp::{Connection, Segment, State};
 
 use crate::application::Common;
-use crate::host::{Host, Role};
+use crate::host::{Endpoint, Host, Role};
 use crate::link::Frame;
 use crate::net::Net;
 use crate::wire::{Addresses, ETHERNET, FlowKey, IPV4};
@@ -17,6 +17,8 @@ const CHECKSUM: std::ops::Range<usize> = 16..18;
 pub struct Pair {
     /// Of segments from the client.
     pub addresses: Addresses,
+    /// The client's host and the server's, by their indexes.
+    pub hosts: [u32; 2],
     /// Who opened it.
     pub client: Connection,
     /// Who answers.
@@ -66,7 +68,23 @@ impl Pair {
         while let Some(segment) = self.end(role).next_segment(net.now) {
             let id = common.identification(role);
             let frame = write(net, &segment, &Common::of(&self.addresses, role), id);
-            common.send(net, hosts, role, id, frame);
+            let host = self.hosts[role as usize];
+            common.send_from(net, hosts, (role, host), id, frame);
+        }
+    }
+
+    /// The hosts know whose segments these are.
+    pub fn open(&self, application: u32, hosts: &mut [Host]) {
+        for role in [Role::Client, Role::Server] {
+            let host = &mut hosts[self.hosts[role as usize] as usize];
+            host.open(self.key(role), Endpoint { application, role });
+        }
+    }
+
+    /// The hosts forget the connection.
+    pub fn close(&self, hosts: &mut [Host]) {
+        for role in [Role::Client, Role::Server] {
+            hosts[self.hosts[role as usize] as usize].close(&self.key(role));
         }
     }
 }

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan leaves to the seed of a run: when flows begin, and how long their ways are. Pure.
+
+A draw depends on the seed and on the flow's own name alone, so that queue managers are compared
+under the same draws, and another group changes none of them.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from docsis_experiments.experiment.plan import Plan, Planned
+from docsis_experiments.experiment.web_users import PlannedPages
+
+
+def drawn(plan: Plan, seed: int) -> Plan:
+    """The same plan with nothing left to chance.
+
+    Args:
+        plan: Of an experiment.
+        seed: Of the run; in Mininet, which of the repetitions it is.
+    """
+    return replace(
+        plan,
+        flows=tuple(_flow(planned, seed) for planned in plan.flows),
+        users=tuple(_user(planned, seed) for planned in plan.users),
+    )
+
+
+def _flow(planned: Planned, seed: int) -> Planned:
+    name = planned.flow.name
+    start = planned.flow.start + planned.start_spread * uniform(seed, "start", name)
+    least, most = planned.reply_delay
+    delay = least + (most - least) * uniform(seed, "round trip", name)
+    return replace(
+        planned,
+        flow=replace(planned.flow, start=start),
+        start_spread=0.0,
+        reply_delay=(delay, delay),
+    )
+
+
+def _user(planned: PlannedPages, seed: int) -> PlannedPages:
+    late = planned.start_spread * uniform(seed, "start", planned.name)
+    return replace(planned, start=planned.start + late, start_spread=0.0)
+
+
+def uniform(seed: int, purpose: str, name: str) -> float:
+    """From 0 up to, and without, 1; the same for the same arguments on every machine."""
+    # A string seeds by its SHA-512, whatever PYTHONHASHSEED is.
+    return random.Random(f"{purpose} {seed} {name}").random()
