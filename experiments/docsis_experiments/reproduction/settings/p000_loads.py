@@ -10,9 +10,11 @@ from typing import Any, Final
 
 from docsis_experiments.reproduction.settings.p000_network import (
     DISTANT,
+    FARTHEST_PEER_MS,
     GAME_SERVER,
     GAMERS,
     NEAR,
+    NEAREST_PEER_MS,
     PEERS,
     TORRENTS,
     UPLOADER,
@@ -167,7 +169,7 @@ def _web(host: str) -> dict[str, Any]:
         "page": "7 MB",
         "html": "70 KB",
         "objects": 100,
-        "variation": 2,
+        "variation": 2.0,
         "connections": 6,
         "pause": "5 s",
         "request": "400 B",
@@ -196,7 +198,11 @@ def _torrents(count: int) -> Iterable[dict[str, Any]]:
             "rate": TORRENT_RATE,
             "target": "25 ms",
             "hosts": [TORRENTS],
-            "servers": list(PEERS),
+            "servers": [PEERS],
+            "round_trip": {
+                "at_least": f"{NEAREST_PEER_MS} ms",
+                "at_most": f"{FARTHEST_PEER_MS} ms",
+            },
             "start_spread": START_SPREAD,
         }
 

@@ -23,15 +23,15 @@ NEAR: Final = "near"
 DISTANT: Final = "distant"
 GAME_SERVER: Final = "game"
 WEB_SERVERS: Final = ("page-1", "page-2", "page-3", "page-4")
-PEERS: Final = tuple(f"peer-{number}" for number in range(1, 11))
+PEERS: Final = "peers"
 
 NEAR_MS: Final = 20
 DISTANT_MS: Final = 100
 GAME_MS: Final = 6
 """Round trip of a path of 3 ms each way (K2); only what comes back has it here."""
 
-_SHORTEST_PEER_MS: Final = 20
-_LONGEST_PEER_MS: Final = 200
+NEAREST_PEER_MS: Final = 20
+FARTHEST_PEER_MS: Final = 200
 """Round trips of BitTorrent's peers are even between these (catalogue, section 8)."""
 
 
@@ -120,7 +120,7 @@ def home(
     if populated:
         hosts = _HOSTS
         servers += [(name, web_ms) for name in WEB_SERVERS]
-        servers += zip(PEERS, peer_round_trips_ms(), strict=True)
+        servers.append((PEERS, NEAREST_PEER_MS))
     servers.append((GAME_SERVER, GAME_MS))
     return Topology.model_validate(
         {
@@ -138,12 +138,6 @@ def home(
             ],
         }
     )
-
-
-def peer_round_trips_ms() -> list[int]:
-    """Of the peers: the middles of as many equal parts of their range."""
-    width = (_LONGEST_PEER_MS - _SHORTEST_PEER_MS) / len(PEERS)
-    return [round(_SHORTEST_PEER_MS + width * (place + 0.5)) for place in range(len(PEERS))]
 
 
 def _channels(mac: Mac, line_rate: int | None) -> list[dict[str, str]] | None:

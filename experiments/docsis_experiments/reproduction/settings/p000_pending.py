@@ -3,22 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from docsis_control.queue_managers.models import ALGORITHMS
 from docsis_experiments.reproduction.settings.p000_managers import Manager, PieOf2014
 from docsis_experiments.reproduction.settings.p000_readings import Reading
-from docsis_experiments.traffic.kinds import KINDS
 
 
 def there(manager: Manager, reading: Reading) -> bool:
     """Whether its queue manager is there."""
     first = reading.pie is PieOf2014.FIRST
     return manager is not Manager.PIE or not first or PieOf2014.FIRST.value in ALGORITHMS
-
-
-def playable(scenario: dict[str, Any]) -> dict[str, Any]:
-    """The scenario without kinds of traffic that are to come."""
-    found = dict(scenario)
-    found["traffic"] = [group for group in found["traffic"] if group["kind"] in KINDS]
-    return found
