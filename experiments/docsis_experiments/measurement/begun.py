@@ -44,6 +44,7 @@ def begun(run: Run, plan: Plan, topology: Topology, direction: Direction) -> Run
         idle=(-plan.measured_from, -plan.ramp_up_seconds) if plan.idle_seconds else None,
         direction=direction,
         sustained_mbps=rate / 1e6,
+        peak_mbps=(service_flow(topology, direction).peak_rate or rate) / 1e6,
         latency_target_ms=_latency_target_ms(run, topology, direction),
     )
 

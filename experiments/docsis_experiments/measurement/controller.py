@@ -5,13 +5,23 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from docsis_experiments.measurement.record import Control
 from docsis_testbed.errors import TestbedError
+
+_COLUMNS: Final = (
+    "monotonic_s",
+    "qdelay_ms",
+    "drop_prob",
+    "backlog_bytes",
+    "msr_tokens_bytes",
+    "rate_estimate_bps",
+)
 
 
 def controller_figures(folder: Path) -> dict[str, Any]:
@@ -47,9 +57,11 @@ def control_samples(path: Path, service_flow: int, origin_ns: int) -> Control:
         return Control()
     with path.open(newline="") as file:
         rows = [
-            [float(row[key]) for key in ("monotonic_s", "qdelay_ms", "drop_prob")]
+            [float(row[key] or math.nan) for key in _COLUMNS]
             for row in csv.DictReader(file)
             if int(row["service_flow"]) == service_flow
         ]
-    columns = np.array(rows).reshape(-1, 3)
-    return Control((columns[:, 0] * 1e9 - origin_ns) / 1e9, columns[:, 1], columns[:, 2])
+    time_s, qdelay_ms, drop_prob, backlog, tokens, rate = np.array(rows).reshape(-1, 6).T
+    return Control(
+        (time_s * 1e9 - origin_ns) / 1e9, qdelay_ms, drop_prob, backlog, tokens, rate / 1e6
+    )

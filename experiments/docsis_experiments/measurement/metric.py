@@ -76,6 +76,8 @@ class Metric:
         needs_idle: Whether there has to be a time with calls alone.
         needs_bound: Whether it needs a bound, so that it is measured only where one is given.
         whole_run: Whether it is of the whole run, so that a part of it cannot be asked for.
+        on_request: Whether it is measured only where somebody asks for it, because it tells
+            something of few runs.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Metric:
     needs_idle: bool = False
     needs_bound: bool = False
     whole_run: bool = False
+    on_request: bool = False
 
     @property
     def brief(self) -> str:
@@ -111,6 +114,7 @@ class Metric:
         """Whether it is measured of each run of the group without being asked for."""
         return (
             not self.needs_bound
+            and not self.on_request
             and self.needs in run.traces(group)
             and (run.idle is not None or not self.needs_idle)
         )

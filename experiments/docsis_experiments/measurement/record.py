@@ -115,11 +115,17 @@ class Control:
         time_s: When it looked.
         qdelay_ms: The queue's delay as it computes it, milliseconds.
         drop_prob: The probability that it set.
+        backlog_bytes: What was queued.
+        tokens_bytes: In the sustained rate's bucket.
+        rate_mbps: At which the queue is found to drain; NaN where nobody measures it.
     """
 
     time_s: Floats = field(default_factory=_none)
     qdelay_ms: Floats = field(default_factory=_none)
     drop_prob: Floats = field(default_factory=_none)
+    backlog_bytes: Floats = field(default_factory=_none)
+    tokens_bytes: Floats = field(default_factory=_none)
+    rate_mbps: Floats = field(default_factory=_none)
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,7 @@ class RunRecord:
         retransmitted: Segments that TCP sent again over the whole run, by group and flow.
         calls: Groups whose packets are those of calls.
         sustained_mbps: Rate that the service flow has for good.
+        peak_mbps: Rate that it has while there are tokens.
         latency_target_ms: Of DOCSIS-PIE; None where another queue manager ran.
         direction: Which way its traffic went.
         shares: What each service flow got, by the group that loads them all.
@@ -177,6 +184,7 @@ class RunRecord:
     retransmitted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     calls: frozenset[str] = frozenset()
     sustained_mbps: float = math.nan
+    peak_mbps: float = math.nan
     latency_target_ms: float | None = None
     direction: Direction = "upstream"
     shares: Mapping[str, MeasuredShares] = field(default_factory=dict)

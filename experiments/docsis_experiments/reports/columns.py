@@ -18,7 +18,9 @@ MAIN: Final = tuple(metric for metric in METRICS.values() if metric.main)
 """Those that every table has."""
 
 OTHERS: Final = tuple(
-    metric for metric in METRICS.values() if not metric.main and not metric.needs_bound
+    metric
+    for metric in METRICS.values()
+    if not (metric.main or metric.needs_bound or metric.on_request)
 )
 """The rest, of which some tables have no room for all."""
 

@@ -14,7 +14,7 @@ def metric_properties() -> dict[str, Any]:
     """Properties of a group, by their keys."""
     found: dict[str, Any] = {}
     for metric in METRICS.values():
-        if metric.needs_bound:
+        if metric.needs_bound or metric.on_request:
             continue
         value = _value(metric)
         if metric.statistics:

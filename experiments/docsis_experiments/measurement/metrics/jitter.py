@@ -42,4 +42,5 @@ METRIC: Final = Metric(
     limits=Limits(low=0),
     form=".2f",
     place=44,
+    on_request=True,
 )

@@ -46,4 +46,5 @@ METRIC: Final = Metric(
     limits=Limits(0, 100),
     form=".2f",
     place=42,
+    on_request=True,
 )

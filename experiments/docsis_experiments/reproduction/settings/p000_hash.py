@@ -24,6 +24,10 @@ _SEEDS_APART: Final = 1 << 32
 """Between the draws of two seeds, so that none has a multiplier of the other's."""
 
 
+Choose = Callable[[Loaded, int, int], int]
+"""From a scenario, a number of queues and a seed to a multiplier."""
+
+
 def session(source: str, destination: str, protocol: int, ports: tuple[int, int]) -> int:
     """A session over IPv4, as p4src/include/flow_queue.p4 knows it."""
     fields = struct.pack("!H", _IPV4)
@@ -83,10 +87,11 @@ def together(loaded: Loaded, queues: int, seed: int) -> int:
     return _first(holds, queues, seed)
 
 
-def apart(loaded: Loaded, queues: int, seed: int) -> int:
-    """A multiplier under which all uploads have queues of their own."""
-    _, uploads = sessions(loaded)
-    return _first(lambda place: len({*map(place, uploads)}) == len(uploads), queues, seed)
+def all_apart(loaded: Loaded, queues: int, seed: int) -> int:
+    """A multiplier under which all calls and uploads have queues of their own."""
+    calls, uploads = sessions(loaded)
+    every = [*calls, *uploads]
+    return _first(lambda place: len({*map(place, every)}) == len(every), queues, seed)
 
 
 def _meet(some: Iterable[int], others: Iterable[int]) -> bool:

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from docsis_experiments.reproduction.settings.p000_network import (
     DISTANT,
+    FARTHEST_PEER_MS,
     GAME_SERVER,
     GAMERS,
     NEAR,
+    NEAREST_PEER_MS,
     PEERS,
     TORRENTS,
     UPLOADER,
@@ -167,7 +169,7 @@ def _web(host: str) -> dict[str, Any]:
         "page": "7 MB",
         "html": "70 KB",
         "objects": 100,
-        "variation": 2,
+        "variation": 2.0,
         "connections": 6,
         "pause": "5 s",
         "request": "400 B",
@@ -196,6 +198,32 @@ def _torrents(count: int) -> Iterable[dict[str, Any]]:
             "rate": TORRENT_RATE,
             "target": "25 ms",
             "hosts": [TORRENTS],
-            "servers": list(PEERS),
+            "servers": [PEERS],
+            "round_trip": {
+                "at_least": f"{NEAREST_PEER_MS} ms",
+                "at_most": f"{FARTHEST_PEER_MS} ms",
+            },
             "start_spread": START_SPREAD,
         }
+
+
+def tenth(load: Load) -> Load:
+    """A load with files of a tenth, for a tenth of the rates (K11)."""
+    return replace(load, file=_TENTHS.get(load.file, load.file))
+
+
+_TENTHS: Final[Mapping[str | None, str]] = {
+    "50 MB": "5 MB",
+    "19 MB": "1.9 MB",
+    "2.5 MB": "250 KB",
+}
+
+
+def tenth_of_pages(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Groups whose pages and torrents are a tenth, too."""
+    smaller = {
+        "web": {"page": "700 KB", "html": "7 KB"},
+        "ledbat": {"rate": "10 Mbps"},
+        "cbr": {"rate": "600 kbps"},
+    }
+    return [{**group, **smaller.get(group["kind"], {})} for group in groups]

@@ -23,15 +23,15 @@ NEAR: Final = "near"
 DISTANT: Final = "distant"
 GAME_SERVER: Final = "game"
 WEB_SERVERS: Final = ("page-1", "page-2", "page-3", "page-4")
-PEERS: Final = tuple(f"peer-{number}" for number in range(1, 11))
+PEERS: Final = "peers"
 
 NEAR_MS: Final = 20
 DISTANT_MS: Final = 100
 GAME_MS: Final = 6
 """Round trip of a path of 3 ms each way (K2); only what comes back has it here."""
 
-_SHORTEST_PEER_MS: Final = 20
-_LONGEST_PEER_MS: Final = 200
+NEAREST_PEER_MS: Final = 20
+FARTHEST_PEER_MS: Final = 200
 """Round trips of BitTorrent's peers are even between these (catalogue, section 8)."""
 
 
@@ -53,7 +53,7 @@ class Service:
     Attributes:
         sustained, peak: Upstream, bit/s.
         burst: Upstream, bytes; the bucket is full at the start (K8).
-        buffer_ms: The service flow's own; queue managers of 000 have theirs.
+        buffer: The service flow's own; drop tail of 000 has one of its own.
         latency_target_ms: The service flow's own.
         downstream: Keys of the downstream service flow, as a tier's file has them.
     """
@@ -61,7 +61,7 @@ class Service:
     sustained: int = 200_000_000
     peak: int = 250_000_000
     burst: int = 30_000_000
-    buffer_ms: int = 250
+    buffer: str = "250 ms"
     latency_target_ms: int = 10
     downstream: Mapping[str, str] = field(
         default_factory=lambda: {
@@ -81,7 +81,7 @@ class Service:
                 "maximum_sustained_traffic_rate": f"{self.sustained} bps",
                 "peak_traffic_rate": f"{self.peak} bps",
                 "maximum_traffic_burst": f"{self.burst} B",
-                "buffer": f"{self.buffer_ms} ms",
+                "buffer": self.buffer,
                 "aqm": {"enabled": True, "latency_target": f"{self.latency_target_ms} ms"},
             },
             "downstream": {**self.downstream, "aqm": {"enabled": False}},
@@ -120,7 +120,7 @@ def home(
     if populated:
         hosts = _HOSTS
         servers += [(name, web_ms) for name in WEB_SERVERS]
-        servers += zip(PEERS, peer_round_trips_ms(), strict=True)
+        servers.append((PEERS, NEAREST_PEER_MS))
     servers.append((GAME_SERVER, GAME_MS))
     return Topology.model_validate(
         {
@@ -138,12 +138,6 @@ def home(
             ],
         }
     )
-
-
-def peer_round_trips_ms() -> list[int]:
-    """Of the peers: the middles of as many equal parts of their range."""
-    width = (_LONGEST_PEER_MS - _SHORTEST_PEER_MS) / len(PEERS)
-    return [round(_SHORTEST_PEER_MS + width * (place + 0.5)) for place in range(len(PEERS))]
 
 
 def _channels(mac: Mac, line_rate: int | None) -> list[dict[str, str]] | None:

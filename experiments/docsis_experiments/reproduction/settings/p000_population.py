@@ -13,7 +13,6 @@ from typing import Final
 
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.topology.models import Topology
-from docsis_experiments.measurement.metrics import METRICS
 from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.reproduction.row import Asked, Level, Run
 from docsis_experiments.reproduction.settings.p000_hash import alone
@@ -140,20 +139,19 @@ def _home(mac: Mac, web_ms: int) -> Topology:
 
 
 PAGES_WITHIN: Final = "pages-within"
-PAGE_BOUNDS_MS: Final = tuple(range(200, 20_001, 200))
-"""Load times at which a run's distribution is kept; between two it is taken for even."""
+PAGE_BOUNDS_MS: Final = (*range(100, 12_001, 100), 15_000, 20_000, 30_000, 60_000, 600_000)
+"""Load times at which a run's distribution is kept; between two it is taken for even. No page of a
+run takes longer than the last."""
 
 
 def quantities(load: Load) -> list[Quantity]:
     """What all rows of figures 1 to 5 measure of a run."""
     games, pages = game_groups(load), page_groups(load)
-    found = [
+    return [
         quantity("latency", games, "mean"),
         quantity("latency", games, "p90"),
         quantity("loss", games),
         *(quantity("unplayable", [game]) for game in games),
         *(quantity("jitter", [game]) for game in games),
+        *(quantity(PAGES_WITHIN, pages, bound_ms=bound) for bound in PAGE_BOUNDS_MS),
     ]
-    if PAGES_WITHIN in METRICS:
-        found += [quantity(PAGES_WITHIN, pages, bound_ms=bound) for bound in PAGE_BOUNDS_MS]
-    return found

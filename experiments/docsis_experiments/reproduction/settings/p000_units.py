@@ -13,7 +13,6 @@ from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.experiment.resolve import resolved
 from docsis_experiments.measurement.quantity import Quantity
-from docsis_experiments.reproduction.settings.p000_pending import playable
 from docsis_experiments.runs.unit import Unit
 
 _NAME: Final = "paper-000"
@@ -49,19 +48,17 @@ def unit(
         ValueError: They do not go together.
     """
     scenario = Scenario.model_validate(
-        playable(
-            {
-                "name": _NAME,
-                "title": _NAME,
-                "topology": f"{_NAME}.yaml",
-                "direction": "upstream",
-                "ramp_up": ramp_up,
-                "measured": measured,
-                "runs": [{"label": label, "manager": as_written(management)}],
-                "traffic": list(traffic),
-                **keys,
-            }
-        )
+        {
+            "name": _NAME,
+            "title": _NAME,
+            "topology": f"{_NAME}.yaml",
+            "direction": "upstream",
+            "ramp_up": ramp_up,
+            "measured": measured,
+            "runs": [{"label": label, "manager": as_written(management)}],
+            "traffic": list(traffic),
+            **keys,
+        }
     )
     loaded = Loaded(resolved(scenario, topology), topology)
     [run] = loaded.scenario.all_runs

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a queue needs from one fall to the next: the period of a lone TCP's sawtooth.
+
+A fall is where the latency, once above 80% of its greatest value in that time, comes below half of
+it. With a buffer that one connection alone fills, each fall is the answer to a drop.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from docsis_experiments.measurement.metric import SECONDS, Limits, Metric
+from docsis_experiments.measurement.record import Packets, RunRecord
+from docsis_experiments.measurement.scope import Scope
+
+FULL: Final = 0.8
+"""Of the greatest latency, above which a queue counts as full."""
+
+FALLEN: Final = 0.5
+"""Of the greatest latency, below which it has fallen."""
+
+
+def falls(packets: Packets) -> list[float]:
+    """When the latency fell, in seconds."""
+    arrived = np.isfinite(packets.delay_ms)
+    sent, delays = packets.sent_s[arrived], packets.delay_ms[arrived]
+    if not delays.size:
+        return []
+    greatest = float(delays.max())
+    found: list[float] = []
+    full = False
+    for at, delay in zip(sent.tolist(), delays.tolist(), strict=True):
+        if delay >= FULL * greatest:
+            full = True
+        elif full and delay < FALLEN * greatest:
+            full = False
+            found.append(at)
+    return found
+
+
+def latency_cycle(scope: Scope, run: RunRecord) -> float:
+    """Seconds, the mean from fall to fall; NaN where there are fewer than two."""
+    found = falls(scope.packets(run))
+    return (found[-1] - found[0]) / (len(found) - 1) if len(found) > 1 else math.nan
+
+
+def _absence(scope: Scope, run: RunRecord) -> str:
+    if scope.silent(run, run.packets):
+        return scope.no_packet(run)
+    return f"the latency of {scope.names} fell less than twice in that time"
+
+
+METRIC: Final = Metric(
+    name="latency-cycle",
+    title="Latency's cycle",
+    description="The mean time from one fall of the latency to the next: from 80% of its greatest "
+    "value to half of it.",
+    unit=SECONDS,
+    value=latency_cycle,
+    absence=_absence,
+    limits=Limits(low=0),
+    form=".1f",
+    place=95,
+    on_request=True,
+)

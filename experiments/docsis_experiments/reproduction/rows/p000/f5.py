@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure 5: page load times over all conditions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from docsis_experiments.reproduction.row import Asked, Measured, Results, Row, Run, Seeds
+from docsis_experiments.reproduction.settings import p000_population as population
+from docsis_experiments.reproduction.settings.p000_loads import page_groups
+from docsis_experiments.reproduction.settings.p000_managers import AQMS, SEVEN, Manager
+from docsis_experiments.reproduction.settings.p000_population import (
+    PAGE_BOUNDS_MS,
+    PAGES_WITHIN,
+    Condition,
+)
+from docsis_experiments.reproduction.settings.p000_readings import OF_PAGES, chosen
+from docsis_experiments.reproduction.settings.p000_told import Population, ratio, value_of
+from docsis_experiments.runs.outcome import Outcome
+
+_P90: Final = 0.9
+
+
+def _works(asked: Asked) -> Iterator[Run]:
+    return population.works(asked, chosen(OF_PAGES, asked), SEVEN)
+
+
+def p90(outcomes: Mapping[Condition, Outcome]) -> float:
+    """Of the pages of all conditions together, seconds."""
+    counts = [
+        sum(
+            value_of(outcome, PAGES_WITHIN, page_groups(condition.traffic), bound_ms=bound)
+            for condition, outcome in outcomes.items()
+        )
+        for bound in PAGE_BOUNDS_MS
+    ]
+    return quantile(PAGE_BOUNDS_MS, counts, _P90) / 1e3
+
+
+def quantile(bounds: Sequence[float], within: Sequence[float], probability: float) -> float:
+    """The bound that so many of all are within, between two that are known; NaN of nothing.
+
+    Args:
+        bounds: Ascending; all are within the last.
+        within: How many are within each.
+        probability: Of the quantile.
+    """
+    wanted = probability * within[-1]
+    if not wanted:
+        return math.nan
+    low, below = 0.0, 0.0
+    for high, above in zip(bounds, within, strict=True):
+        if above >= wanted:
+            return low + (high - low) * (wanted - below) / (above - below)
+        low, below = high, above
+    raise AssertionError("all are within the last")
+
+
+def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
+    told = Population(asked, chosen(OF_PAGES, asked), results)
+    of = {manager: told.of_seeds(manager, p90) for manager in SEVEN}
+    found: dict[str, Seeds] = {f"p90 {manager}": Seeds(values) for manager, values in of.items()}
+    for one in (Manager.BC, Manager.BB):
+        found[f"{one} over pie"] = ratio(of[one], of[Manager.PIE])
+    spreads: dict[int, float] = {}
+    for seed in asked.seeds:
+        values = [of[manager][seed] for manager in AQMS if seed in of[manager]]
+        if len(values) == len(AQMS):
+            spreads[seed] = max(values) - min(values)
+    found["spread of aqms"] = Seeds(spreads)
+    return {name: seeds for name, seeds in found.items() if seeds.values}
+
+
+ROWS: Final = (Row("000-F5", _works, _parts, readings=len(OF_PAGES) + 1),)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Section 4.3: with a perfect prediction of the wait, CoDel-DT does what CoDel does.
+
+The prediction is perfect where one rate never changes and nothing waits for grants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from docsis_experiments.reproduction.row import Asked, Measured, Results, Row, Run, Seeds
+from docsis_experiments.reproduction.settings import p000_alone as alone
+from docsis_experiments.reproduction.settings.p000_loads import (
+    LOADS,
+    PAUSE,
+    game_groups,
+    tenth,
+    tenth_of_pages,
+    traffic,
+)
+from docsis_experiments.reproduction.settings.p000_managers import Manager, managed
+from docsis_experiments.reproduction.settings.p000_network import TENTH, Mac, home
+from docsis_experiments.reproduction.settings.p000_readings import Reading, chosen
+from docsis_experiments.reproduction.settings.p000_told import ratio
+from docsis_experiments.reproduction.settings.p000_units import quantity
+
+READINGS: Final = ("cubic", "connection-a-file", "endless-files")
+
+RATE: Final = 20_000_000
+_SERVICE: Final = replace(TENTH, sustained=RATE, peak=RATE, burst=1522)
+_LOADS: Final = (2, 3, 9)
+_MANAGERS: Final = (Manager.CT, Manager.CD)
+_STATISTICS: Final = ("p50", "p90")
+
+
+def _cases(reading: Reading) -> Iterable[alone.Case]:
+    for number in _LOADS:
+        load = tenth(LOADS[number])
+        games = game_groups(load)
+        for manager in _MANAGERS:
+            yield alone.Case(
+                f"{manager} load {number}",
+                managed(manager, 0),
+                home(Mac.NONE, _SERVICE, web_ms=reading.web_ms),
+                tenth_of_pages(traffic(load, reading.files, reading.congestion, PAUSE)),
+                [
+                    *(quantity("latency", games, statistic) for statistic in _STATISTICS),
+                    quantity("loss", games),
+                ],
+                10,
+                120,
+                congestion=reading.congestion,
+            )
+
+
+def _works(asked: Asked) -> Iterable[Run]:
+    return alone.works(asked, _cases(chosen(READINGS, asked)))
+
+
+def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
+    found: dict[str, Seeds] = {}
+    for number in _LOADS:
+        games = game_groups(LOADS[number])
+        labels = [f"{manager} load {number}" for manager in _MANAGERS]
+        for statistic in _STATISTICS:
+            of = [alone.values(asked, results, one, "latency", games, statistic) for one in labels]
+            found[f"{statistic} load {number}"] = ratio(*of)
+        losses = [alone.values(asked, results, one, "loss", games) for one in labels]
+        found[f"loss load {number}"] = ratio(*losses)
+    return {name: seeds for name, seeds in found.items() if seeds.values}
+
+
+ROWS: Final = (Row("000-S43", _works, _parts, readings=len(READINGS) + 1),)

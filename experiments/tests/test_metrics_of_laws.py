@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of what the controller did: probabilities, estimates, changes of the rate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scenario_files
+
+from docsis_experiments.measurement.metrics import METRICS
+from docsis_experiments.measurement.metrics.latency_cycle import falls
+from docsis_experiments.measurement.record import Control, Packets, RunRecord
+from docsis_experiments.measurement.scope import Scope
+from docsis_experiments.measurement.statistics import Statistic
+
+TIMES = np.arange(0.0, 10.0, 0.016)
+
+
+def record(**changes: Any) -> RunRecord:
+    return scenario_files.record("tail", 10.0, **changes)
+
+
+def measured(metric: str, run: RunRecord, *of: str, statistic: Statistic = "mean") -> float:
+    return METRICS[metric].value(Scope(of or ("call",), statistic), run)
+
+
+def with_samples(**columns: np.ndarray[Any, np.dtype[np.float64]]) -> RunRecord:
+    return record(control=Control(TIMES, **columns))
+
+
+def test_deviation_and_crossings_of_the_probability() -> None:
+    # 2 s below, 2 s above, and so on: four crossings in 10 s.
+    p = np.where(TIMES % 4 < 2, 0.5, 1.1)
+    run = with_samples(drop_prob=p)
+    assert measured("drop-prob-deviation", run) == pytest.approx(p.std())
+    assert measured("gap-crossings", run) == pytest.approx(4)
+    steady = with_samples(drop_prob=np.full(TIMES.size, 0.6))
+    assert measured("drop-prob-deviation", steady) == 0
+    assert measured("gap-crossings", steady) == 0
+    assert math.isnan(measured("gap-crossings", record()))
+
+
+def test_error_of_the_rate_is_told_behind_each_steps_beginning() -> None:
+    steps = ((0.0, 10.0), (6.0, 30.0))
+    # Right in the first step; in the second, capped at 20 Mbit/s, late by 0.4 s and then 10% off.
+    estimate = np.where(TIMES < 6.4, 10.0, 22.0)
+    run = record(control=Control(TIMES, rate_mbps=estimate), steps=steps, sustained_mbps=20.0)
+    assert measured("rate-error", run, statistic="p50") == pytest.approx(0)
+    assert measured("rate-error", run, statistic="max") == pytest.approx(10)
+    assert measured("rate-error-at-once", run, statistic="max") == pytest.approx(50)
+    unknown = with_samples(rate_mbps=np.full(TIMES.size, np.nan))
+    assert math.isnan(measured("rate-error", unknown))
+
+
+def test_step_of_the_wait_is_where_the_bucket_is_empty_first() -> None:
+    sent = np.arange(0.0, 10.0, 0.02)
+    tokens = np.maximum(0.0, 30e6 * (1 - TIMES / 4))
+    delays = np.where(sent < 4, 200.0, 250.0)
+    run = record(
+        packets={"call": Packets(sent, delays)}, control=Control(TIMES, tokens_bytes=tokens)
+    )
+    assert measured("wait-step", run) == pytest.approx(1.25, rel=0.02)
+    full = record(control=Control(TIMES, tokens_bytes=np.full(TIMES.size, 30e6)))
+    assert math.isnan(measured("wait-step", full))
+
+
+def sawtooth(period: float) -> Packets:
+    """Empty for half of each period, then rising to 20 ms."""
+    sent = np.arange(0.0, 10.0, 0.02)
+    return Packets(sent, np.maximum(0.0, 40 * (sent % period / period) - 20))
+
+
+def test_cycle_is_the_time_from_fall_to_fall() -> None:
+    assert falls(sawtooth(3.0)) == pytest.approx([3.0, 6.0, 9.0], abs=0.021)
+    run = record(packets={"call": sawtooth(3.0)})
+    assert measured("latency-cycle", run) == pytest.approx(3.0, abs=0.03)
+    assert math.isnan(measured("latency-cycle", record(packets={"call": sawtooth(8.0)})))
+
+
+def test_prediction_is_compared_with_the_longest_of_the_queues() -> None:
+    packets = {name: scenario_files.packets(delay) for name, delay in (("a", 10.0), ("b", 40.0))}
+    run = record(packets=packets, control=Control(TIMES, qdelay_ms=np.full(TIMES.size, 30.0)))
+    assert measured("predicted-over-longest", run, "a", "b") == pytest.approx(0.75)
+    assert math.isnan(measured("predicted-over-longest", run, "a", "nobody"))
+
+
+def test_metrics_on_request_are_not_told_of_every_run() -> None:
+    run = record()
+    told = {name for name, metric in METRICS.items() if metric.told(run, "call")}
+    assert "latency" in told
+    assert not told & {"latency-cycle", "gap-crossings", "rate-error", "wait-step", "jitter"}
