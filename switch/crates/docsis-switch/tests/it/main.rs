@@ -7,6 +7,7 @@ mod life;
 mod memory;
 mod process;
 mod record;
+mod taps;
 mod time;
 mod tls;
 mod trace;

@@ -141,14 +141,15 @@ fn profiles() -> impl Strategy<Value = Profile> {
         Just(Profile::docsis_3_1(15)),
         Just(Profile::named("cablelabs-2014").unwrap()),
     ];
-    (base, any::<bool>(), any::<bool>(), 0..8_u32).prop_map(
-        |(profile, piggyback, fragmentation, contention)| Profile {
+    (base, any::<bool>(), any::<bool>(), 0..8_u32, 0..4_u16).prop_map(
+        |(profile, piggyback, fragmentation, contention, idle_proactive_grants)| Profile {
             piggyback,
             fragmentation: match profile.fragmentation {
                 true => true,
                 false => fragmentation,
             },
             contention_minislots: profile.contention_minislots + 2 * contention,
+            idle_proactive_grants,
             ..profile
         },
     )
