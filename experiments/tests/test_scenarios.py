@@ -87,6 +87,8 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
          "1 to 64"),
         ("measured: 10 s", "measured: 10 s\ntcp: {segment: 1461 B}", 9, "tcp.segment",
          "100 B to 1460 B"),
+        ("measured: 10 s", "measured: 10 s\ntcp: {least_timeout: 9 ms}", 9, "tcp.least_timeout",
+         "10 ms to a minute"),
         ("measured: 10 s", "measured: 10 s\ntcp: {profile: bsd}", 9, "tcp.profile", "linux"),
         ("measured: 10 s", "measured: 10 s\ntcp: {acks: delayed}", 9, "tcp.acks", "known here"),
         ("label: codel", "label: tail", 9, "runs", 'two runs are called "tail"'),
@@ -272,7 +274,7 @@ def test_example_of_the_documentation_is_a_scenario(tmp_path: Path) -> None:
     scenario = load(tmp_path / "mine.yaml").scenario
     assert len(scenario.all_runs) == 3 + 2 * 3
     assert {group.kind for group in scenario.traffic} == {
-        "voip", "transfer", "game", "cbr", "burst",
+        "voip", "transfer", "game", "web", "ledbat", "cbr", "burst",
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -260,3 +260,44 @@ def test_program_of_streams_ends_with_words(with_udp: bool, tmp_path: Path) -> N
             abort(server.accept()[0])
             assert process.wait(PATIENCE) == 1
             assert log.read_text().splitlines()[-1].startswith("tcp one: ")
+
+
+def test_files_follow_on_a_kept_connection() -> None:
+    with socket.create_server((HOST, 0)) as server:
+        files = flow("transfer", port_of(server), end=PATIENCE / 10, size=300_000, interval=0.01)
+        thread = sent_by(Sender([replace(files, kept=True)], time.monotonic()))
+        server.settimeout(PATIENCE)
+        connection, _ = server.accept()
+        came = 0
+        with connection:
+            connection.settimeout(PATIENCE)
+            with suppress(ConnectionResetError):
+                while count := len(connection.recv(1 << 20)):
+                    came += count
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+        assert came >= 2 * 300_000
+        # Nobody has connected once more.
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_an_application_sends_no_faster_than_its_rate() -> None:
+    with socket.create_server((HOST, 0)) as server:
+        rate = 8_000_000
+        began = time.monotonic()
+        end = 1.0
+        capped = replace(flow("transfer", port_of(server), size=0, end=end), rate=rate)
+        thread = sent_by(Sender([capped], began))
+        server.settimeout(PATIENCE)
+        connection, _ = server.accept()
+        came = 0
+        with connection:
+            connection.settimeout(PATIENCE)
+            with suppress(ConnectionResetError):
+                while count := len(connection.recv(1 << 20)):
+                    came += count
+        thread.join(PATIENCE)
+        # What the machine made it wait for is not caught up on, so that there may be less.
+        assert 0 < came <= rate / 8 * end * 1.05

@@ -25,7 +25,7 @@ FTP = "{name: ftp, kind: transfer, count: 3, servers: [server1, server2]}"
 
 
 def test_each_part_of_tcp_may_be_left_out() -> None:
-    usual = {"profile": "linux", "acknowledgements": "delayed"}
+    usual = {"profile": "linux", "acknowledgements": "delayed", "least_timeout_ns": None}
     assert tcp_options(Tcp()) == {**usual, "initial_window": 10, "segment": 1448}
     assert Tcp().usual_congestion_control == "cubic"
     rfc = Tcp.model_validate({"profile": "rfc", "acknowledgements": "every-segment"})
@@ -34,6 +34,7 @@ def test_each_part_of_tcp_may_be_left_out() -> None:
         "acknowledgements": "every-segment",
         "initial_window": 3,
         "segment": 1448,
+        "least_timeout_ns": None,
     }
     assert rfc.usual_congestion_control == "reno"
     given = Tcp.model_validate(
@@ -45,12 +46,22 @@ def test_each_part_of_tcp_may_be_left_out() -> None:
 def test_linux_has_what_routes_can_say_and_the_rest_is_refused_by_name() -> None:
     assert tcp_metrics(Tcp()) is None
     given = Tcp.model_validate(
-        {"initial_window": 4, "segment": "536 B", "acknowledgements": "every-segment"}
+        {
+            "initial_window": 4,
+            "segment": "536 B",
+            "acknowledgements": "every-segment",
+            "least_timeout": "300 ms",
+        }
     )
     check_tcp(given)
     metrics = tcp_metrics(given)
     assert metrics is not None
-    assert metrics.as_route() == {"initcwnd": 4, "quickack": 1, "advmss": 536}
+    assert metrics.as_route() == {
+        "initcwnd": 4,
+        "quickack": 1,
+        "advmss": 536,
+        "rto_min": 300,
+    }
     with pytest.raises(TestbedError, match=r"tcp\.profile: Mininet's hosts .* the profile rfc"):
         check_tcp(Tcp(profile="rfc"))
 
@@ -137,6 +148,7 @@ def test_a_kept_connection_and_a_rate_in_virtual_time(tmp_path: Path) -> None:
         "{profile: rfc}",
         "{acknowledgements: every-segment}",
         "{segment: 1000 B}",
+        "{profile: rfc, least_timeout: 200 ms}",
         "{initial_window: 2}",
         "{congestion_control: reno}",
     ],

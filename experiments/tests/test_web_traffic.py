@@ -9,22 +9,27 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsis_experiments.experiment.web_users import PlannedPages
 from docsis_experiments.stages.mininet.samples import read_samples
 from docsis_experiments.stages.mininet.traffic import web
 from docsis_experiments.stages.mininet.traffic.web.sizes import object_sizes
+from docsis_experiments.stages.mininet.web_users import WebTraffic
 from docsis_experiments.traffic.senders import WebPages
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.session import wait_until_ready
 
 PAGE = WebPages(
     page=7_000_000,
@@ -144,3 +149,64 @@ def complete(path: Path) -> list[tuple[int, int]]:
     if not path.exists() or not path.read_text():
         return []
     return [(began, end) for began, end in web.read_pages(path) if end is not None]
+
+
+class Hosts:
+    """A session all of whose hosts are this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.testbed = SimpleNamespace(node=lambda name: SimpleNamespace(pid=os.getpid()))
+        self.watched: list[str] = []
+
+    def address(self, name: str) -> str:
+        assert name.startswith("server")
+        return "127.0.0.1"
+
+    def watch(self, what: str, process: object, log: Path) -> None:
+        del process, log
+        self.watched.append(what)
+
+    def launch(self, node: str, command: Sequence[str], name: str) -> subprocess.Popen[bytes]:
+        assert node == "cpe1"
+        with (self.folder / name).open("wb") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log)
+
+
+@pytest.mark.root
+def test_a_run_s_users_and_what_they_leave(tmp_path: Path) -> None:
+    session: Any = Hosts(tmp_path)
+    pages = page(page=50_000, html=5_000, objects=5, pause=0.01)
+    servers = (("server1", 18_095), ("server2", 18_096))
+    users = [
+        PlannedPages("web", f"web-{number}", "cpe1", servers, 0.2, None, pages, "cubic")
+        for number in (1, 2)
+    ]
+    traffic = WebTraffic(session, users)
+
+    def start(what: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        process: subprocess.Popen[bytes] = session.launch("cpe1", command, f"{what}.log")
+        wait_until_ready(process, what, tmp_path / f"{what}.log")
+        return process
+
+    programs: list[subprocess.Popen[bytes]] = []
+    origin_ns = time.time_ns()
+    try:
+        programs += traffic.start_servers(start)
+        programs += traffic.start_users(origin_ns)
+        until = time.monotonic() + PATIENCE
+        files = [tmp_path / f"web-web-{number}-pages.csv" for number in (1, 2)]
+        while min(len(complete(file)) for file in files) < 2 and time.monotonic() < until:
+            time.sleep(0.02)
+    finally:
+        for program in reversed(programs):
+            program.terminate()
+            program.wait(PATIENCE)
+    assert session.watched == ["the web user web-1", "the web user web-2"]
+    found = traffic.pages(origin_ns)["web"]
+    assert (found.began_s >= 0.2).all()
+    assert found.loads(0.0, PATIENCE).size >= 4
+    received = traffic.received(origin_ns)["web"]
+    assert set(received.flow_bytes) == {"web-1", "web-2"}
+    assert min(flow[-1] for flow in received.flow_bytes.values()) > 0
+    assert WebTraffic(session, []).start_servers(start) == []

@@ -163,11 +163,13 @@ class TcpMetrics:
         initial_window: Segments; the kernel's own where None.
         every_segment: Each segment is acknowledged at once.
         segment: The Maximum Segment Size that is announced, bytes; the interface's where None.
+        least_timeout_ms: The least retransmission timeout; the kernel's own where None.
     """
 
     initial_window: int | None = None
     every_segment: bool = False
     segment: int | None = None
+    least_timeout_ms: int | None = None
 
     def as_route(self) -> dict[str, int]:
         """Those that are not the kernel's own, as a route's metrics."""
@@ -175,6 +177,7 @@ class TcpMetrics:
             **({} if self.initial_window is None else {"initcwnd": self.initial_window}),
             **({"quickack": 1} if self.every_segment else {}),
             **({} if self.segment is None else {"advmss": self.segment}),
+            **({} if self.least_timeout_ms is None else {"rto_min": self.least_timeout_ms}),
         }
 
 

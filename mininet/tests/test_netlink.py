@@ -149,7 +149,7 @@ def test_address_neighbours_and_tcp() -> None:
             netlink.set_link(end)
         netlink.add_address(ENDS[0], network)
         # Again: entries and routes that are there are replaced.
-        for metrics in (netlink.TcpMetrics(3), netlink.TcpMetrics(5, True, 1000)):
+        for metrics in (netlink.TcpMetrics(3), netlink.TcpMetrics(5, True, 1000, 300)):
             netlink.set_neighbours(ENDS[0], others)
             netlink.set_tcp(ENDS[0], network, metrics)
         return shown("address"), shown("neighbour"), shown("route")
@@ -163,7 +163,7 @@ def test_address_neighbours_and_tcp() -> None:
     assert permanent == others
     [route] = [r for r in routes if r["dst"] == "10.0.0.0/24"]
     assert (route["dev"], route["prefsrc"], route["scope"]) == (ENDS[0], "10.0.0.11", "link")
-    assert route["metrics"] == [{"initcwnd": 5, "quickack": 1, "advmss": 1000}]
+    assert route["metrics"] == [{"initcwnd": 5, "quickack": 1, "advmss": 1000, "rto_min": 300}]
 
 
 def test_nothing_stays_open() -> None:

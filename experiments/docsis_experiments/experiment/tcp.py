@@ -8,7 +8,7 @@ from typing import Final, Literal
 from pydantic import Field, field_validator
 
 from docsis_control.config.models import Model
-from docsis_control.config.units import ByteSize
+from docsis_control.config.units import ByteSize, Duration
 
 LARGEST_INITIAL_WINDOW: Final = 64
 """Segments."""
@@ -21,6 +21,12 @@ SMALLEST_SEGMENT: Final = 100
 
 TIMESTAMPS: Final = 12
 """Bytes of a segment's timestamps, which the Maximum Segment Size counts (RFC 6691)."""
+
+SHORTEST_TIMEOUT: Final = 10_000_000
+"""Nanoseconds."""
+
+LONGEST_TIMEOUT: Final = 60_000_000_000
+"""Nanoseconds."""
 
 CongestionControl = Literal["cubic", "reno"]
 
@@ -57,6 +63,19 @@ class Tcp(Model):
         description="Maximum Segment Size, which counts TCP's options: 12 bytes less are payload; "
         "1460 B unless given.",
     )
+
+    least_timeout: Duration | None = Field(
+        default=None,
+        description="Least retransmission timeout; the profile's unless given: 1 s of rfc (RFC "
+        "6298, 2.4), and of linux 200 ms beyond the round trip. ns-2 had 200 ms.",
+    )
+
+    @field_validator("least_timeout")
+    @classmethod
+    def _bounded(cls, value: int | None) -> int | None:
+        if value is not None and not SHORTEST_TIMEOUT <= value <= LONGEST_TIMEOUT:
+            raise ValueError("must be 10 ms to a minute")
+        return value
 
     @field_validator("initial_window")
     @classmethod

@@ -26,6 +26,9 @@ def tcp_metrics(tcp: Tcp) -> TcpMetrics | None:
     metrics = TcpMetrics(
         initial_window=tcp.initial_window,
         every_segment=tcp.acknowledgements == "every-segment",
+        least_timeout_ms=None
+        if tcp.least_timeout is None
+        else round(tcp.least_timeout / 1_000_000),
         segment=None if tcp.segment == ETHERNET_SEGMENT else tcp.segment,
     )
     return metrics if metrics.as_route() else None

@@ -104,6 +104,7 @@ def tcp_options(tcp: Tcp) -> dict[str, Any]:
         "acknowledgements": tcp.acknowledgements,
         "initial_window": tcp.first_window,
         "segment": tcp.payload,
+        "least_timeout_ns": tcp.least_timeout,
     }
 
 

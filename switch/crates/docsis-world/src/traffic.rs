@@ -43,6 +43,7 @@ pub fn tcp(
     acknowledgements: &str,
     initial_window: Maybe<'_, '_>,
     segment: Maybe<'_, '_>,
+    least_timeout: Maybe<'_, '_>,
     ledbat_target: Maybe<'_, '_>,
 ) -> PyResult<TcpOptions> {
     let congestion = match congestion {
@@ -83,6 +84,7 @@ pub fn tcp(
         })?,
         segment: or(segment, usual.segment, |v| v.u16("segment"))?,
         acknowledgements,
+        least_timeout: time(least_timeout, "least_timeout_ns")?,
         ledbat_target: or(ledbat_target, usual.ledbat_target, |v| {
             v.u64("ledbat_target_ns")
         })?,

@@ -354,7 +354,7 @@ impl World {
         start_ns=None, stop_ns=None, size=None, pause_ns=None, kept=false, rate=None,
         reply_delay_ns=None,
         source_port=None, tos=None, congestion="cubic", profile="linux",
-        acknowledgements="delayed", initial_window=None, segment=None, ledbat_target_ns=None,
+        acknowledgements="delayed", initial_window=None, segment=None, least_timeout_ns=None, ledbat_target_ns=None,
         one_in=None,
     ))]
     #[allow(clippy::too_many_arguments)]
@@ -378,6 +378,7 @@ impl World {
         acknowledgements: &str,
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
+        least_timeout_ns: Option<Whole<'_>>,
         ledbat_target_ns: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
     ) -> PyResult<u32> {
@@ -401,6 +402,7 @@ impl World {
                 acknowledgements,
                 initial_window.as_ref(),
                 segment.as_ref(),
+                least_timeout_ns.as_ref(),
                 ledbat_target_ns.as_ref(),
             )?,
         };
@@ -412,7 +414,7 @@ impl World {
         source, destination, port, *, size, interval_ns,
         start_ns=None, stop_ns=None, source_port=None, tos=None,
         congestion="cubic", profile="linux", acknowledgements="delayed", initial_window=None,
-        segment=None, one_in=None,
+        segment=None, least_timeout_ns=None, one_in=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn messages(
@@ -432,6 +434,7 @@ impl World {
         acknowledgements: &str,
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
+        least_timeout_ns: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let flow = flow(
@@ -451,6 +454,7 @@ impl World {
                 acknowledgements,
                 initial_window.as_ref(),
                 segment.as_ref(),
+                least_timeout_ns.as_ref(),
                 None,
             )?,
         };
@@ -462,7 +466,7 @@ impl World {
         source, destination, port, *, think_ns, request=None, response=None,
         start_ns=None, stop_ns=None, source_port=None, tos=None,
         congestion="cubic", profile="linux", acknowledgements="delayed",
-        initial_window=None, segment=None,
+        initial_window=None, segment=None, least_timeout_ns=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn requests(
@@ -483,6 +487,7 @@ impl World {
         acknowledgements: &str,
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
+        least_timeout_ns: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let flow = flow(
             (source, destination),
@@ -502,6 +507,7 @@ impl World {
                 acknowledgements,
                 initial_window.as_ref(),
                 segment.as_ref(),
+                least_timeout_ns.as_ref(),
                 None,
             )?,
         };
@@ -513,7 +519,7 @@ impl World {
         source, servers, *, page, html, objects, variation_permille, connections, pause_ns,
         request=None, start_ns=None, stop_ns=None, source_port=None, tos=None,
         congestion="cubic", profile="linux", acknowledgements="delayed",
-        initial_window=None, segment=None,
+        initial_window=None, segment=None, least_timeout_ns=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn pages(
@@ -537,6 +543,7 @@ impl World {
         acknowledgements: &str,
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
+        least_timeout_ns: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let [(first, port), more @ ..] = servers.as_slice() else {
             return Err(PyValueError::new_err("a page is on one server at least"));
@@ -567,6 +574,7 @@ impl World {
                 acknowledgements,
                 initial_window.as_ref(),
                 segment.as_ref(),
+                least_timeout_ns.as_ref(),
                 None,
             )?,
         };

@@ -177,6 +177,22 @@ impl Config {
         }
     }
 
+    /// The same with another least retransmission timeout, nanoseconds. RFC 6298 2.4 says a second,
+    /// and that it may be less where clocks are fine; ns-2 had 200 ms. Linux's is beyond the round
+    /// trip and so stays.
+    pub fn with_least_timeout(self, least: u64) -> Config {
+        let beyond = self.rto.granularity >= self.rto.min;
+        let granularity = if beyond { least } else { self.rto.granularity };
+        Config {
+            rto: RtoConfig {
+                granularity,
+                min: least,
+                ..self.rto
+            },
+            ..self
+        }
+    }
+
     /// The same with the values that the machine can work with.
     pub(crate) fn bounded(mut self) -> Config {
         self.mss = self.mss.max(MIN_MSS);
@@ -202,3 +218,21 @@ const MIN_BUFFER: u32 = 2048;
 const LEDBAT_TARGET: u64 = 100 * MILLISECOND;
 /// The largest window that can be scaled (RFC 7323 2.3).
 const MAX_BUFFER: u32 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6298 2.4: the least timeout is a bound; Linux adds its own to the round trip.
+    #[test]
+    fn the_least_timeout() {
+        let least = 50 * MILLISECOND;
+        let (linux, rfc) = (Config::linux(), Config::rfc());
+        let found = [linux.clone(), rfc.clone()].map(|one| one.with_least_timeout(least).rto);
+        assert_eq!((found[0].min, found[0].granularity), (least, least));
+        assert_eq!((found[1].min, found[1].granularity), (least, MILLISECOND));
+        for usual in [linux, rfc] {
+            assert_eq!(usual.clone().with_least_timeout(usual.rto.min), usual);
+        }
+    }
+}

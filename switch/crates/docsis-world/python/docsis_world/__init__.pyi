@@ -478,6 +478,7 @@ class World:
         acknowledgements: Acknowledgements = "delayed",
         initial_window: int = 10,
         segment: int = 1448,
+        least_timeout_ns: int | None = None,
         ledbat_target_ns: int = 100_000_000,
         one_in: int = 0,
     ) -> int:
@@ -507,6 +508,7 @@ class World:
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
+            least_timeout_ns: The least retransmission timeout; the profile's unless given.
             ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
             one_in: Which of its segments are recorded.
         """
@@ -528,6 +530,7 @@ class World:
         acknowledgements: Acknowledgements = "delayed",
         initial_window: int = 10,
         segment: int = 1448,
+        least_timeout_ns: int | None = None,
         one_in: int = 0,
     ) -> int:
         """A message every now and then on one TCP connection, as a game's: see `message_records`.
@@ -547,6 +550,7 @@ class World:
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
+            least_timeout_ns: The least retransmission timeout; the profile's unless given.
             one_in: Which of its segments are recorded.
         """
 
@@ -568,6 +572,7 @@ class World:
         acknowledgements: Acknowledgements = "delayed",
         initial_window: int = 10,
         segment: int = 1448,
+        least_timeout_ns: int | None = None,
     ) -> int:
         """Requests and responses over TCP, as a browser's: see `message_records`.
 
@@ -591,6 +596,7 @@ class World:
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
+            least_timeout_ns: The least retransmission timeout; the profile's unless given.
         """
 
     def pages(
@@ -614,6 +620,7 @@ class World:
         acknowledgements: Acknowledgements = "delayed",
         initial_window: int = 10,
         segment: int = 1448,
+        least_timeout_ns: int | None = None,
     ) -> int:
         """A web user who loads one page after the other: see `page_records`.
 
@@ -642,6 +649,7 @@ class World:
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
+            least_timeout_ns: The least retransmission timeout; the profile's unless given.
         """
 
     def probes(

@@ -21,6 +21,8 @@ const MOST_LEDBAT_TARGET: u64 = 100_000_000;
 /// bit/s of an application.
 const MOST_RATE: u64 = 100_000_000_000;
 /// Nanoseconds.
+const LEAST_TIMEOUTS: std::ops::RangeInclusive<u64> = 1_000_000..=60_000_000_000;
+/// Nanoseconds.
 const MOST_REPLY_DELAY: u64 = 60_000_000_000;
 /// Bytes of a transfer, a message, a request or a response.
 const MOST_BYTES: u64 = 1 << 50;
@@ -67,6 +69,8 @@ pub struct TcpOptions {
     pub acknowledgements: Acknowledgements,
     /// The queueing delay that LEDBAT keeps to, nanoseconds.
     pub ledbat_target: u64,
+    /// The least retransmission timeout, nanoseconds; the profile's unless given.
+    pub least_timeout: Option<u64>,
 }
 
 impl Default for TcpOptions {
@@ -78,6 +82,7 @@ impl Default for TcpOptions {
             segment: *SEGMENTS.end(),
             acknowledgements: Acknowledgements::Delayed,
             ledbat_target: MOST_LEDBAT_TARGET,
+            least_timeout: None,
         }
     }
 }
@@ -162,6 +167,15 @@ pub(super) fn config(options: &TcpOptions) -> Result<Config, WorldError> {
     let profile = match options.profile {
         Profile::Linux => Config::linux(),
         Profile::Rfc => Config::rfc(),
+    };
+    let profile = match options.least_timeout {
+        None => profile,
+        Some(least) if LEAST_TIMEOUTS.contains(&least) => profile.with_least_timeout(least),
+        Some(least) => {
+            return Err(invalid(format!(
+                "the least retransmission timeout is 1 ms to a minute, not {least} ns"
+            )));
+        }
     };
     let profile = match options.acknowledgements {
         Acknowledgements::Delayed => profile,

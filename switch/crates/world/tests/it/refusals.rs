@@ -218,6 +218,14 @@ fn time_and_traffic() {
         ..transfer
     };
     says(fine, ledbat(0), "not 0 ns");
+    let timeout = |least_timeout| TransferOptions {
+        tcp: TcpOptions {
+            least_timeout: Some(least_timeout),
+            ..TcpOptions::default()
+        },
+        ..transfer
+    };
+    says(fine, timeout(999_999), "1 ms to a minute, not 999999 ns");
     says(fine, ledbat(100_000_001), "at most 100 ms (RFC 6817 2.5)");
     let tcp = |initial_window, segment| TransferOptions {
         tcp: TcpOptions {

@@ -183,32 +183,31 @@ fn samples_are_taken_at_their_interval() {
     assert_eq!(received[19], world.counts(number).unwrap().payload as i64);
 }
 
-/// RFC 5681 4.1: after an idle time the window is the initial one again, on the same connection.
-#[test]
-fn files_follow_on_one_connection_and_each_begins_slowly() {
+/// The congestion window whenever a file begins that follows on the same connection, bytes.
+fn windows_of_files(pause: u64, least_timeout: Option<u64>) -> Vec<u64> {
     let mut world = world(&Shape::default());
     let options = TransferOptions {
         size: Some(1_000_000),
-        pause: Some(2 * SECOND),
+        pause: Some(pause),
         kept: true,
         tcp: TcpOptions {
             profile: Profile::Rfc,
             congestion: Congestion::Reno,
             initial_window: 3,
+            least_timeout,
             ..TcpOptions::default()
         },
         ..TransferOptions::default()
     };
     let number = transfer(&mut world, &options);
     let mut began = Vec::new();
-    let mut before = 0;
-    let mut idle = 0;
+    let (mut before, mut idle) = (0, 0);
     for step in 1..4000 {
         world.run_until(step * 5 * MILLISECOND).unwrap();
         let payload = world.counts(number).unwrap().payload;
         if payload == before {
             idle += 1;
-        } else if std::mem::take(&mut idle) > 300 {
+        } else if std::mem::take(&mut idle) * 5 * MILLISECOND >= pause {
             began.push(world.transfer_info(number).unwrap().sender.cwnd);
         }
         before = payload;
@@ -216,10 +215,23 @@ fn files_follow_on_one_connection_and_each_begins_slowly() {
     let info = world.transfer_info(number).unwrap();
     assert_eq!((info.connections, info.state), (1, "ESTABLISHED"));
     assert!(began.len() > 4, "{began:?}");
-    // Three segments, and what the first ACKs have added.
-    assert!(began.iter().all(|cwnd| *cwnd <= 6 * 1448), "{began:?}");
     let files = before / 1_000_000;
     assert!((began.len() as u64..=began.len() as u64 + 1).contains(&files));
+    began
+}
+
+/// RFC 5681 4.1: after an idle time of a retransmission timeout the window is the initial one again,
+/// on the same connection.
+#[test]
+fn files_follow_on_one_connection_and_begin_slowly_after_a_timeout() {
+    // Three segments, and what the first ACKs have added.
+    let slowly = |cwnd: &u64| *cwnd <= 8 * 1448;
+    assert!(windows_of_files(2 * SECOND, None).iter().all(slowly));
+    // A timeout of a second has not passed, one of 200 ms has.
+    let pause = 300 * MILLISECOND;
+    assert!(!windows_of_files(pause, None).iter().any(slowly));
+    let soon = windows_of_files(pause, Some(200 * MILLISECOND));
+    assert!(soon.iter().all(slowly), "{soon:?}");
 }
 
 #[test]
