@@ -6,8 +6,8 @@
 
 The time that is looked at is as long as the bound, from the fall on. It is the bound itself where
 the last half second is not within 20%: then latency never settled in that time. The rate has
-fallen at the end of the last half second in which the receivers got more than 1.3 times what the
-sustained rate carries.
+fallen at the end of the last half second in which more than 1.3 times as many packets arrived as
+in a half second of the last quarter of the measured time, by their median.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import numpy as np
 from docsis_experiments.measurement.metric import SECONDS, Limits, Metric
 from docsis_experiments.measurement.record import Floats, RunRecord
 from docsis_experiments.measurement.scope import Scope
-from docsis_experiments.measurement.trace import Trace
 
 BIN_SECONDS: Final = 0.5
 """Over so long a mean is formed (catalogue, row 001-I6)."""
@@ -29,20 +28,19 @@ WITHIN: Final = 0.2
 """Of the later mean: what counts as even (the same)."""
 
 _ABOVE: Final = 1.3
-"""Times the sustained rate: what is received at the peak rate is more."""
+"""Times as many packets as at the sustained rate: at the peak rate there are more."""
 
 
 def fall(scope: Scope, run: RunRecord) -> float:
-    """Seconds of the measured time; NaN where the rate was never above the sustained one."""
-    first = run.received[scope.of[0]]
+    """Seconds of the measured time; NaN where no half second has more than the last ones."""
     start, end = scope.span(run)
+    packets = scope.packets(run)
+    # What arrives, and not what TCP hands on: a loss that is made good hands on much at once.
+    arrived = (packets.sent_s + packets.delay_ms / 1e3)[np.isfinite(packets.delay_ms)]
     edges = np.arange(start, end + BIN_SECONDS / 2, BIN_SECONDS)
-    counts = np.zeros(edges.size)
-    for name in scope.of:
-        for count in run.received[name].flow_bytes.values():
-            counts += np.interp(edges, first.time_s, count)
-    mbps = np.diff(counts) * 8e-6 / BIN_SECONDS
-    fast = np.flatnonzero(mbps > _ABOVE * run.sustained_mbps)
+    counts, _ = np.histogram(arrived, edges)
+    last = counts[-max(1, counts.size // 4) :]
+    fast = np.flatnonzero(counts > _ABOVE * np.median(last))
     return float(edges[fast[-1] + 1]) if fast.size else math.nan
 
 
@@ -75,7 +73,7 @@ def _absence(scope: Scope, run: RunRecord) -> str:
     if scope.silent(run, run.packets):
         return scope.no_packet(run)
     if math.isnan(fall(scope, run)):
-        return "the rate was never above the sustained one"
+        return "no packets came faster than those of the last quarter of the time"
     return (
         f"the time behind the fall of the rate is too short, or a half second of it has no packet "
         f"of {scope.names}"
@@ -90,7 +88,6 @@ METRIC: Final = Metric(
     unit=SECONDS,
     value=settling,
     absence=_absence,
-    needs=Trace.GOODPUT,
     limits=Limits(low=0),
     place=99,
     needs_bound=True,
