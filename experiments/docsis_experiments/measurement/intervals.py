@@ -42,6 +42,9 @@ BOOTSTRAP_RUNS: Final = 10
 
 RESAMPLES: Final = 10_000
 
+_AT_ONCE: Final = 4_000_000
+"""Values that are drawn at once, which bounds the memory; more than 400 runs are drawn in parts."""
+
 _SEED: Final = 1
 
 _NEVER: Final = 1e150
@@ -139,6 +142,41 @@ def mean_interval(values: Floats, confidence: float) -> Interval:
     return Interval(mean - half, mean + half)
 
 
+def mean_bootstrap(values: Floats, confidence: float) -> Interval:
+    """The percentile interval of the mean over runs; their order says nothing.
+
+    Args:
+        values: Two or more; infinite ones of one sign at the most.
+        confidence: Of the interval.
+    """
+    draws = _bootstrap(np.sort(_finite(values)), np.mean, np.random.default_rng(_SEED))
+    interval = percentiles(draws, confidence)
+    assert interval is not None
+    return interval
+
+
+def statistic_bootstrap(
+    runs: Floats, statistic: Callable[[Floats], float], confidence: float
+) -> Interval:
+    """The percentile interval of a statistic of all runs together, by resampling whole runs.
+
+    Args:
+        runs: A row each, two or more; their order says nothing.
+        statistic: Of such rows.
+        confidence: Of the interval.
+    """
+    ordered = runs[np.lexsort(runs.T[::-1])]
+
+    def of(ranks: Ranks) -> float:
+        return float(statistic(ordered[ranks]))
+
+    generator = np.random.default_rng(_SEED)
+    draws = _bootstrap(np.arange(len(ordered)), of, generator, vectorized=False)
+    interval = percentiles(draws, confidence)
+    assert interval is not None
+    return interval
+
+
 def medians(values: Floats, generator: np.random.Generator) -> Floats:
     """RESAMPLES medians of samples drawn from the runs with replacement; none of no run.
 
@@ -162,11 +200,11 @@ def band(values: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def percentiles(draws: Floats) -> Interval | None:
-    """The 95% percentile interval of what was drawn; None of nothing."""
+def percentiles(draws: Floats, confidence: float = CONFIDENCE) -> Interval | None:
+    """The percentile interval of what was drawn, at 95% unless told; None of nothing."""
     if draws.size == 0:
         return None
-    tail = 50 * (1 - CONFIDENCE)
+    tail = 50 * (1 - confidence)
     low, high = np.percentile(_finite(draws), (tail, 100 - tail))
     return Interval(_again(float(low)), _again(float(high)))
 
@@ -200,7 +238,11 @@ def _drawn_ranks(count: int) -> tuple[Ranks, Ranks]:
 
 
 def _bootstrap(
-    values: npt.NDArray[Any], statistic: Callable[..., Any], generator: np.random.Generator
+    values: npt.NDArray[Any],
+    statistic: Callable[..., Any],
+    generator: np.random.Generator,
+    *,
+    vectorized: bool = True,
 ) -> Floats:
     from scipy import stats
 
@@ -208,7 +250,8 @@ def _bootstrap(
         (values,),
         statistic,
         n_resamples=RESAMPLES,
-        vectorized=True,
+        vectorized=vectorized,
+        batch=max(1, _AT_ONCE // len(values)),
         method="percentile",
         confidence_level=CONFIDENCE,
         rng=generator,

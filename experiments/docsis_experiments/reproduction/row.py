@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from docsis_experiments.runs.outcome import Outcome
 from docsis_experiments.runs.unit import Unit
 
@@ -124,7 +127,20 @@ class Exact:
     value: float
 
 
-Measured = Seeds | Share | Exact
+@dataclass(frozen=True)
+class Pooled:
+    """A statistic of all seeds together: its interval comes from resampling whole seeds.
+
+    Attributes:
+        values: Of each seed as many numbers, in the same order; NaN where there was nothing.
+        statistic: Of rows of them, a row each seed.
+    """
+
+    values: Mapping[int, tuple[float, ...]]
+    statistic: Callable[[npt.NDArray[np.float64]], float]
+
+
+Measured = Seeds | Share | Exact | Pooled
 
 
 @dataclass(frozen=True)
