@@ -61,13 +61,13 @@ def test_services_differ_by_seed() -> None:
 def test_row_adds_worlds_of_100_million_frames() -> None:
     full = Asked(Level.FULL, 1, (1,))
     works = list(ROW.works(full))
-    assert len(works) == 200
-    assert len({work.label for work in works}) == 200
+    assert len(works) == 260
+    assert len({work.label for work in works}) == 260
     assert all(isinstance(work, Computation) and work.seed == 1 for work in works)
     there = given_results(ROW, full, compute=lambda work: {"packets": 1.0, "violations": 0.0})
     assert ROW.parts(full, there) == {"violations": Exact(0.0)}
     there = given_results(ROW, full, compute=lambda work: {"packets": 1.0, "violations": 1.0})
-    assert ROW.parts(full, there) == {"violations": Exact(200.0)}
+    assert ROW.parts(full, there) == {"violations": Exact(260.0)}
 
 
 def test_world_keeps_to_both_inequalities() -> None:
