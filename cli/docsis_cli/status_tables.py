@@ -34,7 +34,11 @@ _NONE: Final = "-"
 
 _STATE_STYLES: Final = {"INACTIVE": "dim", "QUIESCENT": "", "ACTIVE": "bold yellow"}
 
-_WITH_TARGET: Final = (QueueManager.DOCSIS_PIE.label, QueueManager.PIE.label)
+_WITH_TARGET: Final = (
+    QueueManager.DOCSIS_PIE.label,
+    QueueManager.DOCSIS_PIE_2014.label,
+    QueueManager.PIE.label,
+)
 """Queue managers that the latency target is for; CoDel's is a parameter of its own."""
 
 _MANY: Final = 4

@@ -16,7 +16,14 @@ from docsis_control.modem_config.provisioned import Direction
 from docsis_control.numbers import GENERATIONS, FlowKey, Numbers
 from docsis_control.plan import GROUP_MODEM, ModemPlan, ServiceFlow, SubQueues
 from docsis_control.ports import RF_PORT
-from docsis_control.queue_managers.models import DocsisPie, DropTail, Pie, Pie002, QueueManagement
+from docsis_control.queue_managers.models import (
+    DocsisPie,
+    DocsisPie2014,
+    DropTail,
+    Pie,
+    Pie002,
+    QueueManagement,
+)
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.topology.models import Topology
@@ -243,7 +250,9 @@ def _buffer_size(management: QueueManagement, flow: provisioned.ServiceFlow) -> 
 def _latency_target(management: QueueManagement, flow: provisioned.ServiceFlow) -> int:
     """Nanoseconds: of a management that has a target in the service flow's entry, that."""
     match management:
-        case DocsisPie(latency_target=int(target)) | Pie(target=target) | Pie002(target=target):
+        case DocsisPie(latency_target=int(target)) | DocsisPie2014(latency_target=target):
+            return target
+        case Pie(target=target) | Pie002(target=target):
             return target
         case _:
             return flow.latency_target

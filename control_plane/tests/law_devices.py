@@ -15,6 +15,7 @@ from docsis_control.queue_managers.models import (
     Codel002,
     CodelDt,
     DocsisPie,
+    DocsisPie2014,
     DropTail,
     Lred,
     Pie,
@@ -73,7 +74,9 @@ def flow(sfid: int, management: QueueManagement, **changes: Any) -> ServiceFlow:
         buffer_size=625_000,
         max_frame=1522,
         management=management,
-        latency_target_us=15_000 if isinstance(management, Pie | Pie002) else 10_000,
+        latency_target_us=15_000
+        if isinstance(management, Pie | Pie002 | DocsisPie2014)
+        else 10_000,
         tos_and=255,
         tos_or=0,
     )
@@ -129,4 +132,11 @@ def loaded(*managements: QueueManagement) -> tuple[Device, Observation]:
     return device, seen
 
 
-LAWS = (DocsisPie(), DocsisPie(rate_tracking=True), Pie(), AdaptiveRed(), Pie002())
+LAWS = (
+    DocsisPie(),
+    DocsisPie(rate_tracking=True),
+    Pie(),
+    AdaptiveRed(),
+    Pie002(),
+    DocsisPie2014(),
+)

@@ -69,6 +69,7 @@ def test_laws_are_for_those_that_the_controller_has_a_part_in(topology: Topology
     assert controlled == {
         Preset.DOCSIS_PIE,
         Preset.DOCSIS_PIE_RATE_TRACKING,
+        Preset.DOCSIS_PIE_2014,
         Preset.PIE,
         Preset.PIE_002,
         Preset.SFQ_PIE,
@@ -109,6 +110,7 @@ def test_targets_in_the_service_flows_entry(topology: Topology) -> None:
     assert set_queue(deploy(topology, other))["latency_target"] == 7_000
     assert set_queue(deploy(topology, Preset.SFQ_PIE))["latency_target"] == 45_000
     assert set_queue(deploy(topology, Preset.PIE_002))["latency_target"] == 15_000
+    assert set_queue(deploy(topology, Preset.DOCSIS_PIE_2014))["latency_target"] == 15_000
 
 
 def test_entries_of_each_algorithm(topology: Topology) -> None:

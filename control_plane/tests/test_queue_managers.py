@@ -106,6 +106,7 @@ def test_the_presets_are_those_of_the_papers() -> None:
 
 def test_the_defaults_are_those_of_the_presets() -> None:
     for preset in (
+        Preset.DOCSIS_PIE_2014,
         Preset.PIE,
         Preset.PIE_002,
         Preset.ADAPTIVE_RED,

@@ -344,6 +344,7 @@ async def test_shows_who_manages_a_queue_and_how(running: Any, preset: Preset) -
         assert from_mapping(up.provisioned.queue_management) == management
         lawful = (
             QueueManager.DOCSIS_PIE,
+            QueueManager.DOCSIS_PIE_2014,
             QueueManager.PIE,
             QueueManager.PIE_002,
             QueueManager.ADAPTIVE_RED,

@@ -22,12 +22,12 @@ control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packe
         drop = false;
         controller_silent = false;
         if (meta.queue_manager == DOCSIS_PIE || meta.queue_manager == PIE
-            || meta.queue_manager == ADAPTIVE_RED) {
+            || meta.queue_manager == ADAPTIVE_RED || meta.queue_manager == DOCSIS_PIE_2014) {
             fail_safe.apply(queue.controller_timeout, now, controller_silent);
             if (meta.queue_manager == ADAPTIVE_RED) {
                 adaptive_red.apply(meta, backlog, controller_silent, drop);
             } else if (!controller_silent) {
-                if (meta.queue_manager == DOCSIS_PIE) {
+                if (meta.queue_manager == DOCSIS_PIE || meta.queue_manager == DOCSIS_PIE_2014) {
                     docsis_pie.apply(meta.service_flow, packet_size, backlog,
                                      queue.latency_target, queue.buffer_size, drop);
                 } else {
@@ -66,7 +66,8 @@ control DropAtHead(in metadata_t meta, in bytes_t packet_size, in bytes_t backlo
         drop = false;
         if (meta.queue_manager == CODEL) {
             codel.apply(meta, own_depth, sojourn_time, arrival, now, drop);
-        } else if (meta.queue_manager == PIE || meta.queue_manager == CODEL_DT) {
+        } else if (meta.queue_manager == PIE || meta.queue_manager == CODEL_DT
+                   || meta.queue_manager == DOCSIS_PIE_2014) {
             departure_rate.apply(meta, packet_size, backlog, arrival, now);
         } else if (meta.queue_manager == LRED) {
             lred.apply(meta.service_flow, sojourn_time, own_depth + packet_size, drop);

@@ -23,6 +23,7 @@ const queue_manager_t CODEL_DT     = 5;   // codel.p4, at the tail, of a predict
 const queue_manager_t LRED         = 6;   // lred.p4
 const queue_manager_t CODEL_002    = 7;   // codel_002.p4, measures at the head, drops at the tail
 const queue_manager_t PIE_002      = 8;   // pie_002.p4
+const queue_manager_t DOCSIS_PIE_2014 = 9;   // docsis_pie.p4, with the departure rate measured
 
 // Counts, modulo 256, what has managed a service flow before. What keeps state of
 // a queue starts afresh when a frame brings a later number than the one it saw last.

@@ -25,6 +25,7 @@ from docsis_control.queue_managers.models import (
     AdaptiveRed,
     CodelDt,
     DocsisPie,
+    DocsisPie2014,
     Pie,
     Pie002,
 )
@@ -271,6 +272,17 @@ class GrantTrackedDocsisPieLaw(TrackedDocsisPieLaw):
         return rate_tracking.by_grants(self._tracking, seen.now_us, counted)
 
 
+class DocsisPie2014Law(DocsisPieLaw):
+    """DOCSIS-PIE with the delay from the departure rate, as PIE has it (000, section 6)."""
+
+    reads = ("avg_dq_time",)
+
+    def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
+        avg_dq_time = interval.readings.avg_dq_time
+        delay = pie.queue_delay(interval.backlog, avg_dq_time)
+        return delay, pie.departure_rate(avg_dq_time)
+
+
 class PieLaw(Law):
     """PIE with the departure rate (RFC 8033)."""
 
@@ -461,6 +473,7 @@ class AdaptiveRedLaw(Law):
 
 _LAWS: Final[dict[type[Any], type[Law]]] = {
     DocsisPie: DocsisPieLaw,
+    DocsisPie2014: DocsisPie2014Law,
     Pie: PieLaw,
     Pie002: Pie002Law,
     AdaptiveRed: AdaptiveRedLaw,

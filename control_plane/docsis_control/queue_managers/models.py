@@ -125,6 +125,31 @@ class DocsisPie(_Management):
         return None if value is None else aqm_latency_target(value)
 
 
+class DocsisPie2014(_Management):
+    """DOCSIS-PIE before it foresaw the wait from its token bucket (000, section 6).
+
+    Its law, its burst allowance and its de-randomised drops, with the delay from the departure rate
+    that PIE estimates (RFC 8033, section 5.2): what 000 compares in its figures 1 to 6, as far as
+    its text tells.
+    """
+
+    without_flow_queues: ClassVar[str] = (
+        "it accumulates one probability for the service flow, whichever session a frame is of"
+    )
+
+    controlled: ClassVar[bool] = True
+
+    algorithm: Literal["docsis-pie-2014"] = "docsis-pie-2014"
+    latency_target: Duration = Field(
+        default=15_000_000, description="Whole milliseconds, 1 ms to 255 ms; 15 ms unless given."
+    )
+
+    @field_validator("latency_target")
+    @classmethod
+    def _as_configured(cls, value: int) -> int:
+        return aqm_latency_target(value)
+
+
 class _AnyPie(_Management):
     """What PIE is configured with, whoever wrote it down."""
 
@@ -391,7 +416,16 @@ class Lred(_Management):
 
 
 QueueManagement = Annotated[
-    DropTail | DocsisPie | Pie | Pie002 | AdaptiveRed | Codel | CodelDt | Codel002 | Lred,
+    DropTail
+    | DocsisPie
+    | DocsisPie2014
+    | Pie
+    | Pie002
+    | AdaptiveRed
+    | Codel
+    | CodelDt
+    | Codel002
+    | Lred,
     Field(discriminator="algorithm"),
 ]
 """A queue manager with its parameters; hashable, and equal to another that does the same."""
@@ -401,6 +435,7 @@ ALGORITHMS: Final[Mapping[str, type[_Management]]] = {
     for model in (
         DropTail,
         DocsisPie,
+        DocsisPie2014,
         Pie,
         Pie002,
         AdaptiveRed,

@@ -21,6 +21,7 @@ class QueueManager(IntEnum):
     LRED = 6
     CODEL_002 = 7
     PIE_002 = 8
+    DOCSIS_PIE_2014 = 9
 
     @property
     def label(self) -> str:
@@ -36,6 +37,7 @@ class Preset(StrEnum):
     BUFFER_CONTROL_50MS = "buffer-control-50ms"
     DOCSIS_PIE = "docsis-pie"
     DOCSIS_PIE_RATE_TRACKING = "docsis-pie-rate-tracking"
+    DOCSIS_PIE_2014 = "docsis-pie-2014"
     PIE = "pie"
     PIE_002 = "pie-002"
     ADAPTIVE_RED = "adaptive-red"
@@ -63,6 +65,7 @@ _LABELS: Final[Mapping[Preset, str]] = {
     Preset.BUFFER_CONTROL_50MS: "Buffer Control, 50 ms",
     Preset.DOCSIS_PIE: "DOCSIS-PIE",
     Preset.DOCSIS_PIE_RATE_TRACKING: "DOCSIS-PIE, rate tracking",
+    Preset.DOCSIS_PIE_2014: "DOCSIS-PIE of 2014, 15 ms",
     Preset.PIE: "PIE, 15 ms",
     Preset.PIE_002: "PIE of 002, 15 ms",
     Preset.ADAPTIVE_RED: "Adaptive RED, 5-50%",

@@ -22,6 +22,8 @@ PRESETS: Final[Mapping[Preset, QueueManagement]] = {
     Preset.DOCSIS_PIE: _of("docsis-pie"),
     # 000, appendix A.
     Preset.DOCSIS_PIE_RATE_TRACKING: _of("docsis-pie", rate_tracking=True),
+    # 000, sections 4.5 and 6.
+    Preset.DOCSIS_PIE_2014: _of("docsis-pie-2014", latency_target="15 ms"),
     # RFC 8033, section 5.1; the controller's interval is 16 ms, as 002 has it.
     Preset.PIE: _of(
         "pie",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from docsis_control.modem_config.provisioned import Direction
-from docsis_control.queue_managers.models import DocsisPie
+from docsis_control.queue_managers.models import DocsisPie, DocsisPie2014
 from docsis_control.queue_managers.presets import preset_of
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.managers import label_of
@@ -51,7 +51,7 @@ def begun(run: Run, plan: Plan, topology: Topology, direction: Direction) -> Run
 
 def _latency_target_ms(run: Run, topology: Topology, direction: Direction) -> float | None:
     management = run.managed.management
-    if not isinstance(management, DocsisPie):
+    if not isinstance(management, DocsisPie | DocsisPie2014):
         return None
     target = management.latency_target
     return (service_flow(topology, direction).latency_target if target is None else target) / 1e6

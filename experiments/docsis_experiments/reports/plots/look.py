@@ -41,6 +41,7 @@ _LOOKS: Final[Mapping[Preset, tuple[str, str]]] = {
     Preset.BUFFER_CONTROL_50MS: (_BLUE, "--"),
     Preset.DOCSIS_PIE: (_GREEN, "-"),
     Preset.DOCSIS_PIE_RATE_TRACKING: (_GREEN, "--"),
+    Preset.DOCSIS_PIE_2014: (_GREEN, ":"),
     Preset.PIE: (_SKY, "-"),
     Preset.PIE_002: (_SKY, ":"),
     Preset.ADAPTIVE_RED: (_ORANGE, "-."),

@@ -31,7 +31,6 @@ from docsis_experiments.reproduction.settings.p000_managers import (
     with_multiplier,
 )
 from docsis_experiments.reproduction.settings.p000_network import SERVICE_2018, Mac, home
-from docsis_experiments.reproduction.settings.p000_pending import there
 from docsis_experiments.reproduction.settings.p000_readings import Reading
 from docsis_experiments.reproduction.settings.p000_rf import Rf, channel
 from docsis_experiments.reproduction.settings.p000_units import quantity, unit
@@ -95,8 +94,6 @@ def works(
     for seed in asked.seeds:
         for condition in conditions(asked.level):
             for manager in managers:
-                if not there(manager, reading):
-                    continue
                 yield _run(asked.level, reading, condition, manager, seed)
 
 

@@ -31,7 +31,6 @@ from docsis_experiments.reproduction.settings.p000_network import (
     Service,
     home,
 )
-from docsis_experiments.reproduction.settings.p000_pending import there
 from docsis_experiments.reproduction.settings.p000_readings import Reading, chosen
 from docsis_experiments.reproduction.settings.p000_told import ratio
 from docsis_experiments.reproduction.settings.p000_units import quantity
@@ -123,8 +122,6 @@ def _slow(reading: Reading, kbps: int) -> alone.Case:
 
 def _works_of_tcp(asked: Asked) -> Iterable[Run]:
     reading = chosen(READINGS, asked)
-    if not there(Manager.PIE, reading):
-        return ()
     return alone.works(asked, (_slow(reading, kbps) for kbps in RATES_KBPS))
 
 

@@ -22,7 +22,7 @@ def _p90(asked: Asked, results: Results) -> dict[Manager, dict[int, float]]:
     told = Population(asked, chosen(OF_LATENCY, asked), results)
     found = {
         manager: told.of_seeds(manager, lambda outcomes: told.latency(outcomes, 0.9))
-        for manager in (*SEVEN, Manager.DP)
+        for manager in SEVEN
     }
     return {manager: values for manager, values in found.items() if values}
 
