@@ -19,7 +19,7 @@ from docsis_experiments.reproduction.costs.ledger import Cost
 _LEAST_SECONDS: Final = 0.02
 """Below which errors are no more relative: a process has a clock of 10 ms."""
 
-_SMALL: Final[Mapping[str, float]] = {"decisions": 1e-6, "sessions": 1e-6, "computations": 0.1}
+_SMALL: Final[Mapping[str, float]] = {"decisions": 1e-6, "sessions": 1e-6, "computations": 1.0}
 """Seconds of what neither the calibration nor the ledger has, of today's machines."""
 
 
