@@ -102,6 +102,7 @@ def reproduce(
     """The published results of five papers, run and judged by rules that were set before."""
     where = Where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     where.check()
+    _check(stage, where, estimate=estimate, kept=kept)
     processes = where.processes()
     chosen = _level(level)
     from docsis_experiments.reproduction import job
@@ -122,7 +123,7 @@ def reproduce(
     if estimate:
         job.estimate(request, jobs=processes, console=_CONSOLE, bench=job.shipped())
         return
-    player = None if kept else _player(where, processes)
+    player = None if kept else _player(stage, where, processes)
     job.run(request, player=player, jobs=processes, console=_CONSOLE, bench=job.shipped())
 
 
@@ -137,7 +138,33 @@ def _level(name: str | None) -> _Level | None:
         ) from None
 
 
-def _player(where: Where, processes: int) -> Player:
+def _check(stage: StageName, where: Where, *, estimate: bool, kept: bool) -> None:
+    """Refuses options that contradict each other.
+
+    Raises:
+        TestbedError: What has no place, and why.
+    """
+    if estimate and kept:
+        raise TestbedError("--kept has no place beside --estimate, which makes nothing either")
+    if stage is StageName.VIRTUAL:
+        return
+    for option, given in (("--jobs", where.jobs), ("--scheduler", where.scheduler)):
+        if given is not None:
+            raise TestbedError(
+                f"{option} has no place in Mininet: a machine has one run at a time; leave it out"
+            )
+    if estimate:
+        raise TestbedError(
+            "--estimate has no place in Mininet, where a run takes as long as it is; leave it out"
+        )
+
+
+def _player(stage: StageName, where: Where, processes: int) -> Player:
+    if stage is StageName.MININET:
+        from docsis_experiments.reproduction.mininet_runs import InMininet
+        from docsis_experiments.stages.mininet.stage import MininetStage
+
+        return InMininet(MininetStage("embedded", None))
     from docsis_experiments.reproduction.making import Cluster, Processes
 
     here = Processes(processes)

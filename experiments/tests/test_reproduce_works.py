@@ -199,7 +199,9 @@ def test_what_another_version_made_is_told_and_not_used(
 def test_a_row_whose_works_fail_hides_no_other(
     rows: dict[str, Row], shelf: Shelf, console: Console
 ) -> None:
-    with pytest.raises(TestbedError, match=r"1 of 1 runs failed, the first: broken, seed 901"):
+    with pytest.raises(
+        TestbedError, match=r"1 of 2 runs and draws failed, the first: broken, seed 901"
+    ):
         asked_again(rows, shelf, console, Counting(), ["000-A1", "001"])
     words = console.export_text()
     assert "there is no workload web" in words

@@ -116,7 +116,7 @@ def run(
     if other := collecting.other_version(bench.shelf):
         _tell(console, other)
     account = Account()
-    _make(plan, player, jobs, console, bench, account)
+    _make(request, plan, player, jobs, console, bench, account)
     sitting = Sitting(request, names, plan, account, made)
     done = outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf)
     _extend(request, done, player, jobs, console, bench, made)
@@ -133,7 +133,13 @@ def run(
 
 
 def _make(
-    plan: Plan, player: Player | None, jobs: int, console: Console, bench: Bench, account: Account
+    request: Request,
+    plan: Plan,
+    player: Player | None,
+    jobs: int,
+    console: Console,
+    bench: Bench,
+    account: Account,
 ) -> None:
     """Makes what is missing of a plan."""
     shelf = bench.shelf
@@ -142,11 +148,16 @@ def _make(
     account.kept += len(plan.works) - len(missing.works)
     if not missing.works or player is None:
         return
-    model, ledger = _model(shelf, jobs, console)
+    if request.stage == "mininet":
+        # A run takes as long as it is, whatever the machine.
+        model, ledger, of = Model.of_time(), Ledger(shelf.store.folder), ""
+    else:
+        model, ledger = _model(shelf, jobs, console)
+        of = " of a processor"
     cost = estimated(plan, frozenset(missing.works), model)
     console.print(
         f"{len(plan.works) - len(missing.works)} of {len(plan.works)} runs and draws are there "
-        f"already; the others take about {core_time(cost.missing)} of a processor.",
+        f"already; the others take about {core_time(cost.missing)}{of}.",
         highlight=False,
     )
     with _making(console, account, shelf, len(missing.works), cost.missing) as show:
@@ -181,7 +192,7 @@ def _extend(
             continue
         account = Account()
         console.print(f"{name}: is undecided, and is extended to 60 seeds.", highlight=False)
-        _make(plan, player, jobs, console, bench, account)
+        _make(request, plan, player, jobs, console, bench, account)
         sitting = Sitting(request, [name], plan, account, made)
         done.replace(
             outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf, extended=True)

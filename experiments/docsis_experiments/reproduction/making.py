@@ -94,7 +94,7 @@ class Processes:
         with closing(workers.do_all(jobs, self.jobs)) as each:
             for ended in each:
                 if isinstance(ended.what, Unit):
-                    yield _played(of_units[ended.what], pool.played(ended))
+                    yield played(of_units[ended.what], pool.played(ended))
                 else:
                     yield _understood(ended)
 
@@ -115,9 +115,9 @@ class Cluster:
             yield from each
         runs = {work.unit: work for work in works if isinstance(work, Run)}
         if runs:
-            with closing(self._play(list(runs))) as played:
-                for one in played:
-                    yield _played(runs[one.unit], one)
+            with closing(self._play(list(runs))) as each_played:
+                for one in each_played:
+                    yield played(runs[one.unit], one)
 
 
 def make(
@@ -181,11 +181,12 @@ def words(work: Work) -> str:
     return f"{work.label}, seed {seed}"
 
 
-def _played(run: Run, played: Played) -> Done:
-    outcome = played.outcome
+def played(run: Run, found: Played) -> Done:
+    """What came of a run."""
+    outcome = found.outcome
     if outcome is None:
-        return Done(run, None, played.failure, None)
-    return Done(run, lambda shelf, key: shelf.store.keep(outcome), "", played.processor_seconds)
+        return Done(run, None, found.failure, None)
+    return Done(run, lambda shelf, key: shelf.store.keep(outcome), "", found.processor_seconds)
 
 
 def _understood(ended: Ended[Draws | Computation]) -> Done:

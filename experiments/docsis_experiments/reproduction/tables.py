@@ -17,33 +17,44 @@ from docsis_experiments.reproduction.row import Level
 
 
 def costs(found: Mapping[Level, Estimate]) -> Table:
-    """What each row costs, at each level."""
+    """What each row costs; of several levels side by side the most important alone."""
     table = Table(
         title="What rows cost, in the time of one processor",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
-        caption="alone: all that the row needs; shared: what other rows of this table need, too, "
-        "and is made once; missing: what is not kept yet.",
+        caption="alone: all that the row needs; shared: what other rows need, too, and is made "
+        "once; missing: what is not kept yet.",
         caption_justify="left",
     )
+    headings = ("works", "alone", "shared", "missing") if len(found) == 1 else ("alone", "missing")
     table.add_column("row", no_wrap=True)
     for level in found:
-        for heading in (f"{level}\nworks", "\nalone", "\nshared", "\nmissing"):
-            table.add_column(heading, justify="right", no_wrap=True)
-    ids = dict.fromkeys(row.id for one in found.values() for row in one.rows)
-    for name in ids:
+        for place, heading in enumerate(headings):
+            above = "" if place else level.value
+            table.add_column(f"{above}\n{heading}", justify="right", no_wrap=True)
+    for name in dict.fromkeys(row.id for one in found.values() for row in one.rows):
         cells = [name]
         for one in found.values():
             row = next(row for row in one.rows if row.id == name)
+            said = {
+                "works": str(row.works),
+                "alone": core_time(row.alone),
+                "shared": core_time(row.shared),
+                "missing": core_time(row.missing),
+            }
             if row.problem:
-                cells += ["", "not run", "", ""]
-            else:
-                cells += [str(row.works), *map(core_time, (row.alone, row.shared, row.missing))]
+                said = {"alone": "not run"}
+            cells += [said.get(heading, "") for heading in headings]
         table.add_row(*cells)
     total = ["all together"]
     for one in found.values():
-        total += [str(len(one.seconds)), core_time(one.total), "", core_time(one.missing)]
+        said = {
+            "works": str(len(one.seconds)),
+            "alone": core_time(one.total),
+            "missing": core_time(one.missing),
+        }
+        total += [said.get(heading, "") for heading in headings]
     table.add_section()
     table.add_row(*total)
     return table

@@ -44,13 +44,14 @@ class _Short:
 
 _RUNS: Final = (
     _Short("voip-latency", "docsis-pie", "100 ms", "1 s"),
-    _Short("voip-latency", "docsis-pie", "2 s", "15 s"),
-    _Short("voip-latency", "sfq-codel", "2 s", "8 s"),
-    _Short("high-rate", "docsis-pie", "1 s", "4 s"),
-    _Short("granted-call", "docsis-pie", "1 s", "8 s"),
-    _Short("request-grant", "docsis-pie", "1 s", "4 s"),
+    _Short("voip-latency", "docsis-pie", "2 s", "100 s"),
+    _Short("low-rate", "docsis-pie", "2 s", "200 s"),
+    _Short("high-rate", "docsis-pie", "1 s", "6 s"),
+    _Short("granted-call", "docsis-pie", "1 s", "30 s"),
+    _Short("request-grant", "docsis-pie", "1 s", "6 s"),
 )
-"""20 and 200 Mbit/s, with and without a MAC, short and long."""
+"""At low and high rates, with and without a MAC, short and long: so that what a run costs to start,
+a virtual second and a frame can be told apart."""
 
 _DRAWS: Final = (
     ("drops", "--queue-manager", "docsis-pie", "--frames", "200000", "--drop-prob", "0.01"),

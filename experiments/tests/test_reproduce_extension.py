@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A row that is undecided at `full` is extended once; and rows that are played in Mininet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from outcome_files import quick
+from rich.console import Console
+from scenario_files import record
+from toy_rows.made import catalogue, part, rule, toys, units
+
+from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.reproduction import earlier, job, outcomes
+from docsis_experiments.reproduction.catalogue.rule import Rule
+from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.job import Bench
+from docsis_experiments.reproduction.judge import kept
+from docsis_experiments.reproduction.making import Processes
+from docsis_experiments.reproduction.mininet_runs import MOST_TRIES, InMininet
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Level
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.runs import closure
+from docsis_experiments.runs.store import Store
+
+
+@pytest.fixture(autouse=True)
+def toy_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(__file__).with_name("toy_rows")
+    packages = MappingProxyType({**closure.PACKAGES, "toy_rows": folder})
+    monkeypatch.setattr(closure, "PACKAGES", packages)
+    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
+    closure._file.cache_clear()
+
+
+def undecided() -> dict[str, Rule]:
+    """Twice the seeds 1 to 5 is 2 to 10, whose interval reaches below 2.5; of 60 it does not."""
+    one = rule("000-B1", part("double", 2.5, 100), part("triple", 0, 1e6, interval="exact",
+               role="shown", reproduced=None), seeds=5)  # fmt: skip
+    return {**catalogue(), "000-B1": one}
+
+
+def run(tmp_path: Path, name: str) -> tuple[dict[str, Any], str]:
+    console = Console(record=True, width=200, file=(tmp_path / "console").open("w"))
+    shelf = Shelf(Store(tmp_path / "kept"))
+    bench = Bench(toys(tmp_path), undecided(), shelf, {}, tmp_path / name)
+    request = Request(("000-B1",), Level.FULL)
+    folder = job.run(request, player=Processes(2), jobs=2, console=console, bench=bench)
+    [row] = earlier.read(folder / "results.json")["rows"]
+    return row, console.export_text()
+
+
+def test_an_undecided_row_is_extended_once(tmp_path: Path) -> None:
+    row, words = run(tmp_path, "first")
+    assert "000-B1: is undecided, and is extended to 60 seeds." in words
+    assert (row["state"], row["standing"], row["extension"]) == ("reproduced", "verdict", "done")
+    [reading] = row["readings"]
+    assert reading["seeds"] == list(range(1, 61))
+    assert reading["parts"][0]["confidence"] == 0.99
+    # Both outcomes are told, and are not told twice.
+    assert [one["state"] for one in row["history"]] == ["undecided", "reproduced"]
+    again, _ = run(tmp_path, "second")
+    assert again["history"] == row["history"]
+    history = kept.read(outcomes.path(Shelf(Store(tmp_path / "kept"))))
+    assert [one.extended for one in history.outcomes] == [False, True]
+
+
+def test_an_extension_that_costs_too_much_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes, "MOST_EXTENSION_SECONDS", -1.0)
+    row, words = run(tmp_path, "results")
+    assert "is undecided, and is not extended to 60 seeds" in words
+    assert (row["state"], row["extension"]) == ("undecided", "due")
+
+
+class FakeStage:
+    """Plays in no time; its first runs are not valid."""
+
+    target = "embedded"
+
+    def __init__(self, invalid: int, made: Callable[..., RunRecord]) -> None:
+        self.invalid = invalid
+        self.made = made
+        self.opened_for: list[str] = []
+
+    def admit(self, *asked: object) -> None:
+        pass
+
+    def playable(self, topology: Any) -> Any:
+        return topology
+
+    @contextmanager
+    def opened(self, what: str, topology: object) -> Iterator[None]:
+        self.opened_for.append(what)
+        yield
+
+    def measure(self, scenario: Any, run: Any, *asked: Any, **named: Any) -> RunRecord:
+        assert named["folder"].is_dir()
+        self.invalid -= 1
+        if self.invalid >= 0:
+            return self.made(run.label, 20.0, faults=("a clock stood still",))
+        return self.made(run.label, 20.0)
+
+
+@pytest.mark.parametrize(("invalid", "tries"), [(0, 1), (1, 2), (9, MOST_TRIES)])
+def test_a_run_in_mininet_that_is_not_valid_is_made_again(
+    tmp_path: Path, invalid: int, tries: int
+) -> None:
+    [run] = units(quick(tmp_path), "tail", (1,))
+    stage = FakeStage(invalid, record)
+    [done] = InMininet(stage)([run])  # type: ignore[arg-type]
+    assert len(stage.opened_for) == tries
+    if invalid < MOST_TRIES:
+        shelf = Shelf(Store(tmp_path / "kept"))
+        assert done.keep is not None
+        done.keep(shelf, "")
+        assert len(list(shelf.store.folder.rglob("*.parquet"))) == 1
+    else:
+        assert done.keep is None
+        assert "tail, seed 1: is not valid, 3 times: " in done.failure

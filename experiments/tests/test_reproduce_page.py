@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""results.json and its page: what came of rows, what changed, and several sittings together."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from toy_rows.made import catalogue, toys
+
+from docsis_experiments.reproduction import earlier, job, outcomes
+from docsis_experiments.reproduction.catalogue.rule import Amendment
+from docsis_experiments.reproduction.circumstances import Circumstances
+from docsis_experiments.reproduction.document import counts, row
+from docsis_experiments.reproduction.evaluation import Evaluated
+from docsis_experiments.reproduction.figure import Axis, Figure, Line, Made, Panel, Published
+from docsis_experiments.reproduction.figure_data import as_data
+from docsis_experiments.reproduction.job import Bench
+from docsis_experiments.reproduction.judge import kept
+from docsis_experiments.reproduction.judging import judged
+from docsis_experiments.reproduction.making import Processes
+from docsis_experiments.reproduction.page import html, values
+from docsis_experiments.reproduction.page.drawing import picture
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Asked, Level, Measured, Row, Seeds
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.reproduction.writing import publish
+from docsis_experiments.runs.store import Store
+from docsis_testbed.errors import TestbedError
+
+MADE = Circumstances("2026-11-23T12:00:00+00:00", "0123456789", "a machine", {"code": "ab"})
+
+Data = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+    return toys(tmp_path_factory.mktemp("toys"))
+
+
+def evaluated(
+    row: Row, level: Level, parts: Mapping[str, Measured], problem: str = "", reading: int = 1
+) -> Evaluated:
+    return Evaluated(row, Asked(level, reading, (1, 2, 3)), parts, 6, 4 if problem else 6, problem)
+
+
+def entry(
+    rows: dict[str, Row],
+    name: str,
+    level: Level = Level.STUDY,
+    seconds: Iterable[float] = (75.0, 76.0, 77.0),
+    problem: str = "",
+    stage: Any = "virtual",
+) -> Data:
+    """A row of results.json."""
+    rule = catalogue()[name]
+    numbers = dict(enumerate(seconds, 1))
+    parts = {part.name: Seeds(numbers) for part in rule.parts[:1]}
+    found = [evaluated(rows[name], level, parts, problem)] if name in rows else []
+    done = judged(rule, found, level, stage, why_not="" if name in rows else "nothing measures it")
+    return row(done, level, stage, MADE, ())
+
+
+def content(found: list[Data], level: Level = Level.STUDY, stage: str = "virtual") -> Data:
+    return {
+        "experiment": "reproduction", "version": 1, "level": level.value, "stage": stage,
+        "made": MADE.as_data(),
+        "cost": {"works": 6, "kept": 2, "made": 4, "failed": 0, "seconds": 8.0,
+                 "estimated_seconds": 9.0},
+        "counts": counts(found), "rows": found, "figures": [as_data(figure())], "since": None,
+    }  # fmt: skip
+
+
+def figure(name: str = "000-1") -> Figure:
+    nothing = float("nan")
+    return Figure(
+        name,
+        "A <toy> figure",
+        (
+            Panel(
+                "left",
+                Axis("Buffer (ms)", logarithmic=True),
+                Axis("Latency (ms)", low=0),
+                (
+                    Line("pie", (10, 20, 50), (1, nothing, 3), (0.5, nothing, 2), (2, nothing, 4)),
+                    Line("steps", (10, 20), (1, 2), shape="steps"),
+                    Line("bars", (10, 20), (1, 2), shape="bars"),
+                    Line("many", tuple(range(1, 100)), (1.0,) * 99, (0.9,) * 99, (1.1,) * 99),
+                ),
+                (
+                    Published("points", (10, 20), (1, 2), joined=True, line="pie"),
+                    Published("band", low=1, high=2),
+                    Published("open", low=1),
+                    Published("level", low=2, high=2),
+                ),
+            ),
+            Panel("right", Axis("x", ticks=((1, "one"),)), Axis("y", True, 0.1, 10), ()),
+            Panel("third", Axis("x"), Axis("y"), ()),
+        ),
+        "As the paper has it.",
+        ("000-A1",),
+    )
+
+
+def test_states(rows: dict[str, Row]) -> None:
+    study = entry(rows, "000-A1")
+    assert (study["state"], study["standing"]) == ("reproduced", "provisional")
+    [reading] = study["readings"]
+    [part] = reading["parts"]
+    assert part["low"] < part["value"] == 76.0 < part["high"]
+    assert part["values"] == {"1": 75.0, "2": 76.0, "3": 77.0}
+    assert (part["reproduced"], part["method"], part["count"]) == ("50 to 100", "student", 3)
+    assert entry(rows, "000-A1", seconds=(1.0, 1.1, 1.2))["state"] == "contradicted"
+    assert entry(rows, "000-A1", Level.SMOKE)["state"] == "run"
+    assert entry(rows, "000-X1")["state"] == "not reproducible"
+    absent = entry(rows, "001-D1")
+    assert (absent["state"], absent["why"], absent["made"]) == (
+        "not run", "nothing measures it", None,
+    )  # fmt: skip
+
+
+def test_what_is_not_whole_has_no_verdict(rows: dict[str, Row]) -> None:
+    """Parts of fewer runs would be of another population than the rule's."""
+    found = entry(rows, "000-A1", problem="2 of its 6 works are not made yet")
+    assert (found["state"], found["standing"]) == ("not run", "none")
+    assert found["why"] == "2 of its 6 works are not made yet"
+    assert [part["value"] for part in found["readings"][0]["parts"]] == [None]
+
+
+def test_parts_that_the_rule_has_not_are_told(rows: dict[str, Row]) -> None:
+    parts = {"another": Seeds({1: 1.0, 2: 1.0, 3: 1.0})}
+    rule = catalogue()["000-A1"]
+    done = judged(rule, [evaluated(rows["000-A1"], Level.STUDY, parts)], Level.STUDY, "virtual")
+    assert done.judged is None
+    assert 'it cannot be judged: 000-A1: reading 1 has no part "another"' in done.why
+    # Another reading's costs the first nothing.
+    good = {"tail over codel": Seeds({1: 6.0, 2: 6.1, 3: 6.2})}
+    two = catalogue()["000-A2"]
+    readings = [
+        evaluated(rows["000-A2"], Level.STUDY, good),
+        evaluated(rows["000-A2"], Level.STUDY, parts, reading=2),
+    ]
+    done = judged(two, readings, Level.STUDY, "virtual")
+    assert done.judged is not None
+    assert done.judged.verdict == "reproduced"
+    assert "other readings cannot be judged" in done.why
+
+
+def test_the_document_has_its_schema(rows: dict[str, Row], tmp_path: Path) -> None:
+    found = content([entry(rows, name) for name in catalogue()])
+    earlier.validate(found, "results.json")
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(found))
+    assert earlier.read(path) == found
+    assert found["counts"]["reproduced"] == 2
+
+
+def test_the_page(rows: dict[str, Row]) -> None:
+    amended = Amendment(date=date(2026, 11, 23), before="0" * 12, was="R 1 to 2", why="a <slip>")
+    rules = [entry(rows, name) for name in catalogue()]
+    rules[0]["amended"] = [
+        {"date": "2026-11-23", "before": amended.before, "was": amended.was, "why": amended.why}
+    ]
+    found = content(rules)
+    before = copy.deepcopy(found)
+    before["rows"][0]["state"] = "undecided"
+    found["since"] = earlier.since(before, found["rows"], "before.json")
+    text = html.text(found)
+    assert "75.9" not in text
+    for words in (
+        "76 ms", "50 to 100", "reproduced, provisional", "A &lt;toy&gt; figure", "data:image/png",
+        "a &lt;slip&gt;", "Changed since 23 November 2026, 12:00", "undecided, provisional",
+        "nothing measures it", "1 to 3", found["rows"][0]["hash"], "0123456789",
+    ):  # fmt: skip
+        assert words in text, words
+    # Nothing is loaded, and nothing runs.
+    assert "<script" not in text
+    assert "default-src 'none'" in text.replace("&#39;", "'")
+    assert not re.search(r"(src|href)=\"https?:", text)
+
+
+def test_the_opening_counts_what_there_is(rows: dict[str, Row]) -> None:
+    found = [entry(rows, name) for name in catalogue()]
+    assert values.opening(found) == (
+        "Of 7 results: 2 reproduced provisionally, 3 contradicted provisionally, 1 not run, 1 not "
+        "reproducible."
+    )
+    found[0]["kind"], found[0]["state"] = "D", "held"
+    found[1]["standing"] = "verdict"
+    assert values.opening(found) == (
+        "Of 6 results: 1 reproduced provisionally, 3 contradicted (2 of them provisionally), 1 not "
+        "run, 1 not reproducible. Of 1 definitions, 1 hold."
+    )
+
+
+def test_pictures_are_drawn() -> None:
+    assert picture(as_data(figure())).startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="has not as many values"):
+        Line("x", (1, 2), (1,))
+    many = tuple(float(n) for n in range(20_001))
+    panel = Panel("", Axis("x"), Axis("y"), (Line("x", many, many),))
+    with pytest.raises(ValueError, match="there may be 20000"):
+        as_data(Figure("000-1", "", (panel,), "", ()))
+
+
+def test_what_changed(rows: dict[str, Row]) -> None:
+    before = content([entry(rows, "000-A1"), entry(rows, "000-A2")])
+    after = [entry(rows, "000-A1", seconds=(1.0, 1.1, 1.2)), entry(rows, "000-A2")]
+    after[1]["hash"] = "f" * 12
+    found = earlier.since(before, after, "x")["changes"]
+    assert [(one["id"], one["what"]) for one in found] == [
+        ("000-A1", "the outcome"), ("000-A1", "p90 tail"), ("000-A2", "the rule"),
+    ]  # fmt: skip
+    assert (found[0]["before"], found[0]["after"]) == (
+        "reproduced, provisional", "contradicted, provisional",
+    )  # fmt: skip
+
+
+def test_sittings_are_put_together(rows: dict[str, Row], tmp_path: Path) -> None:
+    first = content([entry(rows, "000-A1"), entry(rows, "000-A2", problem="stopped")])
+    publish(first, tmp_path)
+    bad = entry(rows, "000-A1", problem="stopped")
+    second = content([bad, entry(rows, "000-A2")])
+    page = publish(second, tmp_path)
+    found = earlier.read(tmp_path / "results.json")
+    assert [one["state"] for one in found["rows"]] == ["reproduced", "contradicted"]
+    assert found["since"]["changes"] != []
+    assert page.name == "index.html"
+    assert "000-A2" in page.read_text()
+
+
+def test_a_verdict_is_not_replaced_by_a_provisional_one(rows: dict[str, Row]) -> None:
+    full = entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0, 75.5))
+    assert full["standing"] == "verdict"
+    later = content([entry(rows, "000-A1", seconds=(1.0, 1.1, 1.2))])
+    found = earlier.together(content([full], Level.FULL), later, "x")
+    assert found["rows"][0]["state"] == "reproduced"
+
+
+def test_mininet_stands_beside(rows: dict[str, Row]) -> None:
+    virtual = content([entry(rows, "000-A1")])
+    real = content([entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0), stage="mininet")])
+    real["stage"] = "mininet"
+    found = earlier.together(virtual, real, "x")
+    [one] = found["rows"]
+    assert [reading["stage"] for reading in one["readings"]] == ["virtual", "mininet"]
+    assert one["standing"] == "provisional"
+    again = earlier.together(found, virtual, "x")
+    assert [r["stage"] for r in again["rows"][0]["readings"]] == ["virtual", "mininet"]
+    earlier.validate(again, "x")
+    assert "Mininet: " in html.text(again)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is damaged"),
+        ("[]", "is damaged"),
+        ("{}", "is no results.json of docsis-p4 reproduce"),
+        ('{"experiment": "reproduction", "version": 9}', "is of version 9, and this program reads"),
+        ('{"experiment": "reproduction", "version": 1}', "the top: 'level' is a required property"),
+        ("[" * 100_000, "is damaged"),
+    ],
+)
+def test_an_earlier_file_that_cannot_be_used(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    with pytest.raises(TestbedError, match=re.escape(words)):
+        earlier.read(path)
+
+
+def test_what_is_published_and_damaged_is_left_as_it_is(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    path = tmp_path / "results.json"
+    path.write_text("{")
+    with pytest.raises(TestbedError, match="is damaged"):
+        publish(content([entry(rows, "000-A1")]), tmp_path)
+    assert path.read_text() == "{"
+
+
+def test_every_outcome_is_kept_once(rows: dict[str, Row], tmp_path: Path) -> None:
+    """A sitting from its works to its page, twice, and what is new the second time."""
+    shelf = Shelf(Store(tmp_path / "kept"))
+    request = Request(("000-A1",), Level.STUDY, publish=tmp_path / "docs", note="nothing yet")
+
+    def drawn(made: Mapping[str, Made]) -> list[Figure]:
+        assert set(made["000-A1"].results.runs("tail")) == {1, 2, 3}
+        return [figure("000-1")]
+
+    def broken(made: Mapping[str, Made]) -> list[Figure]:
+        raise KeyError("nothing")
+
+    for number in (1, 2):
+        console = Console(record=True, width=150, file=(tmp_path / "console").open("w"))
+        bench = Bench(
+            rows, catalogue(), shelf, {drawn: ("000-A1",), broken: ("000-A1", "000-A2")},
+            tmp_path / f"results-{number}",
+        )  # fmt: skip
+        folder = job.run(request, player=Processes(1), jobs=1, console=console, bench=bench)
+        words = console.export_text()
+        assert "The figures of 000-A1 cannot be drawn: KeyError" in words
+        assert "reproduced, provisional" in words
+        found = earlier.read(folder / "results.json")
+        assert [one["id"] for one in found["figures"]] == ["000-1"]
+        assert len(found["rows"][0]["history"]) == 1
+        assert (folder / "report.html").is_file()
+    history = kept.read(outcomes.path(shelf))
+    assert [(one.row, one.outcome, one.note) for one in history.outcomes] == [
+        ("000-A1", "reproduced", "nothing yet")
+    ]
+    assert (tmp_path / "docs" / "index.html").is_file()

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shipped rows: all tell their works, and some cheap ones run at `smoke`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from docsis_experiments.reproduction import collecting, earlier, job
+from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.rule import Kind
+from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.job import Bench
+from docsis_experiments.reproduction.making import Processes
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.rows import rows
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.runs.store import Store
+
+CHEAP = ("001-P1", "001-F10", "001-F3b")
+"""A run each of a second or less."""
+
+
+def test_rows_are_of_the_catalogue() -> None:
+    registered = load_catalogue().rules
+    assert rows()
+    assert rows().keys() <= registered.keys()
+    for name, row in rows().items():
+        assert isinstance(row, Row)
+        # Arithmetic needs one, where nothing is drawn.
+        least = 1 if registered[name].kind is Kind.DEFINITION else 3
+        assert least <= row.study_seeds <= 5, name
+        # A rule may have readings that nothing runs yet; a row has none that no rule has.
+        assert row.readings <= len(registered[name].reading_numbers), name
+        assert row.mininet is None or registered[name].mininet, name
+
+
+def test_all_rows_tell_their_works_at_smoke() -> None:
+    registered = load_catalogue().rules
+    names = list(rows())
+    plan = collecting.plan(Request(level=Level.SMOKE), names, rows(), registered)
+    assert [(one.row.id, one.problem) for one in plan.rows if one.problem] == []
+    assert {seed for one in plan.rows for seed in one.asked.seeds} == {901}
+    assert all(one.entries for one in plan.rows)
+
+
+def test_some_run_at_smoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
+    bench = Bench(
+        rows(), load_catalogue().rules, Shelf(Store(tmp_path / "kept")), {}, tmp_path / "results"
+    )
+    folder = job.run(
+        Request(CHEAP, Level.SMOKE), player=Processes(2), jobs=2, console=Console(quiet=True),
+        bench=bench,
+    )  # fmt: skip
+    found = earlier.read(folder / "results.json")
+    assert [row["state"] for row in found["rows"]] == ["run"] * len(CHEAP)
+    for row in found["rows"]:
+        [reading] = row["readings"]
+        assert any(part["value"] is not None for part in reading["parts"]), row["id"]
+        assert all(part["verdict"] is None for part in reading["parts"])
