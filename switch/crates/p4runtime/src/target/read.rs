@@ -20,8 +20,9 @@ use crate::budget::{Account, Charge};
 use crate::bytes_of::list;
 use crate::failure::{Failure, batch_status};
 use crate::journal::{Answer as Answered, Waiting};
+use crate::pause::Pause;
 use crate::pipeline_config::{PipelineConfig, lock};
-use crate::read::{self, Answer, Part, Progress, Query, Source, cell_run};
+use crate::read::{self, Answer, Part, Pieces, Progress, Query, Sorted, Source, cell_run};
 use crate::schema::Schema;
 use crate::slice::Slice;
 use crate::wire::{Asked, Encoded, Messages, ReadRequest};
@@ -47,15 +48,23 @@ impl Target {
                 "the batch has {count} requests, more than {limit}: split it"
             )));
         }
-        let queries = resolve(&config.schema, request)?;
+        let queries = resolve(&config.schema, request).await?;
         let fetched = fetched(queries, account.as_ref().unwrap_or(&self.own))?;
+        let _unchanged = self.order.read().await;
         let fetched = if let Some(saved) = saved {
             let mut fetched = fetched;
-            let shadow = lock(&saved.shadow);
-            fetched.fetch(&shadow.pipeline, config, 0, &mut Slice::endless())?;
-            fetched
+            loop {
+                let mut slice = Slice::new(Some(self.limits.slice));
+                let more = {
+                    let shadow = lock(&saved.shadow);
+                    fetched.fetch(&shadow.pipeline, config, 0, &mut slice)?
+                };
+                if !more {
+                    break fetched;
+                }
+                tokio::task::yield_now().await;
+            }
         } else {
-            let _unchanged = self.order.read().await;
             self.fetch(config, fetched).await?
         };
         Ok(Reading::new(Arc::clone(config), fetched, self.limits.stall))
@@ -118,9 +127,14 @@ fn fetched(
 }
 
 /// Resolves the requests of a batch. What is no entity ends it all.
-fn resolve(schema: &Schema, request: &ReadRequest) -> Result<Vec<Result<Query, Failure>>, Status> {
+async fn resolve(
+    schema: &Schema,
+    request: &ReadRequest,
+) -> Result<Vec<Result<Query, Failure>>, Status> {
     let mut queries = Vec::new();
+    let mut pause = Pause::default();
     for entity in request.items() {
+        pause.after(entity.len()).await;
         if let Some(asked) = Asked::of_entity(entity) {
             cell_run::push(schema, &mut queries, asked);
             continue;
@@ -202,6 +216,8 @@ pub struct Reading {
     rest: Arc<Mutex<Rest>>,
     journal: Option<(Waiting, Answered)>,
     watch: Option<AbortHandle>,
+    /// Others have had their turn since the last long message.
+    paused: bool,
 }
 
 /// What a client has not taken yet.
@@ -210,8 +226,10 @@ struct Rest {
     config: Arc<PipelineConfig>,
     now_ns: u64,
     pending: std::vec::IntoIter<(Query, Answer)>,
-    /// Of the query in hand.
+    /// Of the query in hand: pieces,
     parts: std::vec::IntoIter<Part>,
+    /// or entries of tables in their order.
+    entries: Option<Sorted>,
     messages: Messages,
     status: Option<Status>,
     charge: Charge,
@@ -221,6 +239,8 @@ struct Rest {
 
 /// Answers of fewer bytes wait where HTTP/2 has room for them, without a deadline.
 const SMALL: usize = 4096;
+/// Bytes of a message that took long to make.
+const LONG: usize = 32 << 10;
 
 impl Reading {
     fn new(config: Arc<PipelineConfig>, fetched: Fetched, patience: Duration) -> Self {
@@ -243,6 +263,7 @@ impl Reading {
             now_ns: fetched.now_ns,
             pending: pending.into_iter(),
             parts: Vec::new().into_iter(),
+            entries: None,
             messages: Messages::default(),
             status: status(&results).err(),
             charge: fetched.charge,
@@ -258,6 +279,7 @@ impl Reading {
             rest,
             journal: None,
             watch,
+            paused: false,
         }
     }
 
@@ -350,7 +372,7 @@ impl Rest {
              what was asked for"
         )));
         let pending = std::mem::take(&mut self.pending);
-        let parts = std::mem::take(&mut self.parts);
+        let parts = (std::mem::take(&mut self.parts), self.entries.take());
         (pending, parts, std::mem::take(&mut self.messages))
     }
 
@@ -364,11 +386,18 @@ impl Rest {
             if let Some(part) = self.parts.next() {
                 self.charge.release(part.bytes());
                 read::render_part(schema, part, &mut self.messages);
+            } else if let Some(entries) = &mut self.entries {
+                if !entries.render(schema, self.now_ns, &mut self.messages) {
+                    self.entries = None;
+                }
             } else if let Some((query, answer)) = self.pending.next() {
-                match answer {
-                    // Piece by piece, as the client takes them.
-                    Answer::Parts(parts) if !query.is_of_tables() => self.parts = parts.into_iter(),
-                    answer => query.render(schema, self.now_ns, answer, &mut self.messages),
+                // Piece by piece, as the client takes them.
+                match query.in_pieces(answer) {
+                    Pieces::Parts(parts) => self.parts = parts.into_iter(),
+                    Pieces::Entries(entries) => self.entries = Some(entries),
+                    Pieces::Cells(run, values) => {
+                        run.render(schema, &values, &mut self.messages);
+                    }
                 }
             } else if !self.messages.finish() {
                 let bytes = self.charge.bytes();
@@ -392,8 +421,15 @@ impl Iterator for Reading {
 impl Stream for Reading {
     type Item = Result<Encoded, Status>;
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.next())
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.paused) {
+            // Others have their turn, however much this client takes at a time.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let next = self.next();
+        self.paused = matches!(&next, Some(Ok(message)) if message.0.len() >= LONG);
+        Poll::Ready(next)
     }
 }
 
