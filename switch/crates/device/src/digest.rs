@@ -32,10 +32,32 @@ pub struct DigestList {
     pub samples: Vec<Vec<u128>>,
 }
 
-/// Digests in a list whose configuration sets no limit, or a higher one.
+impl DigestList {
+    /// The memory that its digests take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.samples
+            .iter()
+            .map(|sample| sample_bytes(sample.len()))
+            .sum()
+    }
+}
+
+/// The memory of a digest of so many fields, bytes.
+fn sample_bytes(fields: usize) -> usize {
+    size_of::<Vec<u128>>() + ALLOCATION + fields * size_of::<u128>()
+}
+
+/// Bytes that an allocator takes beside what it gives.
+const ALLOCATION: usize = 16;
+
+/// Digests in a list whose configuration sets no limit, or a higher one, and the memory that
+/// they take at most, bytes.
 const MOST_SAMPLES: usize = 1024;
-/// Digests of one kind that are remembered until they are acknowledged.
+const LIST_BYTES: usize = 256 << 10;
+/// Digests of one kind that are remembered until they are acknowledged, and the memory that they
+/// take at most, bytes: each is there twice.
 const MOST_REMEMBERED: usize = 16_384;
+const REMEMBERED_BYTES: usize = 8 << 20;
 /// Digests that are forgotten in one step of the device, or a list at least.
 const MOST_FORGOTTEN: usize = 256;
 /// Lists that may wait for the next step of the device.
@@ -53,6 +75,8 @@ struct Sent {
 #[derive(Debug, Default)]
 struct Learner {
     config: DigestConfig,
+    /// Bytes of one digest.
+    sample: usize,
     /// The next list's number.
     list_id: u64,
     /// The list that is being filled, and since when.
@@ -66,10 +90,16 @@ struct Learner {
 
 impl Learner {
     fn limit(&self) -> usize {
+        let most = MOST_SAMPLES.min(LIST_BYTES / self.sample.max(1)).max(1);
         match self.config.max_list_size {
-            0 => MOST_SAMPLES,
-            size => MOST_SAMPLES.min(size as usize),
+            0 => most,
+            size => most.min(size as usize),
         }
+    }
+
+    /// Digests that may be remembered.
+    fn room(&self) -> usize {
+        MOST_REMEMBERED.min(REMEMBERED_BYTES / self.sample.max(1))
     }
 
     fn deadline(&self) -> Option<u64> {
@@ -208,12 +238,13 @@ impl Digests {
             return false;
         };
         pipeline.digest_fields(packet, digest, &mut self.values);
+        learner.sample = sample_bytes(self.values.len());
         let remember = learner.config.ack_timeout_ns > 0;
         if remember {
             if learner.known.contains(self.values.as_slice()) {
                 return false;
             }
-            while learner.known.len() >= MOST_REMEMBERED && !learner.sent.is_empty() {
+            while learner.known.len() >= learner.room() && !learner.sent.is_empty() {
                 learner.forget();
             }
         }

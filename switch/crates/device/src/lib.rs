@@ -30,7 +30,7 @@ pub use grants::Taken;
 pub use handle::{DeviceGone, DeviceHandle, Event};
 pub use lateness::Lateness;
 pub use output::{Note, Output};
-pub use paths::{AGAIN, MOST_PASSES};
+pub use paths::{AGAIN, MOST_PACKETS, MOST_PASSES};
 pub use pool::Pool;
 pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{

@@ -32,6 +32,11 @@ impl<T: Default> Pool<T> {
         Some(item)
     }
 
+    /// How many are in use.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
     /// What has been in use so far says nothing about what will be.
     pub fn forget_most(&mut self) {
         self.most = self.used;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Memory for answers that clients have not taken yet. Every connection has a share that is its
 //! own, whatever others do; what it needs beyond comes from a pool, of which one connection gets
-//! at most half. So all of it is at most the pool and a share for each connection, and nobody
+//! at most three quarters. So all of it is at most the pool and a share for each connection, and nobody
 //! can keep others from reading what fits into a share.
 
 use std::sync::Arc;
@@ -65,19 +65,24 @@ impl Account {
         used.saturating_sub(self.budget.share)
     }
 
+    /// What it may take of the pool.
+    fn most(&self) -> usize {
+        self.budget.pool / 4 * 3
+    }
+
     fn take(&self, bytes: usize) -> Result<(), Refused> {
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         let beyond = self.beyond(before + bytes);
         let more = beyond - self.beyond(before);
         let budget = &self.budget;
         let used = budget.used.fetch_add(more, Ordering::Relaxed) + more;
-        if more == 0 || (beyond <= budget.pool / 2 && used <= budget.pool) {
+        if more == 0 || (beyond <= self.most() && used <= budget.pool) {
             return Ok(());
         }
         self.give_back(bytes);
         Err(Refused {
-            is_own: beyond > budget.pool / 2,
-            most: budget.share + budget.pool / 2,
+            is_own: beyond > self.most(),
+            most: budget.share + self.most(),
         })
     }
 
@@ -164,7 +169,7 @@ mod tests {
             while charge.add(10).is_ok() {}
         }
         let taken: Vec<_> = charges.iter().map(Charge::bytes).collect();
-        assert_eq!(taken, [600, 600, 100, 100, 100]);
+        assert_eq!(taken, [850, 350, 100, 100, 100]);
         let other = Account::new(&budget);
         let mut charge = other.charge();
         charge.add(100).unwrap();
@@ -176,10 +181,17 @@ mod tests {
                 .contains("other clients")
         );
         let own = charges[0].add(1).unwrap_err();
-        assert!(own.message().contains("this connection"));
+        assert!(own.message().contains("this connection"), "{own:?}");
         // An answer that was taken makes room.
         charges[0].release(500);
         charge.add(500).unwrap();
+        assert!(
+            charges[0]
+                .add(1)
+                .unwrap_err()
+                .message()
+                .contains("other clients")
+        );
         drop((charge, charges));
         assert_eq!(budget.used.load(Ordering::Relaxed), 0);
     }
@@ -209,7 +221,7 @@ mod tests {
                 let sums: Vec<usize> = sums.collect();
                 for (account, sum) in accounts.iter().zip(&sums) {
                     prop_assert_eq!(account.used.load(Ordering::Relaxed), *sum);
-                    prop_assert!(*sum <= 100 + 250);
+                    prop_assert!(*sum <= 100 + 375);
                 }
                 let beyond: usize = sums.iter().map(|sum| sum.saturating_sub(100)).sum();
                 prop_assert_eq!(budget.used.load(Ordering::Relaxed), beyond);

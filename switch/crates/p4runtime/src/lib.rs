@@ -28,6 +28,7 @@ mod options;
 mod outbound;
 mod p4info;
 mod packet_io;
+mod pause;
 mod pipeline_config;
 pub mod proto;
 mod read;

@@ -94,6 +94,8 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Updates in one Write.
     pub updates: usize,
+    /// The longest update, bytes.
+    pub update_bytes: usize,
     /// Updates in one Write with DATAPLANE_ATOMIC, or as much work: packets wait
     /// for it.
     pub atomic_updates: usize,
@@ -113,7 +115,7 @@ pub struct Limits {
     /// Memory for the answers of Reads that a connection's client has not taken yet, bytes:
     /// what every connection has for itself,
     pub read_share: usize,
-    /// and what all have together beyond that; one connection gets at most half of it.
+    /// and what all have together beyond that; one connection gets three quarters of it at most.
     pub read_pool: usize,
     /// Connections at a time; more are closed at once.
     pub connections: usize,
@@ -125,7 +127,7 @@ pub struct Limits {
     pub rpc_time: Duration,
     /// Messages that wait for a client to read its stream.
     pub queued_messages: usize,
-    /// Bytes of such messages.
+    /// Bytes of memory of such messages.
     pub queued_bytes: usize,
     /// How long a client may leave a full queue alone before its stream ends, and how long it
     /// may take nothing of what it reads before that ends.
@@ -137,20 +139,21 @@ impl Default for Limits {
         Limits {
             message_bytes: 64 << 20,
             updates: 1 << 17,
+            update_bytes: 1 << 20,
             atomic_updates: 1024,
             members: 4096,
             slice: Duration::from_micros(100),
-            undo_bytes: 32 << 20,
-            saved_bytes: 32 << 20,
+            undo_bytes: 16 << 20,
+            saved_bytes: 16 << 20,
             requests: 1 << 16,
             read_share: 1 << 20,
-            read_pool: 256 << 20,
+            read_pool: 64 << 20,
             connections: 64,
             streams: 256,
             rpcs_per_connection: 64,
             rpc_time: Duration::from_secs(60),
             queued_messages: 1024,
-            queued_bytes: 8 << 20,
+            queued_bytes: 2 << 20,
             stall: Duration::from_secs(10),
         }
     }

@@ -9,6 +9,10 @@ pub use crate::framing::{Framing, MAX_PACKET};
 pub use crate::packet_queue_config::*;
 use std::fmt;
 
+/// What a frame counts for at least in a delay line's limit, bytes: one that is shorter takes as
+/// much memory. No frame on a wire is as short. (In queues frames are at least 64 bytes long.)
+pub(crate) const LEAST_FRAME: u64 = 32;
+
 /// Depth of the peak bucket in bytes: the longest VLAN-tagged Ethernet frame
 /// with FCS, as in the second inequality of DOCSIS rate shaping.
 pub const PEAK_BURST: u64 = 1522;

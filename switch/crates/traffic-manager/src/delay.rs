@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Delay lines: the propagation delay of a port's link, in each direction.
 
+use crate::config::LEAST_FRAME;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -63,7 +64,8 @@ impl<F> DelayLines<F> {
     #[must_use]
     pub fn has_room(&self, line: usize, len: usize) -> bool {
         let line = &self.lines[line];
-        line.bytes + len as u64 <= line.limit
+        let frames = line.fifo.len() as u64;
+        line.bytes + len as u64 <= line.limit && frames * LEAST_FRAME <= line.limit
     }
 
     /// Puts a frame of `len` bytes, for which there is room, on the line.

@@ -230,6 +230,11 @@ impl<T> TrafficManager<T> {
         Ok(())
     }
 
+    /// Counts a frame of `len` bytes as overflow that is not to be queued.
+    pub fn refuse(&mut self, slot: Slot, len: usize) {
+        self.queue_mut(slot.0).refuse(len);
+    }
+
     fn advance(&mut self, now: u64) {
         debug_assert!(now >= self.now, "time runs backwards");
         self.now = self.now.max(now);

@@ -138,6 +138,16 @@ impl<T> Model<T> {
         }
     }
 
+    /// Counts a packet that has `len` bytes on an interface as overflow: it is not to be queued.
+    #[cold]
+    #[inline(never)]
+    pub fn refuse(&mut self, slot: Slot, len: usize) {
+        match self {
+            Self::Docsis(tm) => tm.refuse(slot, frame_length(len)),
+            Self::Bmv2(tm) => tm.refuse(slot, len),
+        }
+    }
+
     /// Whether frames for this queue are to come with their segments, by
     /// [`Self::enqueue_segment`].
     #[inline]

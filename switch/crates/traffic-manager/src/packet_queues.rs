@@ -179,6 +179,11 @@ impl<T> PacketQueues<T> {
         self.now = self.now.max(now);
     }
 
+    /// Counts a packet of `len` bytes as overflow that is not to be queued.
+    pub fn refuse(&mut self, slot: Slot, len: usize) {
+        self.queues[slot.0 as usize].state.overflow.count(len);
+    }
+
     /// Queues a packet of `len` bytes.
     ///
     /// # Errors

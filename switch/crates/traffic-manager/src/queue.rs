@@ -185,6 +185,11 @@ impl<T> Queue<T> {
         self.overflow
     }
 
+    /// Counts a frame that is not to be queued.
+    pub(crate) fn refuse(&mut self, len: usize) {
+        self.overflow.count(len);
+    }
+
     /// Accepts a frame, or counts it as overflow and hands it back.
     #[inline]
     pub(crate) fn push(&mut self, sub_queue: u32, len: u32, item: T) -> Result<(), T> {

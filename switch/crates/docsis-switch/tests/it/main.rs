@@ -3,6 +3,7 @@
 
 mod common;
 
+mod hostile;
 mod life;
 mod memory;
 mod process;

@@ -25,7 +25,7 @@ use crate::write::{digest, no_externs, profile, replication};
 pub use arrays::{Cells, render_cell};
 pub use cell_run::CellRun;
 pub use part::{Part, Progress};
-pub use table::{Entry, Filter, key_fields, render_expired};
+pub use table::{Entry, Filter, Sorted, key_fields, render_expired};
 
 /// Takes what is read.
 pub trait Entities {
@@ -214,11 +214,6 @@ impl Query {
         }
     }
 
-    /// Whether its parts are put in order before they are messages.
-    pub fn is_of_tables(&self) -> bool {
-        matches!(self, Query::Tables { .. })
-    }
-
     /// The memory that it takes, bytes.
     pub fn bytes(&self) -> usize {
         let beside = match self {
@@ -263,29 +258,43 @@ impl Query {
 
     /// Puts an answer into entities, one after the other.
     pub fn render(
-        &self,
+        self,
         schema: &Schema,
         now_ns: u64,
         answer: Answer,
         entities: &mut impl Entities,
     ) {
-        let parts = match (self, answer) {
-            (Query::Cells(run), Answer::Cells(values)) => {
-                run.render(schema, &values, entities);
-                return;
+        match self.in_pieces(answer) {
+            Pieces::Cells(run, values) => run.render(schema, &values, entities),
+            Pieces::Entries(mut sorted) => while sorted.render(schema, now_ns, entities) {},
+            Pieces::Parts(parts) => {
+                for part in parts {
+                    render_part(schema, part, entities);
+                }
             }
-            (Query::Tables { filter, .. }, Answer::Parts(parts)) => {
-                filter.render(schema, now_ns, parts, entities);
-                return;
-            }
-            (_, Answer::Parts(parts)) => parts,
-            // An answer is always that of its query.
-            (_, Answer::Cells(_)) => return,
-        };
-        for part in parts {
-            render_part(schema, part, entities);
         }
     }
+
+    /// An answer in the pieces in which it is put into messages.
+    pub fn in_pieces(self, answer: Answer) -> Pieces {
+        match (self, answer) {
+            (Query::Cells(run), Answer::Cells(values)) => Pieces::Cells(run, values),
+            (Query::Tables { filter, .. }, Answer::Parts(parts)) => {
+                Pieces::Entries(Sorted::new(filter, parts))
+            }
+            (_, Answer::Parts(parts)) => Pieces::Parts(parts),
+            // An answer is always that of its query.
+            (_, Answer::Cells(_)) => Pieces::Parts(Vec::new()),
+        }
+    }
+}
+
+/// See [`Query::in_pieces`].
+#[derive(Debug)]
+pub enum Pieces {
+    Cells(CellRun, Vec<u128>),
+    Entries(Sorted),
+    Parts(Vec<Part>),
 }
 
 /// Puts a piece of anything but tables into messages.

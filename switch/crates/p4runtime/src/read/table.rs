@@ -52,6 +52,39 @@ impl Filter {
     }
 }
 
+/// Entries of tables, each table's in the order of insertion.
+#[derive(Debug)]
+pub struct Sorted {
+    filter: Box<Filter>,
+    entries: std::vec::IntoIter<(u64, Entry)>,
+}
+
+/// Entries that are put into messages at a time.
+const AT_A_TIME: usize = 256;
+
+impl Sorted {
+    pub fn new(filter: Box<Filter>, parts: Vec<Part>) -> Self {
+        let parts = parts.into_iter().filter_map(|part| match part {
+            Part::Entries(entries) => Some(entries),
+            _ => None,
+        });
+        let mut entries: Vec<(u64, Entry)> = parts.flatten().collect();
+        entries.sort_by_key(|(age, entry)| (entry.place, *age));
+        Sorted {
+            filter,
+            entries: entries.into_iter(),
+        }
+    }
+
+    /// Some more of the entries as messages; false: those were all.
+    pub fn render(&mut self, schema: &Schema, now_ns: u64, out: &mut impl Entities) -> bool {
+        for (_, entry) in self.entries.by_ref().take(AT_A_TIME) {
+            out.entity(self.filter.render_entry(schema, now_ns, entry));
+        }
+        self.entries.len() > 0
+    }
+}
+
 /// An entry that was found.
 #[derive(Debug)]
 pub struct Entry {
@@ -295,19 +328,6 @@ impl Filter {
         (wanted.metadata.is_empty() || wanted.metadata == note.metadata)
             && (wanted.controller_metadata == 0
                 || wanted.controller_metadata == note.controller_metadata)
-    }
-
-    /// The entries as messages, each table's in the order of insertion.
-    pub fn render(&self, schema: &Schema, now_ns: u64, parts: Vec<Part>, out: &mut impl Entities) {
-        let parts = parts.into_iter().filter_map(|part| match part {
-            Part::Entries(entries) => Some(entries),
-            _ => None,
-        });
-        let mut entries: Vec<(u64, Entry)> = parts.flatten().collect();
-        entries.sort_by_key(|(age, entry)| (entry.place, *age));
-        for (_, entry) in entries {
-            out.entity(self.render_entry(schema, now_ns, entry));
-        }
     }
 
     fn render_entry(&self, schema: &Schema, now_ns: u64, found: Entry) -> Entity {

@@ -5,6 +5,7 @@
 mod events;
 mod pipeline;
 mod read;
+mod reading;
 mod shadow;
 mod write;
 
@@ -30,7 +31,7 @@ use crate::role::Access;
 use crate::slice::Slice;
 use shadow::Shadow;
 
-pub use read::Reading;
+pub use reading::Reading;
 
 /// What the devices of a server share.
 #[derive(Debug)]

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The RPC Read: fetched on the device's thread in slices, and put into messages
-//! as the client takes them.
+//! The RPC Read: fetched on the device's thread in slices.
 
-use std::iter::repeat_n;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, Weak};
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::sync::Arc;
 
-use bytes::{BufMut, Bytes, BytesMut};
-use tokio::runtime::Handle;
-use tokio::task::AbortHandle;
-use tokio_stream::Stream;
 use tonic::Status;
 use v1model::Pipeline;
 
+use super::reading::Reading;
 use super::{Target, exhausted, no_pipeline};
 use crate::budget::{Account, Charge};
 use crate::bytes_of::list;
-use crate::failure::{Failure, batch_status};
-use crate::journal::{Answer as Answered, Waiting};
+use crate::failure::Failure;
+use crate::pause::Pause;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::read::{self, Answer, Part, Progress, Query, Source, cell_run};
 use crate::schema::Schema;
 use crate::slice::Slice;
-use crate::wire::{Asked, Encoded, Messages, ReadRequest};
+use crate::wire::{Asked, ReadRequest};
 
 impl Target {
     /// The RPC Read: the messages to stream, and the status after them.
@@ -47,18 +39,27 @@ impl Target {
                 "the batch has {count} requests, more than {limit}: split it"
             )));
         }
-        let queries = resolve(&config.schema, request)?;
+        let queries = resolve(&config.schema, request).await?;
         let fetched = fetched(queries, account.as_ref().unwrap_or(&self.own))?;
+        let _unchanged = self.order.read().await;
         let fetched = if let Some(saved) = saved {
             let mut fetched = fetched;
-            let shadow = lock(&saved.shadow);
-            fetched.fetch(&shadow.pipeline, config, 0, &mut Slice::endless())?;
-            fetched
+            loop {
+                let mut slice = Slice::new(Some(self.limits.slice));
+                let more = {
+                    let shadow = lock(&saved.shadow);
+                    fetched.fetch(&shadow.pipeline, config, 0, &mut slice)?
+                };
+                if !more {
+                    break fetched;
+                }
+                tokio::task::yield_now().await;
+            }
         } else {
-            let _unchanged = self.order.read().await;
             self.fetch(config, fetched).await?
         };
-        Ok(Reading::new(Arc::clone(config), fetched, self.limits.stall))
+        let patience = account.map(|_| self.limits.stall);
+        Ok(Reading::new(Arc::clone(config), fetched, patience))
     }
 
     /// Queries of the device itself without answers yet.
@@ -118,9 +119,14 @@ fn fetched(
 }
 
 /// Resolves the requests of a batch. What is no entity ends it all.
-fn resolve(schema: &Schema, request: &ReadRequest) -> Result<Vec<Result<Query, Failure>>, Status> {
+async fn resolve(
+    schema: &Schema,
+    request: &ReadRequest,
+) -> Result<Vec<Result<Query, Failure>>, Status> {
     let mut queries = Vec::new();
+    let mut pause = Pause::default();
     for entity in request.items() {
+        pause.after(entity.len()).await;
         if let Some(asked) = Asked::of_entity(entity) {
             cell_run::push(schema, &mut queries, asked);
             continue;
@@ -133,12 +139,12 @@ fn resolve(schema: &Schema, request: &ReadRequest) -> Result<Vec<Result<Query, F
 /// Requests, and the answers so far.
 #[derive(Debug)]
 pub struct Fetched {
-    queries: Vec<Result<Query, Failure>>,
-    answers: Vec<Result<Answer, Failure>>,
+    pub(super) queries: Vec<Result<Query, Failure>>,
+    pub(super) answers: Vec<Result<Answer, Failure>>,
     /// Of the next request.
     progress: Progress,
-    charge: Charge,
-    now_ns: u64,
+    pub(super) charge: Charge,
+    pub(super) now_ns: u64,
 }
 
 impl Fetched {
@@ -193,216 +199,4 @@ impl Fetched {
     ) -> impl Iterator<Item = (Result<Query, Failure>, Result<Answer, Failure>)> {
         self.queries.into_iter().zip(self.answers)
     }
-}
-
-/// What a client reads: messages as it takes them, then a status. Where it takes nothing for
-/// long, the answers are dropped.
-#[derive(Debug)]
-pub struct Reading {
-    rest: Arc<Mutex<Rest>>,
-    journal: Option<(Waiting, Answered)>,
-    watch: Option<AbortHandle>,
-}
-
-/// What a client has not taken yet.
-#[derive(Debug)]
-struct Rest {
-    config: Arc<PipelineConfig>,
-    now_ns: u64,
-    pending: std::vec::IntoIter<(Query, Answer)>,
-    /// Of the query in hand.
-    parts: std::vec::IntoIter<Part>,
-    messages: Messages,
-    status: Option<Status>,
-    charge: Charge,
-    /// Messages that the client took.
-    taken: u64,
-}
-
-/// Answers of fewer bytes wait where HTTP/2 has room for them, without a deadline.
-const SMALL: usize = 4096;
-
-impl Reading {
-    fn new(config: Arc<PipelineConfig>, fetched: Fetched, patience: Duration) -> Self {
-        let mut results = Vec::new();
-        let mut pending = Vec::with_capacity(fetched.queries.len());
-        for (query, answer) in fetched.queries.into_iter().zip(fetched.answers) {
-            let requests = query.as_ref().map_or(1, Query::requests);
-            let result = match (query, answer) {
-                (Ok(query), Ok(answer)) => {
-                    pending.push((query, answer));
-                    Ok(())
-                }
-                (Err(failure), _) | (Ok(_), Err(failure)) => Err(failure),
-            };
-            results.push((result, requests));
-        }
-        let is_small = fetched.charge.bytes() <= SMALL;
-        let rest = Arc::new(Mutex::new(Rest {
-            config,
-            now_ns: fetched.now_ns,
-            pending: pending.into_iter(),
-            parts: Vec::new().into_iter(),
-            messages: Messages::default(),
-            status: status(&results).err(),
-            charge: fetched.charge,
-            taken: 0,
-        }));
-        // A caller in this process, which has no runtime, takes all at once.
-        let runtime = Handle::try_current().ok().filter(|_| !is_small);
-        let watch = runtime.map(|runtime| {
-            let watch = runtime.spawn(watch(Arc::downgrade(&rest), patience));
-            watch.abort_handle()
-        });
-        Reading {
-            rest,
-            journal: None,
-            watch,
-        }
-    }
-
-    /// The values of the cells that were asked for, where nothing else was.
-    ///
-    /// # Errors
-    /// That of the requests; INVALID_ARGUMENT: one is for anything else than a cell of
-    /// a register of up to 64 bits.
-    pub fn cells(self) -> Result<Bytes, Status> {
-        let mut rest = lock(&self.rest);
-        if let Some(status) = rest.status.take() {
-            return Err(status);
-        }
-        let mut column = BytesMut::new();
-        for (_, answer) in rest.pending.by_ref() {
-            let Answer::Cells(values) = answer else {
-                return Err(Status::invalid_argument(
-                    "a request is for anything else than a cell of a register: use Read",
-                ));
-            };
-            column.reserve(8 * values.len());
-            for value in values {
-                let value = u64::try_from(value).map_err(|_| {
-                    Status::invalid_argument("a cell has more than 64 bits: use Read")
-                })?;
-                column.put_slice(&value.to_ne_bytes());
-            }
-        }
-        Ok(column.freeze())
-    }
-
-    /// What the client gets is an answer that is written down.
-    pub fn awaited(mut self, waiting: Waiting) -> Self {
-        self.journal = Some((waiting, Answered::default()));
-        self
-    }
-
-    fn write_down(&mut self, next: Option<&Result<Encoded, Status>>) {
-        let Some((_, answer)) = &mut self.journal else {
-            return;
-        };
-        match next {
-            Some(Ok(message)) => answer.add(&message.0),
-            Some(Err(status)) => answer.fail(status),
-            None => {}
-        }
-        // Nothing follows a status.
-        if !matches!(next, Some(Ok(_)))
-            && let Some((waiting, answer)) = self.journal.take()
-        {
-            waiting.answered(&answer);
-        }
-    }
-}
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        if let Some(watch) = &self.watch {
-            watch.abort();
-        }
-    }
-}
-
-/// Drops the answers of a client that takes nothing for as long as our patience, or up to twice
-/// that.
-async fn watch(rest: Weak<Mutex<Rest>>, patience: Duration) {
-    let mut before = 0;
-    loop {
-        tokio::time::sleep(patience).await;
-        let Some(rest) = rest.upgrade() else {
-            return;
-        };
-        let mut rest = lock(&rest);
-        if rest.taken == before {
-            let dropped = rest.give_up(patience);
-            tokio::task::spawn_blocking(move || drop(dropped));
-            return;
-        }
-        before = rest.taken;
-    }
-}
-
-impl Rest {
-    /// Leaves nothing but a status; what was left otherwise.
-    fn give_up(&mut self, patience: Duration) -> impl Send + 'static {
-        let (bytes, seconds) = (self.charge.bytes(), patience.as_secs_f32());
-        self.charge.release(bytes);
-        self.status = Some(Status::deadline_exceeded(format!(
-            "the client took nothing of its answer for {seconds} s: read less at a time, and take \
-             what was asked for"
-        )));
-        let pending = std::mem::take(&mut self.pending);
-        let parts = std::mem::take(&mut self.parts);
-        (pending, parts, std::mem::take(&mut self.messages))
-    }
-
-    fn message(&mut self) -> Option<Result<Encoded, Status>> {
-        self.taken += 1;
-        loop {
-            if let Some(message) = self.messages.take() {
-                return Some(Ok(message));
-            }
-            let schema = &self.config.schema;
-            if let Some(part) = self.parts.next() {
-                self.charge.release(part.bytes());
-                read::render_part(schema, part, &mut self.messages);
-            } else if let Some((query, answer)) = self.pending.next() {
-                match answer {
-                    // Piece by piece, as the client takes them.
-                    Answer::Parts(parts) if !query.is_of_tables() => self.parts = parts.into_iter(),
-                    answer => query.render(schema, self.now_ns, answer, &mut self.messages),
-                }
-            } else if !self.messages.finish() {
-                let bytes = self.charge.bytes();
-                self.charge.release(bytes);
-                return self.status.take().map(Err);
-            }
-        }
-    }
-}
-
-impl Iterator for Reading {
-    type Item = Result<Encoded, Status>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = lock(&self.rest).message();
-        self.write_down(next.as_ref());
-        next
-    }
-}
-
-impl Stream for Reading {
-    type Item = Result<Encoded, Status>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.next())
-    }
-}
-
-/// The status of the requests that queries stand for, each of so many.
-fn status(results: &[(Result<(), Failure>, usize)]) -> Result<(), Status> {
-    if results.iter().all(|(result, _)| result.is_ok()) {
-        return Ok(());
-    }
-    let results = results.iter();
-    let results = results.flat_map(|(result, requests)| repeat_n(result, *requests));
-    batch_status("requests", results)
 }

@@ -32,18 +32,17 @@ impl Shadow {
         }
     }
 
-    /// Executes updates; `undo` is [`Batch::new`]'s. All updates that wait for the COMMIT may
-    /// take `most` bytes of memory.
+    /// Takes updates; `undo` is [`Batch::new`]'s. All updates that wait for the COMMIT may take
+    /// `most` bytes of memory.
     ///
     /// # Errors
     /// RESOURCE_EXHAUSTED: these would be too many; none is executed.
-    pub fn execute(
-        &mut self,
-        config: &PipelineConfig,
+    pub fn begin(
+        &self,
         ops: Vec<Result<Op, Failure>>,
         undo: Option<usize>,
         most: usize,
-    ) -> Result<Finished, Status> {
+    ) -> Result<Batch, Status> {
         let more: usize = ops.iter().flatten().map(Op::bytes).sum();
         if self.bytes + more > most {
             return Err(exhausted(format!(
@@ -51,14 +50,22 @@ impl Shadow {
                  {most} bytes of memory: COMMIT first, then write the others"
             )));
         }
+        Ok(Batch::new(ops, undo))
+    }
+
+    /// Executes what fits into a slice.
+    pub fn run(&mut self, config: &PipelineConfig, batch: &mut Batch, slice: &mut Slice) {
         let mut notes = lock(&config.notes);
         let mut plant = Plant {
             now_ns: 0,
             pipeline: &mut self.pipeline,
             notes: &mut notes,
         };
-        let mut batch = Batch::new(ops, undo);
-        batch.run(&mut plant, &mut Slice::endless());
+        batch.run(&mut plant, slice);
+    }
+
+    /// Keeps the updates that succeeded, for the COMMIT.
+    pub fn finish(&mut self, batch: Batch) -> Finished {
         let finished = batch.finish();
         for (op, result) in finished.ops.iter().zip(&finished.results) {
             if let (Ok(op), Ok(())) = (op, result) {
@@ -66,6 +73,6 @@ impl Shadow {
                 self.updates.push(op.clone());
             }
         }
-        Ok(finished)
+        finished
     }
 }

@@ -10,9 +10,10 @@ use device::Forgotten;
 use tonic::{Code, Status};
 use v1model::Program;
 
-use super::{Target, exhausted, no_pipeline};
+use super::{Saved, Target, exhausted, no_pipeline};
 use crate::failure::{Failure, batch_status};
 use crate::op::{Op, Plant};
+use crate::pause::Pause;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1::write_request::Atomicity;
 use crate::register_run;
@@ -44,11 +45,9 @@ impl Target {
 
         let access = begun.access.as_deref();
         let ops = self.resolve(&config.schema, access, request).await?;
+        let undo = all_or_none.then_some(self.limits.undo_bytes);
         if let Some(saved) = saved {
-            let undo = all_or_none.then_some(self.limits.undo_bytes);
-            let saved_bytes = self.limits.saved_bytes;
-            let finished = lock(&saved.shadow).execute(config, ops, undo, saved_bytes)?;
-            return finished.status();
+            return self.execute_saved(saved, ops, undo).await?.status();
         }
         let length = if atomicity == Atomicity::DataplaneAtomic {
             self.check_work(&config.program, &ops)?;
@@ -56,9 +55,29 @@ impl Target {
         } else {
             Some(self.limits.slice)
         };
-        let batch = Batch::new(ops, all_or_none.then_some(self.limits.undo_bytes));
+        let batch = Batch::new(ops, undo);
         let batch = self.execute(config, batch, length).await?;
         batch.finish().status()
+    }
+
+    /// Executes a batch on a saved pipeline, in slices between which others are answered.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED: too much would wait for the COMMIT.
+    async fn execute_saved(
+        &self,
+        saved: &Saved,
+        ops: Vec<Result<Op, Failure>>,
+        undo: Option<usize>,
+    ) -> Result<Finished, Status> {
+        let _alone = self.order.write().await;
+        let mut batch = lock(&saved.shadow).begin(ops, undo, self.limits.saved_bytes)?;
+        while !batch.is_done() {
+            let mut slice = Slice::new(Some(self.limits.slice));
+            lock(&saved.shadow).run(&saved.config, &mut batch, &mut slice);
+            tokio::task::yield_now().await;
+        }
+        Ok(lock(&saved.shadow).finish(batch))
     }
 
     /// Executes a batch on the device's thread, in slices of this length.
@@ -86,11 +105,11 @@ impl Target {
         Ok(batch)
     }
 
-    /// Refuses an update that packets would wait for too long.
-    fn check_members(&self, op: Op) -> Result<Op, Failure> {
-        let (members, limit) = (op.members(), self.limits.members);
+    /// Refuses an update that packets, or other clients, would wait for too long.
+    fn check_members(&self, members: usize) -> Result<(), Failure> {
+        let limit = self.limits.members;
         if members <= limit {
-            return Ok(op);
+            return Ok(());
         }
         let words = format!(
             "it has as many members, replicas or values as {members} members, and packets wait \
@@ -125,7 +144,9 @@ impl Target {
         let mut ops = Vec::new();
         let mut ports = None;
         let mut register = None;
+        let mut pause = Pause::default();
         for update in request.items() {
+            pause.after(update.len()).await;
             if let Some(cell) = Cell::of_update(update) {
                 let op = may_write(Some(cell.register_id))
                     .and_then(|()| write::arrays::cell(schema, &mut register, &cell));
@@ -135,7 +156,17 @@ impl Target {
                 }
                 continue;
             }
+            let limit = self.limits.update_bytes;
+            if update.len() > limit {
+                let words = format!("it has {} bytes, more than {limit}", update.len());
+                ops.push(Err(Failure::new(Code::ResourceExhausted, words)));
+                continue;
+            }
             let update = WriteRequest::item(update)?;
+            if let Err(failure) = self.check_members(write::members(&update)) {
+                ops.push(Err(failure));
+                continue;
+            }
             if let Err(failure) = may_write(role::object(&update)) {
                 ops.push(Err(failure));
                 continue;
@@ -143,8 +174,7 @@ impl Target {
             if ports.is_none() && write::watches_ports(&update) {
                 ports = Some(self.ports().await?);
             }
-            let op = write::resolve(schema, ports.as_deref(), &update);
-            ops.push(op.and_then(|op| self.check_members(op)));
+            ops.push(write::resolve(schema, ports.as_deref(), &update));
         }
         Ok(ops)
     }

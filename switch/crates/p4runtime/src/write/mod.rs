@@ -47,6 +47,35 @@ pub fn resolve(schema: &Schema, ports: Option<&[u16]>, update: &p4::Update) -> R
     }
 }
 
+/// How many members, replicas or actions an update lists, told before it is resolved, which for
+/// many takes long. A value, which may be several rows, is four.
+pub fn members(update: &p4::Update) -> usize {
+    use p4::packet_replication_engine_entry::Type as Replication;
+    let entity = update.entity.as_ref();
+    match entity.and_then(|entity| entity.entity.as_ref()) {
+        Some(Entity::ActionProfileGroup(group)) => group.members.len(),
+        Some(Entity::ValueSetEntry(set)) => 4 * set.members.len(),
+        Some(Entity::PacketReplicationEngineEntry(entry)) => match &entry.r#type {
+            Some(Replication::MulticastGroupEntry(group)) => group.replicas.len(),
+            Some(Replication::CloneSessionEntry(session)) => session.replicas.len(),
+            None => 0,
+        },
+        Some(Entity::TableEntry(entry)) => {
+            let action = entry
+                .action
+                .as_ref()
+                .and_then(|action| action.r#type.as_ref());
+            match action {
+                Some(p4::table_action::Type::ActionProfileActionSet(set)) => {
+                    set.action_profile_actions.len()
+                }
+                _ => 0,
+            }
+        }
+        _ => 0,
+    }
+}
+
 /// Whether an update names ports to be watched, which must exist.
 pub fn watches_ports(update: &p4::Update) -> bool {
     let entity = update.entity.as_ref();

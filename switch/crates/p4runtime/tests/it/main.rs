@@ -15,6 +15,7 @@ mod limits;
 mod meters;
 mod pipeline_config;
 mod random;
+mod roles;
 mod selectors;
 mod streams;
 mod tls;

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a client takes of a Read: answers are put into messages piece by piece, and dropped
+//! where it takes nothing.
+
+use std::iter::repeat_n;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use tokio::task::AbortHandle;
+use tokio_stream::Stream;
+use tonic::Status;
+
+use super::read::Fetched;
+use crate::budget::Charge;
+use crate::failure::{Failure, batch_status};
+use crate::journal::{Answer as Answered, Waiting};
+use crate::pipeline_config::{PipelineConfig, lock};
+use crate::read::{self, Answer, Part, Pieces, Query, Sorted};
+use crate::wire::{Encoded, Messages};
+
+/// What a client reads: messages as it takes them, then a status. Where it takes nothing for
+/// long, the answers are dropped.
+#[derive(Debug)]
+pub struct Reading {
+    rest: Arc<Mutex<Rest>>,
+    journal: Option<(Waiting, Answered)>,
+    watch: Option<AbortHandle>,
+    /// Others have had their turn since the last long message.
+    paused: bool,
+}
+
+/// What a client has not taken yet.
+#[derive(Debug)]
+struct Rest {
+    config: Arc<PipelineConfig>,
+    now_ns: u64,
+    pending: std::vec::IntoIter<(Query, Answer)>,
+    /// Of the query in hand: pieces,
+    parts: std::vec::IntoIter<Part>,
+    /// or entries of tables in their order.
+    entries: Option<Sorted>,
+    messages: Messages,
+    status: Option<Status>,
+    charge: Charge,
+    /// Messages that the client took.
+    taken: u64,
+}
+
+/// Answers of fewer bytes wait where HTTP/2 has room for them, without a deadline.
+const SMALL: usize = 4096;
+/// Bytes of a message that took long to make.
+const LONG: usize = 32 << 10;
+
+impl Reading {
+    /// `patience`: for how long the client may take nothing; `None` for one in this process.
+    pub fn new(config: Arc<PipelineConfig>, fetched: Fetched, patience: Option<Duration>) -> Self {
+        let mut results = Vec::new();
+        let mut pending = Vec::with_capacity(fetched.queries.len());
+        for (query, answer) in fetched.queries.into_iter().zip(fetched.answers) {
+            let requests = query.as_ref().map_or(1, Query::requests);
+            let result = match (query, answer) {
+                (Ok(query), Ok(answer)) => {
+                    pending.push((query, answer));
+                    Ok(())
+                }
+                (Err(failure), _) | (Ok(_), Err(failure)) => Err(failure),
+            };
+            results.push((result, requests));
+        }
+        let is_small = fetched.charge.bytes() <= SMALL;
+        let rest = Arc::new(Mutex::new(Rest {
+            config,
+            now_ns: fetched.now_ns,
+            pending: pending.into_iter(),
+            parts: Vec::new().into_iter(),
+            entries: None,
+            messages: Messages::default(),
+            status: status(&results).err(),
+            charge: fetched.charge,
+            taken: 0,
+        }));
+        let watch = patience.filter(|_| !is_small).map(|patience| {
+            let watch = tokio::spawn(watch(Arc::downgrade(&rest), patience));
+            watch.abort_handle()
+        });
+        Reading {
+            rest,
+            journal: None,
+            watch,
+            paused: false,
+        }
+    }
+
+    /// The values of the cells that were asked for, where nothing else was.
+    ///
+    /// # Errors
+    /// That of the requests; INVALID_ARGUMENT: one is for anything else than a cell of
+    /// a register of up to 64 bits.
+    pub fn cells(self) -> Result<Bytes, Status> {
+        let mut rest = lock(&self.rest);
+        if let Some(status) = rest.status.take() {
+            return Err(status);
+        }
+        let mut column = BytesMut::new();
+        for (_, answer) in rest.pending.by_ref() {
+            let Answer::Cells(values) = answer else {
+                return Err(Status::invalid_argument(
+                    "a request is for anything else than a cell of a register: use Read",
+                ));
+            };
+            column.reserve(8 * values.len());
+            for value in values {
+                let value = u64::try_from(value).map_err(|_| {
+                    Status::invalid_argument("a cell has more than 64 bits: use Read")
+                })?;
+                column.put_slice(&value.to_ne_bytes());
+            }
+        }
+        Ok(column.freeze())
+    }
+
+    /// What the client gets is an answer that is written down.
+    pub fn awaited(mut self, waiting: Waiting) -> Self {
+        self.journal = Some((waiting, Answered::default()));
+        self
+    }
+
+    fn write_down(&mut self, next: Option<&Result<Encoded, Status>>) {
+        let Some((_, answer)) = &mut self.journal else {
+            return;
+        };
+        match next {
+            Some(Ok(message)) => answer.add(&message.0),
+            Some(Err(status)) => answer.fail(status),
+            None => {}
+        }
+        // Nothing follows a status.
+        if !matches!(next, Some(Ok(_)))
+            && let Some((waiting, answer)) = self.journal.take()
+        {
+            waiting.answered(&answer);
+        }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.watch {
+            watch.abort();
+        }
+    }
+}
+
+/// Drops the answers of a client that takes nothing for as long as our patience, or up to twice
+/// that.
+async fn watch(rest: Weak<Mutex<Rest>>, patience: Duration) {
+    let mut before = 0;
+    loop {
+        tokio::time::sleep(patience).await;
+        let Some(rest) = rest.upgrade() else {
+            return;
+        };
+        let mut rest = lock(&rest);
+        if rest.taken == before {
+            let dropped = rest.give_up(patience);
+            tokio::task::spawn_blocking(move || drop(dropped));
+            return;
+        }
+        before = rest.taken;
+    }
+}
+
+impl Rest {
+    /// Leaves nothing but a status; what was left otherwise.
+    fn give_up(&mut self, patience: Duration) -> impl Send + 'static {
+        let (bytes, seconds) = (self.charge.bytes(), patience.as_secs_f32());
+        self.charge.release(bytes);
+        self.status = Some(Status::deadline_exceeded(format!(
+            "the client took nothing of its answer for {seconds} s: read less at a time, and take \
+             what was asked for"
+        )));
+        let pending = std::mem::take(&mut self.pending);
+        let parts = (std::mem::take(&mut self.parts), self.entries.take());
+        (pending, parts, std::mem::take(&mut self.messages))
+    }
+
+    fn message(&mut self) -> Option<Result<Encoded, Status>> {
+        self.taken += 1;
+        loop {
+            if let Some(message) = self.messages.take() {
+                return Some(Ok(message));
+            }
+            let schema = &self.config.schema;
+            if let Some(part) = self.parts.next() {
+                self.charge.release(part.bytes());
+                read::render_part(schema, part, &mut self.messages);
+            } else if let Some(entries) = &mut self.entries {
+                if !entries.render(schema, self.now_ns, &mut self.messages) {
+                    self.entries = None;
+                }
+            } else if let Some((query, answer)) = self.pending.next() {
+                // Piece by piece, as the client takes them.
+                match query.in_pieces(answer) {
+                    Pieces::Parts(parts) => self.parts = parts.into_iter(),
+                    Pieces::Entries(entries) => self.entries = Some(entries),
+                    Pieces::Cells(run, values) => {
+                        run.render(schema, &values, &mut self.messages);
+                    }
+                }
+            } else if !self.messages.finish() {
+                let bytes = self.charge.bytes();
+                self.charge.release(bytes);
+                return self.status.take().map(Err);
+            }
+        }
+    }
+}
+
+impl Iterator for Reading {
+    type Item = Result<Encoded, Status>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = lock(&self.rest).message();
+        self.write_down(next.as_ref());
+        next
+    }
+}
+
+impl Stream for Reading {
+    type Item = Result<Encoded, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.paused) {
+            // Others have their turn, however much this client takes at a time.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let next = self.next();
+        self.paused = matches!(&next, Some(Ok(message)) if message.0.len() >= LONG);
+        Poll::Ready(next)
+    }
+}
+
+/// The status of the requests that queries stand for, each of so many.
+fn status(results: &[(Result<(), Failure>, usize)]) -> Result<(), Status> {
+    if results.iter().all(|(result, _)| result.is_ok()) {
+        return Ok(());
+    }
+    let results = results.iter();
+    let results = results.flat_map(|(result, requests)| repeat_n(result, *requests));
+    batch_status("requests", results)
+}
