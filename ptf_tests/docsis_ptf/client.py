@@ -151,7 +151,7 @@ class Client:
     def push(self, program: str) -> None:
         """Pushes FOLDER/PROGRAM.{json,p4info.txtpb}: the target begins afresh."""
         pipeline = _pipeline(program, self._params.programs)
-        run(self._connection.set_pipeline(pipeline, pipeline.cookie))
+        run(self._connection.set_pipeline(pipeline, pipeline.cookie, self._params.timeout))
         self._program = pipeline
         self._control = ControlHeader(self._connection, pipeline)
 
@@ -171,7 +171,7 @@ class Client:
 
     def call(self, doing: str, method: str, request: bytes) -> bytes:
         """Calls any gRPC method of the target's server; `doing` is for messages."""
-        (answer,) = run(self._connection.call(doing, method, request))
+        (answer,) = run(self._connection.call(doing, method, request, self._params.timeout))
         return answer
 
     # Tables and multicast groups.
@@ -316,7 +316,7 @@ class Client:
         """
         if reason := self._params.lacking.get(CONTROL_HEADER):
             raise SkipTest(f"{self._params.target}: {reason}")
-        return run(self.control.request(operation, index, fields))
+        return run(self.control.request(operation, index, fields, self._params.timeout))
 
     def state(self, index: int) -> State:
         """A service flow's state, by READ."""

@@ -63,6 +63,8 @@ def run(told: Options) -> int:
         if told.own:
             status = _in_sandbox(told.target, params, chosen, told.seed, folder)
         else:
+            # The target gets back what it had, however the run is ended.
+            signal.signal(signal.SIGTERM, _terminated)
             status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
     except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
