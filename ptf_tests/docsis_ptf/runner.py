@@ -214,7 +214,7 @@ def _ptf(
     """PTF with the suite, its output on the terminal."""
     script = Path(sys.executable).with_name("ptf")
     if not script.is_file():
-        raise ValueError(f"{script}: PTF is not installed; run pip install -e '.[ptf]'")
+        raise ValueError(f"{script}: PTF is not installed; docs/targets.md says how")
     arguments = [
         *(sys.executable, str(script)),
         *("--test-dir", str(_TESTS / "suite")),
