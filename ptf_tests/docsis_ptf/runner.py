@@ -65,7 +65,11 @@ def run(told: Options) -> int:
         else:
             # The target gets back what it had, however the run is ended.
             signal.signal(signal.SIGTERM, _terminated)
-            status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
+            try:
+                status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
+            except KeyboardInterrupt:
+                # What there is of verdicts is worth having.
+                status = _INTERRUPTED
     except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
         return FAILED
