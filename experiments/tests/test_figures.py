@@ -12,6 +12,7 @@ from rich.console import Console
 
 from docsis_experiments.figures import checks, job, laws, samples
 from docsis_experiments.figures.samples import Drops, Sessions
+from docsis_ptf.renewal import ONE, Renewal
 from docsis_testbed.errors import TestbedError
 
 SEED = 7
@@ -47,6 +48,28 @@ def test_bounds_hold_a_share_and_not_another() -> None:
     assert low > 0.06
     assert high < 0.14
     assert laws.share_bounds(0.0, 1000)[0] == 0.0
+
+
+@pytest.mark.parametrize("number", [50, 1_000, 100_000])
+def test_the_extremes_of_runs_lie_within_their_bounds(number: int) -> None:
+    law = Renewal(round(checks.P * ONE))
+    reached = dict(zip(law.distance.tolist(), law.probability.cumsum().tolist(), strict=True))
+    low, high = laws.shortest_bounds(law, number)
+    assert low == law.shortest
+    assert (1 - reached[int(high)]) ** number <= laws.ONE_SIDED
+    assert high == low or (1 - reached[int(high) - 1]) ** number > laws.ONE_SIDED
+    low, high = laws.longest_bounds(law, number)
+    assert high == law.longest
+    assert reached[int(low)] ** number > laws.ONE_SIDED
+    assert reached[int(low) - 1] ** number <= laws.ONE_SIDED
+    # What a longest run of 85 would pass is no check.
+    assert low > law.shortest + 100
+
+
+def test_a_law_whose_runs_end_early_does_not_pass(derandomised: Drops) -> None:
+    runs = tuple((min(run, 600), times) for run, times in derandomised.runs)
+    found = failing(checks.derandomised(replace(derandomised, runs=runs)))
+    assert "000, figure 9: longest run, frames: 600.0" in found
 
 
 @pytest.fixture(scope="module")

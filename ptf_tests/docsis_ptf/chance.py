@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from docsis_ptf.renewal import NORMAL_QUANTILE, ONE
 
+# A side of the two-sided 99.9% that NORMAL_QUANTILE stands for.
+BEYOND: Final = 0.0005
 # Beyond it a run has a probability that no sample notices.
 TAIL: Final = 1e-9
 
@@ -62,6 +64,59 @@ class Geometric:
     def deviation(self) -> float:
         """Of one distance, in frames."""
         return math.sqrt(1 - self.drop) / self.drop
+
+
+def most_of(probability: float, trials: int) -> int:
+    """How many of independent, rare events there may be: more only once in 2000 samples.
+
+    Exact: the binomial's distribution, summed up.
+    """
+    chance = (1 - probability) ** trials
+    reached, count = chance, 0
+    while 1 - reached > BEYOND:
+        chance *= (trials - count) / (count + 1) * probability / (1 - probability)
+        count += 1
+        reached += chance
+    return count
+
+
+@dataclass(frozen=True)
+class Evenly:
+    """Distances between RED's drops by the law itself: pa = pb / (1 - count pb), count from 1.
+
+    Where 1 / pb is a whole number this is `Uniform`; a pb that is rounded down leaves a little for
+    one distance more, and there the next drop is certain.
+    """
+
+    drop: float
+
+    @property
+    def distance(self) -> npt.NDArray[np.int64]:
+        """1 ... the first at which a drop is certain."""
+        return np.arange(1, len(self.probability) + 1, dtype=np.int64)
+
+    @property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """Of each distance."""
+        found: list[float] = []
+        left = 1.0
+        while left > 0:
+            count = len(found) + 1
+            rest = 1 - count * self.drop
+            now = 1.0 if rest <= self.drop else self.drop / rest
+            found.append(left * now)
+            left *= 1 - now
+        return np.array(found)
+
+    @property
+    def mean(self) -> float:
+        """In frames."""
+        return float((self.distance * self.probability).sum())
+
+    @property
+    def deviation(self) -> float:
+        """Of one distance, in frames."""
+        return math.sqrt(float(((self.distance - self.mean) ** 2 * self.probability).sum()))
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from docsis_ptf.docsis_test import MODEM, DocsisTest
+from docsis_ptf.docsis_test import MODEM, NETWORK_MAC, DocsisTest
 from docsis_ptf.entities import Counts, Entry, Group
+from docsis_ptf.frames import mac_bytes
 
 # Of group ids, above those of DocsisTest (which are port numbers).
 MODEM_GROUP: Final = 600
@@ -87,10 +88,15 @@ class ClassifierTest(DocsisTest):
         index = self.service_flow()
         self.rule(index, match)
         for frame in matching:
-            self.expect_service_flow(frame, index, self.primary)
+            self.expect_service_flow(frame, index, self.primary, to=self.ports_of(frame))
         for frame in others:
-            self.expect_service_flow(frame, self.primary, index)
+            self.expect_service_flow(frame, self.primary, index, to=self.ports_of(frame))
         self.undo(before)
+
+    def ports_of(self, frame: Any) -> tuple[int, ...]:
+        """Where a frame from the near port leaves: to the network, or to everybody."""
+        known = bytes(frame)[:6] == mac_bytes(NETWORK_MAC)
+        return (self.rf,) if known else (self.rf, self.far)
 
     def direct_rise(
         self, entries: Iterable[Entry], frames: Iterable[tuple[int, Any]]

@@ -32,6 +32,7 @@ from docsis_ptf.shaper import Shaper
 from docsis_ptf.shapers import make
 
 T = TypeVar("T")
+GET_CONFIG: Final = "/p4.v1.P4Runtime/GetForwardingPipelineConfig"
 _STATE_FIELDS: Final = tuple(State.__dataclass_fields__)
 
 
@@ -118,6 +119,28 @@ class Client:
             raise RuntimeError("no program has been pushed")
         return self._program
 
+    def p4info(self) -> Any:
+        """The P4Info that the target says it has. LookupError: it tells none."""
+        request = p4r.GetForwardingPipelineConfigRequest(
+            device_id=self._params.device_id,
+            response_type=p4r.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE,
+        )
+        answer = self.call("reading the P4Info", GET_CONFIG, request.SerializeToString())
+        config = p4r.GetForwardingPipelineConfigResponse.FromString(answer).config
+        if not config.p4info.tables:
+            raise LookupError(f"{self._params.target} tells of no table of its program")
+        return config.p4info
+
+    def read_match(self, entry: Entry) -> dict[str, tuple[int, int]]:
+        """What the target has as the key of this entry: a field's value and mask, or both ends.
+
+        An exact value stands for both.
+        """
+        (found,) = run(self._connection.read([self._table_entry(entry, with_action=False)]))
+        table = self.pipeline.schema.tables[entry.table]
+        names = {field.id: field.alias for field in table.match_fields}
+        return {names[m.field_id]: _both(m) for m in found.table_entry.match}
+
     @property
     def control(self) -> ControlHeader:
         """Requests over packet-out and packet-in."""
@@ -128,7 +151,7 @@ class Client:
     def push(self, program: str) -> None:
         """Pushes FOLDER/PROGRAM.{json,p4info.txtpb}: the target begins afresh."""
         pipeline = _pipeline(program, self._params.programs)
-        run(self._connection.set_pipeline(pipeline, pipeline.cookie))
+        run(self._connection.set_pipeline(pipeline, pipeline.cookie, self._params.timeout))
         self._program = pipeline
         self._control = ControlHeader(self._connection, pipeline)
 
@@ -148,7 +171,7 @@ class Client:
 
     def call(self, doing: str, method: str, request: bytes) -> bytes:
         """Calls any gRPC method of the target's server; `doing` is for messages."""
-        (answer,) = run(self._connection.call(doing, method, request))
+        (answer,) = run(self._connection.call(doing, method, request, self._params.timeout))
         return answer
 
     # Tables and multicast groups.
@@ -164,6 +187,14 @@ class Client:
     def delete(self, entity: Entry | Group) -> None:
         """Deletes a table entry or a multicast group."""
         self._write(p4r.Update.DELETE, entity)
+
+    def insert_all(self, entries: Sequence[Entry]) -> None:
+        """Inserts table entries, all in one batch."""
+        self._write_all(p4r.Update.INSERT, entries)
+
+    def delete_all(self, entries: Sequence[Entry]) -> None:
+        """Deletes table entries, all in one batch."""
+        self._write_all(p4r.Update.DELETE, entries)
 
     def change(self, old: Sequence[TableEntry], new: Sequence[TableEntry]) -> None:
         """Makes the controller's entries `old` the entries `new`, in one batch."""
@@ -198,6 +229,15 @@ class Client:
         (found,) = run(self._connection.read([request]))
         data = found.direct_counter_entry.data
         return Counts(data.packet_count, data.byte_count)
+
+    def _write_all(self, kind: Any, entries: Sequence[Entry]) -> None:
+        with_action = kind != p4r.Update.DELETE
+        updates = [
+            p4r.Update(type=kind, entity=self._table_entry(entry, with_action=with_action))
+            for entry in entries
+        ]
+        names = [f"{entry.table} {dict(entry.match or {})}" for entry in entries]
+        run(self._connection.write(updates, names))
 
     def _write(self, kind: Any, entity: Entry | Group) -> None:
         if isinstance(entity, Entry):
@@ -276,7 +316,7 @@ class Client:
         """
         if reason := self._params.lacking.get(CONTROL_HEADER):
             raise SkipTest(f"{self._params.target}: {reason}")
-        return run(self.control.request(operation, index, fields))
+        return run(self.control.request(operation, index, fields, self._params.timeout))
 
     def state(self, index: int) -> State:
         """A service flow's state, by READ."""
@@ -316,6 +356,16 @@ def _match(field: Any, value: int | tuple[int, int]) -> Any:
     else:
         match.range.low, match.range.high = bitstring(value[0]), bitstring(value[1])
     return match
+
+
+def _both(match: Any) -> tuple[int, int]:
+    kind = match.WhichOneof("field_match_type")
+    first, second = {
+        "exact": lambda: (match.exact.value, match.exact.value),
+        "ternary": lambda: (match.ternary.value, match.ternary.mask),
+        "range": lambda: (match.range.low, match.range.high),
+    }[kind]()
+    return int.from_bytes(first), int.from_bytes(second)
 
 
 def _group(group: Group) -> Any:

@@ -9,9 +9,8 @@ from typing import Any, Final, Self
 from finsy.proto import p4r
 
 from docsis_control.p4rt.errors import P4RuntimeError
-from docsis_ptf.client import Client
+from docsis_ptf.client import GET_CONFIG, Client
 
-_GET: Final = "/p4.v1.P4Runtime/GetForwardingPipelineConfig"
 _SET: Final = "/p4.v1.P4Runtime/SetForwardingPipelineConfig"
 _BATCH: Final = 500
 """Entities a write."""
@@ -39,7 +38,7 @@ class Found:
             device_id=device_id, response_type=p4r.GetForwardingPipelineConfigRequest.ALL
         )
         try:
-            answer = client.call("reading the program", _GET, request.SerializeToString())
+            answer = client.call("reading the program", GET_CONFIG, request.SerializeToString())
         except P4RuntimeError as error:
             return cls(None, (), (str(error),))
         config = p4r.GetForwardingPipelineConfigResponse.FromString(answer).config

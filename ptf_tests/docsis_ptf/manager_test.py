@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf.aqm_test import HELD, AqmTest
-from docsis_ptf.chance import Geometric, Uniform, binomial_error
+from docsis_ptf.chance import Evenly, Geometric, Uniform, binomial_error
 from docsis_ptf.renewal import CONFIDENCE, KOLMOGOROV_QUANTILE, NORMAL_QUANTILE, kolmogorov_distance
 
 # Above what is held and under way: no tail drops.
@@ -54,7 +54,9 @@ class ManagerTest(AqmTest):
         said = f"{dropped} of {frames} dropped, {CONFIDENCE} confidence"
         self.assertTrue(least <= dropped <= most, f"{said}: {least:.1f} to {most:.1f}")
 
-    def assert_distances(self, found: npt.NDArray[np.int64], model: Geometric | Uniform) -> None:
+    def assert_distances(
+        self, found: npt.NDArray[np.int64], model: Evenly | Geometric | Uniform
+    ) -> None:
         """Distances between drops have a distribution, and its mean."""
         self.assertGreater(len(found), 100, "too few drops to say anything")
         error = NORMAL_QUANTILE * model.deviation / math.sqrt(len(found))

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import ptf.testutils
 from ptf.base_tests import BaseTest
@@ -18,6 +19,9 @@ from docsis_ptf.params import TestParams
 from docsis_ptf.profiles import lacks
 from docsis_ptf.recorder import Recorder
 from docsis_ptf.verdicts import Outcome, Verdict, write
+
+# Table entries a write.
+BATCH: Final = 500
 
 
 class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
@@ -137,6 +141,13 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
         """Inserts a table entry for the rest of the case."""
         self.client.insert(entry)
         self._undo.append((f"insertion into {entry.table}", lambda: self.client.delete(entry)))
+
+    def insert_all(self, entries: Sequence[Entry]) -> None:
+        """Inserts table entries in batches for the rest of the case."""
+        for first in range(0, len(entries), BATCH):
+            batch = entries[first : first + BATCH]
+            self.client.insert_all(batch)
+            self._undo.append((f"{len(batch)} insertions", partial(self.client.delete_all, batch)))
 
     def modify(self, entry: Entry) -> None:
         """Changes an entry, default entries included, for the rest of the case."""

@@ -85,8 +85,12 @@ def examine(params: TestParams, interfaces: Mapping[int, str]) -> tuple[tuple[Pr
             _check_programs(params, client)
             profiles = ask(client)
             _check_cables(params, interfaces, client, profiles)
-        except BaseException:
-            found.give_back(client, params.device_id)
+        except TargetError as error:
+            try:
+                found.give_back(client, params.device_id)
+            except (ConnectionLost, P4RuntimeError) as failure:
+                said = f"{error}; and what it had before could not be given back: {failure}"
+                raise TargetError(said) from None
             raise
         return profiles, found
     except PipelineError as error:

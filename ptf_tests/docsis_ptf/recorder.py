@@ -10,7 +10,9 @@ from typing import Any, Final
 from docsis_ptf.verdicts import Outcome, Verdict
 
 _MOST_WORDS: Final = 300
-"""Characters of a reason; all of it is in the detail."""
+"""Characters of a reason; more of it is in the detail."""
+_MOST_DETAIL: Final = 20_000
+"""Characters of what is told of one test: a target may refuse thousands of entries at once."""
 
 ErrorInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
@@ -59,9 +61,8 @@ class Recorder:
     def verdict(self, test: str, seconds: float) -> Verdict:
         """What became of the test that ran with this result."""
         if self._failures:
-            return Verdict(
-                test, Outcome.FAILED, _once(self._failures), seconds, "\n".join(self._detail)
-            )
+            detail = _cut("\n".join(self._detail), _MOST_DETAIL)
+            return Verdict(test, Outcome.FAILED, _once(self._failures), seconds, detail)
         if self._skipped:
             return Verdict(test, Outcome.SKIPPED, _once(self._skipped), seconds)
         return Verdict(test, Outcome.PASSED, seconds=seconds)
@@ -69,9 +70,13 @@ class Recorder:
 
 def _words(raised: BaseException | None) -> str:
     text = " ".join(str(raised).split()) or type(raised).__name__
-    return text if len(text) <= _MOST_WORDS else f"{text[:_MOST_WORDS]} ..."
+    return _cut(text, _MOST_WORDS)
 
 
 def _once(reasons: list[str]) -> str:
     """Each reason once, in order: cases of one test often fail alike."""
-    return "; ".join(dict.fromkeys(reasons))
+    return _cut("; ".join(dict.fromkeys(reasons)), _MOST_DETAIL)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]} ..."

@@ -63,7 +63,13 @@ def run(told: Options) -> int:
         if told.own:
             status = _in_sandbox(told.target, params, chosen, told.seed, folder)
         else:
-            status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
+            # The target gets back what it had, however the run is ended.
+            signal.signal(signal.SIGTERM, _terminated)
+            try:
+                status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
+            except KeyboardInterrupt:
+                # What there is of verdicts is worth having.
+                status = _INTERRUPTED
     except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
         return FAILED
@@ -212,7 +218,7 @@ def _ptf(
     """PTF with the suite, its output on the terminal."""
     script = Path(sys.executable).with_name("ptf")
     if not script.is_file():
-        raise ValueError(f"{script}: PTF is not installed; run pip install -e '.[ptf]'")
+        raise ValueError(f"{script}: PTF is not installed; docs/targets.md says how")
     arguments = [
         *(sys.executable, str(script)),
         *("--test-dir", str(_TESTS / "suite")),

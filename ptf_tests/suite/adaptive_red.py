@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
-
 from docsis_ptf import red_test
-from docsis_ptf.chance import Uniform, q4_28
+from docsis_ptf.chance import Evenly, most_of, q4_28
 from docsis_ptf.manager_test import SOME
 from docsis_ptf.red_test import AT_ONCE, HELD
 from docsis_ptf.renewal import ONE, distances
@@ -71,15 +69,27 @@ class Spread(red_test.RedTest):
 
     def doRunTest(self, maxp: float, longest: int) -> None:
         # The average half way between the thresholds; then it stays, whatever is under way.
-        index = self.red_flow((0, 2 * HELD))
+        thresholds = (0, 2 * HELD)
+        index = self.red_flow(thresholds)
         self.control(index)
         self.assertTrue(self.fate(index))
-        self.modify(self.parameters(index, (0, 2 * HELD), weight=0))
+        self.modify(self.parameters(index, thresholds, weight=0))
         self.control(index, drop_prob=q4_28(maxp))
+        # pb as the contract's ramp rounds it, of the average that the switch tells.
+        average = self.client.state(index).red_avg >> 16
+        share = average * ((1 << 32) // (thresholds[1] - thresholds[0]))
+        model = Evenly((share * q4_28(maxp) >> 32) / ONE)
+        self.assertEqual(len(model.distance), longest + 1, "of a pb rounded down")
         dropped = self.lost(index, self.params.frames // 5)
-        # Rounded down, the probability leaves a trace of one more.
-        found = np.minimum(distances(dropped), longest)
-        self.assert_distances(found, Uniform(longest))
+        found = distances(dropped)
+        self.assert_distances(found, model)
+        # No distance beyond the one that is certain, and that one as rarely as rounding leaves it.
+        self.assertLessEqual(int(found.max()), longest + 1)
+        self.assertLessEqual(
+            int((found > longest).sum()),
+            most_of(float(model.probability[-1]), len(found)),
+            f"distances of {longest + 1} among {len(found)}",
+        )
 
 
 class SilentController(red_test.RedTest):

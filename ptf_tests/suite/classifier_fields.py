@@ -17,7 +17,7 @@ from scapy.packet import Raw
 
 from docsis_ptf import classifier_test
 from docsis_ptf.classifier_test import FULL
-from docsis_ptf.docsis_test import BROADCAST_MAC, NEAR_MAC, NETWORK_MAC, mac_value
+from docsis_ptf.docsis_test import BROADCAST_MAC, MODEM, NEAR_MAC, NETWORK_MAC, mac_value
 from docsis_ptf.packets import (
     ETHERTYPE,
     PAYLOAD,
@@ -36,6 +36,7 @@ from docsis_ptf.packets import (
     udp6_ports,
 )
 
+MULTIPLIER = 0x9E3779B97F4A7C15  # for values that differ all over
 STP = b"\x42\x42\x03"  # the LLC header of spanning tree
 
 
@@ -100,12 +101,26 @@ class Values(classifier_test.ClassifierTest):
 
 
 class EveryField(classifier_test.ClassifierTest):
-    """The table has the fields that these tests know, and each is in one."""
+    """The target's own table has the fields that these tests know, and keeps what each is given.
+
+    The P4Info is the one that the target tells, not the suite's file.
+    """
 
     def doRunTest(self) -> None:
-        table = self.client.pipeline.schema.tables[classifier_test.CLASSIFIER]
-        fields = {field.alias for field in table.match_fields}
-        self.assertEqual(fields, {"modem", *Values.table(self)})
+        tested = {"modem", *Values.table(self)}
+        tables = {table.preamble.name: table for table in self.client.p4info().tables}
+        fields = {field.name: field for field in tables[classifier_test.CLASSIFIER].match_fields}
+        self.assertEqual(fields.keys(), tested)
+        wanted = {"modem": (MODEM, MODEM)}
+        for number, (name, field) in enumerate(sorted(fields.items())):
+            # Bits of its own for each field, and both ends of its width.
+            ends = 1 << (field.bitwidth - 1) | 1
+            value = ends | (number * MULTIPLIER) % (1 << field.bitwidth)
+            if name != "modem":
+                wanted[name] = (1 if field.match_type == field.RANGE else value, value)
+        match = {name: pair for name, pair in wanted.items() if name != "modem"}
+        entry = self.rule(self.primary, match, 7)
+        self.assertEqual(self.client.read_match(entry), wanted)
 
 
 class MaskEdges(classifier_test.ClassifierTest):

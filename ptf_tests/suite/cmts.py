@@ -189,14 +189,22 @@ class ManyQueues(cmts_test.CmtsTest):
                 self.assertEqual(sent, (n + 1, (n + 1) * length))
 
 
-class LastServiceFlow(cmts_test.CmtsTest):
-    """Service flow 4,095 has a queue and counters of its own."""
+class EveryServiceFlow(cmts_test.CmtsTest):
+    """4,095 service flows at once, each with an entry, a queue and counters of its own."""
 
     def doRunTest(self) -> None:
-        self.service_flow(LAST)
-        self.rule(LAST, {"l4_dst_port": (5000, 5000)})
-        self.expect_service_flow(udp4(), LAST, self.primary, LAST - 1)
-        self.expect_service_flow(udp4_ports(1, 2), self.primary, LAST)
+        self.insert_all([self.queue(index) for index in range(self.primary + 1, SERVICE_FLOWS)])
+        # The table's ends, both sides of each power of two, and some between.
+        powers = [1 << n for n in range(2, 12)]
+        tried = sorted({*powers, *(power - 1 for power in powers), 1_000, 3_000, LAST - 1, LAST})
+        tried.remove(self.primary + 2)
+        for index in tried:
+            self.rule(index, {"l4_dst_port": (index, index)})
+        for place, index in enumerate(tried):
+            # What has one bit less would be counted there.
+            others = [self.primary, tried[place - 1], index ^ (1 << (index.bit_length() - 1))]
+            self.expect_service_flow(udp4_ports(9, index), index, *others)
+        self.expect_service_flow(udp4_ports(9, 9), self.primary, *tried)
 
 
 class EarlyDrop(aqm_test.AqmTest):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -16,6 +16,8 @@ from docsis_ptf.manager_test import SOME
 from docsis_ptf.renewal import DROP_PROB_MAX, ONE, distances
 
 FIFTH: Final = 53_687_091  # 0.2
+DQ_THRESHOLD: Final = 16_384
+"""Bytes, RFC 8033, appendix B."""
 WINDOW: Final = 1000
 """Frames of 000's figures 8 and 10."""
 
@@ -150,26 +152,57 @@ class DepartureRate(manager_test.ManagerTest):
     """avg_dq_time (RFC 8033, appendix B): with 16384 bytes in the queue, of one generation."""
 
     manager = QueueManager.PIE
-    FRAMES: ClassVar[int] = 20
+    LENGTH: ClassVar[int] = 1000
+    BEHIND: ClassVar[int] = -(-DQ_THRESHOLD // LENGTH)
+    """Frames behind the one that begins a measurement, of which the last ends it."""
 
-    def depart(self, index: int) -> int:
-        """So many frames of 1000 bytes leave one by one; the average behind them."""
-        arrivals = self.run_stream(self.upstream(1000), self.FRAMES, index, batch=1)
-        self.assertEqual(len(arrivals), self.FRAMES)
-        return self.client.state(index).avg_dq_time
+    def depart(self, index: int, frames: int) -> tuple[int, int, int]:
+        """So many frames leave one by one.
+
+        Returns:
+            The average behind them, and the switch's time just before and just behind the last.
+        """
+        if frames > 1:
+            self.pass_frames(index, frames - 1, self.LENGTH)
+        before = self.client.state(index).timestamp
+        after = self.pass_frames(index, 1, self.LENGTH)
+        return after.avg_dq_time, before, after.timestamp
 
     def doRunTest(self) -> None:
         # A byte less than DQ_THRESHOLD stays behind each frame: no measurement.
-        index = self.managed_flow(16_383)
-        self.assertEqual(self.depart(index), 0)
-        # The first frame begins one, the 17th behind it ends it.
-        index = self.managed_flow(16_384)
-        before = self.client.state(index).timestamp
-        average = self.depart(index)
-        elapsed = self.client.state(index).timestamp - before
-        self.assertTrue(0 < average <= elapsed << 8, f"{average / 256} of {elapsed} us")
+        index = self.managed_flow(DQ_THRESHOLD - 1)
+        self.assertEqual(self.depart(index, self.BEHIND + 3)[0], 0)
+        # The first frame begins one, the 17th behind it ends it and begins the next.
+        index = self.managed_flow(DQ_THRESHOLD)
+        average, *begun = self.depart(index, 1)
+        self.assertEqual(average, 0)
+        average, *_ = self.depart(index, self.BEHIND - 1)
+        self.assertEqual(average, 0, "the measurement ended before its last frame")
+        first, *ended = self.depart(index, 1)
+        self.assert_took(first, begun, ended)
+        # The second takes twice as long or more, so another weight shows however slow the test is.
+        longer = ended[1] - begun[0]
+        self.poll(
+            "a slow departure",
+            lambda: self.client.state(index).timestamp > ended[1] + longer,
+            seconds=self.params.timeout + longer / 1e6,
+        )
+        self.assertEqual(self.depart(index, self.BEHIND - 1)[0], first)
+        average, *then = self.depart(index, 1)
+        # RFC 8033, appendix B: weight DQ_THRESHOLD / 2^16, a quarter. What the first one left
+        # is known exactly, so the rest is a quarter of the second.
+        self.assert_took(4 * (average - (first - (first >> 2))), ended, then)
         # Another generation knows nothing of it.
         self.modify(self.queue(index, queue_manager=int(self.manager), generation=1))
         self.assertEqual(self.client.state(index).avg_dq_time, average)
         self.assertTrue(self.fate(index))
         self.assertEqual(self.client.state(index).avg_dq_time, 0)
+
+    def assert_took(self, dq_time: int, begun: Sequence[int], ended: Sequence[int]) -> None:
+        """A time in 1/256 us is one of whole microseconds between two departures.
+
+        Each departure is known by the switch's time just before and just behind it.
+        """
+        least, most = ended[0] - begun[1], ended[1] - begun[0]
+        self.assertEqual(dq_time % 256, 0, f"{dq_time} is no whole number of microseconds")
+        self.assertTrue(least <= dq_time >> 8 <= most, f"{dq_time >> 8}: {least} to {most} us")

@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models of independent and of evenly spread drops, and of drops in a window."""
 
+import math
+
 import numpy as np
 import pytest
 
-from docsis_ptf.chance import Geometric, Uniform, binomial_error, q4_28, variance_bounds
+from docsis_ptf.chance import (
+    BEYOND,
+    Evenly,
+    Geometric,
+    Uniform,
+    binomial_error,
+    most_of,
+    q4_28,
+    variance_bounds,
+)
 from docsis_ptf.renewal import ONE, PROB_HIGH, PROB_LOW, Renewal
 
 
@@ -15,6 +26,33 @@ def test_moments_are_those_of_the_distribution(model: Geometric | Uniform) -> No
     spread = float(((model.distance - mean) ** 2 * model.probability).sum())
     assert mean == pytest.approx(model.mean, rel=1e-6)
     assert spread**0.5 == pytest.approx(model.deviation, rel=1e-6)
+
+
+def test_the_law_of_red_is_uniform_and_what_rounding_leaves() -> None:
+    exact, uniform = Evenly(1 / 20), Uniform(19)
+    assert exact.probability[:19] == pytest.approx(list(uniform.probability))
+    rounded = Evenly(1 / 20 * (1 - 1e-5))
+    assert list(rounded.distance) == list(range(1, 21))
+    assert rounded.probability.sum() == pytest.approx(1)
+    assert 0 < rounded.probability[-1] < 2e-5
+    assert rounded.mean == pytest.approx(uniform.mean, rel=1e-4)
+    assert rounded.deviation == pytest.approx(uniform.deviation, rel=1e-3)
+
+
+@pytest.mark.parametrize(("probability", "trials"), [(1e-5, 2000), (0.01, 100), (0.3, 10), (0, 9)])
+def test_rare_events_go_beyond_their_bound_once_in_two_thousand(
+    probability: float, trials: int
+) -> None:
+    bound = most_of(probability, trials)
+
+    def beyond(count: int) -> float:
+        return 1 - sum(
+            math.comb(trials, n) * probability**n * (1 - probability) ** (trials - n)
+            for n in range(count + 1)
+        )
+
+    assert beyond(bound) <= BEYOND
+    assert bound == 0 or beyond(bound - 1) > BEYOND
 
 
 def test_reds_distances_are_uniform() -> None:

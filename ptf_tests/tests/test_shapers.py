@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import unittest
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,8 @@ from docsis_control.bmv2.client import PROGRAM
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as pb
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_ptf.bmv2_shaper import Bmv2Thrift
+from docsis_ptf.client import Client
+from docsis_ptf.params import CONTROL_HEADER, TestParams
 from docsis_ptf.shaper import FLOW_QUEUES, PACKET_RATE, SHAPING, Amount, QueueConfig, Shaper
 from docsis_ptf.shapers import make
 from docsis_ptf.tm_shaper import TrafficManager
@@ -149,6 +154,37 @@ def test_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(own, Shaper)
     assert own.lacks(SHAPING) == "192.0.2.7:1234 has no shaping"
     sys.modules.pop("own_shaper")
+
+
+def test_the_example_in_the_documentation_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "targets.md").read_text()
+    code = text.partition("```python\n")[2].partition("```")[0]
+    namespace: dict[str, Any] = {}
+    exec(compile(code, "targets.md", "exec"), namespace)  # our own documentation
+    asked: list[tuple[str, str, Any]] = []
+    amounts = {name: [1, 64] for name in ("queued", "delayed", "dequeued", "overflow")}
+    state = {"port": 1, "queue_id": 7, "millionths_of_a_bit": 8, **amounts}
+
+    def call(self: object, method: str, what: str, body: Any = None) -> Any:
+        asked.append((method, what, body))
+        return {"now_ns": 5, "queues": [{**state, "egress_dropped": [0, 0]}]}
+
+    monkeypatch.setattr(namespace["Acme"], "call", call)
+    own = namespace["Acme"]("192.0.2.7:8080")
+    assert isinstance(own, Shaper)
+    assert (own.lacks(SHAPING), bool(own.lacks(FLOW_QUEUES))) == (None, True)
+    own.configure([QUEUE])
+    json.dumps(asked)
+    assert asked == [("POST", "queues", [asdict(QUEUE)])]
+    assert own.states().queues[1, 7].config == QUEUE
+    assert own.states().queues[1, 7].queued == Amount(1, 64)
+
+
+def test_a_known_lack_of_the_control_header_skips() -> None:
+    client = object.__new__(Client)
+    client._params = TestParams(target="acme", profiles=((CONTROL_HEADER, "no packet-in came"),))
+    with pytest.raises(unittest.SkipTest, match="acme: no packet-in came"):
+        client.state(1)
 
 
 @pytest.mark.parametrize(

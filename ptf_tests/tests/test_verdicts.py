@@ -70,6 +70,17 @@ def test_cases_that_fail_alike_say_so_once() -> None:
     assert len(result.failures) == 2
 
 
+def test_what_is_told_of_a_test_is_bounded() -> None:
+    def body(case: unittest.TestCase) -> None:
+        for number in range(1000):
+            with case.subTest(number=number):
+                case.fail(f"{number} " + "x" * 10_000)
+
+    verdict, _ = ran(body)
+    assert len(verdict.words) < 25_000
+    assert len(verdict.detail) < 25_000
+
+
 def test_a_test_that_is_skipped_in_the_targets_words() -> None:
     verdict, result = ran(lambda case: case.skipTest("bmv2: it has no registers"))
     assert (verdict.outcome, verdict.words) == (Outcome.SKIPPED, "bmv2: it has no registers")

@@ -119,8 +119,10 @@ class P4Device(ABC):
         except grpc.RpcError as error:
             raise explain(error, f"{doing} on {self.place}", what) from None
 
-    async def set_pipeline(self, pipeline: Pipeline, cookie: int) -> None:
-        """Pushes a program; the device forgets all entries and registers."""
+    async def set_pipeline(
+        self, pipeline: Pipeline, cookie: int, seconds: float = RPC_TIMEOUT
+    ) -> None:
+        """Pushes a program, within so many seconds; the device forgets entries and registers."""
         request = p4r.SetForwardingPipelineConfigRequest(
             device_id=self.device_id,
             election_id=self.election_id,
@@ -132,7 +134,10 @@ class P4Device(ABC):
             ),
         )
         await self.call(
-            f'pushing the pipeline "{pipeline.name}"', _SET_CONFIG, request.SerializeToString()
+            f'pushing the pipeline "{pipeline.name}"',
+            _SET_CONFIG,
+            request.SerializeToString(),
+            seconds,
         )
 
     async def pipeline_cookie(self) -> int | None:

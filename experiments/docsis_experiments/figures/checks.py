@@ -112,11 +112,11 @@ def derandomised(sample: Drops) -> list[Check]:
     return [
         Check(
             "000, figure 9", "shortest run at p = 0.01, frames", "0.85 / p = 85",
-            float(law.shortest), float(min(lengths)), law.shortest, law.shortest + 10,
+            float(law.shortest), float(min(lengths)), *laws.shortest_bounds(law, runs),
         ),
         Check(
             "000, figure 9", "longest run, frames", "8.5 / p = 850", None,
-            float(max(lengths)), law.shortest, law.longest,
+            float(max(lengths)), *laws.longest_bounds(law, runs),
         ),
         Check(
             "000, figure 9", "mean run length, frames", "1 / 0.00541 = 185", law.mean, mean,

@@ -8,7 +8,12 @@ from functools import cache
 from math import comb, factorial, sqrt
 from typing import Final
 
-from docsis_ptf.renewal import NORMAL_QUANTILE
+import numpy as np
+
+from docsis_ptf.renewal import NORMAL_QUANTILE, Distribution
+
+ONE_SIDED: Final = 0.001
+"""What `docsis_ptf.renewal.CONFIDENCE` leaves, all of it on one side: the other is certain."""
 
 GROUP: Final = 4
 """Sub-queues that a search looks through (GROUP of p4src/include/flow_queue.p4)."""
@@ -64,6 +69,26 @@ def share_bounds(p: float, trials: int) -> tuple[float, float]:
     error = sqrt(p * (1 - p) / trials + z2 / (4 * trials * trials))
     half = NORMAL_QUANTILE * error / (1 + z2 / trials)
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def shortest_bounds(law: Distribution, number: int) -> tuple[float, float]:
+    """Between which the shortest of `number` values lies, all but one time in a thousand.
+
+    None is below the law's first value, and all are above v with (1 - F(v))^number.
+    """
+    above = 1 - np.cumsum(law.probability)
+    last = int(np.argmax(np.append(above, 0.0)[:-1] ** number <= ONE_SIDED))
+    return float(law.distance[0]), float(law.distance[last])
+
+
+def longest_bounds(law: Distribution, number: int) -> tuple[float, float]:
+    """Between which the longest of `number` values lies, all but one time in a thousand.
+
+    None is above the law's last value, and all are at most v with F(v)^number.
+    """
+    reached = np.cumsum(law.probability)
+    first = int(np.argmax(reached**number > ONE_SIDED))
+    return float(law.distance[first]), float(law.distance[-1])
 
 
 def mean_bounds(mean: float, deviation: float, number: int) -> tuple[float, float]:
