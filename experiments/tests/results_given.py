@@ -8,11 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
-from docsis_experiments.judging.parts import Reading
+from docsis_experiments.measurement.reading import Reading
 from docsis_experiments.reproduction.row import Asked, Computation, Draws, Row, Run
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_experiments.runs.unit import Unit
+
+
+def about(value: float, rel: float | None = None, abs: float | None = None) -> Any:
+    """See `pytest.approx`; it stands where a number does."""
+    return pytest.approx(value, rel=rel, abs=abs)
 
 
 @dataclass

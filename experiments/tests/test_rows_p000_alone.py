@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from results_given import Given, even, given, outcome
+from results_given import Given, about, even, given, outcome
 
 from docsis_control.law.pie import DQ_THRESHOLD
 from docsis_experiments.reproduction.row import (
@@ -47,7 +47,7 @@ def parts(row: str, value: Value, reading: int = 1) -> dict[str, Measured]:
 
 
 def both(value: float) -> Seeds:
-    return Seeds(dict.fromkeys((901, 902), pytest.approx(value)))
+    return Seeds(dict.fromkeys((901, 902), about(value)))
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -69,7 +69,7 @@ def test_recovery_of_reno_is_its_cycle() -> None:
     assert found["reno recovery"] == both(360)
     assert found["cubic over reno"] == both(0.1)
     assert found["bandwidth-delay product"] == Exact(5.0)
-    assert found["packets"] == Exact(pytest.approx(3333.3, abs=0.1))
+    assert found["packets"] == Exact(about(3333.3, abs=0.1))
     [reno, _, _, _] = ROWS["000-F6g"].works(asked("000-F6g"))
     assert isinstance(reno, Run)
     [run] = reno.unit.loaded.scenario.all_runs
@@ -97,7 +97,7 @@ def test_rate_at_ten_percent_is_between_the_rates_around_it() -> None:
 
     found = parts("000-B2", value, reading=4)
     assert found["rate at 10 percent loss"] == both(math.sqrt(65 * 95))
-    assert found["udp loss at 1.1"] == Exact(pytest.approx(100 / 11))
+    assert found["udp loss at 1.1"] == Exact(about(100 / 11))
     assert b.rate_at(10, (30, 60), (9, 8)) == 0
     assert b.rate_at(10, (30, 60), (30, 20)) == math.inf
 
@@ -148,7 +148,7 @@ def test_codel_dt_is_divided_by_codel() -> None:
 def test_game_shares_the_queue_of_one_upload() -> None:
     found = parts("000-S44", lambda *_: 47.0)
     assert found["p50 sfq-codel"] == both(50)
-    assert found["chance with 6 others"] == Exact(pytest.approx(17.345, abs=0.001))
+    assert found["chance with 6 others"] == Exact(about(17.345, abs=0.001))
     for work in ROWS["000-S44"].works(asked("000-S44")):
         [run] = work.unit.loaded.scenario.all_runs
         queues = run.managed.management.flow_queues
@@ -186,7 +186,7 @@ def test_access_delay_is_told_by_quantiles() -> None:
     assert found["p5 own mac"] == both(3.3)
     assert found["p95 own mac"] == both(8.7)
     assert found["mean own mac"] == both(6.0)
-    assert found["p90 of model"] == Exact(pytest.approx(7.106, abs=0.001))
+    assert found["p90 of model"] == Exact(about(7.106, abs=0.001))
     assert (found["least of model"], found["largest of model"]) == (Exact(4.0), Exact(8.0))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import pytest
-from results_given import given
+from results_given import about, given
 
 from docsis_experiments.reproduction.row import Asked, Draws, Exact, Level, Seeds, Share
 from docsis_experiments.reproduction.rows.p000 import f7, f16
@@ -46,17 +46,17 @@ def test_figures_7_and_8_are_of_one_seed_with_as_many_runs_and_blocks_as_registe
     assert int(option(work, "--frames")) == 100_000_000
     there = given(row, ASKED, draws=lambda one: report(one, {1: 10, 95: 30, 201: 10}, {5: 1}, 0.01))
     assert row.parts(ASKED, there) == {
-        "mean run": Exact(pytest.approx((10 + 95 * 30 + 2010) / 50)),
-        "runs to 10": Exact(pytest.approx(20)),
+        "mean run": Exact(about((10 + 95 * 30 + 2010) / 50)),
+        "runs to 10": Exact(about(20)),
         "mode": Exact(91.0),
     }
     blocks = {4: 1, 5: 1, 10: 6, 14: 1, 15: 1}
     row = ROWS["000-F8"]
     there = given(row, ASKED, draws=lambda one: report(one, {1: 1}, blocks, 0.01))
     found = row.parts(ASKED, there)
-    assert found["off by half"] == Exact(pytest.approx(30))
-    assert found["mean drops"] == Exact(pytest.approx(9.8))
-    assert found["variance"] == Exact(pytest.approx(10.16))
+    assert found["off by half"] == Exact(about(30))
+    assert found["mean drops"] == Exact(about(9.8))
+    assert found["variance"] == Exact(about(10.16))
 
 
 def test_figure_9_pools_runs_of_all_seeds() -> None:
@@ -82,9 +82,9 @@ def test_figure_10_compares_blocks_within_a_seed() -> None:
     }
     there = given(row, ASKED, draws=lambda one: report(one, {1: 1}, off[one.label], 0.01))
     found = row.parts(ASKED, there)
-    assert found["ratio at 0.01"] == Seeds({1: pytest.approx(7.5), 2: pytest.approx(7.5)})
-    assert found["ratio at 0.0185"] == Seeds({1: pytest.approx(15), 2: pytest.approx(15)})
-    assert found["off by half bernoulli"] == Seeds({1: pytest.approx(15), 2: pytest.approx(15)})
+    assert found["ratio at 0.01"] == Seeds({1: about(7.5), 2: about(7.5)})
+    assert found["ratio at 0.0185"] == Seeds({1: about(15), 2: about(15)})
+    assert found["off by half bernoulli"] == Seeds({1: about(15), 2: about(15)})
 
 
 def test_figure_16_tells_deviations_and_the_edges_of_the_gap() -> None:
@@ -104,8 +104,8 @@ def test_figure_16_tells_deviations_and_the_edges_of_the_gap() -> None:
     assert found["mean deviation"].values[1] == pytest.approx(1, abs=0.2)
     assert isinstance(found["effective over set at 0.001"], Seeds)
     assert found["effective over set at 0.001"].values[2] == pytest.approx(0.5464, abs=0.001)
-    assert found["lower edge"] == Seeds(dict.fromkeys((1, 2), pytest.approx(0.46, abs=0.0001)))
-    assert found["upper edge"] == Seeds(dict.fromkeys((1, 2), pytest.approx(0.85, abs=0.0001)))
+    assert found["lower edge"] == Seeds(dict.fromkeys((1, 2), about(0.46, abs=0.0001)))
+    assert found["upper edge"] == Seeds(dict.fromkeys((1, 2), about(0.85, abs=0.0001)))
     [first, _] = [one for one in row.works(ASKED) if one.label == "large p"]
     assert isinstance(first, Draws)
     assert first.arguments.count("--drop-prob") == 200

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from results_given import Given, even, given, outcome
+from results_given import Given, about, even, given, outcome
 
 from docsis_experiments.measurement import voice
 from docsis_experiments.reproduction.row import (
@@ -167,7 +167,7 @@ def test_figures_3_and_4_take_the_e_model_at_the_games_distance() -> None:
     lowest = parts("000-F4", run)
     expected = voice.mean_opinion_score(voice.rating(20.0 + 3, 1.0))
     assert seeds(lowest["lowest mos codel"])[901] == pytest.approx(expected)
-    assert lowest["ceiling"] == Exact(pytest.approx(4.37, abs=0.01))
+    assert lowest["ceiling"] == Exact(about(4.37, abs=0.01))
     assert parts("000-F3", run)["unacceptable codel"] == Share(0, 4, (901, 902))
     late = played(lambda manager: (20.0, 300.0), unplayable=60.0)
     assert parts("000-F3", late)["unacceptable codel"] == Share(4, 4, (901, 902))

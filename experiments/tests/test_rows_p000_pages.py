@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 import scenario_files
-from results_given import Given, even, given, outcome
+from results_given import Given, about, even, given, outcome
 
 from docsis_control.config.units import parse_duration
 from docsis_experiments.measurement.metrics.pages_within import pages_within
@@ -63,7 +63,7 @@ def test_figure_5_pools_pages_and_compares_managers_within_a_seed() -> None:
     found = ROW.parts(PLAIN_PIE, given(ROW, PLAIN_PIE, run))
 
     def of(value: float) -> Seeds:
-        return Seeds({901: pytest.approx(value)})
+        return Seeds({901: about(value)})
 
     assert found["p90 drop-tail-250ms"] == of(4.5)
     assert found["drop-tail-250ms over pie"] == of(2.5)
