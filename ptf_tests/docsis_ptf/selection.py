@@ -16,6 +16,8 @@ from docsis_ptf.plan import Requirement
 WITHOUT: Final = "^"
 ALL: Final = frozenset({"all", "standard"})
 """Every test; the second is PTF's own word for it."""
+LONG: Final = "long"
+"""Tests that take long; a suite that has none of them is asked to leave them out all the same."""
 
 
 class SelectionError(ValueError):
@@ -47,13 +49,16 @@ def select(
     left = chosen.difference(*(known[word] for word in without))
     if not left:
         said = " ".join(words) or "nothing"
-        raise SelectionError(f"{said!r} leaves no test: all that it asks for it leaves out again")
+        raise SelectionError(
+            f"{said!r} leaves no test: there is none of what it asks for that it does not leave out"
+        )
     return tuple(test for test in tests if test.key in left)
 
 
 def _names(tests: Sequence[Test], requirements: Iterable[Requirement]) -> dict[str, frozenset[str]]:
     """The tests behind each word."""
     found: dict[str, set[str]] = {word: {test.key for test in tests} for word in ALL}
+    found[LONG] = set()
     for test in tests:
         for word in (test.key, *test.groups):
             found.setdefault(word, set()).add(test.key)

@@ -70,6 +70,13 @@ def test_a_selection_of_nothing_fails(words: str, message: str) -> None:
         chosen(*words.split())
 
 
+def test_a_suite_without_long_tests_is_asked_to_leave_them_out() -> None:
+    short = [test for test in TESTS if not test.long]
+    assert select(["^long"], short, PLAN) == tuple(short)
+    with pytest.raises(SelectionError, match="'long' leaves no test"):
+        select(["long"], short, PLAN)
+
+
 @given(st.sets(st.sampled_from(EVERYTHING), min_size=1, max_size=3))
 def test_what_is_left_out_and_what_is_left_are_all(names: set[str]) -> None:
     left = chosen(*(f"^{name}" for name in names))

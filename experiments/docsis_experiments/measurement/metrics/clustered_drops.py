@@ -55,4 +55,5 @@ METRIC: Final = Metric(
     limits=Limits(0, 100),
     form=".1f",
     place=96,
+    on_request=True,
 )

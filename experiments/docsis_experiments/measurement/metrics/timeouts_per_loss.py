@@ -47,4 +47,5 @@ METRIC: Final = Metric(
     form=".3g",
     place=97,
     whole_run=True,
+    on_request=True,
 )
