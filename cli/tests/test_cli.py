@@ -110,6 +110,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "referee-results.schema.json",
         "referee.schema.json",
         "repeated-summary.schema.json",
+        "reproduction.schema.json",
         "scenario-summary.schema.json",
         "scenario.schema.json",
         "service-classes.schema.json",

@@ -66,10 +66,10 @@ STATS = {
 }
 SAMPLES = """\
 monotonic_s,switch_time_us,service_flow,backlog_bytes,msr_tokens_bytes,qdelay_ms,\
-drop_prob,burst_allowance_ms,state
-100.000000,1,1,1000,5.0,12.5,0.010000000,0.0,ACTIVE
-100.000000,1,2,9999,5.0,99.9,0.990000000,0.0,ACTIVE
-100.016000,1,1,1000,5.0,13.5,0.020000000,0.0,ACTIVE
+drop_prob,burst_allowance_ms,state,rate_estimate_bps
+100.000000,1,1,1000,5.0,12.5,0.010000000,0.0,ACTIVE,20000000
+100.000000,1,2,9999,5.0,99.9,0.990000000,0.0,ACTIVE,90000000
+100.016000,1,1,1000,5.0,13.5,0.020000000,0.0,ACTIVE,
 """
 
 
@@ -290,6 +290,8 @@ def test_the_controllers_samples_are_of_one_flow(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.time_s, [1.0, 1.016])
     np.testing.assert_allclose(found.qdelay_ms, [12.5, 13.5])
     np.testing.assert_allclose(found.drop_prob, [0.01, 0.02])
+    np.testing.assert_allclose(found.backlog_bytes, [1000, 1000])
+    np.testing.assert_allclose(found.rate_mbps, [20, np.nan])
     assert control_samples(tmp_path / "samples-cmts1.csv", 1, 0).time_s.size == 0
 
 

@@ -74,7 +74,8 @@ class User:
             await asyncio.Event().wait()
         finally:
             sampling.cancel()
-            self._received.flush()
+            # What came since the last look counts, too.
+            self._look()
 
     def _left(self) -> float | None:
         end = self._user.end_ns
@@ -125,7 +126,10 @@ class User:
     async def _sample(self) -> None:
         due = time.monotonic()
         while True:
-            self._received.write(f"{time.time_ns()},{self._count}\n")
-            self._received.flush()
+            self._look()
             due += SAMPLE_SECONDS
             await asyncio.sleep(due - time.monotonic())
+
+    def _look(self) -> None:
+        self._received.write(f"{time.time_ns()},{self._count}\n")
+        self._received.flush()
