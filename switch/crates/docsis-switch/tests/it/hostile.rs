@@ -139,8 +139,17 @@ fn hostile_clients_take_a_bounded_memory() {
         assert_eq!(status.code(), Code::Unknown, "{status:?}");
         assert!(status.message().contains("bytes of memory"), "{status:?}");
 
-        let grown = resident(&switch).saturating_sub(before);
-        assert!(grown < MOST_GROWTH, "{grown} bytes");
+        // What was only used on the way goes back to the kernel when the allocator looks again:
+        // within ten seconds, unless told otherwise. What is kept stays.
+        let mut grown = u64::MAX;
+        for _ in 0..300 {
+            grown = resident(&switch).saturating_sub(before);
+            if grown < MOST_GROWTH {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        assert!(grown < MOST_GROWTH, "{grown} bytes are kept");
         assert!(!kept.is_empty());
         // Another client reads what it needs.
         let mut other = connect(&switch.address).await;
