@@ -29,7 +29,7 @@ from docsis_control.law.service_flows import DeviceLaw
 from docsis_experiments.stages.virtual.entrance import WorldEntrance
 from docsis_experiments.stages.virtual.machine import MEASURED
 from docsis_experiments.stages.virtual.play import Play, playing
-from docsis_experiments.stages.virtual.speed_cases import CASES, MANAGER, WORDS
+from docsis_experiments.stages.virtual.speed_cases import CASES, MANAGER, WORDS, Case
 from docsis_testbed.errors import TestbedError
 
 SEED: Final = 1
@@ -83,14 +83,14 @@ class _TimedClock:
         return self._world.now_ns
 
 
-def measure(name: str, seconds: float) -> dict[str, Any]:
+def measure(name: str, case: Case, seconds: float) -> dict[str, Any]:
     """The figures of a case, in this process.
 
     Args:
         name: Of the case.
+        case: What is measured.
         seconds: Virtual time to run.
     """
-    case = CASES[name]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         topology = case.topology()
@@ -189,4 +189,4 @@ def table(figures: Sequence[dict[str, Any]]) -> Table:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], float(sys.argv[2]))))
+    print(json.dumps(measure(sys.argv[1], CASES[sys.argv[1]], float(sys.argv[2]))))
