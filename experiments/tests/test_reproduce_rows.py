@@ -12,16 +12,19 @@ from docsis_experiments.reproduction import collecting, earlier, job
 from docsis_experiments.reproduction.catalogue.loader import load_catalogue
 from docsis_experiments.reproduction.catalogue.rule import Kind
 from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.evaluation import Evaluated, evaluate
 from docsis_experiments.reproduction.job import Bench
+from docsis_experiments.reproduction.judge.verdict import Verdict
+from docsis_experiments.reproduction.judging import judged
 from docsis_experiments.reproduction.making import Processes
 from docsis_experiments.reproduction.request import Request
-from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.row import Asked, Level, Row, Seeds
 from docsis_experiments.reproduction.rows import rows
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
 
-CHEAP = ("001-P1", "001-F10", "001-F3b")
-"""A run each of a second or less."""
+CHEAP = ("001-P1", "001-F10", "001-F3b", "000-S9")
+"""A run each of a second or less, or none."""
 
 
 def test_rows_are_of_the_catalogue() -> None:
@@ -63,3 +66,31 @@ def test_some_run_at_smoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         [reading] = row["readings"]
         assert any(part["value"] is not None for part in reading["parts"]), row["id"]
         assert all(part["verdict"] is None for part in reading["parts"])
+
+
+def test_what_needs_no_works_is_judged(tmp_path: Path) -> None:
+    registered = load_catalogue().rules
+    plan = collecting.plan(Request(level=Level.FULL), ["000-S9"], rows(), registered)
+    found = [evaluate(one, Shelf(Store(tmp_path)), {}) for one in plan.rows]
+    done = judged(registered["000-S9"], found, Level.FULL, "virtual")
+    assert done.judged is not None
+    assert done.judged.verdict is Verdict.HELD
+
+
+@pytest.mark.parametrize(("name", "without_mac"), [("000-S43", True), ("001-LF", False)])
+def test_a_row_without_a_mac_is_at_best_reproduced_without_one(
+    name: str, without_mac: bool
+) -> None:
+    registered = load_catalogue().rules
+    rule = registered[name]
+    row = rows()[name]
+    assert row.without_mac is without_mac
+    asked = Asked(Level.FULL, 1, tuple(range(1, rule.seeds + 1)))
+    middle = {
+        part.name: Seeds(dict.fromkeys(asked.seeds, 1.0 if without_mac else 1.2))
+        for part in rule.parts_at(1)
+    }
+    done = judged(rule, [Evaluated(row, asked, middle, 1, 1)], Level.FULL, "virtual")
+    assert done.judged is not None
+    best = Verdict.REPRODUCED_WITHOUT_MAC if without_mac else Verdict.REPRODUCED
+    assert done.judged.verdict is best

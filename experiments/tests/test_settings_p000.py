@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from docsis_experiments.experiment.plan import service_flow
-from docsis_experiments.reproduction.row import Asked, Level
+from docsis_experiments.reproduction.row import TRIAL_SEEDS, Asked, Level
 from docsis_experiments.reproduction.settings import p000_hash as hashes
 from docsis_experiments.reproduction.settings import p000_population as population
 from docsis_experiments.reproduction.settings.p000_loads import LOADS, Congestion, Files, traffic
@@ -139,3 +139,21 @@ def test_reading_with_the_game_alone_changes_the_hash_alone() -> None:
     queues = [one["runs"][0]["manager"].pop("flow_queues") for one in (seeded, alone)]
     assert seeded == alone
     assert [one["queues"] for one in queues] == [32, 32]
+
+
+def test_each_condition_has_a_hash_of_its_own_which_all_managers_share() -> None:
+    seeds = {
+        population.hash_seed(condition, seed)
+        for condition in population.ALL
+        for seed in (*range(1, 61), *TRIAL_SEEDS)
+    }
+    assert len(seeds) == len(population.ALL) * 65
+    of: dict[Manager, set[int]] = {}
+    for manager in (Manager.SC, Manager.SP):
+        runs = list(population.works(Asked(Level.STUDY, 1, (901,)), FIRST, [manager]))
+        of[manager] = {
+            json.loads(run.unit.scenario)["runs"][0]["manager"]["flow_queues"]["multiplier"]
+            for run in runs
+        }
+        assert len(of[manager]) == len(runs) == len(population.OF_STUDY)
+    assert of[Manager.SC] == of[Manager.SP]

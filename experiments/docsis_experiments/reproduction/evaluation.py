@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from docsis_experiments.reproduction.catalogue.rule import FIRST
 from docsis_experiments.reproduction.kept_results import KeptResults
 from docsis_experiments.reproduction.planned import PlannedRow
 from docsis_experiments.reproduction.row import Asked, Measured, Row, Share
@@ -56,11 +57,12 @@ def evaluate(planned: PlannedRow, shelf: Shelf, failures: Mapping[str, str]) -> 
     row, asked, keys = planned.row, planned.asked, planned.keys
     if planned.problem:
         return Evaluated(row, asked, {}, 0, 0, f"its works cannot be told: {planned.problem}")
-    if not keys:
+    if not keys and asked.reading != FIRST:
         return Evaluated(row, asked, {}, 0, 0, "nothing is run in this reading")
     there = sum(shelf.there(key) for key in keys)
     problem = _incomplete(len(keys), there, [failures[key] for key in keys if key in failures])
-    if not there:
+    # A row that checks what is written down needs no works.
+    if keys and not there:
         return Evaluated(row, asked, {}, len(keys), 0, problem)
     results = KeptResults(planned, shelf)
     try:

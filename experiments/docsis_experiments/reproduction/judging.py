@@ -64,7 +64,12 @@ def judged(
         number: one.parts if one.whole else {} for number, one in by_number.items()
     }
     absent = {number: one.problem for number, one in by_number.items() if one.problem}
-    asking = Asking(level, extended=extended, mininet=stage == "mininet")
+    asking = Asking(
+        level,
+        extended=extended,
+        mininet=stage == "mininet",
+        without_mac=any(one.row.without_mac for one in readings),
+    )
     try:
         return RowDone(rule, judge(rule, measured, asking, absent), by_number)
     except ValueError as error:

@@ -172,6 +172,8 @@ class Row:
         mininet: What is played in Mininet, where the catalogue marks the row with µ: runs of its
             one condition (section 13), with the number of the repetition in the place of the seed.
             None where the row has no such stage.
+        without_mac: Whether its first reading has no request/grant MAC, so that the best verdict of
+            the row is "reproduced without MAC" (catalogue, K1).
     """
 
     id: str
@@ -180,3 +182,4 @@ class Row:
     readings: int = 1
     study_seeds: int = 3
     mininet: Callable[[Asked], Iterable[Run]] | None = None
+    without_mac: bool = False

@@ -56,7 +56,7 @@ def _unresponsive() -> list[alone.Case]:
     docsis_pie = alone.Case(
         "docsis-pie",
         managed(Manager.DP, 0),
-        home(Mac.NONE, _ONE_RATE, populated=False),
+        home(Mac.PAPER, _ONE_RATE, populated=False),
         [
             {
                 # Frames of MEAN_PKTSIZE, for which p is drop_prob itself.
@@ -101,7 +101,7 @@ def _slow(reading: Reading, kbps: int) -> alone.Case:
     return alone.Case(
         f"{kbps} kbps",
         managed(Manager.PIE, 0, reading.pie),
-        home(Mac.NONE, service, transfers_ms=(DISTANT_MS,), populated=False),
+        home(Mac.PAPER, service, transfers_ms=(DISTANT_MS,), populated=False),
         [
             {
                 "name": UPLOADS[0],
