@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Axis, Figure, Made, Published
 from docsis_experiments.reproduction.row import Asked, Measured, Results, Row, Run, Seeds
 from docsis_experiments.reproduction.settings import p000_population as population
+from docsis_experiments.reproduction.settings.p000_drawn import (
+    SHARE_OF_PACKETS,
+    at_p90,
+    drawn,
+    pooled,
+)
 from docsis_experiments.reproduction.settings.p000_managers import SEVEN, Manager
 from docsis_experiments.reproduction.settings.p000_readings import OF_LATENCY, chosen
 from docsis_experiments.reproduction.settings.p000_told import Population, paired, ratio
@@ -51,6 +58,44 @@ def _relations(asked: Asked, results: Results) -> Mapping[str, Measured]:
         if one in p90 and other in p90:
             found[f"{one} over {other}"] = ratio(p90[one], p90[other])
     return found
+
+
+_PUBLISHED: Final[tuple[Published, ...]] = (
+    at_p90("published, SFQ-CoDel and SFQ-PIE: 13", 13),
+    at_p90("published, CoDel, CoDel-DT and PIE: 20 to 26", 20, 26),
+    at_p90("published, Buffer Control: more than 40", 40, of=Manager.BC),
+    at_p90("published, Bufferbloat: 170", 170, of=Manager.BB),
+)
+
+_DETAIL_MS: Final = 60
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figure 1."""
+    row = next((made[name] for name in ("000-F1a", "000-F1b") if name in made), None)
+    if row is None:
+        return
+    reading = chosen(OF_LATENCY, row.asked)
+    told = Population(row.asked, reading, row.results)
+    lines = [
+        pooled(manager, told.latencies(told.runs(manager)), reading.game_one_way_ms)
+        for manager in (*SEVEN, Manager.DP)
+    ]
+    whole = Axis("One-way latency of the game (ms)", low=0)
+    detail = Axis(whole.label, low=0, high=_DETAIL_MS)
+    near = [one for one in _PUBLISHED if max(one.x) <= _DETAIL_MS]
+    yield Figure(
+        "000-1",
+        "One-way latency of the game over all loads and levels of RF congestion",
+        (
+            drawn("all", whole, SHARE_OF_PACKETS, lines, _PUBLISHED),
+            drawn(f"up to {_DETAIL_MS} ms", detail, SHARE_OF_PACKETS, lines, near),
+        ),
+        f"All packets of all conditions and seeds together, with {reading.game_one_way_ms} ms of "
+        "path. Published are 90th percentiles, as far as the text gives them. DOCSIS-PIE at 10 ms "
+        "is not in the paper's figure.",
+        ("000-F1a", "000-F1b"),
+    )
 
 
 _READINGS: Final = len(OF_LATENCY) + 1
