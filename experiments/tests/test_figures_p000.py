@@ -131,8 +131,7 @@ def test_rows_that_have_nothing_have_no_figure() -> None:
     for module in DRAWING:
         assert not list(module.figures({}))
         for row in module.ROWS:
-            for figure in module.figures({row.id: Made(ASKED, Given())}):
-                picture(as_data(figure))
+            assert not list(module.figures({row.id: Made(ASKED, Given())}))
 
 
 def test_figure_1_has_the_latencies_that_its_row_judges(drawn: dict[str, Figure]) -> None:

@@ -116,6 +116,17 @@ def tcp(congestion: Congestion) -> dict[str, Any]:
     }
 
 
+REAL_TCP: Final[Mapping[str, Any]] = {
+    "tcp": {
+        "profile": "linux",
+        "congestion_control": Congestion.RENO.value,
+        "initial_window": 4,
+        "acknowledgements": "every-segment",
+    }
+}
+"""As near to the same as the kernel's TCP goes, for Mininet: its least timeout is 200 ms anyway."""
+
+
 def traffic(load: Load, files: Files, congestion: Congestion, pause: str) -> list[dict[str, Any]]:
     """The groups of a load.
 

@@ -33,13 +33,12 @@ from docsis_experiments.reproduction.settings.p000_managers import (
     PieOf2014,
     managed,
 )
-from docsis_experiments.reproduction.settings.p000_network import TENTH, Mac, home
+from docsis_experiments.reproduction.settings.p000_network import LINE_OF_TENTH, TENTH, Mac, home
 from docsis_experiments.reproduction.settings.p000_readings import FIRST, Reading, chosen
 from docsis_experiments.reproduction.settings.p000_rf import STEP
 from docsis_experiments.reproduction.settings.p000_told import ratio
 from docsis_experiments.reproduction.settings.p000_units import quantity
 
-LINE_RATE: Final = 100_000_000
 CAPACITIES: Final = ["10 Mbps", "12 Mbps", "18 Mbps", "20 Mbps"]
 CHANNEL: Final = {"levels": CAPACITIES, "step": STEP}
 READINGS: Final = ("own-mac", "cubic")
@@ -52,7 +51,7 @@ _EACH: Final = 3
 
 
 def _case(reading: Reading, label: str, management: QueueManagement) -> alone.Case:
-    line_rate = LINE_RATE if reading.mac is Mac.PAPER else None
+    line_rate = LINE_OF_TENTH if reading.mac is Mac.PAPER else None
     return alone.Case(
         label,
         management,
@@ -127,6 +126,8 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
         if row not in made:
             continue
         runs = made[row].results.runs(label)
+        if not runs:
+            continue
         for number, series, words in (
             (whole, rates.WHOLE, ""),
             (detail, rates.DETAIL, ", detail"),

@@ -85,6 +85,8 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
     if "000-F16" not in made:
         return
     points = _points(made["000-F16"])
+    if not points:
+        return
     measured = over_seeds("pipeline", points, shape="points")
     places = tuple(x for x, _ in points)
     lines = (measured, Line("set probability", places, places))

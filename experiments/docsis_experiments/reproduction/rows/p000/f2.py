@@ -95,7 +95,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
         if manager in told
     ]
     axis = Axis("Packets of the game lost (%)", True, _LEAST_PERCENT, _MOST_PERCENT)
-    if told:
+    if any(line.x for line in lines):
         yield Figure(
             "000-2",
             "Loss of the game's packets over all loads and levels of RF congestion",

@@ -81,6 +81,8 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
         manager: one_each(manager, (told.mos(*run) for run in told.runs(manager)), most=4.5)
         for manager in SEVEN
     }
+    if not any(line.x for line in lines.values()):
+        return
     threshold = upright(f"acceptable from {UNACCEPTABLE:g} on (our reading)", UNACCEPTABLE)
     ceiling = upright("published, ceiling: 4.4", CEILING)
     yield Figure(

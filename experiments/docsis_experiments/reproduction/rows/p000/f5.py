@@ -96,6 +96,8 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
     told = Population(asked, reading, made["000-F5"].results)
     bounds = [bound / 1e3 for bound in PAGE_BOUNDS_MS]
     lines = [counted(manager, bounds, _within(told.runs(manager))) for manager in SEVEN]
+    if not any(line.x for line in lines):
+        return
     published = (
         at_p90("published, all AQMs: 2.7 to 3.0 s", 2.7, 3.0),
         at_p90("published, Buffer Control: 3.5 s", 3.5, of=Manager.BC),

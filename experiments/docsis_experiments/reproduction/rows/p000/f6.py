@@ -12,7 +12,7 @@ from docsis_experiments.reproduction.row import Asked, Measured, Results, Row, R
 from docsis_experiments.reproduction.settings import p000_transfers as transfers
 from docsis_experiments.reproduction.settings.p000_drawn import CALLED, preset
 from docsis_experiments.reproduction.settings.p000_managers import AQMS, SEVEN, Manager
-from docsis_experiments.reproduction.settings.p000_readings import chosen
+from docsis_experiments.reproduction.settings.p000_readings import FIRST, chosen
 
 READINGS: Final = ("cubic", "plain-pie", "full-docsis-pie")
 
@@ -34,13 +34,18 @@ _RUN_BY: Final[Mapping[str, tuple[tuple[Manager, ...], tuple[int, ...]]]] = {
 """Which row has which queue managers, and at which round trips."""
 
 
-def _row(name: str, measure: _Measure) -> Row:
+def _row(name: str, measure: _Measure, *, mininet: bool = False) -> Row:
     managers, round_trips_ms = _RUN_BY[name]
 
     def works(asked: Asked) -> Iterator[Run]:
         return transfers.works(asked, chosen(READINGS, asked), managers, round_trips_ms)
 
-    return Row(name, works, measure, readings=len(READINGS) + 1)
+    def beside(asked: Asked) -> Iterator[Run]:
+        return transfers.works(asked, FIRST, managers, round_trips_ms, mininet=True)
+
+    return Row(
+        name, works, measure, readings=len(READINGS) + 1, mininet=beside if mininet else None
+    )
 
 
 def spread(
@@ -51,7 +56,12 @@ def spread(
     seconds: float,
 ) -> Seeds:
     """Greatest less least of A(t) over their mean, percent, of seeds that all managers have."""
-    of = [transfers.curves(asked, results, manager, round_trip_ms) for manager in managers]
+    of = [
+        # A row is played on one stage at a time.
+        transfers.curves(asked, results, manager, round_trip_ms)
+        or transfers.curves(asked, results, manager, round_trip_ms, mininet=True)
+        for manager in managers
+    ]
     values: dict[int, float] = {}
     for seed in asked.seeds:
         if all(seed in curves for curves in of):
@@ -118,6 +128,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
             if name in made and round_trip_ms in round_trips_ms:
                 runs |= dict.fromkeys(managers, made[name])
         lines = [_line(runs[one], one, round_trip_ms) for one in SEVEN if one in runs]
+        lines = [line for line in lines if line.x]
         if lines:
             time = Axis("Time since the start (s)", True, transfers.TIMES[0], _END)
             rate = Axis("Mean throughput so far (Mbit/s)", low=0)
@@ -138,12 +149,13 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 def _line(made: Made, manager: Manager, round_trip_ms: int) -> Line:
     curves = transfers.curves(made.asked, made.results, manager, round_trip_ms)
-    points = [(t, {seed: curve[t] for seed, curve in curves.items()}) for t in transfers.TIMES]
+    times = transfers.TIMES if curves else ()
+    points = [(t, {seed: curve[t] for seed, curve in curves.items()}) for t in times]
     return over_seeds(CALLED[manager], points, preset=preset(manager))
 
 
 ROWS: Final = (
-    _row("000-F6a", _spreads_of_aqms),
+    _row("000-F6a", _spreads_of_aqms, mininet=True),
     _row("000-F6b", _pair(20, [(2, 7)], [1, 10, 25])),
     _row("000-F6c", _pair(50, [(7, 18), (18, 25)], range(1, 8))),
     _row("000-F6d", _pair(100, [(0, 20), (20, 25)])),

@@ -165,13 +165,14 @@ _TOGETHER: Final = 10
 
 def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
     """Figures 7 to 10."""
-    if "000-F7" in made:
-        yield _figure_7(_drops(made["000-F7"], "bernoulli"))
-    if "000-F8" in made:
-        yield _figure_8(_drops(made["000-F8"], "bernoulli"))
-    if "000-F9" in made:
-        yield _figure_9(_drops(made["000-F9"], "de-randomised"))
-    if "000-F10" in made:
+    for name, label, draw in (
+        ("000-F7", "bernoulli", _figure_7),
+        ("000-F8", "bernoulli", _figure_8),
+        ("000-F9", "de-randomised", _figure_9),
+    ):
+        if name in made and (drops := _drops(made[name], label)):
+            yield draw(drops)
+    if "000-F10" in made and _drops(made["000-F10"], "bernoulli"):
         yield _figure_10(made["000-F10"])
 
 
