@@ -55,6 +55,24 @@ def test_error_of_the_rate_is_told_behind_each_steps_beginning() -> None:
     assert math.isnan(measured("rate-error", unknown))
 
 
+def test_estimate_of_the_rate_is_that_of_a_part_of_the_time() -> None:
+    # What somebody measures at 20 Mbit/s, and one sample in ten at the line rate; not in the end.
+    estimate = np.where(np.arange(TIMES.size) % 10 == 0, 100.0, 20.0)
+    estimate[TIMES >= 8] = np.nan
+    run = with_samples(rate_mbps=estimate)
+
+    def of(start: float, end: float, statistic: Statistic) -> float:
+        return METRICS["rate-estimate"].value(Scope(("call",), statistic, (start, end)), run)
+
+    assert of(1, 4, "p50") == 20
+    assert of(1, 4, "max") == 100
+    assert of(1, 4, "mean") == pytest.approx(28, abs=0.5)
+    assert of(6, 10, "p50") == 20, "samples without an estimate are none"
+    assert math.isnan(of(8, 10, "p50"))
+    assert METRICS["rate-estimate"].absence(Scope(("call",)), run)
+    assert "rate-estimate" not in {n for n, metric in METRICS.items() if metric.told(run, "call")}
+
+
 def test_step_of_the_wait_is_where_the_bucket_is_empty_first() -> None:
     sent = np.arange(0.0, 10.0, 0.02)
     tokens = np.maximum(0.0, 30e6 * (1 - TIMES / 4))

@@ -86,6 +86,7 @@ def test_population_starts_with_a_full_bucket_and_measures_a_cycle() -> None:
     assert (scenario.tcp.profile, scenario.tcp.usual_congestion_control) == ("rfc", "reno")
     assert scenario.tcp.first_window == 4
     assert scenario.tcp.acknowledgements == "every-segment"
+    assert scenario.tcp.least_timeout == 200_000_000, "ns-2's, or slow start never restarts"
 
 
 def test_flow_queues_get_another_hash_with_each_seed() -> None:

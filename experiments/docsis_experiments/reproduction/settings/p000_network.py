@@ -95,6 +95,10 @@ TENTH: Final = Service(sustained=20_000_000, peak=25_000_000, burst=3_000_000)
 """A tenth of it upstream, as appendix A has it; downstream stays, it is nobody's bottleneck."""
 
 
+LINE_OF_TENTH: Final = 100_000_000
+"""bit/s of the line where rates are a tenth (catalogue, rows F11 to F14)."""
+
+
 def home(
     mac: Mac,
     service: Service = SERVICE_2018,

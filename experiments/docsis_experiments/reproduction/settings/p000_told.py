@@ -70,11 +70,17 @@ class Population:
 
     def latency(self, outcomes: Mapping[Condition, Outcome], probability: float) -> float:
         """A quantile of the game's one-way latency over conditions, milliseconds (K8, K2)."""
+        return (
+            quantile(self.latencies(outcomes.items()), probability) + self.reading.game_one_way_ms
+        )
+
+    def latencies(self, runs: Iterable[tuple[Condition, Outcome]]) -> list[Table]:
+        """Distributions of the game's latency, with their weights (K8), without its path."""
         tables: list[Table] = []
-        for condition, outcome in outcomes.items():
+        for condition, outcome in runs:
             games = [outcome.groups[name] for name in game_groups(condition.traffic)]
             tables += latencies(games, None if self.reading.by_packets else 1.0)
-        return quantile(tables, probability) + self.reading.game_one_way_ms
+        return tables
 
     def mos(self, condition: Condition, outcome: Outcome) -> float:
         """Mean over the condition's sessions (K9)."""

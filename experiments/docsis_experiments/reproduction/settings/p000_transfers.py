@@ -10,7 +10,7 @@ from typing import Final
 
 from docsis_control.topology.models import Topology
 from docsis_experiments.reproduction.row import Asked, Level, Results, Run
-from docsis_experiments.reproduction.settings.p000_loads import tcp
+from docsis_experiments.reproduction.settings.p000_loads import REAL_TCP, tcp
 from docsis_experiments.reproduction.settings.p000_managers import Manager, managed
 from docsis_experiments.reproduction.settings.p000_network import (
     NEAR,
@@ -33,6 +33,10 @@ _SHORTER_AT_SMOKE: Final = 10
 TIMES: Final = (*(half / 2 for half in range(1, 51)), float(_SECONDS))
 """Seconds at which A(t) is looked at."""
 
+_SECONDS_IN_MININET: Final = 11
+"""The rule of its one row there looks at 10 s; a second more is no part of what is measured."""
+_TIMES_IN_MININET: Final = tuple(t for t in TIMES if t < _SECONDS_IN_MININET)
+
 
 @dataclass(frozen=True)
 class Transfers:
@@ -41,30 +45,40 @@ class Transfers:
     Attributes:
         manager: Which.
         round_trip_ms: Of both uploads.
+        mininet: They are played there, with the kernel's TCP and for a shorter time.
     """
 
     manager: Manager
     round_trip_ms: int
+    mininet: bool = False
 
     @property
     def label(self) -> str:
         """What a row calls them."""
-        return f"{self.manager} {self.round_trip_ms} ms"
+        return f"{self.manager} {self.round_trip_ms} ms{', in Mininet' if self.mininet else ''}"
 
 
 def works(
-    asked: Asked, reading: Reading, managers: Iterable[Manager], round_trips_ms: Iterable[int]
+    asked: Asked,
+    reading: Reading,
+    managers: Iterable[Manager],
+    round_trips_ms: Iterable[int],
+    *,
+    mininet: bool = False,
 ) -> Iterator[Run]:
     """The runs, those that are compared with each other together."""
     chosen = tuple(managers)
     for seed in asked.seeds:
         for round_trip_ms in round_trips_ms:
             for manager in chosen:
-                yield _run(asked.level, reading, Transfers(manager, round_trip_ms), seed)
+                yield _run(asked.level, reading, Transfers(manager, round_trip_ms, mininet), seed)
 
 
 def _run(level: Level, reading: Reading, transfers: Transfers, seed: int) -> Run:
     scale = _scale(level)
+    seconds, times, keys = _SECONDS, TIMES, tcp(reading.congestion)
+    if transfers.mininet:
+        seconds, times, keys = _SECONDS_IN_MININET, _TIMES_IN_MININET, dict(REAL_TCP)
     played = unit(
         seed,
         transfers.manager.value,
@@ -81,10 +95,10 @@ def _run(level: Level, reading: Reading, transfers: Transfers, seed: int) -> Run
                 "stagger": "0 s",
             }
         ],
-        [quantity("goodput", [GROUP], during=(0, t / scale)) for t in TIMES],
+        [quantity("goodput", [GROUP], during=(0, t / scale)) for t in times],
         ramp_up="0 s",
-        measured=f"{_SECONDS // scale} s",
-        keys=tcp(reading.congestion),
+        measured=f"{seconds // scale} s",
+        keys=keys,
     )
     return Run(transfers.label, played)
 
@@ -99,13 +113,15 @@ def _scale(level: Level) -> int:
 
 
 def curves(
-    asked: Asked, results: Results, manager: Manager, round_trip_ms: int
+    asked: Asked, results: Results, manager: Manager, round_trip_ms: int, *, mininet: bool = False
 ) -> dict[int, dict[float, float]]:
     """A(t) of each seed, Mbit/s of payload by t: what both flows had received by t, over t."""
-    runs = results.runs(Transfers(manager, round_trip_ms).label)
-    return {seed: _curve(runs[seed], _scale(asked.level)) for seed in asked.seeds if seed in runs}
+    times = _TIMES_IN_MININET if mininet else TIMES
+    runs = results.runs(Transfers(manager, round_trip_ms, mininet).label)
+    scale = _scale(asked.level)
+    return {seed: _curve(runs[seed], times, scale) for seed in asked.seeds if seed in runs}
 
 
-def _curve(outcome: Outcome, scale: int) -> dict[float, float]:
+def _curve(outcome: Outcome, times: Iterable[float], scale: int) -> dict[float, float]:
     # Nothing is received before 0 s, so goodput since then is A(t).
-    return {t: value_of(outcome, "goodput", [GROUP], during=(0, t / scale)) for t in TIMES}
+    return {t: value_of(outcome, "goodput", [GROUP], during=(0, t / scale)) for t in times}

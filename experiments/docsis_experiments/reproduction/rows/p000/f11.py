@@ -13,6 +13,8 @@ from docsis_control.law.docsis_pie import Parameters
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
+from docsis_experiments.experiment.channel import Channel
+from docsis_experiments.reproduction.figure import Figure, Made
 from docsis_experiments.reproduction.row import (
     Asked,
     Computation,
@@ -24,20 +26,21 @@ from docsis_experiments.reproduction.row import (
     Seeds,
 )
 from docsis_experiments.reproduction.settings import p000_alone as alone
+from docsis_experiments.reproduction.settings import p000_rates as rates
 from docsis_experiments.reproduction.settings.p000_loads import PAUSE, Files, uploads
 from docsis_experiments.reproduction.settings.p000_managers import (
     Manager,
     PieOf2014,
     managed,
 )
-from docsis_experiments.reproduction.settings.p000_network import TENTH, Mac, home
-from docsis_experiments.reproduction.settings.p000_readings import Reading, chosen
+from docsis_experiments.reproduction.settings.p000_network import LINE_OF_TENTH, TENTH, Mac, home
+from docsis_experiments.reproduction.settings.p000_readings import FIRST, Reading, chosen
 from docsis_experiments.reproduction.settings.p000_rf import STEP
 from docsis_experiments.reproduction.settings.p000_told import ratio
 from docsis_experiments.reproduction.settings.p000_units import quantity
 
-LINE_RATE: Final = 100_000_000
 CAPACITIES: Final = ["10 Mbps", "12 Mbps", "18 Mbps", "20 Mbps"]
+CHANNEL: Final = {"levels": CAPACITIES, "step": STEP}
 READINGS: Final = ("own-mac", "cubic")
 
 PIE: Final = "pie"
@@ -48,7 +51,7 @@ _EACH: Final = 3
 
 
 def _case(reading: Reading, label: str, management: QueueManagement) -> alone.Case:
-    line_rate = LINE_RATE if reading.mac is Mac.PAPER else None
+    line_rate = LINE_OF_TENTH if reading.mac is Mac.PAPER else None
     return alone.Case(
         label,
         management,
@@ -58,11 +61,15 @@ def _case(reading: Reading, label: str, management: QueueManagement) -> alone.Ca
             quantity("rate-error", OF, "p50"),
             quantity("rate-error", OF, "p90"),
             quantity("rate-error-at-once", OF, "p90"),
+            # Figures are of the reading that decides.
+            *(rates.quantities(OF) if reading == FIRST else ()),
         ],
         10,
         120,
+        # Four steps of the channel, the detail's among them.
+        smoke=40.0,
         congestion=reading.congestion,
-        keys={"channel": {"levels": CAPACITIES, "step": STEP}},
+        keys={"channel": CHANNEL},
     )
 
 
@@ -98,6 +105,45 @@ def _tracked(asked: Asked, results: Results) -> Mapping[str, Measured]:
         for of, label in (("", TRACKING), (" pie", PIE))
     }
     return {name: Seeds(values) for name, values in found.items() if values}
+
+
+_DRAWN: Final = (
+    (
+        "000-F11-12", PIE, "11", "12", "Default PIE's estimate of the departure rate",
+        "The text says that it is not well suited to a channel that grants in bursts. Its figures "
+        'also have an early version of the "new algorithm", which was never published.',
+    ),
+    (
+        "000-F13-14", TRACKING, "13", "14", "Appendix A's estimate of the departure rate",
+        "The text says that it tracks the rate.",
+    ),
+)  # fmt: skip
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 11 to 14."""
+    for row, label, whole, detail, title, said in _DRAWN:
+        if row not in made:
+            continue
+        runs = made[row].results.runs(label)
+        if not runs:
+            continue
+        for number, series, words in (
+            (whole, rates.WHOLE, ""),
+            (detail, rates.DETAIL, ", detail"),
+        ):
+            step = f"{series.step / 1e3:g} s"
+            lines = [
+                rates.actual(Channel.model_validate(CHANNEL), TENTH.sustained / 1e6, series),
+                rates.over_time(f"estimate, median of {step}", runs, OF, series, "p50"),
+                rates.over_time(f"estimate, 90% of {step}", runs, OF, series, "p90"),
+            ]
+            caption = (
+                "Six endless uploads on a line of 100 Mbit/s whose capacity is 10, 12, 18 or "
+                "20 Mbit/s, a tenth of heavy congestion. In each step the estimates' median, and "
+                f"what nine in ten are below; means over seeds. {said}"
+            )
+            yield rates.figure(f"000-{number}", f"{title}{words}", "", lines, caption, row)
 
 
 _INTERVAL_US: Final = 16_000

@@ -4,12 +4,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import fmean
 from typing import Final
 
 import numpy as np
 
+from docsis_experiments.reproduction.figure import (
+    Axis,
+    Figure,
+    Line,
+    Made,
+    Panel,
+    Published,
+    over_seeds,
+)
 from docsis_experiments.reproduction.row import Asked, Draws, Measured, Results, Row, Seeds
 from docsis_experiments.reproduction.settings.p000_draws import (
     DERANDOMISED,
@@ -66,6 +75,53 @@ def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
         "upper edge": upper,
     }
     return {name: Seeds(values) for name, values in found.items() if values}
+
+
+_GAP: Final = (0.46, 0.85)
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figure 16."""
+    if "000-F16" not in made:
+        return
+    points = _points(made["000-F16"])
+    if not points:
+        return
+    measured = over_seeds("pipeline", points, shape="points")
+    places = tuple(x for x, _ in points)
+    lines = (measured, Line("set probability", places, places))
+    small = (SMALL[0], SMALL[-1])
+    published = (
+        Published(
+            f"published, {EFFECTIVE} p", small, tuple(EFFECTIVE * p for p in small), joined=True
+        ),
+        Published("published, none between 0.46 and 0.85", low=_GAP[0], high=_GAP[1]),
+    )
+    x, y = "Set probability p", "Effective drop probability"
+    yield Figure(
+        "000-16",
+        "Effective against set drop probability",
+        (
+            Panel("all", Axis(x, True), Axis(y, True), lines, published),
+            Panel(
+                "from 0.3 on", Axis(x, low=LARGE[0], high=1), Axis(y, low=0, high=1), lines,
+                published[1:],
+            ),
+        ),
+        "Frames of 1024 bytes through the compiled pipeline. Between 0.1 and 0.3 nothing is drawn: "
+        "no rule looks at it.",
+        ("000-F16",),
+    )  # fmt: skip
+
+
+def _points(made: Made) -> list[tuple[float, dict[int, float]]]:
+    """Of each set probability the effective one, by seed."""
+    found: dict[float, dict[int, float]] = {}
+    for label in (*(f"p {p:g}" for p in SMALL), "large p"):
+        for seed, report in made.results.draws(label).items():
+            for drops in drops_of(report):
+                found.setdefault(drops.drop_prob, {})[seed] = drops.rate
+    return sorted(found.items())
 
 
 ROWS: Final = (Row("000-F16", _works, _parts, study_seeds=5),)

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from docsis_experiments.measurement import voice
+from docsis_experiments.reproduction.figure import Axis, Figure, Made
 from docsis_experiments.reproduction.row import (
     Asked,
     Exact,
@@ -17,7 +18,13 @@ from docsis_experiments.reproduction.row import (
     Seeds,
 )
 from docsis_experiments.reproduction.settings import p000_population as population
-from docsis_experiments.reproduction.settings.p000_managers import SEVEN
+from docsis_experiments.reproduction.settings.p000_drawn import (
+    SHARE_OF_CONDITIONS,
+    drawn,
+    one_each,
+    upright,
+)
+from docsis_experiments.reproduction.settings.p000_managers import SEVEN, Manager
 from docsis_experiments.reproduction.settings.p000_readings import OF_MOS, chosen
 from docsis_experiments.reproduction.settings.p000_told import Population
 
@@ -58,6 +65,47 @@ def _lowest(asked: Asked, results: Results) -> Mapping[str, Measured]:
     # A definition: what a call has that loses nothing and waits for nothing.
     found["ceiling"] = Exact(voice.mean_opinion_score(voice.rating(0.0, 0.0)))
     return found
+
+
+CEILING: Final = 4.4
+"""MOS that the text gives as about the highest of these calls."""
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 3 and 4."""
+    row = next((made[name] for name in ("000-F3", "000-F4") if name in made), None)
+    if row is None:
+        return
+    told = _told(row.asked, row.results)
+    lines = {
+        manager: one_each(manager, (told.mos(*run) for run in told.runs(manager)), most=4.5)
+        for manager in SEVEN
+    }
+    if not any(line.x for line in lines.values()):
+        return
+    threshold = upright(f"acceptable from {UNACCEPTABLE:g} on (our reading)", UNACCEPTABLE)
+    ceiling = upright("published, ceiling: 4.4", CEILING)
+    yield Figure(
+        "000-3",
+        "Mean Opinion Score of the call over all loads and levels of RF congestion",
+        (
+            drawn(
+                "", Axis("MOS", low=1, high=4.5), SHARE_OF_CONDITIONS, lines.values(),
+                (threshold, ceiling),
+            ),
+        ),
+        "A value of each condition and seed, by the E-model with 60 ms of playout. The text says "
+        "that Bufferbloat alone degrades the call, and makes it unacceptable in most cases.",
+        ("000-F3",),
+    )  # fmt: skip
+    without = [line for manager, line in lines.items() if manager is not Manager.BB]
+    yield Figure(
+        "000-4",
+        "Mean Opinion Score of the call, without Bufferbloat",
+        (drawn("", Axis("MOS", low=4, high=4.5), SHARE_OF_CONDITIONS, without, (ceiling,)),),
+        "The same on another scale. The text says that the others barely degrade the call.",
+        ("000-F4",),
+    )
 
 
 _READINGS: Final = len(OF_MOS) + 1

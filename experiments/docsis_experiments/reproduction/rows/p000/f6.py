@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from statistics import fmean
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Axis, Figure, Line, Made, Panel, over_seeds
 from docsis_experiments.reproduction.row import Asked, Measured, Results, Row, Run, Seeds
 from docsis_experiments.reproduction.settings import p000_transfers as transfers
+from docsis_experiments.reproduction.settings.p000_drawn import CALLED, preset
 from docsis_experiments.reproduction.settings.p000_managers import AQMS, SEVEN, Manager
-from docsis_experiments.reproduction.settings.p000_readings import chosen
+from docsis_experiments.reproduction.settings.p000_readings import FIRST, chosen
 
 READINGS: Final = ("cubic", "plain-pie", "full-docsis-pie")
 
@@ -21,16 +23,29 @@ _ALIKE_AT: Final = 10.0
 _END: Final = 100.0
 
 
-def _row(
-    name: str,
-    managers: Iterable[Manager],
-    round_trips_ms: Iterable[int],
-    measure: _Measure,
-) -> Row:
+_RUN_BY: Final[Mapping[str, tuple[tuple[Manager, ...], tuple[int, ...]]]] = {
+    "000-F6a": (AQMS, (20, 200)),
+    "000-F6b": (_PAIR, (20,)),
+    "000-F6c": (_PAIR, (50,)),
+    "000-F6d": (_PAIR, (100,)),
+    "000-F6e": (_PAIR, (200,)),
+    "000-F6f": (SEVEN, (20, 50)),
+}
+"""Which row has which queue managers, and at which round trips."""
+
+
+def _row(name: str, measure: _Measure, *, mininet: bool = False) -> Row:
+    managers, round_trips_ms = _RUN_BY[name]
+
     def works(asked: Asked) -> Iterator[Run]:
         return transfers.works(asked, chosen(READINGS, asked), managers, round_trips_ms)
 
-    return Row(name, works, measure, readings=len(READINGS) + 1)
+    def beside(asked: Asked) -> Iterator[Run]:
+        return transfers.works(asked, FIRST, managers, round_trips_ms, mininet=True)
+
+    return Row(
+        name, works, measure, readings=len(READINGS) + 1, mininet=beside if mininet else None
+    )
 
 
 def spread(
@@ -41,7 +56,12 @@ def spread(
     seconds: float,
 ) -> Seeds:
     """Greatest less least of A(t) over their mean, percent, of seeds that all managers have."""
-    of = [transfers.curves(asked, results, manager, round_trip_ms) for manager in managers]
+    of = [
+        # A row is played on one stage at a time.
+        transfers.curves(asked, results, manager, round_trip_ms)
+        or transfers.curves(asked, results, manager, round_trip_ms, mininet=True)
+        for manager in managers
+    ]
     values: dict[int, float] = {}
     for seed in asked.seeds:
         if all(seed in curves for curves in of):
@@ -99,11 +119,46 @@ def _pair(
     return measure
 
 
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figure 6, of what the rows that are there have run."""
+    panels = []
+    for round_trip_ms in transfers.ROUND_TRIPS_MS:
+        runs: dict[Manager, Made] = {}
+        for name, (managers, round_trips_ms) in _RUN_BY.items():
+            if name in made and round_trip_ms in round_trips_ms:
+                runs |= dict.fromkeys(managers, made[name])
+        lines = [_line(runs[one], one, round_trip_ms) for one in SEVEN if one in runs]
+        lines = [line for line in lines if line.x]
+        if lines:
+            time = Axis("Time since the start (s)", True, transfers.TIMES[0], _END)
+            rate = Axis("Mean throughput so far (Mbit/s)", low=0)
+            panels.append(Panel(f"round trip {round_trip_ms} ms", time, rate, tuple(lines)))
+    if panels:
+        yield Figure(
+            "000-6",
+            "Throughput of two uploads against the transfer time",
+            tuple(panels),
+            "What both had received by then, over that time, without RF congestion. A round trip "
+            "has the queue managers that a rule compares there. The text says that all AQMs are "
+            "nearly the same at 20 ms after 10 s, that all approaches come to the same at short "
+            "round trips, and that PIE is clearly inferior to CoDel-DT at 200 ms; it gives no "
+            "values.",
+            tuple(_RUN_BY),
+        )
+
+
+def _line(made: Made, manager: Manager, round_trip_ms: int) -> Line:
+    curves = transfers.curves(made.asked, made.results, manager, round_trip_ms)
+    times = transfers.TIMES if curves else ()
+    points = [(t, {seed: curve[t] for seed, curve in curves.items()}) for t in times]
+    return over_seeds(CALLED[manager], points, preset=preset(manager))
+
+
 ROWS: Final = (
-    _row("000-F6a", AQMS, (20, 200), _spreads_of_aqms),
-    _row("000-F6b", _PAIR, (20,), _pair(20, [(2, 7)], [1, 10, 25])),
-    _row("000-F6c", _PAIR, (50,), _pair(50, [(7, 18), (18, 25)], range(1, 8))),
-    _row("000-F6d", _PAIR, (100,), _pair(100, [(0, 20), (20, 25)])),
-    _row("000-F6e", _PAIR, (200,), _pair(200, [], [25])),
-    _row("000-F6f", SEVEN, (20, 50), _spreads_of_all),
+    _row("000-F6a", _spreads_of_aqms, mininet=True),
+    _row("000-F6b", _pair(20, [(2, 7)], [1, 10, 25])),
+    _row("000-F6c", _pair(50, [(7, 18), (18, 25)], range(1, 8))),
+    _row("000-F6d", _pair(100, [(0, 20), (20, 25)])),
+    _row("000-F6e", _pair(200, [], [25])),
+    _row("000-F6f", _spreads_of_all),
 )

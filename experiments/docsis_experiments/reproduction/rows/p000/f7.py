@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
+from docsis_experiments.reproduction.figure import Figure, Line, Made, Published
 from docsis_experiments.reproduction.row import (
     Asked,
     Draws,
@@ -17,6 +19,7 @@ from docsis_experiments.reproduction.row import (
     Seeds,
     Share,
 )
+from docsis_experiments.reproduction.settings import p000_frequencies as frequencies
 from docsis_experiments.reproduction.settings.p000_draws import (
     BLOCK,
     DERANDOMISED,
@@ -151,6 +154,126 @@ def _excursions(asked: Asked, results: Results) -> Mapping[str, Measured]:
 def _off_by_half(label: str, expected: float, asked: Asked, results: Results) -> dict[int, float]:
     found = _one(label, asked, results)
     return {seed: drops.off_by_half(expected) for seed, drops in found.items()}
+
+
+_SHORTEST: Final = 85
+_BLOCKS_DRAWN: Final = range(31)
+_RUNS_DRAWN: Final = range(1, 601)
+_TOGETHER: Final = 10
+"""Lengths of runs in a row that are one point of figures 7 and 9."""
+
+
+def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
+    """Figures 7 to 10."""
+    for name, label, draw in (
+        ("000-F7", "bernoulli", _figure_7),
+        ("000-F8", "bernoulli", _figure_8),
+        ("000-F9", "de-randomised", _figure_9),
+    ):
+        if name in made and (drops := _drops(made[name], label)):
+            yield draw(drops)
+    if "000-F10" in made and _drops(made["000-F10"], "bernoulli"):
+        yield _figure_10(made["000-F10"])
+
+
+def _drops(made: Made, label: str) -> list[Drops]:
+    """Of all seeds."""
+    return list(_one(label, made.asked, made.results).values())
+
+
+def _runs_of(drops: Iterable[Drops]) -> list[tuple[int, int]]:
+    return [counted for one in drops for counted in one.runs]
+
+
+def _blocks_of(drops: Iterable[Drops]) -> list[tuple[int, int]]:
+    return [counted for one in drops for counted in one.blocks]
+
+
+def _upright(name: str, x: float, top: float) -> Published:
+    return Published(name, (x, x), (0, top), joined=True)
+
+
+def _figure_7(drops: list[Drops]) -> Figure:
+    lines = (
+        frequencies.frequencies("pipeline", _runs_of(drops), _RUNS_DRAWN, _TOGETHER),
+        frequencies.geometric(P, _RUNS_DRAWN),
+    )
+    published = [
+        _upright("published, mean: 100", 1 / P, P),
+        Published("published, mode: 1", (1,), (P,)),
+    ]
+    return Figure(
+        "000-7",
+        "Run length of independent drops, p = 0.01",
+        (frequencies.panel(frequencies.RUN, lines, published),),
+        f"Frames through the compiled pipeline; a point is the mean of {_TOGETHER} lengths.",
+        ("000-F7",),
+    )
+
+
+def _figure_8(drops: list[Drops]) -> Figure:
+    lines = (
+        frequencies.frequencies("pipeline", _blocks_of(drops), _BLOCKS_DRAWN, bars=True),
+        frequencies.binomial(BLOCK, P, _BLOCKS_DRAWN),
+    )
+    published = [_upright("published, mean: 10", TEN, _TOP_OF_BLOCKS)]
+    return Figure(
+        "000-8",
+        "Independent drops in a thousand frames, p = 0.01",
+        (frequencies.panel(frequencies.DROPS, lines, published),),
+        "Frames through the compiled pipeline. The text says that half as many drops or half as "
+        "many again are common.",
+        ("000-F8",),
+    )
+
+
+_TOP_OF_BLOCKS: Final = 0.13
+"""Share of the most frequent number of drops, about."""
+
+
+def _figure_9(drops: list[Drops]) -> Figure:
+    counted = _runs_of(drops)
+    between = range(_SHORTEST, _LARGEST)
+    forced = frequencies.frequencies(
+        "pipeline, forced drop", counted, range(_LARGEST, _LARGEST + 1)
+    )
+    lines = (
+        frequencies.frequencies("pipeline", counted, between, _TOGETHER),
+        replace(forced, shape="points"),
+        frequencies.bounded(P, _SHORTEST, _LARGEST),
+    )
+    published = [
+        _upright(f"published, from 0.85/p to 8.5/p: {_SHORTEST} to {_LARGEST}", end, 2 * P)
+        for end in (_SHORTEST, _LARGEST)
+    ]
+    return Figure(
+        "000-9",
+        "Run length of de-randomised drops, p = 0.01",
+        (frequencies.panel(frequencies.RUN, lines, published, logarithmic=True),),
+        "Frames through the compiled pipeline, whose run lengths are bounded: at the longest a "
+        f"drop is forced. A point is the mean of {_TOGETHER} lengths. The scale is logarithmic, so "
+        "that the forced drops can be seen.",
+        ("000-F9",),
+    )
+
+
+def _figure_10(made: Made) -> Figure:
+    lines: list[Line] = []
+    for name, label in (
+        ("de-randomised, p = 0.01", "de-randomised"),
+        (f"de-randomised, p = {P_OF_TEN} (ten drops)", "mean of ten"),
+        ("independent, p = 0.01", "bernoulli"),
+    ):
+        blocks = _blocks_of(_drops(made, label))
+        lines.append(frequencies.frequencies(name, blocks, _BLOCKS_DRAWN, bars=True))
+    return Figure(
+        "000-10",
+        "De-randomised drops in a thousand frames",
+        (frequencies.panel(frequencies.DROPS, lines, ()),),
+        "The same as figure 8 with bounded run lengths. The text says that excursions are much "
+        "rarer; it gives no values.",
+        ("000-F10",),
+    )
 
 
 ROWS: Final = (

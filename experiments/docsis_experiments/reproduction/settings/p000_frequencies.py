@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often drops come after how many frames: what figures 7 to 10 draw. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from docsis_experiments.reproduction.figure import Axis, Line, Panel, Published
+
+RUN: Final = "Frames from drop to drop"
+DROPS: Final = "Drops in 1000 frames"
+SHARE: Final = "Share"
+
+_RAREST: Final = 1e-6
+"""Where a logarithmic axis begins: one in a million."""
+
+Counted = Iterable[tuple[int, int]]
+
+
+def frequencies(
+    name: str, counted: Counted, values: range, together: int = 1, *, bars: bool = False
+) -> Line:
+    """The share of each value, of all that were counted; nothing is drawn where there was none.
+
+    Args:
+        name: In the legend.
+        counted: Values and how often each was.
+        values: That are drawn.
+        together: Values in a row whose mean share is one point, against the noise of few counts.
+        bars: Instead of a line.
+    """
+    times: Counter[int] = Counter()
+    for value, often in counted:
+        times[value] += often
+    total = times.total()
+    if not total:
+        return Line(name, (), ())
+    points = [
+        (
+            first + (together - 1) / 2,
+            sum(times[first + ahead] for ahead in range(together)) / together / total or math.nan,
+        )
+        for first in range(values.start, values.stop, together)
+    ]
+    return Line(
+        name,
+        tuple(float(place) for place, _ in points),
+        tuple(share for _, share in points),
+        shape="bars" if bars else "line",
+    )
+
+
+def geometric(p: float, values: range) -> Line:
+    """Runs of drops that remember nothing: p (1 - p) ** (n - 1)."""
+    return Line("law", tuple(map(float, values)), tuple(p * (1 - p) ** (n - 1) for n in values))
+
+
+def bounded(p: float, shortest: int, longest: int) -> Line:
+    """The same from the shortest run on, with all that is left at the longest."""
+    values = range(shortest, longest + 1)
+    left = (1 - p) ** (longest - shortest)
+    shares = [p * (1 - p) ** (n - shortest) for n in values[:-1]]
+    return Line("law", tuple(map(float, values)), (*shares, left))
+
+
+def binomial(of: int, p: float, values: range) -> Line:
+    """Drops among frames of which each is dropped by itself."""
+    return Line(
+        "law",
+        tuple(map(float, values)),
+        tuple(math.comb(of, n) * p**n * (1 - p) ** (of - n) for n in values),
+        shape="points",
+    )
+
+
+def panel(
+    x: str, lines: Iterable[Line], published: Iterable[Published], *, logarithmic: bool = False
+) -> Panel:
+    """Shares against values."""
+    return Panel(
+        "", Axis(x, low=0), Axis(SHARE, logarithmic, _RAREST if logarithmic else 0),
+        tuple(line for line in lines if line.x), tuple(published),
+    )  # fmt: skip
