@@ -35,8 +35,14 @@ from docsis_experiments.reproduction.settings import p001_collision as collision
 from docsis_experiments.reproduction.settings import p001_curve as curve
 from docsis_experiments.reproduction.settings.p001_drawn import distribution
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq, sfq_forced
+from docsis_experiments.reproduction.settings.p001_managers import (
+    MANAGERS,
+    SFQ_QUEUES,
+    sfq_colliding,
+)
 from docsis_experiments.reproduction.settings.p001_quantities import ALL_100_210
 from docsis_experiments.reproduction.settings.p001_readings import Reading as Read
+from docsis_experiments.reproduction.settings.session_hash import queue
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_experiments.runs.unit import Unit
 from docsis_testbed.paths import ROOT
@@ -443,13 +449,23 @@ def test_what_was_not_run_leaves_its_parts_out() -> None:
         assert not [name for name, found in left.items() if not isinstance(found, Exact)]
 
 
+def test_flow_queues_take_turns_by_packets() -> None:
+    found = [
+        management.flow_queues
+        for management in (*MANAGERS.values(), sfq_colliding(3))
+        if management.flow_queues is not None
+    ]
+    assert len(found) == 4
+    assert {queues.round_robin for queues in found} == {"packets"}
+
+
 def test_the_game_shares_the_queue_of_the_first_upload_alone() -> None:
     found = sfq_forced(400)
     assert found.management is not None
     queues = found.management.flow_queues
     assert queues is not None
     game, first, *others = (
-        collision.queue_of(session, queues.multiplier) for session in collision.sessions(10)
+        queue(session, queues.multiplier, SFQ_QUEUES) for session in collision.sessions(10)
     )
     assert game == first
     assert len({first, *others}) == 10

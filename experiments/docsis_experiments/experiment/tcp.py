@@ -78,8 +78,8 @@ class Tcp(Model):
 
     receive_window: ByteSize | None = Field(
         default=None,
-        description="Window that a receiver offers at the most, from the beginning: a sender has no "
-        "more on its way. It does not limit unless given; in virtual time alone.",
+        description="Window that a receiver offers at the most, from the beginning: a sender has "
+        "no more on its way. It does not limit unless given; in virtual time alone.",
     )
 
     @field_validator("receive_window")
