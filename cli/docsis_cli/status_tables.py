@@ -343,7 +343,8 @@ def _queue(flow: ServiceFlow) -> Row:
         state = flow.provisioned.queue_manager
     sub_queues = flow.provisioned.queue_management.get("flow_queues")
     if sub_queues is not None:
-        state = f"{state}, {sub_queues['queues']} queues".removeprefix(f"{_NONE}, ")
+        turns = " by packets" if sub_queues.get("round_robin") == "packets" else ""
+        state = f"{state}, {sub_queues['queues']} queues{turns}".removeprefix(f"{_NONE}, ")
     return (
         str(flow.sfid),
         _UNKNOWN if queue is None else f"{queue.backlog_bytes / 1e3:.1f}",

@@ -19,7 +19,8 @@ from rich.console import Console
 
 from docsis_cli import status_tables as show
 from docsis_cli.conditions import short
-from docsis_control.queue_managers.models import as_written
+from docsis_control.queue_managers.document import changed
+from docsis_control.queue_managers.models import QueueManagement, as_written
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.status.model import (
@@ -183,16 +184,19 @@ def test_what_does_not_answer_is_told_from_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "words"),
+    ("management", "words"),
     [
-        (Preset.PIE, "pie"),
-        (Preset.SFQ_LRED, "lred, 256 queues"),
-        (Preset.DRR, "16 queues"),
-        (Preset.DROP_TAIL, "-"),
+        (PRESETS[Preset.PIE], "pie"),
+        (PRESETS[Preset.SFQ_LRED], "lred, 256 queues"),
+        (PRESETS[Preset.DRR], "16 queues"),
+        (
+            changed(PRESETS[Preset.DRR], {"flow_queues": {"round_robin": "packets"}}),
+            "16 queues by packets",
+        ),
+        (PRESETS[Preset.DROP_TAIL], "-"),
     ],
 )
-def test_other_queue_managers_are_named(preset: Preset, words: str) -> None:
-    management = PRESETS[preset]
+def test_other_queue_managers_are_named(management: QueueManagement, words: str) -> None:
     (modem,) = STATUS.modems
     flow, *others = modem.service_flows
     given = dataclasses.replace(

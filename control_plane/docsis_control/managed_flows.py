@@ -148,7 +148,14 @@ class Assigned:
         if wanted is None:
             return None
         first = self.numbers.ranges[key][-1].start
-        return SubQueues(first, wanted.queues, wanted.search, wanted.multiplier, wanted.divided)
+        return SubQueues(
+            first,
+            wanted.queues,
+            wanted.search,
+            wanted.multiplier,
+            wanted.divided,
+            wanted.round_robin,
+        )
 
 
 class ManagedFlows:

@@ -21,6 +21,7 @@ from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.numbers import FlowKey, Numbers
 from docsis_control.queue_managers.bounds import CONTROL_INTERVAL
+from docsis_control.queue_managers.flow_queues import RoundRobin
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import QueueManager
 from docsis_control.tables import MulticastGroup, TableEntry
@@ -66,6 +67,7 @@ class SubQueues:
         search: Whether a session looks for a queue of its own in its group.
         multiplier: Of the session's hash; odd.
         divided: Whether each may hold its part of the buffer alone.
+        round_robin: How they take turns.
     """
 
     first: int
@@ -73,6 +75,7 @@ class SubQueues:
     search: bool
     multiplier: int
     divided: bool
+    round_robin: RoundRobin = "deficit"
 
 
 @dataclass(frozen=True)

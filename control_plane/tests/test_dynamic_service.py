@@ -448,6 +448,21 @@ async def test_sub_queues_are_there_before_packets_are_sent_to_them(
             assert queues(system.modem)[1].sub_queues == (wanted.queues if wanted else 0)
 
 
+async def test_flow_queues_take_turns_as_they_are_told(running: Any) -> None:
+    async with running() as system:
+        by_packets = changed(PRESETS[Preset.SFQ], {"flow_queues": {"round_robin": "packets"}})
+        told = [
+            (PRESETS[Preset.SFQ], 0),
+            (by_packets, 1),
+            (PRESETS[Preset.PIE], 0),
+            (by_packets, 1),
+            (PRESETS[Preset.SFQ], 0),
+        ]
+        for management, code in told:
+            await system.controller.change(MODEM, [], [Managed("upstream", 1, management)])
+            assert queues(system.modem)[1].round_robin == code
+
+
 async def test_sub_queues_that_a_flow_had_before_are_not_cleared(running: Any) -> None:
     async with running() as system:
         registers = system.modem.registers

@@ -238,6 +238,17 @@ def test_what_comes_has_no_generation_of_what_went(topology: Topology) -> None:
     assert third.generation != second.generation
 
 
+def test_flow_queues_take_turns_by_deficit_unless_it_is_said(topology: Topology) -> None:
+    for preset in (Preset.DRR, Preset.SFQ, Preset.SFQ_CODEL):
+        flow = upstream(deploy(topology, preset))
+        assert flow.sub_queues is not None
+        assert flow.sub_queues.round_robin == "deficit"
+    by_packets = changed(PRESETS[Preset.SFQ], {"flow_queues": {"round_robin": "packets"}})
+    found = upstream(deploy(topology, by_packets)).sub_queues
+    assert found is not None
+    assert found.round_robin == "packets"
+
+
 def test_sub_queues_stay_a_service_flows_own(topology: Topology) -> None:
     sfq = deploy(topology, Preset.SFQ_PIE)
     flow = upstream(sfq)

@@ -172,6 +172,7 @@ WRONG = [
     ("lred", {"flow_queues": {"multiplier": 6}}, "flow_queues.multiplier", "must be odd, not 6"),
     ("lred", {"flow_queues": {"multiplier": 2**32 + 1}}, "flow_queues.multiplier", "from 1 to"),
     ("lred", {"flow_queues": {"queus": 4}}, "flow_queues.queus", 'did you mean "queues"?'),
+    ("lred", {"flow_queues": {"round_robin": "bytes"}}, "flow_queues.round_robin", "deficit"),
     ("lred", {"flow_queues": 4}, "flow_queues", "must be a mapping"),
     ("docsis-pie", {"flow_queues": {}}, "flow_queues", "do not go with docsis-pie: it tells"),
     ("adaptive-red", {"flow_queues": {}}, "flow_queues", "do not go with adaptive-red: its"),

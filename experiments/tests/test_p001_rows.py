@@ -35,8 +35,14 @@ from docsis_experiments.reproduction.settings import p001_collision as collision
 from docsis_experiments.reproduction.settings import p001_curve as curve
 from docsis_experiments.reproduction.settings.p001_drawn import distribution
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq, sfq_forced
+from docsis_experiments.reproduction.settings.p001_managers import (
+    MANAGERS,
+    SFQ_QUEUES,
+    sfq_colliding,
+)
 from docsis_experiments.reproduction.settings.p001_quantities import ALL_100_210
 from docsis_experiments.reproduction.settings.p001_readings import Reading as Read
+from docsis_experiments.reproduction.settings.session_hash import queue
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_experiments.runs.unit import Unit
 from docsis_testbed.paths import ROOT
@@ -50,8 +56,6 @@ ROWS: Final[dict[str, Row]] = {
 RULES: Final[dict[str, dict[str, Any]]] = {
     rule["id"]: rule for rule in YAML(typ="safe", pure=True).load(CATALOGUE)["rules"]
 }
-
-NOT_RUN: Final[set[str]] = {"001-T1"}
 
 SEEDS: Final = (901, 902)
 
@@ -173,7 +177,7 @@ def registered(rule: Mapping[str, Any], level: Level) -> Iterator[str]:
 
 def test_rows_are_those_of_the_catalogue() -> None:
     measured = {name for name, rule in RULES.items() if rule["kind"] != "X"}
-    assert set(ROWS) == measured - NOT_RUN
+    assert set(ROWS) == measured
 
 
 @pytest.mark.parametrize("level", [Level.STUDY, Level.FULL])
@@ -248,6 +252,18 @@ def test_nothing_that_counts_is_run_at_smoke_for_long() -> None:
         for unit in units(name, 1):
             scenario = json.loads(unit.scenario)
             assert sum(float(scenario[key].split()[0]) for key in ("ramp_up", "measured")) <= 30
+
+
+def test_a_window_a_round_trip_is_compared_with_what_is_printed() -> None:
+    def goodput(manager: str, unit: Unit, group: str) -> Mapping[str, float]:
+        del manager, group
+        window = json.loads(unit.scenario)["tcp"]["receive_window"]
+        return {"goodput": 5.12 if window == "64 KB" else 0.608}
+
+    found = parts("001-T1", values=goodput)
+    assert number(found["64kb 100ms"]) == pytest.approx(0)
+    assert number(found["8kb 100ms"]) == pytest.approx(-5)
+    assert number(found["256kb 20ms"]) == pytest.approx(100 * (0.608 / 102.4 - 1))
 
 
 def linear(manager: str, unit: Unit, group: str) -> Mapping[str, float]:
@@ -433,13 +449,23 @@ def test_what_was_not_run_leaves_its_parts_out() -> None:
         assert not [name for name, found in left.items() if not isinstance(found, Exact)]
 
 
+def test_flow_queues_take_turns_by_packets() -> None:
+    found = [
+        management.flow_queues
+        for management in (*MANAGERS.values(), sfq_colliding(3))
+        if management.flow_queues is not None
+    ]
+    assert len(found) == 4
+    assert {queues.round_robin for queues in found} == {"packets"}
+
+
 def test_the_game_shares_the_queue_of_the_first_upload_alone() -> None:
     found = sfq_forced(400)
     assert found.management is not None
     queues = found.management.flow_queues
     assert queues is not None
     game, first, *others = (
-        collision.queue_of(session, queues.multiplier) for session in collision.sessions(10)
+        queue(session, queues.multiplier, SFQ_QUEUES) for session in collision.sessions(10)
     )
     assert game == first
     assert len({first, *others}) == 10

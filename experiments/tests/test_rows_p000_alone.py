@@ -23,6 +23,7 @@ from docsis_experiments.reproduction.row import (
 from docsis_experiments.reproduction.rows.p000 import b, c2, f6g, f11, f15, s7, s7b, s9, s43, s44
 from docsis_experiments.reproduction.settings import p000_cycles as cycles
 from docsis_experiments.reproduction.settings import p000_hash as hashes
+from docsis_experiments.reproduction.settings.session_hash import queue
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 
 MODULES: Final = (b, c2, f6g, f11, f15, s7, s7b, s9, s43, s44)
@@ -155,7 +156,7 @@ def test_game_shares_the_queue_of_one_upload() -> None:
         queues = run.managed.management.flow_queues
         assert queues is not None
         [call], [first, second] = hashes.sessions(work.unit.loaded)
-        at = [hashes.queue(one, queues.multiplier, 32) for one in (call, first, second)]
+        at = [queue(one, queues.multiplier, 32) for one in (call, first, second)]
         assert at[0] == at[1] != at[2]
 
 
@@ -172,7 +173,7 @@ def test_queues_of_busy_uploads_are_all_apart() -> None:
     calls, uploads = hashes.sessions(busy.unit.loaded)
     every = [*calls, *uploads]
     assert len(every) == 7
-    assert len({hashes.queue(one, queues.multiplier, 32) for one in every}) == 7
+    assert len({queue(one, queues.multiplier, 32) for one in every}) == 7
 
 
 def test_access_delay_is_told_by_quantiles() -> None:

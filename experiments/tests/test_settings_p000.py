@@ -22,6 +22,7 @@ from docsis_experiments.reproduction.settings.p000_network import (
 )
 from docsis_experiments.reproduction.settings.p000_readings import FIRST, READINGS
 from docsis_experiments.reproduction.settings.p000_rf import Rf, channel
+from docsis_experiments.reproduction.settings.session_hash import queue
 
 TABLE_1: Final = {
     # uploads at each round trip, web users, sessions, CBR, torrents
@@ -109,7 +110,7 @@ def test_game_meets_uploads_as_often_as_chance_has_it() -> None:
     assert len(uploads) == 2
     of = 20_000
     met = sum(
-        hashes.queue(call, odd, 32) in {hashes.queue(one, odd, 32) for one in uploads}
+        queue(call, odd, 32) in {queue(one, odd, 32) for one in uploads}
         for odd in map(multiplier, range(of))
     )
     chance = 1 - (31 / 32) ** 2
@@ -123,10 +124,10 @@ def test_hashes_put_the_game_where_it_has_to_be() -> None:
     [call], [first, second] = hashes.sessions(loaded)
     for seed in (901, 902):
         odd = hashes.alone(loaded, 32, seed)
-        places = [hashes.queue(one, odd, 32) for one in (call, first, second)]
+        places = [queue(one, odd, 32) for one in (call, first, second)]
         assert places[0] not in places[1:]
         odd = hashes.together(loaded, 32, seed)
-        places = [hashes.queue(one, odd, 32) for one in (call, first, second)]
+        places = [queue(one, odd, 32) for one in (call, first, second)]
         assert places[0] == places[1] != places[2]
     assert hashes.alone(loaded, 32, 901) != hashes.alone(loaded, 32, 902)
 

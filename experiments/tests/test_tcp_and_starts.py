@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scenario_files
+from pydantic import ValidationError
 
 from docsis_experiments.experiment.draws import drawn
 from docsis_experiments.experiment.loader import Loaded
@@ -25,7 +26,12 @@ FTP = "{name: ftp, kind: transfer, count: 3, servers: [server1, server2]}"
 
 
 def test_each_part_of_tcp_may_be_left_out() -> None:
-    usual = {"profile": "linux", "acknowledgements": "delayed", "least_timeout_ns": None}
+    usual = {
+        "profile": "linux",
+        "acknowledgements": "delayed",
+        "least_timeout_ns": None,
+        "receive_window": None,
+    }
     assert tcp_options(Tcp()) == {**usual, "initial_window": 10, "segment": 1448}
     assert Tcp().usual_congestion_control == "cubic"
     rfc = Tcp.model_validate({"profile": "rfc", "acknowledgements": "every-segment"})
@@ -35,6 +41,7 @@ def test_each_part_of_tcp_may_be_left_out() -> None:
         "initial_window": 3,
         "segment": 1448,
         "least_timeout_ns": None,
+        "receive_window": None,
     }
     assert rfc.usual_congestion_control == "reno"
     given = Tcp.model_validate(
@@ -64,6 +71,15 @@ def test_linux_has_what_routes_can_say_and_the_rest_is_refused_by_name() -> None
     }
     with pytest.raises(TestbedError, match=r"tcp\.profile: Mininet's hosts .* the profile rfc"):
         check_tcp(Tcp(profile="rfc"))
+    with pytest.raises(TestbedError, match=r"tcp\.receive_window: .*; use --virtual"):
+        check_tcp(Tcp.model_validate({"receive_window": "8 KB"}))
+
+
+@pytest.mark.parametrize("window", ["2047 B", "1073741825 B", "0 B"])
+def test_a_receive_window_has_bounds(window: str) -> None:
+    assert Tcp.model_validate({"receive_window": "8 KB"}).receive_window == 8000
+    with pytest.raises(ValidationError, match=f"2048 B to 1073741824 B, not {window}"):
+        Tcp.model_validate({"receive_window": window})
 
 
 def test_a_group_has_the_congestion_control_of_the_experiment_or_its_own(tmp_path: Path) -> None:
@@ -150,6 +166,7 @@ def test_a_kept_connection_and_a_rate_in_virtual_time(tmp_path: Path) -> None:
         "{segment: 1000 B}",
         "{profile: rfc, least_timeout: 200 ms}",
         "{initial_window: 2}",
+        "{receive_window: 32 KB}",
         "{congestion_control: reno}",
     ],
 )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues for the sessions within a service flow."""
 
-from typing import Final, Self
+from collections.abc import Mapping
+from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,8 +21,16 @@ DEFAULT_MULTIPLIER: Final = 0x9E3779B1
 """A prime near 2^32 over the golden ratio, which spreads what a CRC leaves close together."""
 
 
+RoundRobin = Literal["deficit", "packets"]
+"""How flow queues that have frames take turns: by deficit, in equal bytes (Shreedhar and Varghese,
+1996), or a frame each, however long (001, figure 5)."""
+
+ROUND_ROBIN_CODES: Final[Mapping[RoundRobin, int]] = {"deficit": 0, "packets": 1}
+"""As a RoundRobin of docsis.tm.v1."""
+
+
 class FlowQueues(Model):
-    """Stochastic Fairness Queueing: frames hashed to queues that are served in turn (DRR)."""
+    """Stochastic Fairness Queueing: frames hashed to queues that are served in turn."""
 
     queues: int = Field(
         default=MAX_FLOW_QUEUES,
@@ -36,6 +45,10 @@ class FlowQueues(Model):
         default=False,
         description="Whether each queue has a part of the buffer, as large as the others', "
         "where otherwise all of them share all of it.",
+    )
+    round_robin: RoundRobin = Field(
+        default="deficit",
+        description="How queues take turns: deficit, in equal bytes; packets, a frame each.",
     )
     multiplier: int = Field(
         default=DEFAULT_MULTIPLIER,

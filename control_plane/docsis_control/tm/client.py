@@ -12,7 +12,7 @@ from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.plan import DevicePlan, PortSettings, ServiceFlow
 from docsis_control.priority import paced
-from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
+from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES, ROUND_ROBIN_CODES
 from docsis_control.state.access import BucketState
 from docsis_control.tm.lateness import METHOD, Lateness, lateness_from, request
 
@@ -177,6 +177,9 @@ class TrafficManager:
                 min_reserved_rate=flow.min_reserved_rate,
                 assumed_packet_size=flow.assumed_packet_size,
                 sub_queues=sub_queues,
+                round_robin=ROUND_ROBIN_CODES[
+                    "deficit" if flow.sub_queues is None else flow.sub_queues.round_robin
+                ],
                 # While frames leave sub-queues that it no longer has, too.
                 ack_suppression=flow.ack_suppression.code if sub_queues <= 1 else 0,
             )

@@ -28,6 +28,12 @@ SHORTEST_TIMEOUT: Final = 10_000_000
 LONGEST_TIMEOUT: Final = 60_000_000_000
 """Nanoseconds."""
 
+SMALLEST_RECEIVE_WINDOW: Final = 2048
+"""Bytes: a full segment, and more."""
+
+LARGEST_RECEIVE_WINDOW: Final = 1 << 30
+"""Bytes: the largest that can be scaled (RFC 7323, 2.3)."""
+
 CongestionControl = Literal["cubic", "reno"]
 
 _CONGESTION_CONTROLS: Final[dict[str, CongestionControl]] = {"linux": "cubic", "rfc": "reno"}
@@ -69,6 +75,22 @@ class Tcp(Model):
         description="Least retransmission timeout; the profile's unless given: 1 s of rfc (RFC "
         "6298, 2.4), and of linux 200 ms beyond the round trip. ns-2 had 200 ms.",
     )
+
+    receive_window: ByteSize | None = Field(
+        default=None,
+        description="Window that a receiver offers at the most, from the beginning: a sender has "
+        "no more on its way. It does not limit unless given; in virtual time alone.",
+    )
+
+    @field_validator("receive_window")
+    @classmethod
+    def _scaled(cls, value: int | None) -> int | None:
+        if value is not None and not SMALLEST_RECEIVE_WINDOW <= value <= LARGEST_RECEIVE_WINDOW:
+            raise ValueError(
+                f"a receive window has {SMALLEST_RECEIVE_WINDOW} B to {LARGEST_RECEIVE_WINDOW} B, "
+                f"not {value} B"
+            )
+        return value
 
     @field_validator("least_timeout")
     @classmethod

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queue managers of 001's rows.
 
-Flow queues are the testbed's: deficit round robin with a quantum of 1522 bytes. All frames of an
-upload have 1518 bytes, so it is a round by packets but for one more packet in 380 rounds (K6).
+Flow queues are "drained in a simple packet round-robin fashion" (figure 5), not by deficit (K6).
 The buffer is one for all queues, and what arrives when it is full is dropped.
 """
 
@@ -11,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from docsis_control.queue_managers.document import changed
 from docsis_control.queue_managers.models import ADAPTER, QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 
 SFQ_QUEUES: Final = 256
+
+_BY_PACKETS: Final = {"round_robin": "packets"}
 
 
 def lred(
@@ -33,7 +35,7 @@ def lred(
             "max_threshold": max_threshold,
             "min_probability": min_probability,
             "max_probability": max_probability,
-            **({"flow_queues": flow_queues} if flow_queues else {}),
+            **({"flow_queues": flow_queues | _BY_PACKETS} if flow_queues else {}),
         }
     )
 
@@ -43,7 +45,7 @@ def sfq_colliding(multiplier: int) -> QueueManagement:
     return ADAPTER.validate_python(
         {
             "algorithm": "drop-tail",
-            "flow_queues": {"queues": SFQ_QUEUES, "multiplier": multiplier},
+            "flow_queues": {"queues": SFQ_QUEUES, "multiplier": multiplier, **_BY_PACKETS},
         }
     )
 
@@ -51,12 +53,12 @@ def sfq_colliding(multiplier: int) -> QueueManagement:
 MANAGERS: Final[Mapping[str, QueueManagement]] = {
     "drop-tail": PRESETS[Preset.DROP_TAIL],
     # "SFQ, no collision": with the search sessions have queues of their own.
-    "sfq": PRESETS[Preset.SFQ_SEARCH],
+    "sfq": changed(PRESETS[Preset.SFQ_SEARCH], {"flow_queues": _BY_PACKETS}),
     "lred": PRESETS[Preset.LRED],
     "lred-depth": PRESETS[Preset.LRED_DEPTH],
     # Row I1: a quarter of figure 11's thresholds.
     "lred-50": lred("50 ms", "100 ms"),
-    "sfq-lred": PRESETS[Preset.SFQ_LRED],
+    "sfq-lred": changed(PRESETS[Preset.SFQ_LRED], {"flow_queues": _BY_PACKETS}),
     # Figure 16: MINth 200 ms; MAXth is not stated.
     "sfq-lred-200": lred("200 ms", "400 ms", queues=SFQ_QUEUES, search=True),
     "codel": PRESETS[Preset.CODEL],

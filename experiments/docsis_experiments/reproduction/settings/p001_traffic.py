@@ -49,6 +49,15 @@ OVERLOAD_GROUP: Final[dict[str, Any]] = {"name": "udp", "kind": "cbr", "rate": "
 """Row P1: more than the 2 Mbps that the service flow has."""
 
 
+ENDLESS_GROUP: Final[dict[str, Any]] = {
+    "name": UPLOAD,
+    "kind": "transfer",
+    "count": 1,
+    "start_spread": START_SPREAD,
+}
+"""Row T1: one upload without pauses."""
+
+
 LEDBAT: Final = "ledbat"
 
 LEDBAT_GROUP: Final[dict[str, Any]] = {

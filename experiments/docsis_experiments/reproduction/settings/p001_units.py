@@ -50,6 +50,7 @@ class Setting:
         times: Instead of the level's.
         settling: Seconds behind the fall of the peak rate that are looked at; None where no row
             asks for it.
+        receive_window: Of all hosts; it does not limit unless given.
         mininet: It is played there, with the kernel's TCP and for its own time.
     """
 
@@ -65,6 +66,7 @@ class Setting:
     channel: int | None = None
     times: Times | None = None
     settling: int | None = None
+    receive_window: str | None = None
     mininet: bool = False
 
     @property
@@ -78,6 +80,7 @@ class Setting:
         """Tells the setting from all others of its row."""
         parts = [self.label, f"{self.rate} bps", f"{self.round_trip_ms} ms", f"{self.uploads} up"]
         parts += [f"channel {self.channel}"] if self.channel else []
+        parts += [f"window {self.receive_window}"] if self.receive_window else []
         return ", ".join(parts + (["in Mininet"] if self.mininet else []))
 
     @property
@@ -112,6 +115,8 @@ class Setting:
             "traffic": list(self.groups),
             "tcp": REAL_TCP if self.mininet else tcp(which),
         }
+        if self.receive_window:
+            data["tcp"] = data["tcp"] | {"receive_window": self.receive_window}
         if self.channel:
             data["channel"] = {"sequence": [f"{self.channel} bps"], "step": f"{at.measured} s"}
         scenario = Scenario.model_validate(data)

@@ -19,6 +19,12 @@ def check_tcp(tcp: Tcp) -> None:
             f"tcp.profile: Mininet's hosts have Linux's TCP, which is not the profile "
             f"{tcp.profile}; use --virtual, or the profile linux"
         )
+    if tcp.receive_window is not None:
+        # A route's metric `window` bounds it only until Linux tunes the buffer.
+        raise TestbedError(
+            "tcp.receive_window: Mininet's hosts have Linux's TCP, which tunes its receive window "
+            "itself; use --virtual, or leave the key out"
+        )
 
 
 def tcp_metrics(tcp: Tcp) -> TcpMetrics | None:

@@ -105,6 +105,7 @@ def tcp_options(tcp: Tcp) -> dict[str, Any]:
         "initial_window": tcp.first_window,
         "segment": tcp.payload,
         "least_timeout_ns": tcp.least_timeout,
+        "receive_window": tcp.receive_window,
     }
 
 

@@ -36,6 +36,6 @@ pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
     AckSuppression, Backlog, ConfigError, Configuration, Framing, ModelKind, Notice as GrantNotice,
     PacketQueueChange, PacketQueueConfig, PacketQueueState, PortConfig, PortState, QueueId,
-    ServiceFlowConfig, ServiceFlowState, Traffic,
+    RoundRobin, ServiceFlowConfig, ServiceFlowState, Traffic,
 };
 pub use v1model::trace::{RequestKind, TraceBurst, TraceSink};

@@ -44,6 +44,7 @@ pub fn tcp(
     initial_window: Maybe<'_, '_>,
     segment: Maybe<'_, '_>,
     least_timeout: Maybe<'_, '_>,
+    receive_window: Maybe<'_, '_>,
     ledbat_target: Maybe<'_, '_>,
 ) -> PyResult<TcpOptions> {
     let congestion = match congestion {
@@ -85,6 +86,9 @@ pub fn tcp(
         segment: or(segment, usual.segment, |v| v.u16("segment"))?,
         acknowledgements,
         least_timeout: time(least_timeout, "least_timeout_ns")?,
+        receive_window: receive_window
+            .map(|v| v.u32("receive_window"))
+            .transpose()?,
         ledbat_target: or(ledbat_target, usual.ledbat_target, |v| {
             v.u64("ledbat_target_ns")
         })?,

@@ -354,7 +354,8 @@ impl World {
         start_ns=None, stop_ns=None, size=None, pause_ns=None, kept=false, rate=None,
         reply_delay_ns=None,
         source_port=None, tos=None, congestion="cubic", profile="linux",
-        acknowledgements="delayed", initial_window=None, segment=None, least_timeout_ns=None, ledbat_target_ns=None,
+        acknowledgements="delayed", initial_window=None, segment=None, least_timeout_ns=None,
+        receive_window=None, ledbat_target_ns=None,
         one_in=None,
     ))]
     #[allow(clippy::too_many_arguments)]
@@ -379,6 +380,7 @@ impl World {
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
         least_timeout_ns: Option<Whole<'_>>,
+        receive_window: Option<Whole<'_>>,
         ledbat_target_ns: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
     ) -> PyResult<u32> {
@@ -403,6 +405,7 @@ impl World {
                 initial_window.as_ref(),
                 segment.as_ref(),
                 least_timeout_ns.as_ref(),
+                receive_window.as_ref(),
                 ledbat_target_ns.as_ref(),
             )?,
         };
@@ -414,7 +417,7 @@ impl World {
         source, destination, port, *, size, interval_ns,
         start_ns=None, stop_ns=None, source_port=None, tos=None,
         congestion="cubic", profile="linux", acknowledgements="delayed", initial_window=None,
-        segment=None, least_timeout_ns=None, one_in=None,
+        segment=None, least_timeout_ns=None, receive_window=None, one_in=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn messages(
@@ -435,6 +438,7 @@ impl World {
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
         least_timeout_ns: Option<Whole<'_>>,
+        receive_window: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let flow = flow(
@@ -455,6 +459,7 @@ impl World {
                 initial_window.as_ref(),
                 segment.as_ref(),
                 least_timeout_ns.as_ref(),
+                receive_window.as_ref(),
                 None,
             )?,
         };
@@ -466,7 +471,7 @@ impl World {
         source, destination, port, *, think_ns, request=None, response=None,
         start_ns=None, stop_ns=None, source_port=None, tos=None,
         congestion="cubic", profile="linux", acknowledgements="delayed",
-        initial_window=None, segment=None, least_timeout_ns=None,
+        initial_window=None, segment=None, least_timeout_ns=None, receive_window=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn requests(
@@ -488,6 +493,7 @@ impl World {
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
         least_timeout_ns: Option<Whole<'_>>,
+        receive_window: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let flow = flow(
             (source, destination),
@@ -508,6 +514,7 @@ impl World {
                 initial_window.as_ref(),
                 segment.as_ref(),
                 least_timeout_ns.as_ref(),
+                receive_window.as_ref(),
                 None,
             )?,
         };
@@ -519,7 +526,7 @@ impl World {
         source, servers, *, page, html, objects, variation_permille, connections, pause_ns,
         request=None, start_ns=None, stop_ns=None, source_port=None, tos=None,
         congestion="cubic", profile="linux", acknowledgements="delayed",
-        initial_window=None, segment=None, least_timeout_ns=None,
+        initial_window=None, segment=None, least_timeout_ns=None, receive_window=None,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn pages(
@@ -544,6 +551,7 @@ impl World {
         initial_window: Option<Whole<'_>>,
         segment: Option<Whole<'_>>,
         least_timeout_ns: Option<Whole<'_>>,
+        receive_window: Option<Whole<'_>>,
     ) -> PyResult<u32> {
         let [(first, port), more @ ..] = servers.as_slice() else {
             return Err(PyValueError::new_err("a page is on one server at least"));
@@ -575,6 +583,7 @@ impl World {
                 initial_window.as_ref(),
                 segment.as_ref(),
                 least_timeout_ns.as_ref(),
+                receive_window.as_ref(),
                 None,
             )?,
         };

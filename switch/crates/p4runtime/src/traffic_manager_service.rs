@@ -3,7 +3,8 @@
 
 use device::{
     AckSuppression, ConfigError, Configuration, Framing, ModelKind, PacketQueueChange,
-    PacketQueueState, PortConfig, PortState, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic,
+    PacketQueueState, PortConfig, PortState, QueueId, RoundRobin, ServiceFlowConfig,
+    ServiceFlowState, Traffic,
 };
 use tonic::{Request, Response, Status};
 
@@ -153,8 +154,20 @@ fn service_flow_config(config: &tm::ServiceFlowConfig) -> Result<ServiceFlowConf
         min_reserved_rate: config.min_reserved_rate,
         assumed_packet_size: config.assumed_packet_size,
         sub_queues: config.sub_queues,
+        round_robin: round_robin(queue, config.round_robin)?,
         ack_suppression: ack_suppression(queue, config.ack_suppression)?,
     })
+}
+
+fn round_robin(queue: QueueId, number: i32) -> Result<RoundRobin, Failure> {
+    match tm::RoundRobin::try_from(number) {
+        Ok(tm::RoundRobin::Unspecified) => Ok(RoundRobin::Deficit),
+        Ok(tm::RoundRobin::Packets) => Ok(RoundRobin::Packets),
+        Err(_) => Err(Failure::invalid(format!(
+            "port {} queue {}: round_robin is {number}, which is none of the enum's values",
+            queue.port, queue.queue_id
+        ))),
+    }
 }
 
 fn ack_suppression(queue: QueueId, number: i32) -> Result<AckSuppression, Failure> {
@@ -237,6 +250,11 @@ fn service_flow_state(state: &ServiceFlowState) -> tm::ServiceFlowState {
             min_reserved_rate: config.min_reserved_rate,
             assumed_packet_size: config.assumed_packet_size,
             sub_queues: config.sub_queues,
+            round_robin: match config.round_robin {
+                RoundRobin::Deficit => tm::RoundRobin::Unspecified,
+                RoundRobin::Packets => tm::RoundRobin::Packets,
+            }
+            .into(),
             ack_suppression: match config.ack_suppression {
                 AckSuppression::Off => tm::AckSuppression::Unspecified,
                 AckSuppression::Always => tm::AckSuppression::Always,
@@ -271,5 +289,38 @@ fn packet_queue_state(state: &PacketQueueState) -> tm::PacketQueueState {
         egress_dropped: traffic(state.egress_dropped),
         flushed: traffic(state.flushed),
         queued: traffic(state.queued),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(round_robin: i32) -> tm::ServiceFlowConfig {
+        tm::ServiceFlowConfig {
+            queue: Some(tm::QueueId {
+                port: 1,
+                queue_id: 2,
+            }),
+            sub_queues: 8,
+            round_robin,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn how_sub_queues_take_turns_is_told_as_it_was_configured() {
+        for (number, expected) in [(0, RoundRobin::Deficit), (1, RoundRobin::Packets)] {
+            let Ok(config) = service_flow_config(&message(number)) else {
+                panic!("{number} was refused");
+            };
+            assert_eq!(config.round_robin, expected);
+            let state = service_flow_state(&ServiceFlowState {
+                config,
+                ..Default::default()
+            });
+            assert_eq!(state.config.unwrap().round_robin, number);
+        }
+        assert!(service_flow_config(&message(2)).is_err());
     }
 }

@@ -84,6 +84,10 @@ pub struct Config {
     /// How far autotuning lets it grow, in bytes. If that is the same, the
     /// window is as large from the beginning.
     pub receive_buffer_max: u32,
+    /// The window opens in steps of the Maximum Segment Size that is announced (RFC 9293 3.8.6.2.2).
+    /// If not, it opens with whatever is read, as Linux's does where it is scaled: a window that
+    /// limits lets every segment through that fits.
+    pub window_in_steps: bool,
     /// The most bytes that are on their way at a time.
     pub send_buffer: u32,
     /// The window restarts after an idle time (RFC 5681 4.1).
@@ -131,6 +135,7 @@ impl Config {
             // What its buffer of 128 KiB leaves for data.
             receive_buffer: 81_000,
             receive_buffer_max: 6 << 20,
+            window_in_steps: true,
             send_buffer: 64 << 20,
             restart_after_idle: true,
             syn_linear_timeouts: 4,
@@ -189,6 +194,17 @@ impl Config {
                 min: least,
                 ..self.rto
             },
+            ..self
+        }
+    }
+
+    /// The same with a window that is as large from the beginning, and offers no more: so many bytes,
+    /// rounded up to what the window's scale can tell (RFC 7323 2.2).
+    pub fn with_receive_window(self, bytes: u32) -> Config {
+        Config {
+            receive_buffer: bytes,
+            receive_buffer_max: bytes,
+            window_in_steps: false,
             ..self
         }
     }

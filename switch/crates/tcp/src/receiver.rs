@@ -22,6 +22,7 @@ pub(crate) struct Receiver {
     edge: u64,
     /// The largest segment that the other end sends.
     mss: u64,
+    window_in_steps: bool,
     pub(crate) acks: DelayedAck,
     pub(crate) tuning: Autotune,
     /// TS.Recent and Last.ACK.sent (RFC 7323 4.3).
@@ -41,6 +42,7 @@ impl Receiver {
             reads_at_once: config.reads_at_once,
             edge: 0,
             mss: u64::from(config.mss),
+            window_in_steps: config.window_in_steps,
             acks: DelayedAck::new(config),
             tuning: Autotune::new(
                 config.receive_buffer,
@@ -207,7 +209,11 @@ impl Receiver {
     }
 
     fn step(&self) -> u64 {
-        self.mss.min(self.tuning.window() / 2)
+        if self.window_in_steps {
+            self.mss.min(self.tuning.window() / 2)
+        } else {
+            1
+        }
     }
 
     fn wanted_edge(&self) -> u64 {

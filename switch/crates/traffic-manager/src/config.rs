@@ -7,6 +7,7 @@
 pub use crate::acks::AckSuppression;
 pub use crate::framing::{Framing, MAX_PACKET};
 pub use crate::packet_queue_config::*;
+pub use crate::sub_queues::RoundRobin;
 use std::fmt;
 
 /// What a frame counts for at least in a delay line's limit, bytes: one that is shorter takes as
@@ -123,9 +124,10 @@ pub struct ServiceFlowConfig {
     pub min_reserved_rate: u64,
     /// Bytes that a shorter frame counts for in the minimum reserved rate.
     pub assumed_packet_size: u32,
-    /// Sub-queues that share what the flow sends by deficit round robin, in
-    /// equal bytes; 0 and 1 are one queue.
+    /// Sub-queues that share what the flow sends in turns; 0 and 1 are one queue.
     pub sub_queues: u32,
+    /// How they take turns; of no meaning for one queue.
+    pub round_robin: RoundRobin,
     /// Which TCP acknowledgements its queue does without; needs one queue.
     pub ack_suppression: AckSuppression,
 }

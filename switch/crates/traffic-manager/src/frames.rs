@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The frames of a queue: one after another, or in sub-queues that take turns.
 
-use crate::sub_queues::SubQueues;
+use crate::sub_queues::{RoundRobin, SubQueues};
 use std::collections::VecDeque;
 
 /// A frame in a queue.
@@ -27,10 +27,10 @@ pub enum Frames<T> {
 
 impl<T> Frames<T> {
     /// None yet; `sub_queues` of 0 and 1 are the same.
-    pub fn new(sub_queues: u32) -> Self {
+    pub fn new(sub_queues: u32, round_robin: RoundRobin) -> Self {
         match sub_queues {
             0 | 1 => Self::One(VecDeque::new()),
-            n => Self::Several(Box::new(SubQueues::new(n))),
+            n => Self::Several(Box::new(SubQueues::new(n, round_robin))),
         }
     }
 
@@ -103,12 +103,12 @@ impl<T> Frames<T> {
         }
     }
 
-    /// Another number of sub-queues. The frames of those that go follow those of
+    /// Another number of sub-queues, or other turns of them. The frames of those that go follow those of
     /// sub-queue n % `sub_queues`, in order; the others stay where they are.
-    pub fn reconfigure(&mut self, sub_queues: u32) {
+    pub fn reconfigure(&mut self, sub_queues: u32, round_robin: RoundRobin) {
         match self {
             Self::One(fifo) if sub_queues > 1 => {
-                let mut several = SubQueues::new(sub_queues);
+                let mut several = SubQueues::new(sub_queues, round_robin);
                 for frame in fifo.drain(..) {
                     several.push(0, frame);
                 }
@@ -116,6 +116,7 @@ impl<T> Frames<T> {
             }
             Self::One(_) => {}
             Self::Several(queues) => {
+                queues.take_turns(round_robin);
                 queues.resize(sub_queues.max(1));
                 if sub_queues <= 1 {
                     *self = Self::One(std::iter::from_fn(|| queues.pop(0)).collect());
@@ -137,13 +138,13 @@ mod tests {
 
     #[test]
     fn from_one_to_several_and_back_in_order() {
-        let mut frames = Frames::new(1);
+        let mut frames = Frames::new(1, RoundRobin::Deficit);
         (0..4).for_each(|n| frames.push(7, 100, n));
-        frames.reconfigure(3);
+        frames.reconfigure(3, RoundRobin::Deficit);
         frames.push(2, 100, 10);
         frames.push(1, 100, 20);
         assert_eq!(frames.head().map(|frame| frame.item), Some(0));
-        frames.reconfigure(0);
+        frames.reconfigure(0, RoundRobin::Deficit);
         assert!(matches!(frames, Frames::One(_)));
         let left = std::iter::from_fn(|| frames.pop(100));
         assert_eq!(left.collect::<Vec<_>>(), [0, 1, 2, 3, 20, 10]);
@@ -151,13 +152,13 @@ mod tests {
 
     #[test]
     fn what_egress_has_made_of_a_frame_goes_with_it() {
-        let mut frames = Frames::new(2);
+        let mut frames = Frames::new(2, RoundRobin::Deficit);
         frames.push(1, 100, 'b');
         frames.head_mut().unwrap().needs = 150;
         frames.push(0, 100, 'a');
         assert_eq!(frames.head().map(|frame| frame.needs), Some(150));
         // Behind the frames of sub-queue 0.
-        frames.reconfigure(1);
+        frames.reconfigure(1, RoundRobin::Deficit);
         assert_eq!(frames.head().map(|frame| frame.needs), Some(100));
         assert_eq!(frames.pop(0), Some('a'));
         assert_eq!(frames.head().map(|frame| frame.needs), Some(150));

@@ -95,7 +95,7 @@ impl<T> Queue<T> {
         Self {
             config,
             port,
-            frames: Frames::new(config.sub_queues),
+            frames: Frames::new(config.sub_queues, config.round_robin),
             standing: Standing::Empty,
             turn: Turn::default(),
             waited: false,
@@ -135,8 +135,10 @@ impl<T> Queue<T> {
         *peak = peak.reconfigured(now, config.peak_rate, PEAK_BURST);
         self.reservation = reservation(self.reservation.take(), now, &config);
         self.limit = config.effective_queue_limit();
-        if config.sub_queues != self.config.sub_queues {
-            self.frames.reconfigure(config.sub_queues);
+        let turns = |of: &ServiceFlowConfig| (of.sub_queues, of.round_robin);
+        if turns(&config) != turns(&self.config) {
+            self.frames
+                .reconfigure(config.sub_queues, config.round_robin);
         }
         if config.ack_suppression != self.config.ack_suppression {
             let suppressor = Suppressor::new(config.ack_suppression, self.queued.frames);

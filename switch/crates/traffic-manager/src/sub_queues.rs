@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sub-queues of a queue, which share what it sends by deficit round robin, in
-//! equal bytes (Shreedhar and Varghese, 1996).
+//! equal bytes (Shreedhar and Varghese, 1996), or a frame each (Nagle, RFC 970).
 //!
 //! All frames are in one list of places, linked from frame to frame, so that
 //! memory is bounded by what the whole queue has held at a time, however it was
 //! distributed.
 
 use crate::frames::Frame;
-use crate::round_robin::Turn;
+use crate::round_robin::{QUANTUM, Turn};
 use std::collections::VecDeque;
+
+/// How sub-queues that have frames take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RoundRobin {
+    /// By deficit: in equal bytes.
+    #[default]
+    Deficit,
+    /// A frame each, however long.
+    Packets,
+}
+
+impl RoundRobin {
+    /// What a frame that needs, or was charged, so many bytes takes of a turn: where frames are
+    /// counted all of it, unless nothing was sent.
+    #[inline]
+    fn cost(self, bytes: u32) -> u32 {
+        match self {
+            Self::Packets if bytes > 0 => QUANTUM as u32,
+            _ => bytes,
+        }
+    }
+}
 
 const NONE: u32 = u32::MAX;
 
@@ -44,6 +66,7 @@ pub struct SubQueues<T> {
     /// First of the free places.
     free: u32,
     queues: Vec<SubQueue>,
+    round_robin: RoundRobin,
     /// Those with frames; the first has begun its turn, which covers its first
     /// frame: that is the head.
     round: VecDeque<u32>,
@@ -51,11 +74,12 @@ pub struct SubQueues<T> {
 
 impl<T> SubQueues<T> {
     /// `sub_queues`, at least 1, without frames.
-    pub fn new(sub_queues: u32) -> Self {
+    pub fn new(sub_queues: u32, round_robin: RoundRobin) -> Self {
         Self {
             places: Vec::new(),
             free: NONE,
             queues: vec![EMPTY; sub_queues as usize],
+            round_robin,
             round: VecDeque::with_capacity(sub_queues as usize),
         }
     }
@@ -138,7 +162,7 @@ impl<T> SubQueues<T> {
             *queue = EMPTY;
             self.round.pop_front();
         } else {
-            queue.turn.deficit -= i64::from(sent);
+            queue.turn.deficit -= i64::from(self.round_robin.cost(sent));
         }
         self.choose();
         frame
@@ -147,13 +171,25 @@ impl<T> SubQueues<T> {
     /// Turns go on until one covers the first frame of its sub-queue.
     fn choose(&mut self) {
         while let Some(head) = self.head() {
-            let needs = head.needs;
+            let needs = self.round_robin.cost(head.needs);
             let sub_queue = self.round[0] as usize;
             if self.queues[sub_queue].turn.covers(needs) {
                 return;
             }
             self.round.rotate_left(1);
         }
+    }
+
+    /// They take turns in another way. What turns had left is over, and the head's begins.
+    pub fn take_turns(&mut self, round_robin: RoundRobin) {
+        if round_robin == self.round_robin {
+            return;
+        }
+        self.round_robin = round_robin;
+        for queue in &mut self.queues {
+            queue.turn = EMPTY.turn;
+        }
+        self.choose();
     }
 
     /// Another number of sub-queues, at least 1: the frames of those that go
@@ -199,7 +235,7 @@ mod tests {
 
     #[test]
     fn equal_bytes_whatever_the_lengths() {
-        let mut queues = SubQueues::new(2);
+        let mut queues = SubQueues::new(2, RoundRobin::Deficit);
         (0..4).for_each(|n| push(&mut queues, 0, 1522, n));
         (0..8).for_each(|n| push(&mut queues, 1, 761, 10 + n));
         let order = [0, 10, 11, 1, 12, 13, 2, 14, 15, 3, 16, 17];
@@ -208,8 +244,38 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_each_whatever_the_lengths() {
+        let mut queues = SubQueues::new(3, RoundRobin::Packets);
+        (0..3).for_each(|n| push(&mut queues, 0, 9000, n));
+        (0..3).for_each(|n| push(&mut queues, 1, 60, 10 + n));
+        push(&mut queues, 2, 1522, 20);
+        assert_eq!(send(&mut queues), Some(0));
+        // One that comes back is last, and one that is dropped has not had its turn.
+        assert_eq!(queues.pop(0).map(|frame| frame.item), Some(10));
+        assert_eq!([(); 2].map(|()| send(&mut queues)), [Some(11), Some(20)]);
+        push(&mut queues, 2, 60, 21);
+        assert_eq!(send_all(&mut queues), [1, 12, 21, 2]);
+    }
+
+    #[test]
+    fn what_turns_had_left_is_over_when_they_are_taken_in_another_way() {
+        let mut queues = SubQueues::new(2, RoundRobin::Deficit);
+        (0..9).for_each(|n| push(&mut queues, 0, 500, n));
+        (0..9).for_each(|n| push(&mut queues, 1, 500, 10 + n));
+        assert_eq!(send(&mut queues), Some(0));
+        queues.take_turns(RoundRobin::Packets);
+        assert_eq!(
+            [(); 4].map(|()| send(&mut queues)),
+            [1, 10, 2, 11].map(Some)
+        );
+        queues.take_turns(RoundRobin::Deficit);
+        let sent = [(); 6].map(|()| send(&mut queues));
+        assert_eq!(sent, [3, 4, 5, 12, 13, 14].map(Some));
+    }
+
+    #[test]
     fn the_head_stays_whatever_comes() {
-        let mut queues = SubQueues::new(3);
+        let mut queues = SubQueues::new(3, RoundRobin::Deficit);
         push(&mut queues, 1, 1000, 10);
         push(&mut queues, 1, 1000, 11);
         push(&mut queues, 2, 60, 20);
@@ -221,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_head_that_is_dropped_is_not_charged() {
-        let mut queues = SubQueues::new(2);
+        let mut queues = SubQueues::new(2, RoundRobin::Deficit);
         (0..4).for_each(|n| push(&mut queues, 0, 1500, n));
         push(&mut queues, 1, 1500, 10);
         let dropped = [(); 3].map(|()| queues.pop(0).map(|frame| frame.item));
@@ -231,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_egress_made_longer_is_paid_for_later() {
-        let mut queues = SubQueues::new(2);
+        let mut queues = SubQueues::new(2, RoundRobin::Deficit);
         (0..3).for_each(|n| push(&mut queues, 0, 1000, n));
         (0..4).for_each(|n| push(&mut queues, 1, 1000, 10 + n));
         // Three quanta: the next turn and the one after it do not cover 1000.
@@ -241,7 +307,7 @@ mod tests {
 
     #[test]
     fn frames_longer_than_a_quantum_wait_for_turns() {
-        let mut queues = SubQueues::new(2);
+        let mut queues = SubQueues::new(2, RoundRobin::Deficit);
         push(&mut queues, 0, 9000, 0);
         push(&mut queues, 0, 9000, 1);
         (0..12).for_each(|n| push(&mut queues, 1, 1522, 10 + n));
@@ -252,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_sub_queue_that_is_not_there_is_another() {
-        let mut queues = SubQueues::new(4);
+        let mut queues = SubQueues::new(4, RoundRobin::Deficit);
         push(&mut queues, 2, 1500, 0);
         push(&mut queues, 1, 1500, 1);
         push(&mut queues, 65_534, 1500, 2);
@@ -261,7 +327,7 @@ mod tests {
 
     #[test]
     fn frames_of_sub_queues_that_go_come_last() {
-        let mut queues = SubQueues::new(6);
+        let mut queues = SubQueues::new(6, RoundRobin::Deficit);
         for sub_queue in [5, 1, 3, 0] {
             (0..2).for_each(|n| push(&mut queues, sub_queue, 1500, 10 * sub_queue + n));
         }
@@ -279,7 +345,7 @@ mod tests {
 
     #[test]
     fn memory_is_what_all_sub_queues_have_held_at_a_time() {
-        let mut queues = SubQueues::new(256);
+        let mut queues = SubQueues::new(256, RoundRobin::Deficit);
         for burst in 0..1000 {
             (0..300).for_each(|n| push(&mut queues, burst % 256, 60, n));
             assert_eq!(send_all(&mut queues).len(), 300);

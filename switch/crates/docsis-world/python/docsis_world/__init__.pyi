@@ -479,6 +479,7 @@ class World:
         initial_window: int = 10,
         segment: int = 1448,
         least_timeout_ns: int | None = None,
+        receive_window: int | None = None,
         ledbat_target_ns: int = 100_000_000,
         one_in: int = 0,
     ) -> int:
@@ -509,6 +510,7 @@ class World:
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
             least_timeout_ns: The least retransmission timeout; the profile's unless given.
+            receive_window: That a receiver offers at the most, bytes; it does not limit unless given.
             ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
             one_in: Which of its segments are recorded.
         """
@@ -531,6 +533,7 @@ class World:
         initial_window: int = 10,
         segment: int = 1448,
         least_timeout_ns: int | None = None,
+        receive_window: int | None = None,
         one_in: int = 0,
     ) -> int:
         """A message every now and then on one TCP connection, as a game's: see `message_records`.
@@ -551,6 +554,7 @@ class World:
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
             least_timeout_ns: The least retransmission timeout; the profile's unless given.
+            receive_window: That a receiver offers at the most, bytes; it does not limit unless given.
             one_in: Which of its segments are recorded.
         """
 
@@ -573,6 +577,7 @@ class World:
         initial_window: int = 10,
         segment: int = 1448,
         least_timeout_ns: int | None = None,
+        receive_window: int | None = None,
     ) -> int:
         """Requests and responses over TCP, as a browser's: see `message_records`.
 
@@ -597,6 +602,7 @@ class World:
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
             least_timeout_ns: The least retransmission timeout; the profile's unless given.
+            receive_window: That a receiver offers at the most, bytes; it does not limit unless given.
         """
 
     def pages(
@@ -621,6 +627,7 @@ class World:
         initial_window: int = 10,
         segment: int = 1448,
         least_timeout_ns: int | None = None,
+        receive_window: int | None = None,
     ) -> int:
         """A web user who loads one page after the other: see `page_records`.
 
@@ -650,6 +657,7 @@ class World:
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
             least_timeout_ns: The least retransmission timeout; the profile's unless given.
+            receive_window: That a receiver offers at the most, bytes; it does not limit unless given.
         """
 
     def probes(

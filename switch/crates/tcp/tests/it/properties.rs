@@ -98,6 +98,32 @@ proptest! {
         prop_assert_eq!(world.ends[CLIENT].delivered(), down);
     }
 
+    /// What a receiver offers bounds the throughput by a window a round trip, to what the window's
+    /// scale can tell (RFC 7323 2.2); and all its full segments are used, whatever the window.
+    #[test]
+    fn a_window_a_round_trip(
+        window in 2_048u32..400_000,
+        delay in 1u64..200,
+        linux in any::<bool>(),
+    ) {
+        const ROUNDS: u64 = 10;
+        let config = if linux { Config::linux() } else { Config::rfc() };
+        let config = Config { hystart: false, ..config }
+            .with_receive_window(window)
+            .acknowledging_every_segment();
+        let mut world = World::both(config, Link::new(0, delay * MS, 0));
+        world.ends[CLIENT].send(u64::MAX >> 8);
+        // The handshake, and doubling from three segments to the window.
+        world.run_until(2 * 12 * delay * MS);
+        let before = world.ends[SERVER].delivered();
+        world.run_until(world.now + 2 * ROUNDS * delay * MS);
+        let delivered = world.ends[SERVER].delivered() - before;
+        let window = u64::from(window);
+        prop_assert!(delivered <= ROUNDS * (window + window / 32_768 + 1), "{delivered}");
+        prop_assert!(delivered >= ROUNDS * (window / 1448 * 1448), "{delivered}");
+        prop_assert_eq!(u64::from(world.infos()[SERVER].receive_window), window);
+    }
+
     /// The same run is the same, segment by segment.
     #[test]
     fn repeatable(config in config(), (seed, harm) in fates()) {

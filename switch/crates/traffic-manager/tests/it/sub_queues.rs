@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sub-queues of a service flow by what they are for: equal bytes, a sparse one
+//! Sub-queues of a service flow by what they are for: equal bytes or frames, a sparse one
 //! that is not held up, and no frame lost or out of order. That each frame is
 //! the next, and that every law of the flow holds beside, is told by the plain
 //! models in `reshaping.rs` and `sharing.rs`.
@@ -7,7 +7,8 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use traffic_manager::{
-    Commit, Configuration, MAX_SUB_QUEUES, PEAK_BURST, QueueId, ServiceFlowConfig, TrafficManager,
+    Commit, Configuration, MAX_SUB_QUEUES, PEAK_BURST, QueueId, RoundRobin, ServiceFlowConfig,
+    TrafficManager,
 };
 
 const PORT: u16 = 1;
@@ -46,12 +47,13 @@ impl Bench {
             now: 0,
             numbers: 0,
         };
-        bench.sub_queues(config.sub_queues);
+        bench.sub_queues(config.sub_queues, config.round_robin);
         bench
     }
 
-    fn sub_queues(&mut self, sub_queues: u32) {
+    fn sub_queues(&mut self, sub_queues: u32, round_robin: RoundRobin) {
         self.config.sub_queues = sub_queues;
+        self.config.round_robin = round_robin;
         let request = Configuration {
             service_flows: vec![self.config],
             ..Default::default()
@@ -113,7 +115,7 @@ enum Step {
     Depart,
     Drop,
     Withdraw,
-    SubQueues(u32),
+    SubQueues(u32, RoundRobin),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -122,8 +124,13 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Depart),
         2 => Just(Step::Drop),
         1 => Just(Step::Withdraw),
-        1 => prop_oneof![0u32..8, 0u32..=MAX_SUB_QUEUES].prop_map(Step::SubQueues),
+        1 => (prop_oneof![0u32..8, 0u32..=MAX_SUB_QUEUES], round_robin())
+            .prop_map(|(number, turns)| Step::SubQueues(number, turns)),
     ]
+}
+
+fn round_robin() -> impl Strategy<Value = RoundRobin> {
+    prop_oneof![Just(RoundRobin::Deficit), Just(RoundRobin::Packets)]
 }
 
 proptest! {
@@ -178,6 +185,45 @@ proptest! {
         }
     }
 
+    /// Sub-queues that always have frames send one each in every round, whatever the lengths, what
+    /// egress drops and how much longer it makes the others.
+    #[test]
+    fn backlogged_sub_queues_send_a_frame_a_round(
+        config in rates(),
+        sub_queues in 2u32..40,
+        flows in prop::collection::vec((prop::collection::vec(60usize..1523, 1..5), 0u32..3), 2..12),
+        longer in prop_oneof![Just(0usize), 1usize..100],
+        mut random in any::<u64>(),
+    ) {
+        let round_robin = RoundRobin::Packets;
+        let mut bench = Bench::new(ServiceFlowConfig { sub_queues, round_robin, ..config });
+        let flows: Vec<_> = flows.into_iter().take(sub_queues as usize).collect();
+        let mut lens: Vec<_> = flows.iter().map(|(lens, _)| lens.iter().cycle()).collect();
+        for _ in 0..40 {
+            for (n, lens) in lens.iter_mut().enumerate() {
+                bench.arrive(n as u32, *lens.next().unwrap()).unwrap();
+            }
+        }
+        let mut sent = Vec::new();
+        for _ in 0..1000 {
+            let frame = bench.offer().unwrap();
+            let n = frame.sub_queue as usize;
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            if (random >> 61) < u64::from(flows[n].1) {
+                prop_assert_eq!(bench.tm.discard(), Some(frame));
+            } else {
+                while bench.tm.commit(frame.len + longer).is_some_and(|c| !matches!(c, Commit::Sent(_))) {
+                    prop_assert_eq!(bench.offer(), Some(frame), "held at the head");
+                }
+                sent.push(n);
+            }
+            bench.arrive(frame.sub_queue, *lens[n].next().unwrap()).unwrap();
+        }
+        for round in sent.chunks_exact(flows.len()) {
+            prop_assert!(round.iter().copied().eq(0..flows.len()), "{round:?}");
+        }
+    }
+
     /// However many sub-queues there are, one after another: every frame leaves
     /// or is dropped once; those that came into one sub-queue in their order,
     /// wherever they were put since; and always one leaves where there is one.
@@ -200,8 +246,8 @@ proptest! {
                     queued.insert(number, came);
                     None
                 }
-                Step::SubQueues(sub_queues) => {
-                    bench.sub_queues(sub_queues);
+                Step::SubQueues(sub_queues, round_robin) => {
+                    bench.sub_queues(sub_queues, round_robin);
                     changes += 1;
                     None
                 }

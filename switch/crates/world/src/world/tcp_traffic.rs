@@ -22,6 +22,8 @@ const MOST_LEDBAT_TARGET: u64 = 100_000_000;
 const MOST_RATE: u64 = 100_000_000_000;
 /// Nanoseconds.
 const LEAST_TIMEOUTS: std::ops::RangeInclusive<u64> = 1_000_000..=60_000_000_000;
+/// Bytes. The largest is the largest that can be scaled (RFC 7323 2.3).
+const RECEIVE_WINDOWS: std::ops::RangeInclusive<u32> = 2048..=1 << 30;
 /// Nanoseconds.
 const MOST_REPLY_DELAY: u64 = 60_000_000_000;
 /// Bytes of a transfer, a message, a request or a response.
@@ -71,6 +73,9 @@ pub struct TcpOptions {
     pub ledbat_target: u64,
     /// The least retransmission timeout, nanoseconds; the profile's unless given.
     pub least_timeout: Option<u64>,
+    /// The window that a receiver offers at the most, from the beginning, bytes; one that does not
+    /// limit unless given.
+    pub receive_window: Option<u32>,
 }
 
 impl Default for TcpOptions {
@@ -83,6 +88,7 @@ impl Default for TcpOptions {
             acknowledgements: Acknowledgements::Delayed,
             ledbat_target: MOST_LEDBAT_TARGET,
             least_timeout: None,
+            receive_window: None,
         }
     }
 }
@@ -181,12 +187,24 @@ pub(super) fn config(options: &TcpOptions) -> Result<Config, WorldError> {
         Acknowledgements::Delayed => profile,
         Acknowledgements::EverySegment => profile.acknowledging_every_segment(),
     };
-    let receive_buffer_max = profile.receive_buffer_max.max(RECEIVE_BUFFER);
+    let profile = match options.receive_window {
+        None => Config {
+            receive_buffer_max: profile.receive_buffer_max.max(RECEIVE_BUFFER),
+            ..profile
+        },
+        Some(bytes) if RECEIVE_WINDOWS.contains(&bytes) => profile.with_receive_window(bytes),
+        Some(bytes) => {
+            return Err(invalid(format!(
+                "a receive window has {} to {} bytes, not {bytes}",
+                RECEIVE_WINDOWS.start(),
+                RECEIVE_WINDOWS.end()
+            )));
+        }
+    };
     Ok(Config {
         congestion: options.congestion,
         initial_window: window,
         mss: segment + TIMESTAMPS,
-        receive_buffer_max,
         time_wait: TIME_WAIT,
         ledbat_target: target,
         ..profile

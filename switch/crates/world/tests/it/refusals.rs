@@ -226,6 +226,15 @@ fn time_and_traffic() {
         ..transfer
     };
     says(fine, timeout(999_999), "1 ms to a minute, not 999999 ns");
+    let window = |receive_window| TransferOptions {
+        tcp: TcpOptions {
+            receive_window: Some(receive_window),
+            ..TcpOptions::default()
+        },
+        ..transfer
+    };
+    says(fine, window(2047), "2048 to 1073741824 bytes, not 2047");
+    says(fine, window((1 << 30) + 1), "bytes, not 1073741825");
     says(fine, ledbat(100_000_001), "at most 100 ms (RFC 6817 2.5)");
     let tcp = |initial_window, segment| TransferOptions {
         tcp: TcpOptions {

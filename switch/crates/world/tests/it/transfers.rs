@@ -3,8 +3,8 @@
 
 use crate::common::{MILLISECOND, SECOND, Shape, flow, host, world};
 use world::{
-    Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions, Times, TransferOptions,
-    World,
+    Acknowledgements, Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions, Times,
+    TransferOptions, World,
 };
 
 fn hosts() -> (String, String) {
@@ -232,6 +232,30 @@ fn files_follow_on_one_connection_and_begin_slowly_after_a_timeout() {
     assert!(!windows_of_files(pause, None).iter().any(slowly));
     let soon = windows_of_files(pause, Some(200 * MILLISECOND));
     assert!(soon.iter().all(slowly), "{soon:?}");
+}
+
+/// A window a round trip: 10 ms of propagation, and a round a little longer for what frames take on
+/// their way.
+#[test]
+fn a_receiver_s_window_bounds_what_is_sent() {
+    for (window, segments) in [(4096, 2), (16_000, 11)] {
+        let mut world = world(&Shape::default());
+        let options = TransferOptions {
+            tcp: TcpOptions {
+                receive_window: Some(window),
+                acknowledgements: Acknowledgements::EverySegment,
+                ..TcpOptions::default()
+            },
+            ..TransferOptions::default()
+        };
+        let number = transfer(&mut world, &options);
+        world.run_until(SECOND).unwrap();
+        let before = world.counts(number).unwrap().payload;
+        world.run_until(11 * SECOND).unwrap();
+        let payload = world.counts(number).unwrap().payload - before;
+        let rounds = payload as f64 / f64::from(segments * 1448);
+        assert!((850.0..1000.0).contains(&rounds), "{window}: {rounds}");
+    }
 }
 
 #[test]
