@@ -187,6 +187,11 @@ def test_figures_7_to_10_have_shares_and_their_laws(drawn: dict[str, Figure]) ->
     assert sum(line(drawn["000-8"], "law").y) == pytest.approx(100, abs=1e-4)
     forced = line(drawn["000-9"], "pipeline, forced drop")
     assert (forced.x, forced.y, forced.shape) == ((850,), (10,), "points")
+    free = line(drawn["000-9"], "pipeline")
+    # Six of ten from 95 to 104, three from 195 to 204; forced drops are none of these.
+    shares = dict(zip(free.x, free.y, strict=True))
+    assert (shares[99.5], shares[199.5]) == (pytest.approx(6), pytest.approx(3))
+    assert math.isnan(free.y[-1])
     law = line(drawn["000-9"], "law")
     assert (law.x[0], law.x[-1]) == (85, 850)
     assert sum(law.y) == pytest.approx(100)

@@ -31,7 +31,7 @@ def frequencies(
     Args:
         name: In the legend.
         counted: Values and how often each was.
-        values: That are drawn.
+        values: That are drawn; what is left of them behind the last whole point is not.
         together: Values in a row whose mean share is one point, against the noise of few counts.
         bars: Instead of a line.
     """
@@ -47,7 +47,7 @@ def frequencies(
             100 * sum(times[first + ahead] for ahead in range(together)) / together / total
             or math.nan,
         )
-        for first in range(values.start, values.stop, together)
+        for first in range(values.start, values.stop - together + 1, together)
     ]
     return Line(
         name,
