@@ -180,20 +180,25 @@ def test_figure_6_has_what_is_compared_at_each_round_trip(drawn: dict[str, Figur
 def test_figures_7_to_10_have_shares_and_their_laws(drawn: dict[str, Figure]) -> None:
     runs = line(drawn["000-7"], "pipeline")
     # Six of ten in the ten lengths around 100.
-    assert dict(zip(runs.x, runs.y, strict=True))[95.5] == pytest.approx(0.06)
+    assert dict(zip(runs.x, runs.y, strict=True))[95.5] == pytest.approx(6)
     assert math.isnan(runs.y[0])
     blocks = line(drawn["000-8"], "pipeline")
-    assert (blocks.shape, blocks.y[9], blocks.y[10]) == ("bars", 0.25, 0.75)
-    assert sum(line(drawn["000-8"], "law").y) == pytest.approx(1, abs=1e-6)
+    assert (blocks.shape, blocks.y[9], blocks.y[10]) == ("bars", 25, 75)
+    assert sum(line(drawn["000-8"], "law").y) == pytest.approx(100, abs=1e-4)
     forced = line(drawn["000-9"], "pipeline, forced drop")
-    assert (forced.x, forced.y, forced.shape) == ((850,), (0.1,), "points")
+    assert (forced.x, forced.y, forced.shape) == ((850,), (10,), "points")
+    free = line(drawn["000-9"], "pipeline")
+    # Six of ten from 95 to 104, three from 195 to 204; forced drops are none of these.
+    shares = dict(zip(free.x, free.y, strict=True))
+    assert (shares[99.5], shares[199.5]) == (pytest.approx(6), pytest.approx(3))
+    assert math.isnan(free.y[-1])
     law = line(drawn["000-9"], "law")
     assert (law.x[0], law.x[-1]) == (85, 850)
-    assert sum(law.y) == pytest.approx(1)
+    assert sum(law.y) == pytest.approx(100)
     # Catalogue, row F9: 0.046% at 850.
-    assert law.y[-1] == pytest.approx(0.00046, rel=0.01)
+    assert law.y[-1] == pytest.approx(0.046, rel=0.01)
     assert len(drawn["000-10"].panels[0].lines) == 3
-    assert sum(frequencies.geometric(0.01, range(1, 3000)).y) == pytest.approx(1)
+    assert sum(frequencies.geometric(0.01, range(1, 3000)).y) == pytest.approx(100)
 
 
 def test_figures_11_to_14_have_the_rate_beside_its_estimate(drawn: dict[str, Figure]) -> None:

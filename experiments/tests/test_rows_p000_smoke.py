@@ -34,7 +34,9 @@ def value(measured: Measured) -> float:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", ["000-C1", "000-C2", "000-F13-14", "000-S7a", "000-S44"], ids=lambda name: name[4:]
+    "name",
+    ["000-C1", "000-C2", "000-F13-14", "000-S7a", "000-S44", "000-S46"],
+    ids=lambda name: name[4:],
 )
 def test_row_is_measured_in_virtual_time(name: str) -> None:
     row = ROWS[name]
@@ -43,6 +45,9 @@ def test_row_is_measured_in_virtual_time(name: str) -> None:
     assert all(math.isfinite(value(measured)) for measured in found.values())
     if name == "000-C1":
         assert found["violations"] == Exact(0.0)
+    if name == "000-S46":
+        assert found["decisions unlike pie"] == Exact(0.0)
+        assert found["drops at an empty queue"] == Exact(0.0)
 
 
 @pytest.mark.long

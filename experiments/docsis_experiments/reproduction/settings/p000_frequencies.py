@@ -12,10 +12,13 @@ from docsis_experiments.reproduction.figure import Axis, Line, Panel, Published
 
 RUN: Final = "Frames from drop to drop"
 DROPS: Final = "Drops in 1000 frames"
-SHARE: Final = "Share"
+SHARE: Final = "Share (%)"
 
-_RAREST: Final = 1e-6
-"""Where a logarithmic axis begins: one in a million."""
+_RAREST: Final = 1e-4
+"""Where a logarithmic axis begins: one in a million, as percent."""
+
+_TICKS: Final = tuple((10.0**power, f"{10.0**power:g}") for power in range(-4, 2))
+_EVERY_FIFTH: Final = tuple((float(drops), str(drops)) for drops in range(0, 31, 5))
 
 Counted = Iterable[tuple[int, int]]
 
@@ -23,12 +26,12 @@ Counted = Iterable[tuple[int, int]]
 def frequencies(
     name: str, counted: Counted, values: range, together: int = 1, *, bars: bool = False
 ) -> Line:
-    """The share of each value, of all that were counted; nothing is drawn where there was none.
+    """The share of each value, percent; nothing is drawn where there was none.
 
     Args:
         name: In the legend.
         counted: Values and how often each was.
-        values: That are drawn.
+        values: That are drawn; what is left of them behind the last whole point is not.
         together: Values in a row whose mean share is one point, against the noise of few counts.
         bars: Instead of a line.
     """
@@ -41,9 +44,10 @@ def frequencies(
     points = [
         (
             first + (together - 1) / 2,
-            sum(times[first + ahead] for ahead in range(together)) / together / total or math.nan,
+            100 * sum(times[first + ahead] for ahead in range(together)) / together / total
+            or math.nan,
         )
-        for first in range(values.start, values.stop, together)
+        for first in range(values.start, values.stop - together + 1, together)
     ]
     return Line(
         name,
@@ -55,14 +59,16 @@ def frequencies(
 
 def geometric(p: float, values: range) -> Line:
     """Runs of drops that remember nothing: p (1 - p) ** (n - 1)."""
-    return Line("law", tuple(map(float, values)), tuple(p * (1 - p) ** (n - 1) for n in values))
+    return Line(
+        "law", tuple(map(float, values)), tuple(100 * p * (1 - p) ** (n - 1) for n in values)
+    )
 
 
 def bounded(p: float, shortest: int, longest: int) -> Line:
     """The same from the shortest run on, with all that is left at the longest."""
     values = range(shortest, longest + 1)
-    left = (1 - p) ** (longest - shortest)
-    shares = [p * (1 - p) ** (n - shortest) for n in values[:-1]]
+    left = 100 * (1 - p) ** (longest - shortest)
+    shares = [100 * p * (1 - p) ** (n - shortest) for n in values[:-1]]
     return Line("law", tuple(map(float, values)), (*shares, left))
 
 
@@ -71,8 +77,8 @@ def binomial(of: int, p: float, values: range) -> Line:
     return Line(
         "law",
         tuple(map(float, values)),
-        tuple(math.comb(of, n) * p**n * (1 - p) ** (of - n) for n in values),
-        shape="points",
+        tuple(100 * math.comb(of, n) * p**n * (1 - p) ** (of - n) for n in values),
+        shape="bars",
     )
 
 
@@ -80,7 +86,8 @@ def panel(
     x: str, lines: Iterable[Line], published: Iterable[Published], *, logarithmic: bool = False
 ) -> Panel:
     """Shares against values."""
-    return Panel(
-        "", Axis(x, low=0), Axis(SHARE, logarithmic, _RAREST if logarithmic else 0),
-        tuple(line for line in lines if line.x), tuple(published),
-    )  # fmt: skip
+    share = Axis(SHARE, low=0)
+    if logarithmic:
+        share = Axis(SHARE, True, _RAREST, ticks=_TICKS)
+    of = Axis(x, low=0, ticks=_EVERY_FIFTH if x == DROPS else ())
+    return Panel("", of, share, tuple(line for line in lines if line.x), tuple(published))

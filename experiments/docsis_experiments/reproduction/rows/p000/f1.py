@@ -115,10 +115,10 @@ def _relations(asked: Asked, results: Results) -> Mapping[str, Measured]:
 
 
 _PUBLISHED: Final[tuple[Published, ...]] = (
-    at_p90("published, SFQ-CoDel and SFQ-PIE: 13", 13),
-    at_p90("published, CoDel, CoDel-DT and PIE: 20 to 26", 20, 26),
-    at_p90("published, Buffer Control: more than 40", 40, of=Manager.BC),
-    at_p90("published, Bufferbloat: 170", 170, of=Manager.BB),
+    at_p90("published, flow queues: 13", 13),
+    at_p90("published, one queue: 20 to 26", 20, 26),
+    at_p90("published, more than 40", 40, of=Manager.BC),
+    at_p90("published, 170", 170, of=Manager.BB),
 )
 
 _DETAIL_MS: Final = 60
@@ -148,8 +148,9 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
             drawn(f"up to {_DETAIL_MS} ms", detail, SHARE_OF_PACKETS, lines, near),
         ),
         f"All packets of all conditions and seeds together, with {reading.game_one_way_ms} ms of "
-        "path. Published are 90th percentiles, as far as the text gives them. DOCSIS-PIE at 10 ms "
-        "is not in the paper's figure.",
+        "path. Published are 90th percentiles, as far as the text gives them: of SFQ-CoDel and "
+        "SFQ-PIE, of CoDel, CoDel-DT and PIE, of Buffer Control, and of Bufferbloat. DOCSIS-PIE at "
+        "10 ms is not in the paper's figure.",
         ("000-F1a", "000-F1b"),
     )
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -99,10 +100,12 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
         ("000-F3",),
     )  # fmt: skip
     without = [line for manager, line in lines.items() if manager is not Manager.BB]
+    lowest = min((line.x[0] for line in without if line.x), default=4.0)
+    scale = Axis("MOS", low=min(4.0, math.floor(2 * lowest) / 2), high=4.5)
     yield Figure(
         "000-4",
         "Mean Opinion Score of the call, without Bufferbloat",
-        (drawn("", Axis("MOS", low=4, high=4.5), SHARE_OF_CONDITIONS, without, (ceiling,)),),
+        (drawn("", scale, SHARE_OF_CONDITIONS, without, (ceiling,)),),
         "The same on another scale. The text says that the others barely degrade the call.",
         ("000-F4",),
     )

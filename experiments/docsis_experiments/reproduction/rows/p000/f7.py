@@ -199,8 +199,8 @@ def _figure_7(drops: list[Drops]) -> Figure:
         frequencies.geometric(P, _RUNS_DRAWN),
     )
     published = [
-        _upright("published, mean: 100", 1 / P, P),
-        Published("published, mode: 1", (1,), (P,)),
+        _upright("published, mean: 100", 1 / P, 100 * P),
+        Published("published, mode: 1", (1,), (100 * P,)),
     ]
     return Figure(
         "000-7",
@@ -227,8 +227,8 @@ def _figure_8(drops: list[Drops]) -> Figure:
     )
 
 
-_TOP_OF_BLOCKS: Final = 0.13
-"""Share of the most frequent number of drops, about."""
+_TOP_OF_BLOCKS: Final = 13.0
+"""Percent of the most frequent number of drops, about."""
 
 
 def _figure_9(drops: list[Drops]) -> Figure:
@@ -243,7 +243,7 @@ def _figure_9(drops: list[Drops]) -> Figure:
         frequencies.bounded(P, _SHORTEST, _LARGEST),
     )
     published = [
-        _upright(f"published, from 0.85/p to 8.5/p: {_SHORTEST} to {_LARGEST}", end, 2 * P)
+        _upright(f"published, from 0.85/p to 8.5/p: {_SHORTEST} to {_LARGEST}", end, 200 * P)
         for end in (_SHORTEST, _LARGEST)
     ]
     return Figure(

@@ -39,9 +39,10 @@ from docsis_experiments.reproduction.settings.p000_network import (
     NEAR,
     SERVICE_2018,
     UPLOADER,
+    Mac,
     home,
 )
-from docsis_experiments.reproduction.settings.p000_readings import FIRST, Reading, chosen
+from docsis_experiments.reproduction.settings.p000_readings import Reading, chosen
 from docsis_experiments.reproduction.settings.p000_units import quantity
 
 READINGS: Final = ("own-mac", "no-mac", "game-10ms", "cubic")
@@ -125,11 +126,16 @@ def _busy(reading: Reading) -> alone.Case:
 
 
 def _one_session(label: str, management: QueueManagement) -> alone.Case:
-    """One upload, so that there is one queue: without others nothing scales the probability."""
+    """One upload, so that there is one queue: without others nothing scales the probability.
+
+    It has no MAC. Behind the head of flow queues, which take turns, a modem knows no lengths, so
+    that it fills its grants otherwise than from one queue. Without grants the same frames leave at
+    the same times as long as all decisions are the same.
+    """
     return alone.Case(
         label,
         management,
-        home(FIRST.mac, SERVICE_2018, populated=False),
+        home(Mac.NONE, SERVICE_2018, populated=False),
         [{"name": "upload", "kind": "transfer", "hosts": [UPLOADER], "servers": [NEAR]}],
         [quantity("goodput", ["upload"])],
         10,
