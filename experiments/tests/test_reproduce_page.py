@@ -20,7 +20,15 @@ from docsis_experiments.reproduction.catalogue.rule import Amendment
 from docsis_experiments.reproduction.circumstances import Circumstances
 from docsis_experiments.reproduction.document import counts, row
 from docsis_experiments.reproduction.evaluation import Evaluated
-from docsis_experiments.reproduction.figure import Axis, Figure, Line, Made, Panel, Published
+from docsis_experiments.reproduction.figure import (
+    Axis,
+    Figure,
+    Line,
+    Made,
+    Panel,
+    Published,
+    place,
+)
 from docsis_experiments.reproduction.figure_data import as_data
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.judge import kept
@@ -234,6 +242,20 @@ def test_sittings_are_put_together(rows: dict[str, Row], tmp_path: Path) -> None
     assert found["since"]["changes"] != []
     assert page.name == "index.html"
     assert "000-A2" in page.read_text()
+
+
+def test_a_sitting_of_some_rows_leaves_all_in_their_order(rows: dict[str, Row]) -> None:
+    before = content([entry(rows, "000-A1"), entry(rows, "000-A2")])
+    for name, shown in zip(("000-F9", "000-F10"), before["rows"], strict=True):
+        shown["id"] = name
+    after = content([copy.deepcopy(before["rows"][1])])
+    found = earlier.together(before, after, "x")
+    assert [one["id"] for one in found["rows"]] == ["000-F9", "000-F10"]
+
+
+def test_figures_stand_in_the_order_of_their_numbers() -> None:
+    ids = ["001-9", "001-15-16", "000-10", "001-10", "000-2a", "000-2"]
+    assert sorted(ids, key=place) == ["000-2", "000-2a", "000-10", "001-9", "001-10", "001-15-16"]
 
 
 def test_a_verdict_is_not_replaced_by_a_provisional_one(rows: dict[str, Row]) -> None:

@@ -11,7 +11,9 @@ from typing import Any, Final
 import jsonschema
 
 from docsis_experiments.reports import document as documents
+from docsis_experiments.reproduction.catalogue.loader import load_catalogue
 from docsis_experiments.reproduction.document import EXPERIMENT, VERSION, counts
+from docsis_experiments.reproduction.figure import place
 from docsis_experiments.reproduction.judge.verdict import Standing, Verdict
 from docsis_testbed.errors import TestbedError
 
@@ -133,16 +135,16 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
     for row in after["rows"]:
         earlier = rows.get(row["id"])
         rows[row["id"]] = row if earlier is None else _newer(earlier, row, after["stage"])
-    # In the catalogue's order, which the papers' numbers and both files have.
-    order = {row["id"]: place for place, row in enumerate(after["rows"])}
-    merged = sorted(rows.values(), key=lambda row: (row["paper"], order.get(row["id"], len(order))))
+    order = {name: number for number, name in enumerate(load_catalogue().rules)}
+    # Rows that the catalogue does not have any more stand last.
+    merged = sorted(rows.values(), key=lambda row: (order.get(row["id"], len(order)), row["id"]))
     figures = {figure["id"]: figure for figure in before["figures"]}
     figures |= {figure["id"]: figure for figure in after["figures"]}
     return {
         **after,
         "rows": merged,
         "counts": counts(merged),
-        "figures": [figures[key] for key in sorted(figures)],
+        "figures": [figures[key] for key in sorted(figures, key=place)],
         "since": since(before, merged, name),
     }
 

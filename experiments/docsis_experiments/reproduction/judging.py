@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from docsis_experiments.reproduction.catalogue.rule import FIRST, Kind, Rule
 from docsis_experiments.reproduction.evaluation import Evaluated
-from docsis_experiments.reproduction.figure import Figure, Figures, Made
+from docsis_experiments.reproduction.figure import Figure, Figures, Made, place
 from docsis_experiments.reproduction.judge.row import Asking, judge
 from docsis_experiments.reproduction.judge.verdict import RowJudged
 from docsis_experiments.reproduction.kept_results import KeptResults
@@ -117,4 +117,4 @@ def drawn(
         except Exception as error:  # a defect costs its figure; others are drawn
             words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             told.append(f"The figures of {', '.join(made)} cannot be drawn: {words}.")
-    return sorted(found, key=lambda figure: figure.id), told
+    return sorted(found, key=lambda figure: place(figure.id)), told

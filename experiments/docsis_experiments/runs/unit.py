@@ -111,16 +111,18 @@ class Unit:
         except (ValidationError, ValueError) as error:
             raise TestbedError(f"a unit of work cannot be used: {error}") from None
 
+    def as_data(self) -> dict[str, object]:
+        """The unit for JSON."""
+        return {
+            "scenario": self.scenario,
+            "topology": self.topology,
+            "quantities": list(self.quantities),
+            "seed": self.seed,
+        }
+
     def as_json(self) -> str:
         """The unit as text, for another process."""
-        return canonical(
-            {
-                "scenario": self.scenario,
-                "topology": self.topology,
-                "quantities": list(self.quantities),
-                "seed": self.seed,
-            }
-        )
+        return canonical(self.as_data())
 
     @staticmethod
     def from_json(text: str | bytes) -> Unit:
@@ -160,7 +162,7 @@ def key(unit: Unit, stage: sources.StageName = "virtual") -> str:
     Raises:
         TestbedError: The code cannot be read.
     """
-    return sources.digest(json.loads(unit.as_json()), stage)
+    return sources.digest(unit.as_data(), stage)
 
 
 def quantities_of(scenario: Scenario) -> dict[str, Quantity]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from docsis_control.queue_managers.models import QueueManagement
@@ -111,26 +111,27 @@ def hash_seed(condition: Condition, seed: int) -> int:
 
 def _run(level: Level, reading: Reading, condition: Condition, manager: Manager, seed: int) -> Run:
     management = managed(manager, hash_seed(condition, seed), reading.pie)
-    played = _unit(level, reading, condition, manager, management, seed)
+    played = _unit(level, reading, condition, manager, management)
     if reading.game_alone and management.flow_queues is not None:
         odd = alone(played.loaded, management.flow_queues.queues, seed)
-        played = _unit(level, reading, condition, manager, with_multiplier(management, odd), seed)
-    return Run(label(manager, condition), played)
+        played = _unit(level, reading, condition, manager, with_multiplier(management, odd))
+    return Run(label(manager, condition), replace(played, seed=seed))
 
 
+# Most of them are the same for all seeds; a reading of the whole population has 288.
+@functools.lru_cache(maxsize=512)
 def _unit(
     level: Level,
     reading: Reading,
     condition: Condition,
     manager: Manager,
     management: QueueManagement,
-    seed: int,
 ) -> Unit:
     ramp_up, measured = times(level)
     load = condition.traffic
     pause = reading.powerboost_pause if condition.load == POWERBOOST else load.pause
     return unit(
-        seed,
+        0,
         manager.value,
         management,
         _home(reading.mac, reading.web_ms),
@@ -153,14 +154,15 @@ PAGE_BOUNDS_MS: Final = (*range(100, 12_001, 100), 15_000, 20_000, 30_000, 60_00
 run takes longer than the last."""
 
 
-def quantities(load: Load) -> list[Quantity]:
+@functools.lru_cache(maxsize=64)
+def quantities(load: Load) -> tuple[Quantity, ...]:
     """What all rows of figures 1 to 5 measure of a run."""
     games, pages = game_groups(load), page_groups(load)
-    return [
+    return (
         quantity("latency", games, "mean"),
         quantity("latency", games, "p90"),
         quantity("loss", games),
         *(quantity("unplayable", [game]) for game in games),
         *(quantity("jitter", [game]) for game in games),
         *(quantity(PAGES_WITHIN, pages, bound_ms=bound) for bound in PAGE_BOUNDS_MS),
-    ]
+    )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -62,8 +63,12 @@ def unit(
     )
     loaded = Loaded(resolved(scenario, topology), topology)
     [run] = loaded.scenario.all_runs
-    named = sorted({quantity.key for quantity in quantities})
-    return replace(Unit.of(loaded, run, seed), quantities=tuple(named))
+    return replace(Unit.of(loaded, run, seed), quantities=_keys(tuple(quantities)))
+
+
+@functools.lru_cache(maxsize=256)
+def _keys(quantities: tuple[Quantity, ...]) -> tuple[str, ...]:
+    return tuple(sorted({quantity.key for quantity in quantities}))
 
 
 def quantity(

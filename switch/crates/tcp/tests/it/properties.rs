@@ -121,7 +121,7 @@ proptest! {
         let window = u64::from(window);
         prop_assert!(delivered <= ROUNDS * (window + window / 32_768 + 1), "{delivered}");
         prop_assert!(delivered >= ROUNDS * (window / 1448 * 1448), "{delivered}");
-        prop_assert_eq!(u64::from(world.infos()[SERVER].receive_window), window);
+        prop_assert_eq!(world.infos()[SERVER].receive_window, window);
     }
 
     /// The same run is the same, segment by segment.
