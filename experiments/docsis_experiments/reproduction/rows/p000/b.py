@@ -81,6 +81,10 @@ def _unresponsive() -> list[alone.Case]:
     return [docsis_pie, docsis_pie.managed("pie", pie)]
 
 
+def _works_of_datagrams(asked: Asked) -> Iterable[Run]:
+    return alone.works(asked, _unresponsive())
+
+
 def _oscillation(asked: Asked, results: Results) -> Mapping[str, Measured]:
     docsis_pie, pie = (
         alone.values(asked, results, label, "drop-prob-deviation", UNRESPONSIVE)
