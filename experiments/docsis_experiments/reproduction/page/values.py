@@ -127,7 +127,8 @@ def opening(rows: Sequence[Data]) -> str:
                 f" ({provisional} of them provisionally)"
             )  # fmt: skip
         found.append(words)
-    definitions = [row for row in rows if is_definition(row)]
+    # At the level smoke nothing is looked at whether it holds.
+    definitions = [row for row in rows if is_definition(row) and row["state"] != "run"]
     held = sum(row["state"] == "held" for row in definitions)
     hold = "holds" if held == 1 else "hold"
     end = f" Of {_counted(definitions, 'definition')}, {held} {hold}." if definitions else ""
