@@ -204,7 +204,7 @@ def test_the_opening_counts_what_there_is(rows: dict[str, Row]) -> None:
     found[1]["standing"] = "verdict"
     assert values.opening(found) == (
         "Of 6 results: 1 reproduced provisionally, 3 contradicted (2 of them provisionally), 1 not "
-        "run, 1 not reproducible. Of 1 definitions, 1 hold."
+        "run, 1 not reproducible. Of 1 definition, 1 holds."
     )
 
 

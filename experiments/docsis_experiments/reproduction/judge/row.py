@@ -142,9 +142,9 @@ def _reading(
 def _part(rule: Rule, part: Part, bench: Bench, asking: Asking) -> PartJudged:
     judged = judge_part(part, bench)
     if asking.level is Level.SMOKE:
-        return replace(judged, verdict=None, why="nothing is judged at `smoke`")
+        return replace(judged, verdict=None, why="nothing is judged at the level smoke")
     if asking.level is Level.STUDY and Place.STUDY in part.not_at:
-        return replace(judged, verdict=None, why="is not run at `study`")
+        return replace(judged, verdict=None, why="is not run at the level study")
     if asking.mininet and Place.MININET in part.not_at:
         return replace(judged, verdict=None, why="is not run in Mininet")
     if part.with_mac_only and bench.without_mac:

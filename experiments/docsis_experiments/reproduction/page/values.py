@@ -120,16 +120,23 @@ def opening(rows: Sequence[Data]) -> str:
         if not own:
             continue
         provisional = sum(row["standing"] == "provisional" for row in own)
-        words = f"{len(own)} {'have run' if state == 'run' else state}"
+        ran = "has run" if len(own) == 1 else "have run"
+        words = f"{len(own)} {ran if state == 'run' else state}"
         if provisional:
             words += " provisionally" if provisional == len(own) else (
                 f" ({provisional} of them provisionally)"
             )  # fmt: skip
         found.append(words)
-    definitions = [row for row in rows if is_definition(row)]
+    # At the level smoke nothing is looked at whether it holds.
+    definitions = [row for row in rows if is_definition(row) and row["state"] != "run"]
     held = sum(row["state"] == "held" for row in definitions)
-    end = f" Of {len(definitions)} definitions, {held} hold." if definitions else ""
-    return f"Of {len(judged)} results: {', '.join(found)}.{end}"
+    hold = "holds" if held == 1 else "hold"
+    end = f" Of {_counted(definitions, 'definition')}, {held} {hold}." if definitions else ""
+    return f"Of {_counted(judged, 'result')}: {', '.join(found)}.{end}"
+
+
+def _counted(rows: Sequence[Data], noun: str) -> str:
+    return f"{len(rows)} {noun if len(rows) == 1 else f'{noun}s'}"
 
 
 def absent(rows: Iterable[Data]) -> list[tuple[str, list[str]]]:
