@@ -96,6 +96,23 @@ impl Schedule {
         Some((time, source))
     }
 
+    /// Who is likely to be next after the source that was taken last.
+    #[must_use]
+    pub fn likely(&self) -> Option<u32> {
+        let mut place = *self.leaves.get(self.taken? as usize)? as usize;
+        let (mut likely, mut earliest) = (None, NEVER);
+        // All others have lost to one of those that it met.
+        while place > 1 {
+            let other = self.tree[place ^ 1];
+            let time = self.times[other as usize];
+            if time < earliest {
+                (likely, earliest) = (Some(other), time);
+            }
+            place /= 2;
+        }
+        likely
+    }
+
     /// When a source is due; `NEVER` where it is not.
     #[inline]
     fn time_of(&self, source: u32) -> u64 {
@@ -247,6 +264,9 @@ mod tests {
                         prop_assert_eq!(next, least.map(|(time, _, s)| (time, s)));
                         if let Some((_, source)) = next {
                             times[source as usize] = None;
+                            // Of those that are due at one time it may be any.
+                            let likely = schedule.likely().map(|source| times[source as usize]);
+                            prop_assert_eq!(likely.flatten(), times.iter().copied().flatten().min());
                             prop_assert_eq!(schedule.time(source), None);
                         }
                     }
