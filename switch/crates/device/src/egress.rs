@@ -119,6 +119,10 @@ impl Device {
         }
         let far = u64::MAX;
         let queues = self.tm.next_deadline().map(|at| at + self.skipped);
+        // Long queues have left the caches where their heads are.
+        if let Some(next) = self.tm.upcoming() {
+            next.packet.fetch();
+        }
         let at = queues
             .unwrap_or(far)
             .min(self.receive_lines.next_deadline().unwrap_or(far))

@@ -15,6 +15,7 @@ use crate::entitled::{Entitled, Positions};
 use crate::queue::{Queue, Standing};
 use crate::reservation::Saved;
 use crate::round_robin::{Links, Round};
+use prefetch::fetch;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -102,6 +103,8 @@ pub struct TrafficManager<T> {
     /// Ports with a ready queue that are not known to lack tokens.
     active: VecDeque<u32>,
     offered: Option<Chosen>,
+    /// Where the head is that was chosen last, if nobody has asked since.
+    upcoming: Option<u32>,
     /// Granted queues of which somebody is to be told, each once.
     notices: VecDeque<u32>,
 }
@@ -119,6 +122,7 @@ impl<T> Default for TrafficManager<T> {
             timers: BinaryHeap::new(),
             active: VecDeque::new(),
             offered: None,
+            upcoming: None,
             notices: VecDeque::new(),
         }
     }
@@ -375,10 +379,27 @@ impl<T> TrafficManager<T> {
             let queue = queues[slot as usize].as_mut().expect("a live slot");
             queue.turn.covers(queue.head().unwrap_or(0))
         })?;
+        self.fetch_after(slot);
         Some(Chosen {
             slot,
             entitled: false,
         })
+    }
+
+    /// Asks for what the next two turns of a round need: the queue that comes next but one, and the
+    /// head of the next one, which has been asked for before.
+    #[inline]
+    fn fetch_after(&self, slot: u32) {
+        let next = self.links.next(slot);
+        let queues = &self.queues;
+        if let Some(Some(queue)) = queues.get(next as usize)
+            && let Some(head) = queue.frames.head()
+        {
+            fetch(head);
+        }
+        if let Some(queue) = queues.get(self.links.next(next) as usize) {
+            fetch(queue);
+        }
     }
 
     /// When the port may start on a queue's head.
@@ -399,6 +420,7 @@ impl<T> TrafficManager<T> {
         loop {
             let index = *self.active.front()?;
             if let Some(chosen) = self.choose(index) {
+                self.upcoming = Some(chosen.slot);
                 let mut at = self.port_ready_at(index, chosen.slot);
                 if at <= self.now {
                     return Some(chosen);
@@ -478,6 +500,14 @@ impl<T> TrafficManager<T> {
         let slot = self.offered?.slot;
         let head = self.queue_mut(slot).frames.head_mut()?;
         Some(&mut head.item)
+    }
+
+    /// The frame that was found to be next, once: it is likely to be on offer soon, and may be
+    /// fetched until then. Others may still go before it.
+    pub fn upcoming(&mut self) -> Option<&T> {
+        let slot = self.upcoming.take()?;
+        let head = self.queues[slot as usize].as_ref()?.frames.head()?;
+        Some(&head.item)
     }
 
     /// The offered frame leaves, `len` bytes long after egress. `None` when

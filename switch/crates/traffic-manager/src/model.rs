@@ -208,6 +208,15 @@ impl<T> Model<T> {
         either!(self, tm => tm.offered_mut())
     }
 
+    /// [`TrafficManager::upcoming`]; of the bmv2 model nobody knows it.
+    #[inline]
+    pub fn upcoming(&mut self) -> Option<&T> {
+        match self {
+            Self::Docsis(tm) => tm.upcoming(),
+            Self::Bmv2(_) => None,
+        }
+    }
+
     /// The offered packet leaves, with `len` bytes on an interface after egress.
     /// `None` when nothing is on offer.
     pub fn commit(&mut self, len: usize) -> Option<Commit<'_, T>> {

@@ -51,8 +51,9 @@ impl Links {
         self.0.resize(slots.max(self.0.len()), alone);
     }
 
+    /// The one whose turn comes after a slot's.
     #[inline]
-    fn next(&self, slot: u32) -> u32 {
+    pub fn next(&self, slot: u32) -> u32 {
         self.0[slot as usize].next
     }
 

@@ -5,6 +5,7 @@ use crate::carry::copy_slots;
 use crate::code::Code;
 use crate::op::Slot;
 use crate::program::Program;
+use prefetch::fetch;
 
 /// What no program expects.
 const UNSET: u64 = 0xdead_beef_dead_beef;
@@ -79,6 +80,13 @@ impl Packet {
     /// The frame as received; valid after ingress.
     pub fn received(&self) -> &[u8] {
         &self.frame[..self.len]
+    }
+
+    /// Asks for what egress will need of the packet, before it does.
+    #[inline]
+    pub fn fetch(&self) {
+        fetch(self);
+        fetch(self.slots.as_slice());
     }
 
     /// How often this packet, or what it was cloned from, has been resubmitted,

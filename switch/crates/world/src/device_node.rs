@@ -10,6 +10,7 @@ use device::{Device, DeviceConfig, Event, ModelKind, Note, Output, QueueId};
 use mac_wire::Sid;
 use p4runtime::in_process::{self, InProcess};
 use p4runtime::{Limits, ServedDevice};
+use prefetch::fetch;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -22,6 +23,8 @@ use crate::net::Net;
 const NOWHERE: u32 = u32::MAX;
 /// Updates in one atomic Write: no packet waits for it in virtual time.
 const ATOMIC_UPDATES: usize = 1 << 17;
+/// Bytes of a frame that its next node is likely to read.
+const HEADERS: usize = 128;
 
 /// A device, what asks it and what it tells.
 #[derive(Debug)]
@@ -277,6 +280,8 @@ struct Wires<'a> {
 
 impl Wires<'_> {
     fn leave(&mut self, port: u16, frame: Frame) {
+        // Whoever gets it reads its headers, and it may have waited for long.
+        fetch(&frame.bytes[..frame.filled.min(HEADERS)]);
         if self.gate.is_open() {
             put(self.net, self.links, self.hash, port, frame);
             return;

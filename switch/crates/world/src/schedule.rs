@@ -44,22 +44,23 @@ pub enum Kind {
 /// No time at all.
 const NEVER: u64 = u64::MAX;
 
-/// A tournament among the sources: every place of the tree has the earlier time of the two below
-/// it, so the first place has the time of what is next. The leaves are the sources in the order of
-/// their ranks, so of equal times the left one is first. A time that changes is compared on its way
+/// A tournament among the sources: every place of the tree has the source of the two below it that
+/// is earlier, so the first place has what is next. The leaves are the sources in the order of
+/// their ranks, so of equal times the left one is first. A source whose time changes plays its way
 /// up until it makes no difference any more, and no branch depends on who wins.
 #[derive(Debug, Default)]
 pub struct Schedule {
     /// Place 1 is the root; below place n are 2n and 2n + 1, and the leaves are the second half.
-    tree: Vec<u64>,
-    /// By leaf.
-    sources: Vec<u32>,
+    tree: Vec<u32>,
     /// By source.
     leaves: Vec<u32>,
     /// By source.
     ranks: Vec<Rank>,
-    /// By source; of what was added since the tree was built, and what was set since.
+    /// By source, and at last that of leaves without one.
     times: Vec<u64>,
+    /// The source whose turn it is still has its time in the tree: most get another one at once,
+    /// and play once for both.
+    taken: Option<u32>,
     /// Sources were added, and are not in the tree.
     grown: bool,
 }
@@ -69,7 +70,11 @@ impl Schedule {
     pub fn add(&mut self, rank: Rank) -> u32 {
         let source = self.ranks.len() as u32;
         self.ranks.push(rank);
-        self.times.push(NEVER);
+        self.times.truncate(source as usize);
+        self.times.extend([NEVER, NEVER]);
+        if let Some(taken) = self.taken.take() {
+            self.times[taken as usize] = NEVER;
+        }
         self.grown = true;
         source
     }
@@ -79,79 +84,114 @@ impl Schedule {
     pub fn take(&mut self, until: u64) -> Option<(u64, u32)> {
         if self.grown {
             self.build();
+        } else if let Some(taken) = self.taken.take() {
+            self.play(taken, NEVER);
         }
-        let (time, source) = self.first()?;
-        if time > until {
+        let source = *self.tree.get(1)?;
+        let time = self.times[source as usize];
+        if time > until || time == NEVER {
             return None;
         }
-        self.set(source, None);
+        self.taken = Some(source);
         Some((time, source))
+    }
+
+    /// Who is likely to be next after the source that was taken last.
+    #[must_use]
+    pub fn likely(&self) -> Option<u32> {
+        let mut place = *self.leaves.get(self.taken? as usize)? as usize;
+        let (mut likely, mut earliest) = (None, NEVER);
+        // All others have lost to one of those that it met.
+        while place > 1 {
+            let other = self.tree[place ^ 1];
+            let time = self.times[other as usize];
+            if time < earliest {
+                (likely, earliest) = (Some(other), time);
+            }
+            place /= 2;
+        }
+        likely
+    }
+
+    /// When a source is due; `NEVER` where it is not.
+    #[inline]
+    fn time_of(&self, source: u32) -> u64 {
+        if self.taken == Some(source) {
+            return NEVER;
+        }
+        self.times[source as usize]
     }
 
     /// When a source is due.
     #[cfg(test)]
     pub fn time(&self, source: u32) -> Option<u64> {
-        let time = self.times[source as usize];
+        let time = self.time_of(source);
         (time != NEVER).then_some(time)
     }
 
     /// A source is due at a time, instead of the one before, or not at all.
     pub fn set(&mut self, source: u32, time: Option<u64>) {
-        let mut time = time.unwrap_or(NEVER);
-        self.times[source as usize] = time;
-        if self.grown {
-            return;
+        let time = time.unwrap_or(NEVER);
+        if self.taken == Some(source) {
+            self.taken = None;
         }
-        let mut place = self.leaves[source as usize] as usize;
-        while self.tree[place] != time {
-            self.tree[place] = time;
-            if place == 1 {
-                break;
-            }
-            time = time.min(self.tree[place ^ 1]);
-            place /= 2;
+        if self.grown {
+            self.times[source as usize] = time;
+        } else {
+            self.play(source, time);
         }
     }
 
     /// A source is due at a time, unless it is already due before.
     pub fn set_earlier(&mut self, source: u32, time: u64) {
-        if time < self.times[source as usize] {
+        if time < self.time_of(source) {
             self.set(source, Some(time));
         }
     }
 
-    /// The earliest, as the tree has it.
-    fn first(&self) -> Option<(u64, u32)> {
-        let time = *self.tree.get(1)?;
-        if time == NEVER {
-            return None;
+    /// Gives a source its time, and the tree who is first now.
+    fn play(&mut self, source: u32, time: u64) {
+        if self.times[source as usize] == time {
+            return;
         }
-        let leaves = self.tree.len() / 2;
-        let mut place = 1;
-        while place < leaves {
-            place = 2 * place + usize::from(self.tree[2 * place] != time);
+        self.times[source as usize] = time;
+        let mut place = self.leaves[source as usize] as usize;
+        let (mut first, mut earliest) = (source, time);
+        while place > 1 {
+            let other = self.tree[place ^ 1];
+            let others = self.times[other as usize];
+            // The left one has even places.
+            let loses = others < earliest || (others == earliest && place % 2 == 1);
+            first = if loses { other } else { first };
+            earliest = earliest.min(others);
+            place /= 2;
+            // Neither was the source first here, nor is it.
+            if self.tree[place] == first && first != source {
+                return;
+            }
+            self.tree[place] = first;
         }
-        Some((time, self.sources[place - leaves]))
     }
 
     /// Gives every source its leaf.
     fn build(&mut self) {
         self.grown = false;
-        self.sources.clear();
-        self.sources.extend(0..self.ranks.len() as u32);
+        let nobody = self.ranks.len() as u32;
+        let mut sources: Vec<u32> = (0..nobody).collect();
         let ranks = &self.ranks;
-        self.sources
-            .sort_unstable_by_key(|&source| (ranks[source as usize], source));
+        sources.sort_unstable_by_key(|&source| (ranks[source as usize], source));
         let leaves = self.ranks.len().next_power_of_two();
         self.tree.clear();
-        self.tree.resize(2 * leaves, NEVER);
+        self.tree.resize(2 * leaves, nobody);
         self.leaves.resize(self.ranks.len(), 0);
-        for (leaf, &source) in self.sources.iter().enumerate() {
+        for (leaf, &source) in sources.iter().enumerate() {
             self.leaves[source as usize] = (leaves + leaf) as u32;
-            self.tree[leaves + leaf] = self.times[source as usize];
+            self.tree[leaves + leaf] = source;
         }
         for place in (1..leaves).rev() {
-            self.tree[place] = self.tree[2 * place].min(self.tree[2 * place + 1]);
+            let [left, right] = [self.tree[2 * place], self.tree[2 * place + 1]];
+            let right_first = self.times[right as usize] < self.times[left as usize];
+            self.tree[place] = if right_first { right } else { left };
         }
     }
 }
@@ -224,6 +264,9 @@ mod tests {
                         prop_assert_eq!(next, least.map(|(time, _, s)| (time, s)));
                         if let Some((_, source)) = next {
                             times[source as usize] = None;
+                            // Of those that are due at one time it may be any.
+                            let likely = schedule.likely().map(|source| times[source as usize]);
+                            prop_assert_eq!(likely.flatten(), times.iter().copied().flatten().min());
                             prop_assert_eq!(schedule.time(source), None);
                         }
                     }

@@ -256,6 +256,14 @@ impl Application {
         }
     }
 
+    /// Asks for the memory of one of its ends, which will get a packet.
+    #[inline]
+    pub fn fetch(&self, role: Role) {
+        if let Kind::Tcp(tcp) = &self.kind {
+            tcp.fetch(role);
+        }
+    }
+
     /// Its timer has come, or something earlier than that.
     pub fn on_timer(&mut self, net: &mut Net, hosts: &mut [Host]) {
         let common = &mut self.common;

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use prefetch::fetch;
+
 use super::World;
 use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
@@ -74,6 +76,9 @@ impl World {
             debug_assert!(at >= self.net.now, "an event of the past");
             self.net.now = at;
             self.net.totals.events += 1;
+            if let Some(next) = self.net.schedule.likely() {
+                self.fetch(self.sources[next as usize]);
+            }
             self.happen(self.sources[source as usize]);
             if self.net.failure.is_some() {
                 return self.check();
@@ -81,6 +86,18 @@ impl World {
         }
         self.net.now = time;
         Ok(())
+    }
+
+    /// Asks for what the next event needs first, while the one before it happens.
+    #[inline]
+    fn fetch(&self, source: Source) {
+        match source {
+            Source::Link(link) => fetch(&self.net.links[link as usize]),
+            Source::Host(host) => fetch(&self.hosts[host as usize]),
+            Source::Application(application) => fetch(&self.applications[application as usize]),
+            // There are few of the others.
+            _ => {}
+        }
     }
 
     fn happen(&mut self, source: Source) {
@@ -164,6 +181,9 @@ impl World {
         if host.gate.is_open() {
             self.hand_over(index, frame, endpoint);
             return;
+        }
+        if let Some(Endpoint { application, role }) = endpoint {
+            self.applications[application as usize].fetch(role);
         }
         net.keep(frame.bytes.len());
         if let Some(runs) = host.gate.wait(net.now, (frame, endpoint)) {

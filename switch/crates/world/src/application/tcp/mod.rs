@@ -6,6 +6,7 @@ mod plan;
 
 use std::collections::VecDeque;
 
+use prefetch::fetch;
 use tcp::{Config, Connection, Role as Opens, State};
 
 use super::Common;
@@ -151,6 +152,17 @@ impl Tcp {
                 end.on_timer(net.now);
                 pair.flush(role, common, net, hosts);
             }
+        }
+    }
+
+    /// Asks for the memory of the newest connection's end.
+    #[inline]
+    pub fn fetch(&self, role: Role) {
+        if let Some(pair) = &self.current {
+            fetch(match role {
+                Role::Client => &pair.client,
+                Role::Server => &pair.server,
+            });
         }
     }
 
