@@ -7,6 +7,7 @@
 //! the task again: packets wait as little as possible. Batches of several
 //! closures exclude each other, so that each sees all or nothing of another.
 
+mod address;
 mod arbitration;
 mod budget;
 mod bytes_of;
@@ -44,13 +45,15 @@ mod target;
 mod trace_feed;
 mod traffic_manager_service;
 mod undo;
+mod unix_socket;
 mod upstream_channels_service;
 mod wire;
 mod write;
 
+pub use address::ServerAddress;
 pub use contained::panic_is_contained;
 pub use options::{Limits, ServerOptions, TlsOptions};
 pub use p4info::from_text as p4info_from_text;
 pub use pipeline_config::PipelineConfig;
-pub use server::{DEFAULT_ADDRESS, ServedDevice, Server, ServerError};
+pub use server::{ServedDevice, Server, ServerError};
 pub use switch_service::Process;

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -12,12 +11,12 @@ use std::{fmt, io};
 use device::DeviceHandle;
 use device::handle::Events;
 use plant::PlantHandle;
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::address::ServerAddress;
 use crate::budget::Budget;
-use crate::connections::{Connections, listen};
+use crate::connections::{Connections, Listener};
 use crate::journal::MaybeJournal;
 use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
@@ -30,8 +29,6 @@ use crate::target::{Shared, Target};
 use crate::upstream_channels_service::ChannelsService;
 use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 
-/// Where the server listens unless told otherwise: on loopback, P4Runtime's port.
-pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9559);
 /// How long RPCs may take to end after a shutdown.
 const GRACE: Duration = Duration::from_secs(1);
 /// Bytes of a request that may be on their way before we take any: a control
@@ -57,7 +54,7 @@ pub struct ServedDevice {
 #[derive(Debug)]
 pub enum ServerError {
     /// The address cannot be listened on.
-    Bind(SocketAddr, io::Error),
+    Bind(ServerAddress, io::Error),
     /// Two devices have this device_id.
     DuplicateDevice(u64),
     /// The certificates or the key cannot be used.
@@ -80,7 +77,7 @@ impl fmt::Display for ServerError {
                         "this machine does not have that address; choose another with \
                          --grpc-server-addr",
                     ),
-                    io::ErrorKind::PermissionDenied => f.write_str(
+                    io::ErrorKind::PermissionDenied if address.tcp().is_some() => f.write_str(
                         "ports below 1024 are root's; choose another with --grpc-server-addr",
                     ),
                     _ => write!(f, "{error}"),
@@ -115,8 +112,8 @@ pub struct Server {
     journal: MaybeJournal,
     lost: Arc<AtomicU64>,
     budget: Arc<Budget>,
-    listener: TcpListener,
-    address: SocketAddr,
+    listener: Listener,
+    address: ServerAddress,
     targets: Targets,
     events: Vec<(Arc<Target>, Events)>,
 }
@@ -128,7 +125,7 @@ impl Server {
     /// # Errors
     /// [`ServerError::Bind`], [`ServerError::DuplicateDevice`].
     pub async fn bind(
-        address: SocketAddr,
+        address: ServerAddress,
         devices: Vec<ServedDevice>,
     ) -> Result<Server, ServerError> {
         Server::bind_with(address, devices, &ServerOptions::default()).await
@@ -139,7 +136,7 @@ impl Server {
     /// # Errors
     /// Those of [`Self::bind`], and [`ServerError::Tls`].
     pub async fn bind_with(
-        address: SocketAddr,
+        address: ServerAddress,
         devices: Vec<ServedDevice>,
         options: &ServerOptions,
     ) -> Result<Server, ServerError> {
@@ -171,7 +168,7 @@ impl Server {
             }
             events.push((target, device.events));
         }
-        let (listener, address) = listen(address)
+        let (listener, address) = Listener::bind(&address)
             .await
             .map_err(|error| ServerError::Bind(address, error))?;
         Ok(Server {
@@ -191,8 +188,8 @@ impl Server {
 
     /// Where the server listens, with the port that port 0 became.
     #[must_use]
-    pub fn local_address(&self) -> SocketAddr {
-        self.address
+    pub fn local_address(&self) -> &ServerAddress {
+        &self.address
     }
 
     /// Serves until `shutdown` is ready, then ends all streams and returns
