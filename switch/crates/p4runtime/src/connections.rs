@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_stream::Stream;
 use tonic::Extensions;
+use tonic::codegen::http;
 use tonic::transport::server::{Connected, TlsConnectInfo};
 
 use crate::address::ServerAddress;
@@ -23,16 +24,23 @@ use crate::unix_socket::UnixSocket;
 pub struct Connections {
     listener: Listener,
     places: Arc<Semaphore>,
-    budget: Arc<Budget>,
+    budgets: Budgets,
+}
+
+/// What connections are charged from.
+#[derive(Clone, Debug)]
+pub struct Budgets {
+    pub answers: Arc<Budget>,
+    pub requests: Arc<Budget>,
 }
 
 impl Connections {
-    pub fn new(listener: Listener, limit: usize, budget: Arc<Budget>) -> Self {
+    pub fn new(listener: Listener, limit: usize, budgets: Budgets) -> Self {
         let places = Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS)));
         Connections {
             listener,
             places,
-            budget,
+            budgets,
         }
     }
 }
@@ -53,7 +61,10 @@ impl Stream for Connections {
                     };
                     return Poll::Ready(Some(Ok(Connection {
                         stream,
-                        client: Client(Account::new(&self.budget)),
+                        client: Client {
+                            answers: Account::new(&self.budgets.answers),
+                            requests: Account::new(&self.budgets.requests),
+                        },
                         _place: place,
                     })));
                 }
@@ -71,14 +82,29 @@ pub struct Connection {
 
 /// Who is at the other end, for the requests that come from there.
 #[derive(Clone, Debug)]
-pub struct Client(Arc<Account>);
+pub struct Client {
+    answers: Arc<Account>,
+    requests: Arc<Account>,
+}
 
 impl Client {
-    /// What the client of a request is charged for; `None` for one of this process.
+    /// What a request's answers are charged to; `None` for one of this process.
     pub fn account(request: &Extensions) -> Option<&Arc<Account>> {
-        let plain = request.get::<Client>();
-        let client = plain.or_else(|| Some(request.get::<TlsConnectInfo<Client>>()?.get_ref()));
-        client.map(|client| &client.0)
+        let client = Self::of(request.get(), request.get());
+        client.map(|client| &client.answers)
+    }
+
+    /// What a request itself is charged to.
+    pub fn requests(request: &http::Extensions) -> Option<&Arc<Account>> {
+        let client = Self::of(request.get(), request.get());
+        client.map(|client| &client.requests)
+    }
+
+    fn of<'r>(
+        plain: Option<&'r Client>,
+        tls: Option<&'r TlsConnectInfo<Client>>,
+    ) -> Option<&'r Client> {
+        plain.or_else(|| Some(tls?.get_ref()))
     }
 }
 

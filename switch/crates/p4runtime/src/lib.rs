@@ -21,6 +21,7 @@ mod device_config;
 mod entry;
 mod failure;
 mod finished;
+mod in_flight;
 pub mod in_process;
 pub mod journal;
 mod notes;

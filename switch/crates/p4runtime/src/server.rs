@@ -15,8 +15,9 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::address::ServerAddress;
-use crate::budget::Budget;
-use crate::connections::{Connections, Listener};
+use crate::budget::{Budget, Purpose};
+use crate::connections::{Budgets, Connections, Listener};
+use crate::in_flight::InFlightLayer;
 use crate::journal::MaybeJournal;
 use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
@@ -111,7 +112,7 @@ pub struct Server {
     plant: Option<PlantHandle>,
     journal: MaybeJournal,
     lost: Arc<AtomicU64>,
-    budget: Arc<Budget>,
+    budgets: Budgets,
     listener: Listener,
     address: ServerAddress,
     targets: Targets,
@@ -178,7 +179,10 @@ impl Server {
             plant: options.plant.clone(),
             journal: options.journal.clone(),
             lost: Arc::clone(&options.lost_messages),
-            budget: shared.budget,
+            budgets: Budgets {
+                answers: shared.budget,
+                requests: Arc::new(Budget::new(&limits, Purpose::Requests)),
+            },
             listener,
             address,
             targets: Targets(targets),
@@ -234,9 +238,11 @@ impl Server {
         let channels = UpstreamChannelsServer::new(ChannelsService { plant: self.plant })
             .max_decoding_message_size(self.limits.message_bytes)
             .max_encoding_message_size(self.limits.message_bytes);
-        let incoming = Connections::new(self.listener, self.limits.connections, self.budget);
+        let incoming = Connections::new(self.listener, self.limits.connections, self.budgets);
         let mut wait = ended;
-        let mut builder = self.builder;
+        let mut builder = self.builder.layer(InFlightLayer {
+            message_time: self.limits.rpc_time,
+        });
         let serving = builder
             .add_service(p4runtime)
             .add_service(traffic_manager)

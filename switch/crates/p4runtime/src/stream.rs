@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, watch};
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 
 use crate::arbitration::ClientId;
 use crate::failure::Failure;
@@ -58,6 +58,15 @@ pub async fn serve(
                     if let Err(failure) = session.receive(&targets, message).await {
                         break Some(failure.into());
                     }
+                }
+                // A message that finds no room, or does not arrive in time.
+                Err(status)
+                    if matches!(
+                        status.code(),
+                        Code::ResourceExhausted | Code::DeadlineExceeded
+                    ) =>
+                {
+                    break Some(status);
                 }
                 Ok(None) | Err(_) => break None,
             }
