@@ -10,7 +10,7 @@ use plant::PlantHandle;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::journal::MaybeJournal;
-use crate::switch_service::Process;
+use crate::process::Process;
 
 /// Options of a [`Server`](crate::Server). The default is plain HTTP/2, which
 /// is fit for loopback, with the default [`Limits`].

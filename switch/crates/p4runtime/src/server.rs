@@ -21,12 +21,14 @@ use crate::in_flight::InFlightLayer;
 use crate::journal::MaybeJournal;
 use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
+use crate::process::Process;
 use crate::proto::docsis::mac::v1::upstream_channels_server::UpstreamChannelsServer;
 use crate::proto::docsis::switch::v1::switch_server::SwitchServer;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManagerServer;
-use crate::service::{Service, Targets};
-use crate::switch_service::{Process, SwitchService};
+use crate::service::Service;
+use crate::switch_service::SwitchService;
 use crate::target::{Shared, Target};
+use crate::targets::Targets;
 use crate::upstream_channels_service::ChannelsService;
 use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 

@@ -10,14 +10,14 @@ use tonic::{Code, Status, Streaming};
 
 use crate::arbitration::ClientId;
 use crate::failure::Failure;
-use crate::journal::{Answer, Journal, MaybeJournal, Waiting};
+use crate::journal::{Answer, Journal, MaybeJournal, Waiting, encoded};
 use crate::outbound::ClientLink;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::stream_error::Details;
 use crate::proto::p4::v1::stream_message_request::Update;
 use crate::role;
-use crate::service::{Targets, encoded};
 use crate::target::Target;
+use crate::targets::Targets;
 
 /// How long the last status of a stream may wait for a client that does not read.
 const FAREWELL: Duration = Duration::from_secs(1);
