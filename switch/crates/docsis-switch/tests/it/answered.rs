@@ -256,7 +256,7 @@ async fn round(client: &mut Client, ids: &[u32]) -> [Duration; 3] {
 }
 
 #[test]
-#[ignore = "reads and writes are not answered in time yet, Capabilities are; takes a minute or two"]
+#[ignore = "reads and writes are late and decoded requests are not charged yet; takes a minute"]
 fn the_control_loop_is_answered_beside_hostile_clients() {
     let switch = Switch::start(&[
         &format!("{BUILD}/cm.json"),
