@@ -17,6 +17,7 @@ from docsis_control.config import ConfigError
 from docsis_control.config.models import KeyedError
 from docsis_control.controller import Controller
 from docsis_control.dynamic.server import serving_changes
+from docsis_control.http2.calls import unix_path
 from docsis_control.local_socket import default_folder
 from docsis_control.options import Options
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
@@ -47,6 +48,13 @@ class Views:
 
     status_folder: Path
     metrics_port: int | None = None
+
+
+def _switch_address(text: str) -> tuple[str, str]:
+    name, equals, address = text.partition("=")
+    if name and equals and unix_path(address):
+        return name, address
+    return _address(text)
 
 
 def _address(text: str) -> tuple[str, str]:
@@ -101,10 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--address",
-        type=_address,
+        type=_switch_address,
         action="append",
         default=[],
-        metavar="NAME=HOST:PORT",
+        metavar="NAME=HOST:PORT|NAME=unix:PATH",
         help="P4Runtime address of a switch, instead of 127.0.0.1 and the topology's port",
     )
     parser.add_argument(

@@ -88,7 +88,7 @@ class DeviceController:
         plan: What it is provisioned with.
         ready: Set when it has been provisioned once.
         record: What the control loop did.
-        address: host:port of its P4Runtime server.
+        address: host:port or unix:PATH of its P4Runtime server.
     """
 
     def __init__(self, plan: DevicePlan, pipeline: Pipeline, options: Options) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from docsis_control.law.docsis_pie import Status
+from docsis_control.own_files import created
 from docsis_control.record_ring import Records
 
 _TICK_COLUMNS: Final = ("monotonic_s", "lateness_ms", "cycle_ms", "missed")
@@ -89,6 +90,6 @@ def _in_words(
 
 
 def _write(path: Path, columns: Iterable[str], rows: Iterable[str]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with created(path, newline="") as file:
         file.write(",".join(columns) + _END)
         file.writelines(row + _END for row in rows)

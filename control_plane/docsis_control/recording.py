@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from docsis_control.law.service_flows import Observation
 from docsis_control.numbers import SERVICE_FLOWS
+from docsis_control.own_files import created
 from docsis_control.record_files import write_samples, write_ticks
 from docsis_control.record_ring import Records, Ring
 
@@ -179,4 +180,5 @@ def save(records: Mapping[str, DeviceRecord], folder: Path) -> None:
         for name, record in records.items()
     }
     text = json.dumps(stats, indent=2) + "\n"
-    (folder / "stats.json").write_text(text, encoding="utf-8")
+    with created(folder / "stats.json") as file:
+        file.write(text)

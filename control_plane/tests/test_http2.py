@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -103,7 +104,7 @@ def held() -> Iterator[threading.Event]:
 
 
 @pytest.fixture
-def server(held: threading.Event) -> Iterator[Any]:
+def server(held: threading.Event, tmp_path: Path) -> Iterator[Any]:
     """grpcio's, with bytes for messages."""
 
     def hold(request: bytes, context: Any) -> bytes:
@@ -119,6 +120,8 @@ def server(held: threading.Event) -> Iterator[Any]:
     }
     made.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test.Service", handlers),))
     made.address = f"127.0.0.1:{made.add_insecure_port('127.0.0.1:0')}"  # type: ignore[attr-defined]
+    made.unix = f"unix:{tmp_path / 'server.sock'}"  # type: ignore[attr-defined]
+    assert made.add_insecure_port(made.unix)  # type: ignore[attr-defined]
     made.start()
     yield made
     held.set()
@@ -140,6 +143,15 @@ def test_answers_of_any_size_come_whole(calls: Calls) -> None:
     sizes = (0, 3, 100_000, 1)
     assert [len(part) for part in calls.call(PARTS, struct.pack(">4I", *sizes))] == [*sizes]
     assert calls.call(PARTS, b"") == []
+
+
+def test_a_unix_socket_is_as_good(server: Any, tmp_path: Path) -> None:
+    for form in (server.unix, server.unix.replace("unix:", "unix://")):
+        with contextlib.closing(Calls(form, 20.0)) as calls:
+            for size in (0, 70_000):
+                assert calls.call(ECHO, b"x" * size) == [b"x" * size]
+    with pytest.raises(Broken, match="No such file"):
+        Calls(f"unix:{tmp_path / 'none.sock'}", 1.0).call(ECHO, b"")
 
 
 def test_a_refusal_is_told_as_grpcio_tells_it(calls: Calls) -> None:

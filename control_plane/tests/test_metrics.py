@@ -24,6 +24,7 @@ from prometheus_client.registry import Collector
 from docsis_control import priority
 from docsis_control.mac.channel_state import FlowName, channel_from
 from docsis_control.metrics import serving_metrics
+from docsis_control.metrics.bounded_server import CONNECTIONS
 from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.priority import lower_thread, paced
@@ -260,6 +261,37 @@ async def test_a_controllers_metrics_are_served(running: Any) -> None:
                 assert other.connect_ex(("127.0.0.2", port)) != 0
         with socket.socket() as closed:
             assert closed.connect_ex(("127.0.0.1", port)) != 0
+
+
+async def test_clients_that_say_nothing_take_few_threads() -> None:
+    async def get() -> Status:
+        return STATUS
+
+    def answered(port: int) -> bool:
+        """Whether a connection is not closed at once."""
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+            client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            try:
+                return client.recv(1) != b""
+            except ConnectionResetError:
+                return False
+
+    before = threading.active_count()
+    async with serving_metrics(get, 0) as port:
+        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+        try:
+            # In the order in which they came, so all of the silent ones have been looked at.
+            assert not await asyncio.to_thread(answered, port)
+            # The server's own, each connection's, and the one that asked.
+            assert threading.active_count() <= before + 1 + CONNECTIONS + 1
+        finally:
+            for each in silent:
+                each.close()
+        for _ in range(400):
+            if await asyncio.to_thread(answered, port):
+                break
+        else:
+            pytest.fail("places are not given back")
 
 
 async def test_a_scrape_that_fails_says_so() -> None:

@@ -22,7 +22,7 @@ from mininet.node import Host, Node, Switch
 
 from docsis_control.ports import CPU_PORT, RF_PORT
 from docsis_testbed import netlink
-from docsis_testbed.addresses import thrift_port
+from docsis_testbed.addresses import socket_of, thrift_port
 from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in
@@ -144,13 +144,25 @@ class QuietHost(RunNode, Host):  # type: ignore[misc]
             raise TestbedError(f"host {self.name} {otherwise}: {netlink.reason(error)}") from None
 
 
+def _connect(address: str) -> None:
+    """Connect to a server, and hang up."""
+    path = socket_of(address)
+    if path is None:
+        host, port = address.rsplit(":", 1)
+        socket.create_connection((host, int(port)), timeout=1).close()
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(1)
+        client.connect(str(path))
+
+
 class P4Switch(RunNode, Switch):  # type: ignore[misc]
     """A P4Runtime switch without a program: the controller pushes it.
 
     Args:
         name: Name of the node.
         device_id: P4Runtime device id.
-        grpc_address: host:port of its P4Runtime server.
+        grpc_address: host:port or unix:PATH of its P4Runtime server.
         log: File that gets what the switch prints.
         extra: More arguments of the program, before its `--`.
         under_real_time: Run it under SCHED_RR where that is permitted.
@@ -211,7 +223,6 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
             TestbedError: the switch ended (with its last words), or took too long.
         """
         assert self.process is not None, "started"
-        host, port = self.grpc_address.rsplit(":", 1)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -220,8 +231,8 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
                     f"{last_words(self.log, self._log_start)}"
                 )
             try:
-                with socket.create_connection((host, int(port)), timeout=1):
-                    return
+                _connect(self.grpc_address)
+                return
             except OSError:
                 time.sleep(0.02)
         raise TestbedError(

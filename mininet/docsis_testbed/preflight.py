@@ -21,7 +21,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import name_of, resolve
 from docsis_control.topology.models import Topology
 from docsis_testbed import p4build
-from docsis_testbed.addresses import device_address, thrift_address
+from docsis_testbed.addresses import device_address, socket_of, thrift_address
 from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import CLONE_NEWNET, made_apart
@@ -196,7 +196,10 @@ def check_all(topology: Topology, target: str) -> None:
     p4build.require_current()
     check_interfaces_free(root_interfaces(topology))
     for device in (topology.cable_modem, topology.cmts):
-        check_port_free(device_address(device), f"P4Runtime server of {device.name}")
+        address = device_address(device, target)
+        # A socket in the run's folder is the run's; what a killed one left is replaced.
+        if socket_of(address) is None:
+            check_port_free(address, f"P4Runtime server of {device.name}")
         if target == "bmv2":
             check_port_free(
                 thrift_address(device),

@@ -18,6 +18,7 @@ from typing import Final
 from docsis_testbed import real_time_share
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import network_namespace
+from docsis_testbed.run_sockets import remove_sockets
 
 LOCK: Final = "lock"
 STATE: Final = "run.json"
@@ -152,6 +153,7 @@ def clear_files(folder: Path) -> list[str]:
         from docsis_control.local_socket import remove_dead
 
         remove_dead(folder)
+    remove_sockets(folder)
     for name in (STATE, SOCKET):
         (folder / name).unlink(missing_ok=True)
     return removed

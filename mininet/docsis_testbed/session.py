@@ -18,7 +18,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import preset_of, resolve
 from docsis_control.topology.models import Topology
 from docsis_testbed import preflight
-from docsis_testbed.addresses import thrift_address
+from docsis_testbed.addresses import device_address, thrift_address
 from docsis_testbed.endings import how, last_words, said
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
@@ -65,6 +65,7 @@ class ControllerProgram:
             *("--topology", str(topology_file)),
             *managers,
             *("--record", str(record)),
+            *_address_arguments(testbed),
             *_thrift_arguments(testbed),
             *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
         ]
@@ -118,6 +119,12 @@ def start_controller(
     controller.wait_ready()
     assert controller.process is not None, "started"
     return controller.process
+
+
+def _address_arguments(testbed: Testbed) -> Iterator[str]:
+    """Where the controller finds the switches."""
+    for device in (testbed.topology.cable_modem, testbed.topology.cmts):
+        yield from ("--address", f"{device.name}={device_address(device, testbed.target)}")
 
 
 def _thrift_arguments(testbed: Testbed) -> Iterator[str]:

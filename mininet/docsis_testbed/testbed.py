@@ -118,7 +118,7 @@ class Testbed:
             cls=kind,
             run=self._run,
             device_id=device.device_id,
-            grpc_address=device_address(device),
+            grpc_address=device_address(device, self.target),
             log=self.logs / f"{device.name}.log",
             extra=(*self._recording(device), *self.taps.arguments(self.topology, device)),
             **params,

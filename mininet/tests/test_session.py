@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from docsis_control.topology.loader import load_topology
+from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.session import ControllerProgram, Session
@@ -104,5 +105,8 @@ def test_the_controller_is_told_where_queues_are_set(
 ) -> None:
     testbed = FakeTestbed(target, tmp_path)
     ControllerProgram(cast(Any, testbed), tmp_path / "topology.yaml", tmp_path).start()
-    given = zip(testbed.command, testbed.command[1:], strict=False)
+    given = list(zip(testbed.command, testbed.command[1:], strict=False))
     assert [value for option, value in given if option == "--thrift"] == told
+    devices = (testbed.topology.cable_modem, testbed.topology.cmts)
+    at = [f"{device.name}={device_address(device, target)}" for device in devices]
+    assert [value for option, value in given if option == "--address"] == at

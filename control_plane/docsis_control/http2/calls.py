@@ -46,6 +46,17 @@ _KEPT_BLOCKS: Final = 64
 _RECEIVED_AT_ONCE: Final = 1 << 16
 
 
+_UNIX: Final = "unix:"
+
+
+def unix_path(address: str) -> str | None:
+    """The path of a Unix socket's address, as gRPC writes it; None for host:port."""
+    if not address.startswith(_UNIX):
+        return None
+    path = address.removeprefix(_UNIX)
+    return path.removeprefix("//")
+
+
 class Broken(Exception):
     """The connection is of no use any more; the message says why."""
 
@@ -79,8 +90,9 @@ class Calls:
     """
 
     def __init__(self, address: str, seconds: float) -> None:
-        """Args: host:port, and how long connecting or a call may take."""
+        """Args: host:port or unix:PATH, and how long connecting or a call may take."""
         self._address = address
+        self._path = unix_path(address)
         self._seconds = seconds
         self._until = 0.0
         self._socket: socket.socket | None = None
@@ -153,9 +165,7 @@ class Calls:
             self._socket.close()
         if self._ended:
             self._break("the connection was closed")
-        host, _, port = self._address.rpartition(":")
-        connection = socket.create_connection((host.strip("[]"), int(port)), self._seconds)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = self._connected()
         # The kernel keeps the time: with a timeout of Python's each receipt would ask for the
         # interpreter's lock twice.
         connection.settimeout(None)
@@ -178,6 +188,21 @@ class Calls:
             + _window_update(2 * _LARGEST_ANSWER - _FIRST_WINDOW)
         )
 
+    def _connected(self) -> socket.socket:
+        if self._path is None:
+            host, _, port = self._address.rpartition(":")
+            connection = socket.create_connection((host.strip("[]"), int(port)), self._seconds)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connection
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.settimeout(self._seconds)
+            connection.connect(self._path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     def _send(self, data: bytes) -> None:
         if self._socket is None:
             self._break("the connection was closed")
@@ -191,7 +216,8 @@ class Calls:
                     (b":method", b"POST"),
                     (b":scheme", b"http"),
                     (b":path", method.encode()),
-                    (b":authority", self._address.encode()),
+                    # A path is no authority; gRPC's libraries say this.
+                    (b":authority", b"localhost" if self._path else self._address.encode()),
                     (b"te", b"trailers"),
                     (b"content-type", b"application/grpc"),
                     (b"grpc-timeout", f"{int(self._seconds * 1000)}m".encode()),

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the metrics over HTTP on the loopback interface, from threads of the library's."""
+"""Serves the metrics over HTTP on the loopback interface, from threads of their own."""
 
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
+from docsis_control.metrics.bounded_server import BoundedServer
 from docsis_control.metrics.families import families
 from docsis_control.priority import lower_thread, paced
 from docsis_control.status.model import Status
@@ -91,12 +93,14 @@ async def serving_metrics(get: Callable[[], Awaitable[Status]], port: int) -> As
     registry = CollectorRegistry(auto_describe=False)
     registry.register(StatusCollector(asyncio.get_running_loop(), get))
     try:
-        server, thread = start_http_server(port, LOOPBACK, registry)
+        server = BoundedServer((LOOPBACK, port), registry)
     except OSError as error:
         raise RuntimeError(
             f"metrics cannot be served at {LOOPBACK}:{port}: {error.strerror}; "
             "give another --metrics-port"
         ) from None
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
     try:
         _LOG.info("metrics at http://%s:%d/metrics", LOOPBACK, server.server_port)
         yield server.server_port

@@ -16,7 +16,7 @@ class Visits:
     """
 
     def __init__(self, address: str, seconds: float = RPC_TIMEOUT) -> None:
-        """Args: host:port of the device's server, and how long a call may take."""
+        """Args: host:port or unix:PATH of the device's server, and how long a call may take."""
         self._address = address
         self._seconds = seconds
 

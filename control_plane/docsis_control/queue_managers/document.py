@@ -12,6 +12,7 @@ from docsis_control.config.errors import ConfigError
 from docsis_control.config.models import KeyedError
 from docsis_control.config.schema import DIALECT
 from docsis_control.config.yaml_file import explain, plain, quoted, read, validate
+from docsis_control.own_files import created
 from docsis_control.queue_managers.models import (
     ADAPTER,
     ALGORITHMS,
@@ -114,7 +115,7 @@ def write(management: QueueManagement, file: Path) -> None:
     """Writes the YAML file that `from_file` reads."""
     yaml = YAML()
     yaml.default_flow_style = False
-    with file.open("w", encoding="utf-8") as stream:
+    with created(file) as stream:
         yaml.dump(as_written(management), stream)
 
 

@@ -37,7 +37,10 @@ class Device(Model):
     name: NodeName = Field(description="Name of the node.")
     device_id: int = Field(ge=0, lt=2**64, description="P4Runtime device id.")
     grpc_port: int | None = Field(
-        default=None, ge=1, le=65535, description="TCP port of its P4Runtime server."
+        default=None,
+        ge=1,
+        le=65535,
+        description="TCP port of its P4Runtime server, at 127.0.0.1, instead of a Unix socket.",
     )
 
     @property

@@ -21,7 +21,7 @@ class ChannelsSeen:
     """Looks at all channels that carry what the modems' device sends.
 
     Args:
-        address: host:port of the device's server.
+        address: host:port or unix:PATH of the device's server.
         device_id: P4Runtime's.
         names: Of service flows.
     """

@@ -63,7 +63,7 @@ class CounterReader:
     """Reads the counters of one device over gRPC.
 
     Args:
-        address: host:port of its P4Runtime server.
+        address: host:port or unix:PATH of its P4Runtime server.
         device_id: P4Runtime device id.
         role: Which program it runs.
     """
@@ -102,6 +102,6 @@ class CounterReader:
         return self._query.counts(answers)
 
 
-def counters(device: Device, role: Role) -> CounterReader:
-    """A reader of a device's counters."""
-    return CounterReader(device_address(device), device.device_id, role)
+def counters(device: Device, role: Role, target: str = "embedded") -> CounterReader:
+    """A reader of the counters of a device, which is a target of that name."""
+    return CounterReader(device_address(device, target), device.device_id, role)

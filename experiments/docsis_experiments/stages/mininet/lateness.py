@@ -23,7 +23,7 @@ class LatenessReader:
     """Reads the lateness of some devices.
 
     Args:
-        addresses: host:port of its P4Runtime server and P4Runtime device id, by name.
+        addresses: host:port or unix:PATH of its P4Runtime server and P4Runtime device id, by name.
     """
 
     def __init__(self, addresses: Mapping[str, tuple[str, int]]) -> None:
@@ -66,6 +66,6 @@ class LatenessReader:
             ) from None
 
 
-def lateness_of(devices: Sequence[Device]) -> LatenessReader:
-    """A reader of the devices' lateness."""
-    return LatenessReader({d.name: (device_address(d), d.device_id) for d in devices})
+def lateness_of(devices: Sequence[Device], target: str = "embedded") -> LatenessReader:
+    """A reader of the lateness of devices, which are targets of that name."""
+    return LatenessReader({d.name: (device_address(d, target), d.device_id) for d in devices})

@@ -56,11 +56,15 @@ class RfPort:
     Args:
         device: Whose port.
         framing: What carries the port's frames.
+        target: Name of the switch target that the device is.
     """
 
-    def __init__(self, device: Device, framing: Framing | None = None) -> None:
+    def __init__(
+        self, device: Device, framing: Framing | None = None, target: str = "embedded"
+    ) -> None:
         self._framing = framing
-        self._device = LocalDevice(Visits(device_address(device)), device.name, device.device_id)
+        visits = Visits(device_address(device, target))
+        self._device = LocalDevice(visits, device.name, device.device_id)
         self._name = device.name
 
     def carry(self, rate: int) -> None:

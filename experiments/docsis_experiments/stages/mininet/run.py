@@ -115,28 +115,31 @@ def measure(
         if metrics := tcp_metrics(scenario.tcp):
             for node in topology.nodes:
                 session.testbed.node(node.name).set_tcp(metrics)
-        reader = counters(device, QUEUES[scenario.direction])
-        clocks = lateness_of((topology.cable_modem, topology.cmts))
-        port = congested(scenario, topology, device)
+        reader = counters(device, QUEUES[scenario.direction], target)
+        clocks = lateness_of((topology.cable_modem, topology.cmts), target)
+        port = congested(scenario, topology, device, target)
         played = Played(session, plan, scenario, reader, clocks, port, channels_of(topology))
         played.play()
     return played.record(run, topology, device.name)
 
 
-def congested(scenario: Scenario, topology: Topology, device: Device) -> Congested | None:
+def congested(
+    scenario: Scenario, topology: Topology, device: Device, target: str
+) -> Congested | None:
     """What RF congestion makes slower in a scenario, if there is any.
 
     Args:
         scenario: The scenario.
         topology: Where it is played.
         device: Whose queues it fills.
+        target: Name of the switch target that it is.
     """
     channel = scenario.channel
     if channel is None:
         return None
     channels = topology.upstream_channels if scenario.direction == "upstream" else None
     if not channels:
-        return RfPort(device, topology.framing(device))
+        return RfPort(device, topology.framing(device), target)
     return RfChannels(device, [one.name for one in channels], channel.variation)
 
 

@@ -38,12 +38,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 async fn connect(args: &CtlArgs) -> Result<Channel, String> {
-    let scheme = if args.tls_ca.is_some() {
-        "https"
-    } else {
-        "http"
-    };
-    let mut endpoint = Endpoint::from_shared(format!("{scheme}://{}", args.address))
+    let mut endpoint = Endpoint::from_shared(args.address.uri(args.tls_ca.is_some()))
         .map_err(|error| format!("address {}: {error}", args.address))?
         .connect_timeout(PATIENCE)
         .timeout(PATIENCE);

@@ -3,8 +3,8 @@
 //! in whatever thread it happens. Half a switch would be worse than none. Only where a client's
 //! program is looked at, before any of it is kept, the program is refused and the process lives.
 
+use crate::output_file;
 use std::backtrace::{Backtrace, BacktraceStatus};
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub fn install() {
         let text = report(panic, contained);
         let _ = std::io::stderr().write_all(text.as_bytes());
         if let Some(path) = LOG_FILE.get()
-            && let Ok(mut file) = OpenOptions::new().append(true).open(path)
+            && let Ok(mut file) = output_file::append(path)
         {
             let _ = file.write_all(text.as_bytes());
         }

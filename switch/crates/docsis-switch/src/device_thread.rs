@@ -7,10 +7,12 @@ use crate::device_core::{self, Core, Rf};
 use crate::lock::Lock;
 use crate::member::Member;
 use crate::ports::{Opening, Ports};
+use crate::privileges;
 use crate::process::log_messages;
 use crate::record::{Destination, Recording};
 use crate::run::Shell;
 use crate::scheduling;
+use crate::spool::Spools;
 use crate::trace::Trace;
 use crate::wait::Waker;
 use device::{Device, DeviceConfig, handle};
@@ -100,6 +102,7 @@ pub fn prepare(
     wanted: Vec<Wanted>,
     rf_links: &[[End; 2]],
     common: &Common<'_>,
+    spools: &mut Spools,
 ) -> Result<Prepared, String> {
     let waker = Waker::new().map_err(|error| format!("no event descriptor: {error}"))?;
     let logs = Arc::new(AtomicBool::new(common.log_messages));
@@ -117,7 +120,7 @@ pub fn prepare(
     let ids: Vec<u64> = wanted.iter().map(|one| one.config.device_id).collect();
     let (mut members, mut served) = (Vec::new(), Vec::new());
     for one in wanted {
-        let (member, device) = member(one, loaded_at, &logs, wake(), common)?;
+        let (member, device) = member(one, loaded_at, &logs, wake(), common, spools)?;
         members.push(member);
         served.push(device);
     }
@@ -160,6 +163,7 @@ fn member(
     logs: &Arc<AtomicBool>,
     wake: impl Fn() + Send + Sync + 'static,
     common: &Common<'_>,
+    spools: &mut Spools,
 ) -> Result<(Member, ServedDevice), String> {
     let Wanted {
         config,
@@ -187,11 +191,12 @@ fn member(
     }
     let (handle, requests, event_sender, events) =
         handle::channel(config.device_id, config.cpu_port, wake);
-    let (pcap, opening) = (common.pcap, common.opening);
-    let mut ports = Ports::open(&interfaces, pcap, opening, common.clock, event_sender)?;
-    if let Some(directory) = pcap {
+    let pcap = common.pcap.map(|directory| (directory, &mut *spools));
+    let (opening, clock) = (common.opening, common.clock);
+    let mut ports = Ports::open(&interfaces, pcap, opening, clock, event_sender)?;
+    if let Some(directory) = common.pcap {
         for port in rf_ports {
-            ports.tap_rf(directory, config.device_id, port)?;
+            ports.tap_rf(directory, spools, config.device_id, port)?;
         }
     }
     let served = ServedDevice {
@@ -280,6 +285,7 @@ pub fn start(
         .name(format!("device-{device_id}"))
         .spawn(move || {
             let result = schedule(how);
+            privileges::none();
             let runs = result.is_ok();
             let _ = started.send(result);
             if runs {

@@ -2,7 +2,7 @@
 //! Where events go that are not packets, and how many of them.
 
 use crate::cli::LogLevel;
-use std::fs::File;
+use crate::output_file;
 use std::path::Path;
 use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;
@@ -85,7 +85,7 @@ pub fn start(file: Option<&Path>, level: Option<LogLevel>, console: bool) -> Res
     match file {
         None => Ok(start_on(std::io::stderr, level)),
         Some(path) => {
-            let file = File::create(path).map_err(|error| {
+            let file = output_file::create(path).map_err(|error| {
                 format!("log file {} cannot be written: {error}", path.display())
             })?;
             Ok(start_on(Mutex::new(file), level))

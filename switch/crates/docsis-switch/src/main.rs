@@ -8,6 +8,7 @@ mod allocator;
 mod arrivals;
 mod awake;
 mod bench;
+mod captures;
 mod cli;
 mod clock;
 mod control;
@@ -21,8 +22,10 @@ mod link;
 mod lock;
 mod logging;
 mod member;
+mod output_file;
 mod packet_socket;
 mod ports;
+mod privileges;
 mod process;
 mod provision;
 mod record;
@@ -52,6 +55,11 @@ fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => error.exit(),
     };
+    #[cfg(not(test))]
+    if cli.command.is_some() {
+        // A switch does so when it has given up its privileges.
+        allocator::tidy_up();
+    }
     let result = match cli.command {
         Some(Command::Stf(options)) => return stf::run(&options),
         Some(Command::Replay(options)) => return replay::run(&options),

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The device's ports as sockets: opening, receiving, sending, capturing.
 
+use crate::captures::PortCaptures;
 use crate::clock::Clock;
 use crate::interface::{Interface, mend_command};
 use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
 use crate::record::Recorder;
+use crate::spool::Spools;
 use crate::wait::PollSet;
 use device::handle::{Event, EventSender};
 use device::{Device, DeviceConfig, Output, Traffic};
-use pcap::{Capture, LINKTYPE_ETHERNET};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
-use tracing::{error, warn};
+use tracing::warn;
 
 /// Longest Ethernet header that the MTU leaves out: addresses, VLAN tag, type.
 const HEADER: u32 = 18;
@@ -109,7 +110,7 @@ struct Port {
     /// What waits behind the batch for the socket to have room, and its bytes.
     backlog: VecDeque<Vec<u8>>,
     backlog_bytes: usize,
-    captures: Option<(Capture, Capture)>,
+    captures: Option<PortCaptures>,
     /// Frames were received since the kernel was asked for those that it dropped.
     received: bool,
     /// The socket has no room: what is in the batch waits.
@@ -179,20 +180,10 @@ impl Port {
     }
 }
 
-/// Two capture files: frames in, frames out.
-fn captures(directory: &Path, interface: &str) -> Result<(Capture, Capture), String> {
-    let create = |direction: &str| {
-        let path = directory.join(format!("{interface}_{direction}.pcap"));
-        Capture::create(&path, LINKTYPE_ETHERNET)
-            .map_err(|error| format!("capture file {} cannot be written: {error}", path.display()))
-    };
-    Ok((create("in")?, create("out")?))
-}
-
 /// Where frames of an RF link are captured, by the number of its port.
 struct RfTap {
     port: u16,
-    captures: (Capture, Capture),
+    captures: PortCaptures,
 }
 
 /// All ports of a device.
@@ -216,7 +207,6 @@ pub struct Ports {
     late: Vec<u64>,
     /// Tells whether frames wait in the sockets.
     waiting: PollSet,
-    capturing: bool,
     /// Writes down what comes and goes.
     recorder: Option<Arc<Recorder>>,
 }
@@ -228,7 +218,7 @@ impl Ports {
     /// One sentence that names the interface or the file.
     pub fn open(
         interfaces: &[(u16, String)],
-        pcap: Option<&Path>,
+        mut pcap: Option<(&Path, &mut Spools)>,
         how: Opening,
         clock: Clock,
         events: EventSender,
@@ -241,15 +231,18 @@ impl Ports {
                 index.resize(slot + 1, usize::MAX);
             }
             index[slot] = ports.len();
+            let socket = open(name, how)?;
+            let captures = pcap.as_mut();
+            let captures = captures.map(|(dir, spools)| PortCaptures::create(dir, name, spools));
             ports.push(Port {
                 number: *number,
                 name: name.clone(),
-                socket: open(name, how)?,
+                socket,
                 batch: SendBatch::default(),
                 due: Vec::with_capacity(BATCH),
                 backlog: VecDeque::new(),
                 backlog_bytes: 0,
-                captures: pcap.map(|dir| captures(dir, name)).transpose()?,
+                captures: captures.transpose()?,
                 received: false,
                 full: false,
                 failed: Traffic::default(),
@@ -261,7 +254,6 @@ impl Ports {
         let sockets = ports.iter().map(|port: &Port| port.socket.as_raw_fd());
         Ok(Self {
             waiting: PollSet::new(sockets),
-            capturing: pcap.is_some(),
             rf_taps: Vec::new(),
             recorder: None,
             pending: Vec::with_capacity(ports.len()),
@@ -280,8 +272,14 @@ impl Ports {
     ///
     /// # Errors
     /// One sentence that names the file.
-    pub fn tap_rf(&mut self, directory: &Path, device_id: u64, port: u16) -> Result<(), String> {
-        let captures = captures(directory, &format!("rf-{device_id}-{port}"))?;
+    pub fn tap_rf(
+        &mut self,
+        directory: &Path,
+        spools: &mut Spools,
+        device_id: u64,
+        port: u16,
+    ) -> Result<(), String> {
+        let captures = PortCaptures::create(directory, &format!("rf-{device_id}-{port}"), spools)?;
         self.rf_taps.push(RfTap { port, captures });
         Ok(())
     }
@@ -290,9 +288,7 @@ impl Ports {
     pub fn captured_rf(&mut self, now: u64, port: u16, frame: &[u8], leaves: bool) {
         let wall = self.clock.wall(now);
         if let Some(tap) = self.rf_taps.iter_mut().find(|tap| tap.port == port) {
-            let (incoming, outgoing) = &mut tap.captures;
-            let capture = if leaves { outgoing } else { incoming };
-            note(capture.write(wall, frame), &mut self.capturing);
+            tap.captures.note(wall, frame, leaves);
         }
     }
 
@@ -430,11 +426,8 @@ impl Ports {
                         mend_command("PEER", &["tx", "tso", "gso"])
                     );
                 }
-                if let Some((capture, _)) = &mut port.captures {
-                    note(
-                        capture.write(self.clock.wall(now), bytes),
-                        &mut self.capturing,
-                    );
+                if let Some(captures) = &mut port.captures {
+                    captures.note(self.clock.wall(now), bytes, false);
                 }
                 if let Some(recorder) = &self.recorder {
                     recorder.arrived(now, port.number, bytes);
@@ -519,41 +512,6 @@ impl Ports {
             }
         }
     }
-
-    /// Hands captured frames to the kernel, so that a reader sees them.
-    pub fn flush_captures(&mut self) {
-        for port in &mut self.ports {
-            if let Some((incoming, outgoing)) = &mut port.captures {
-                note(incoming.flush(), &mut self.capturing);
-                note(outgoing.flush(), &mut self.capturing);
-            }
-        }
-        for tap in &mut self.rf_taps {
-            note(tap.captures.0.flush(), &mut self.capturing);
-            note(tap.captures.1.flush(), &mut self.capturing);
-        }
-        if !self.capturing {
-            // The disk is full or gone: forwarding matters more.
-            self.rf_taps.clear();
-            for port in &mut self.ports {
-                port.captures = None;
-            }
-        }
-    }
-
-    /// Whether frames are captured.
-    pub fn is_capturing(&self) -> bool {
-        !self.rf_taps.is_empty() || self.ports.iter().any(|port| port.captures.is_some())
-    }
-}
-
-/// Notes that capturing failed; says so the first time.
-fn note<T>(result: io::Result<T>, capturing: &mut bool) {
-    if let Err(error) = result
-        && std::mem::take(capturing)
-    {
-        error!("capturing ends: a capture file cannot be written: {error}");
-    }
 }
 
 impl Output for Ports {
@@ -571,11 +529,8 @@ impl Output for Ports {
         if let Some(recorder) = &self.recorder {
             recorder.sent(now, port.number, frame, paced);
         }
-        if let Some((_, capture)) = &mut port.captures {
-            note(
-                capture.write(self.clock.wall(now), frame),
-                &mut self.capturing,
-            );
+        if let Some(captures) = &mut port.captures {
+            captures.note(self.clock.wall(now), frame, true);
         }
         if port.full && !self.hold {
             port.wait(frame);

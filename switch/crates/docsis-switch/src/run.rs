@@ -244,9 +244,6 @@ impl Shell {
             let timeout = look_again(&core, timeout, &mut turn);
             let busy = asked || turn.arrivals.is_behind();
             let timeout = if busy { Some(0) } else { timeout };
-            if timeout != Some(0) {
-                flush_captures(&mut core);
-            }
             if timeout == Some(0) {
                 turn.poll.wait(timeout);
             } else {
@@ -290,7 +287,6 @@ impl Shell {
         let now = core.clock.now();
         for Member { device, ports, .. } in &mut core.members {
             ports.give_up(device);
-            ports.flush_captures();
             ports.count_missed(device);
             ports.end_recording(device);
             report(device, now);
@@ -318,14 +314,6 @@ fn places(members: &[Member]) -> Vec<Place> {
         (0..one.ports.len()).map(move |port| Place { member, port })
     };
     members.iter().enumerate().flat_map(of).collect()
-}
-
-fn flush_captures(core: &mut Core) {
-    for member in &mut core.members {
-        if member.ports.is_capturing() {
-            member.ports.flush_captures();
-        }
-    }
 }
 
 /// Lets the poll set end when a socket that was full has room. At the end nothing

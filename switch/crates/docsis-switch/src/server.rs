@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The gRPC server in threads of its own.
 
-use p4runtime::{ServedDevice, Server, ServerOptions};
-use std::net::SocketAddr;
+use crate::privileges;
+use p4runtime::{ServedDevice, Server, ServerAddress, ServerOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -11,7 +11,7 @@ use tracing::error;
 /// A server that runs.
 pub struct GrpcServer {
     runtime: Runtime,
-    address: SocketAddr,
+    address: ServerAddress,
     shutdown: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -22,20 +22,21 @@ impl GrpcServer {
     /// # Errors
     /// One sentence: the address is in use or not this machine's.
     pub fn start(
-        address: SocketAddr,
+        address: ServerAddress,
         devices: Vec<ServedDevice>,
         options: &ServerOptions,
     ) -> Result<Self, String> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("grpc")
+            .on_thread_start(privileges::none)
             .enable_all()
             .build()
             .map_err(|error| format!("no thread for the gRPC server: {error}"))?;
         let server = runtime
             .block_on(Server::bind_with(address, devices, options))
             .map_err(|error| error.to_string())?;
-        let address = server.local_address();
+        let address = server.local_address().clone();
         let (shutdown, ended) = oneshot::channel();
         let task = runtime.spawn(async move {
             let ended = async {
@@ -57,8 +58,8 @@ impl GrpcServer {
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &ServerAddress {
+        &self.address
     }
 
     /// Ends all streams and the threads, within about a second.

@@ -9,17 +9,17 @@ use crate::device_thread::{self, Common, Scheduling, ToRecord, Wanted};
 use crate::link::LinkMonitor;
 use crate::logging;
 use crate::ports::Opening;
+use crate::privileges;
 use crate::process::{Switch, logs_messages};
 use crate::server::GrpcServer;
 use crate::spool::Spools;
 use crate::wait::{PollSet, Signals, Waker};
 use device::{DeviceConfig, ModelKind};
 use p4runtime::journal::Journal;
-use p4runtime::{PipelineConfig, ServedDevice, ServerOptions, TlsOptions};
+use p4runtime::{PipelineConfig, ServedDevice, ServerAddress, ServerOptions, TlsOptions};
 use plant::End;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -132,6 +132,8 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     // Before any thread is started, so that all of them leave signals to this one.
     let signals =
         Signals::block().map_err(|error| format!("signals cannot be received: {error}"))?;
+    privileges::gain_no_more()
+        .map_err(|error| format!("privileges cannot be given up: {error}"))?;
     let clock = Clock::start();
     let load = LoadOptions {
         bmv2_quirks: args.bmv2_quirks,
@@ -198,7 +200,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
             });
         }
         let rf_links = rf_links(args, &group);
-        let mut prepared = device_thread::prepare(wanted, &rf_links, &common)?;
+        let mut prepared = device_thread::prepare(wanted, &rf_links, &common, &mut spools)?;
         if prepared.plant.is_some() {
             prepared.capture(args.channel_pcap.open(clock.wall(0), &mut spools)?)?;
         }
@@ -244,6 +246,12 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     };
     let mut servers = Vec::new();
     for (address, devices) in by_address(args, target, served) {
+        if options.tls.is_none() && address.is_beyond_this_machine() {
+            warn!(
+                "gRPC on {address} is not encrypted, and whoever reaches it drives the switch: use \
+                 --grpc-tls-cert with --grpc-tls-client-ca, a loopback address, or unix:PATH"
+            );
+        }
         servers.push(GrpcServer::start(address, devices, &options)?);
     }
 
@@ -256,6 +264,10 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     for (device_id, device) in runnable {
         threads.push(device_thread::start(device_id, device, how, ended.clone())?);
     }
+    privileges::keep_for_interfaces(!args.interface.is_empty())
+        .map_err(|error| format!("privileges cannot be given up: {error}"))?;
+    #[cfg(not(test))]
+    crate::allocator::tidy_up();
     println!(
         "docsis-switch: ready, {}, gRPC on {}",
         summary(&shown(args, &devices)),
@@ -325,17 +337,17 @@ fn by_address(
     args: &SwitchArgs,
     target: &TargetArgs,
     served: Vec<ServedDevice>,
-) -> Vec<(SocketAddr, Vec<ServedDevice>)> {
-    let mut found: Vec<(SocketAddr, Vec<ServedDevice>)> = Vec::new();
+) -> Vec<(ServerAddress, Vec<ServedDevice>)> {
+    let mut found: Vec<(ServerAddress, Vec<ServedDevice>)> = Vec::new();
     for device in served {
         let id = device.handle.device_id();
         let mut own = args.device_grpc_addr.iter();
-        let own = own.find(|one| one.device == id).map(|one| one.address);
-        let address = own.unwrap_or(target.grpc_server_addr);
+        let own = own.find(|one| one.device == id).map(|one| &one.address);
+        let address = own.unwrap_or(&target.grpc_server_addr);
         // Port 0 is another port each time.
-        match found.iter_mut().find(|(known, _)| *known == address) {
-            Some((_, devices)) if address.port() != 0 || own.is_none() => devices.push(device),
-            _ => found.push((address, vec![device])),
+        match found.iter_mut().find(|(known, _)| known == address) {
+            Some((_, devices)) if !address.is_any_port() || own.is_none() => devices.push(device),
+            _ => found.push((address.clone(), vec![device])),
         }
     }
     found

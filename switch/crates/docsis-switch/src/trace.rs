@@ -2,9 +2,9 @@
 //! `--trace`: what happens to packets, as text or JSON lines, into a file or to
 //! standard output. The formats are `v1model::trace`'s.
 
-use crate::spool::{self, Spools};
+use crate::output_file;
+use crate::spool::Spools;
 use clap::{Args, ValueEnum};
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,12 +82,12 @@ impl TraceArgs {
         Ok(Some(self.trace(Box::new(spool), several)))
     }
 
-    /// A trace of one device of a switch, in a file that is no link.
+    /// A trace of one device of a switch, in a file of its own.
     ///
     /// # Errors
     /// One sentence: the file cannot be written.
     pub fn open_device(&self, path: &Path, spools: &mut Spools) -> Result<Trace, String> {
-        let file = spool::create(path).map_err(|error| cannot(path, &error))?;
+        let file = output_file::create(path).map_err(|error| cannot(path, &error))?;
         let spool = spools.start(format!("the trace {}", path.display()), file)?;
         Ok(self.trace(Box::new(spool), false))
     }
@@ -101,7 +101,7 @@ impl TraceArgs {
             let name = "the trace on standard output".to_owned();
             return Ok(Some((name, Box::new(std::io::stdout()))));
         }
-        let file = File::create(path).map_err(|error| cannot(path, &error))?;
+        let file = output_file::create(path).map_err(|error| cannot(path, &error))?;
         Ok(Some((
             format!("the trace {}", path.display()),
             Box::new(file),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory for answers that clients have not taken yet. Every connection has a share that is its
-//! own, whatever others do; what it needs beyond comes from a pool, of which one connection gets
+//! Memory for answers that clients have not taken yet, and for requests that have arrived and are
+//! not done. Every connection has a share that is its own, whatever others do; what it needs beyond comes from a pool, of which one connection gets
 //! at most three quarters. So all of it is at most the pool and a share for each connection, and nobody
-//! can keep others from reading what fits into a share.
+//! can keep others from what fits into a share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,9 +11,19 @@ use tonic::Status;
 
 use crate::options::Limits;
 
+/// What the memory is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Answers that wait for clients.
+    Answers,
+    /// Requests of clients.
+    Requests,
+}
+
 /// The pool, and what an account may take.
 #[derive(Debug)]
 pub struct Budget {
+    purpose: Purpose,
     share: usize,
     pool: usize,
     /// Of the pool.
@@ -35,10 +45,15 @@ pub struct Charge {
 }
 
 impl Budget {
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &Limits, purpose: Purpose) -> Self {
+        let (share, pool) = match purpose {
+            Purpose::Answers => (limits.read_share, limits.read_pool),
+            Purpose::Requests => (limits.request_share, limits.request_pool),
+        };
         Budget {
-            share: limits.read_share,
-            pool: limits.read_pool,
+            purpose,
+            share,
+            pool,
             used: AtomicUsize::new(0),
         }
     }
@@ -81,6 +96,7 @@ impl Account {
         }
         self.give_back(bytes);
         Err(Refused {
+            purpose: budget.purpose,
             is_own: beyond > self.most(),
             most: budget.share + self.most(),
         })
@@ -95,6 +111,7 @@ impl Account {
 
 /// There is no room.
 struct Refused {
+    purpose: Purpose,
     /// The connection has all that one may have.
     is_own: bool,
     /// How much that is.
@@ -104,15 +121,21 @@ struct Refused {
 impl From<Refused> for Status {
     fn from(refused: Refused) -> Self {
         let most = refused.most >> 10;
-        Status::resource_exhausted(if refused.is_own {
-            format!(
+        Status::resource_exhausted(match (refused.purpose, refused.is_own) {
+            (Purpose::Answers, true) => format!(
                 "more than {most} KiB of answers would wait for this connection's client: read \
                  less at a time, and take what was asked for"
-            )
-        } else {
-            "other clients have not taken large answers yet: read less at a time, or try again \
-             later"
-                .to_owned()
+            ),
+            (Purpose::Answers, false) => "other clients have not taken large answers yet: read \
+                less at a time, or try again later"
+                .to_owned(),
+            (Purpose::Requests, true) => format!(
+                "more than {most} KiB of requests of this connection would be in flight: send \
+                 less at a time, and wait for the answers"
+            ),
+            (Purpose::Requests, false) => "large requests of other clients are in flight: send \
+                less at a time, or try again later"
+                .to_owned(),
         })
     }
 }
@@ -154,6 +177,7 @@ mod tests {
 
     fn budget(share: usize, pool: usize) -> Arc<Budget> {
         Arc::new(Budget {
+            purpose: Purpose::Answers,
             share,
             pool,
             used: AtomicUsize::new(0),

@@ -83,7 +83,8 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{Change, EntryOp};
+    use crate::change::Change;
+    use crate::op::EntryOp;
     use v1model::{ActionId, EntryOptions, RegisterId, TableId};
 
     #[test]

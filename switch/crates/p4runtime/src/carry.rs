@@ -8,8 +8,9 @@ use std::collections::HashSet;
 use tonic::Code;
 use v1model::{EntryAction, EntryOptions, TableId};
 
+use crate::change::Change;
 use crate::failure::Failure;
-use crate::op::{Change, EntryOp, Op};
+use crate::op::{EntryOp, Op};
 use crate::pipeline_config::PipelineConfig;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;

@@ -7,6 +7,7 @@
 use bytes::BytesMut;
 use prost::Message;
 
+use crate::address::ServerAddress;
 use crate::bytestring;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
@@ -43,13 +44,13 @@ fn sentence(error: &tonic::Status) -> String {
 }
 
 impl Client {
-    /// Connects to host:port and becomes the primary of a device.
+    /// Connects to a server and becomes the primary of a device.
     ///
     /// # Errors
     /// One sentence: nobody listens there, or another one is primary.
-    pub async fn connect(address: &str, device_id: u64) -> Result<Self, String> {
-        let channel = Channel::from_shared(format!("http://{address}"))
-            .map_err(|error| format!("{address} is no host:port: {error}"))?
+    pub async fn connect(address: &ServerAddress, device_id: u64) -> Result<Self, String> {
+        let channel = Channel::from_shared(address.uri(false))
+            .map_err(|error| format!("{address} is no address: {error}"))?
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
             .connect()

@@ -2,36 +2,45 @@
 //! The connections of the server: a bounded number at a time.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_stream::Stream;
 use tonic::Extensions;
+use tonic::codegen::http;
 use tonic::transport::server::{Connected, TlsConnectInfo};
 
+use crate::address::ServerAddress;
 use crate::budget::{Account, Budget};
+use crate::unix_socket::UnixSocket;
 
 /// The connections that a listener accepts. Those past the limit are closed
 /// at once, so that their clients know.
 #[derive(Debug)]
 pub struct Connections {
-    listener: TcpListener,
+    listener: Listener,
     places: Arc<Semaphore>,
-    budget: Arc<Budget>,
+    budgets: Budgets,
+}
+
+/// What connections are charged from.
+#[derive(Clone, Debug)]
+pub struct Budgets {
+    pub answers: Arc<Budget>,
+    pub requests: Arc<Budget>,
 }
 
 impl Connections {
-    pub fn new(listener: TcpListener, limit: usize, budget: Arc<Budget>) -> Self {
+    pub fn new(listener: Listener, limit: usize, budgets: Budgets) -> Self {
         let places = Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS)));
         Connections {
             listener,
             places,
-            budget,
+            budgets,
         }
     }
 }
@@ -46,15 +55,16 @@ impl Stream for Connections {
                 // The client has gone again, or file descriptors are short:
                 // neither ends the server.
                 Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error))),
-                Poll::Ready(Ok((stream, _))) => {
+                Poll::Ready(Ok(stream)) => {
                     let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
                         continue;
                     };
-                    // Small answers must not wait for more of them.
-                    let _ = stream.set_nodelay(true);
                     return Poll::Ready(Some(Ok(Connection {
                         stream,
-                        client: Client(Account::new(&self.budget)),
+                        client: Client {
+                            answers: Account::new(&self.budgets.answers),
+                            requests: Account::new(&self.budgets.requests),
+                        },
                         _place: place,
                     })));
                 }
@@ -64,23 +74,37 @@ impl Stream for Connections {
 }
 
 /// A connection, which gives its place back when it is closed.
-#[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn ByteStream>,
     client: Client,
     _place: OwnedSemaphorePermit,
 }
 
 /// Who is at the other end, for the requests that come from there.
 #[derive(Clone, Debug)]
-pub struct Client(Arc<Account>);
+pub struct Client {
+    answers: Arc<Account>,
+    requests: Arc<Account>,
+}
 
 impl Client {
-    /// What the client of a request is charged for; `None` for one of this process.
+    /// What a request's answers are charged to; `None` for one of this process.
     pub fn account(request: &Extensions) -> Option<&Arc<Account>> {
-        let plain = request.get::<Client>();
-        let client = plain.or_else(|| Some(request.get::<TlsConnectInfo<Client>>()?.get_ref()));
-        client.map(|client| &client.0)
+        let client = Self::of(request.get(), request.get());
+        client.map(|client| &client.answers)
+    }
+
+    /// What a request itself is charged to.
+    pub fn requests(request: &http::Extensions) -> Option<&Arc<Account>> {
+        let client = Self::of(request.get(), request.get());
+        client.map(|client| &client.requests)
+    }
+
+    fn of<'r>(
+        plain: Option<&'r Client>,
+        tls: Option<&'r TlsConnectInfo<Client>>,
+    ) -> Option<&'r Client> {
+        plain.or_else(|| Some(tls?.get_ref()))
     }
 }
 
@@ -132,9 +156,44 @@ impl AsyncWrite for Connection {
     }
 }
 
-/// Where a bound listener listens.
-pub async fn listen(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(address).await?;
-    let address = listener.local_addr()?;
-    Ok((listener, address))
+/// What is accepted from.
+#[derive(Debug)]
+pub enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixSocket),
 }
+
+impl Listener {
+    /// Listens, and tells where: with the port that port 0 became.
+    pub async fn bind(address: &ServerAddress) -> io::Result<(Self, ServerAddress)> {
+        Ok(match address {
+            ServerAddress::Tcp(tcp) => {
+                let listener = TcpListener::bind(tcp).await?;
+                let address = listener.local_addr()?.into();
+                (Listener::Tcp(listener), address)
+            }
+            ServerAddress::Unix(path) => {
+                let socket = UnixSocket::bind(path).await?;
+                (Listener::Unix(socket), address.clone())
+            }
+        })
+    }
+
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<Box<dyn ByteStream>>> {
+        match self {
+            Listener::Tcp(listener) => listener.poll_accept(context).map_ok(|(stream, _)| {
+                // Small answers must not wait for more of them.
+                let _ = stream.set_nodelay(true);
+                Box::new(stream) as Box<dyn ByteStream>
+            }),
+            Listener::Unix(socket) => socket
+                .poll_accept(context)
+                .map_ok(|stream| Box::new(stream) as Box<dyn ByteStream>),
+        }
+    }
+}
+
+/// The bytes of a connection, whatever carries them.
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}

@@ -28,9 +28,10 @@ use crate::proto::docsis::tm::v1 as tm;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManager;
 use crate::proto::p4::v1 as p4;
 use crate::server::ServedDevice;
-use crate::service::{Service, Targets, method};
+use crate::service::{Service, method};
 use crate::stream::Session;
 use crate::target::{Epoch, Shared, Target};
+use crate::targets::Targets;
 use crate::wire::Encoded;
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
 

@@ -9,8 +9,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use prost::Message;
 use tonic::{Response, Status};
 use xxhash_rust::xxh3::Xxh3Default;
+
+/// A message, for whoever writes it down.
+pub(crate) fn encoded(message: &impl Message) -> Bytes {
+    message.encode_to_vec().into()
+}
 
 /// How much a request did in one turn on the device's thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,11 +7,14 @@
 //! the task again: packets wait as little as possible. Batches of several
 //! closures exclude each other, so that each sees all or nothing of another.
 
+mod action_call;
+mod address;
 mod arbitration;
 mod budget;
 mod bytes_of;
 mod bytestring;
 mod carry;
+mod change;
 pub mod channel_state;
 pub mod client;
 mod connections;
@@ -20,6 +23,7 @@ mod device_config;
 mod entry;
 mod failure;
 mod finished;
+mod in_flight;
 pub mod in_process;
 pub mod journal;
 mod notes;
@@ -30,6 +34,7 @@ mod p4info;
 mod packet_io;
 mod pause;
 mod pipeline_config;
+mod process;
 pub mod proto;
 mod read;
 mod register_run;
@@ -41,16 +46,20 @@ mod slice;
 mod stream;
 mod switch_service;
 mod target;
+mod targets;
 mod trace_feed;
 mod traffic_manager_service;
 mod undo;
+mod unix_socket;
+mod updates;
 mod upstream_channels_service;
 mod wire;
 mod write;
 
+pub use address::ServerAddress;
 pub use contained::panic_is_contained;
 pub use options::{Limits, ServerOptions, TlsOptions};
 pub use p4info::from_text as p4info_from_text;
 pub use pipeline_config::PipelineConfig;
-pub use server::{DEFAULT_ADDRESS, ServedDevice, Server, ServerError};
-pub use switch_service::Process;
+pub use process::Process;
+pub use server::{ServedDevice, Server, ServerError};

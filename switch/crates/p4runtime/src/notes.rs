@@ -8,8 +8,8 @@ use device::DigestConfig;
 use tonic::Code;
 use v1model::{ActionProfileId, DigestId, TableId};
 
+use crate::change::Change;
 use crate::failure::Failure;
-use crate::op::Change;
 
 /// Opaque metadata of a table entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,17 +11,10 @@ use v1model::{
     Replica, TableId, ValueSetId,
 };
 
+use crate::change::Change;
 use crate::failure::Failure;
 use crate::notes::{EntryNote, GroupNote, Notes};
 use crate::register_run::RegisterRun;
-
-/// What an update does to an object that is told by a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    Insert,
-    Modify,
-    Delete,
-}
 
 /// An entry, with its direct resources.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use plant::PlantHandle;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::journal::MaybeJournal;
-use crate::switch_service::Process;
+use crate::process::Process;
 
 /// Options of a [`Server`](crate::Server). The default is plain HTTP/2, which
 /// is fit for loopback, with the default [`Limits`].
@@ -117,6 +117,11 @@ pub struct Limits {
     pub read_share: usize,
     /// and what all have together beyond that; one connection gets three quarters of it at most.
     pub read_pool: usize,
+    /// Bytes of requests that have arrived and are not done: what every connection has for itself,
+    pub request_share: usize,
+    /// and what all have together beyond that; one connection gets three quarters of it at most,
+    /// in which its longest message is to find room.
+    pub request_pool: usize,
     /// Connections at a time; more are closed at once.
     pub connections: usize,
     /// StreamChannels at a time, over all devices and roles.
@@ -148,6 +153,8 @@ impl Default for Limits {
             requests: 1 << 16,
             read_share: 1 << 20,
             read_pool: 64 << 20,
+            request_share: 1 << 20,
+            request_pool: 88 << 20,
             connections: 64,
             streams: 256,
             rpcs_per_connection: 64,

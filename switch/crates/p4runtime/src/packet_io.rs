@@ -8,7 +8,6 @@ use crate::bytestring;
 use crate::failure::Failure;
 use crate::proto::p4::config::v1::ControllerPacketMetadata;
 use crate::proto::p4::v1 as p4;
-use crate::schema::Types;
 
 /// A header for the controller, as P4Info describes it.
 #[derive(Clone, Debug, Default)]
@@ -27,11 +26,14 @@ struct Field {
 }
 
 impl HeaderLayout {
-    /// The layout of a controller header.
+    /// The layout of a controller header; `is_translated` knows the names of types that are.
     ///
     /// # Errors
     /// A width that is not supported, or a header that is not whole bytes.
-    pub fn new(header: &ControllerPacketMetadata, types: Types<'_>) -> Result<Self, String> {
+    pub fn new(
+        header: &ControllerPacketMetadata,
+        is_translated: impl Fn(&str) -> bool,
+    ) -> Result<Self, String> {
         let header_name = header.preamble.as_ref().map_or("", |head| &head.name);
         let mut bits = 0;
         let mut fields = Vec::with_capacity(header.metadata.len());
@@ -39,7 +41,7 @@ impl HeaderLayout {
             if field
                 .type_name
                 .as_ref()
-                .is_some_and(|named| types.is_translated_name(&named.name))
+                .is_some_and(|named| is_translated(&named.name))
             {
                 // P4Info has the controller's width only, not the header's.
                 return Err(format!(
@@ -197,7 +199,7 @@ mod tests {
             preamble: None,
             metadata: metadata.collect(),
         };
-        HeaderLayout::new(&header, Types(None))
+        HeaderLayout::new(&header, |_| false)
     }
 
     fn packet(values: &[(u32, &[u8])]) -> p4::PacketOut {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -12,26 +11,27 @@ use std::{fmt, io};
 use device::DeviceHandle;
 use device::handle::Events;
 use plant::PlantHandle;
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::budget::Budget;
-use crate::connections::{Connections, listen};
+use crate::address::ServerAddress;
+use crate::budget::{Budget, Purpose};
+use crate::connections::{Budgets, Connections, Listener};
+use crate::in_flight::InFlightLayer;
 use crate::journal::MaybeJournal;
 use crate::options::{Limits, ServerOptions};
 use crate::pipeline_config::PipelineConfig;
+use crate::process::Process;
 use crate::proto::docsis::mac::v1::upstream_channels_server::UpstreamChannelsServer;
 use crate::proto::docsis::switch::v1::switch_server::SwitchServer;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManagerServer;
-use crate::service::{Service, Targets};
-use crate::switch_service::{Process, SwitchService};
+use crate::service::Service;
+use crate::switch_service::SwitchService;
 use crate::target::{Shared, Target};
+use crate::targets::Targets;
 use crate::upstream_channels_service::ChannelsService;
 use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 
-/// Where the server listens unless told otherwise: on loopback, P4Runtime's port.
-pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9559);
 /// How long RPCs may take to end after a shutdown.
 const GRACE: Duration = Duration::from_secs(1);
 /// Bytes of a request that may be on their way before we take any: a control
@@ -57,7 +57,7 @@ pub struct ServedDevice {
 #[derive(Debug)]
 pub enum ServerError {
     /// The address cannot be listened on.
-    Bind(SocketAddr, io::Error),
+    Bind(ServerAddress, io::Error),
     /// Two devices have this device_id.
     DuplicateDevice(u64),
     /// The certificates or the key cannot be used.
@@ -80,7 +80,7 @@ impl fmt::Display for ServerError {
                         "this machine does not have that address; choose another with \
                          --grpc-server-addr",
                     ),
-                    io::ErrorKind::PermissionDenied => f.write_str(
+                    io::ErrorKind::PermissionDenied if address.tcp().is_some() => f.write_str(
                         "ports below 1024 are root's; choose another with --grpc-server-addr",
                     ),
                     _ => write!(f, "{error}"),
@@ -114,9 +114,9 @@ pub struct Server {
     plant: Option<PlantHandle>,
     journal: MaybeJournal,
     lost: Arc<AtomicU64>,
-    budget: Arc<Budget>,
-    listener: TcpListener,
-    address: SocketAddr,
+    budgets: Budgets,
+    listener: Listener,
+    address: ServerAddress,
     targets: Targets,
     events: Vec<(Arc<Target>, Events)>,
 }
@@ -128,7 +128,7 @@ impl Server {
     /// # Errors
     /// [`ServerError::Bind`], [`ServerError::DuplicateDevice`].
     pub async fn bind(
-        address: SocketAddr,
+        address: ServerAddress,
         devices: Vec<ServedDevice>,
     ) -> Result<Server, ServerError> {
         Server::bind_with(address, devices, &ServerOptions::default()).await
@@ -139,7 +139,7 @@ impl Server {
     /// # Errors
     /// Those of [`Self::bind`], and [`ServerError::Tls`].
     pub async fn bind_with(
-        address: SocketAddr,
+        address: ServerAddress,
         devices: Vec<ServedDevice>,
         options: &ServerOptions,
     ) -> Result<Server, ServerError> {
@@ -171,7 +171,7 @@ impl Server {
             }
             events.push((target, device.events));
         }
-        let (listener, address) = listen(address)
+        let (listener, address) = Listener::bind(&address)
             .await
             .map_err(|error| ServerError::Bind(address, error))?;
         Ok(Server {
@@ -181,7 +181,10 @@ impl Server {
             plant: options.plant.clone(),
             journal: options.journal.clone(),
             lost: Arc::clone(&options.lost_messages),
-            budget: shared.budget,
+            budgets: Budgets {
+                answers: shared.budget,
+                requests: Arc::new(Budget::new(&limits, Purpose::Requests)),
+            },
             listener,
             address,
             targets: Targets(targets),
@@ -191,8 +194,8 @@ impl Server {
 
     /// Where the server listens, with the port that port 0 became.
     #[must_use]
-    pub fn local_address(&self) -> SocketAddr {
-        self.address
+    pub fn local_address(&self) -> &ServerAddress {
+        &self.address
     }
 
     /// Serves until `shutdown` is ready, then ends all streams and returns
@@ -237,9 +240,11 @@ impl Server {
         let channels = UpstreamChannelsServer::new(ChannelsService { plant: self.plant })
             .max_decoding_message_size(self.limits.message_bytes)
             .max_encoding_message_size(self.limits.message_bytes);
-        let incoming = Connections::new(self.listener, self.limits.connections, self.budget);
+        let incoming = Connections::new(self.listener, self.limits.connections, self.budgets);
         let mut wait = ended;
-        let mut builder = self.builder;
+        let mut builder = self.builder.layer(InFlightLayer {
+            message_time: self.limits.rpc_time,
+        });
         let serving = builder
             .add_service(p4runtime)
             .add_service(traffic_manager)

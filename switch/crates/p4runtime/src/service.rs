@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The gRPC service p4.v1.P4Runtime.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use prost::Message;
 use tokio::sync::{Semaphore, watch};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::budget::Account;
 use crate::connections::Client;
-use crate::failure::Failure;
 use crate::finished::Finished;
-use crate::journal::{self, Answer, MaybeJournal, Waiting};
+use crate::journal::{self, Answer, MaybeJournal, Waiting, encoded};
 use crate::options::Limits;
 use crate::outbound::{self, Outgoing};
 use crate::proto::p4::v1 as p4;
 use crate::stream::{self, Session};
-use crate::target::{Reading, Target};
+use crate::target::Reading;
+use crate::targets::Targets;
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
 use crate::wire::{Encoded, ReadRequest, WriteRequest};
 
@@ -33,29 +31,6 @@ pub mod method {
     pub const GET_PIPELINE: &str = "/p4.v1.P4Runtime/GetForwardingPipelineConfig";
     pub const CONFIGURE: &str = "/docsis.tm.v1.TrafficManager/Configure";
     pub const GET: &str = "/docsis.tm.v1.TrafficManager/Get";
-}
-
-/// A message, for whoever writes it down.
-pub fn encoded(message: &impl Message) -> Bytes {
-    message.encode_to_vec().into()
-}
-
-/// The devices by device_id.
-#[derive(Debug)]
-pub struct Targets(pub BTreeMap<u64, Arc<Target>>);
-
-impl Targets {
-    /// # Errors
-    /// NOT_FOUND.
-    pub fn find(&self, device_id: u64) -> Result<&Arc<Target>, Failure> {
-        self.0.get(&device_id).ok_or_else(|| {
-            let known: Vec<_> = self.0.keys().map(u64::to_string).collect();
-            Failure::not_found(format!(
-                "there is no device {device_id}, this server has {}",
-                known.join(", ")
-            ))
-        })
-    }
 }
 
 /// Implements the service over the devices.

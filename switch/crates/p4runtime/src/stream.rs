@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, watch};
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 
 use crate::arbitration::ClientId;
 use crate::failure::Failure;
-use crate::journal::{Answer, Journal, MaybeJournal, Waiting};
+use crate::journal::{Answer, Journal, MaybeJournal, Waiting, encoded};
 use crate::outbound::ClientLink;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::stream_error::Details;
 use crate::proto::p4::v1::stream_message_request::Update;
 use crate::role;
-use crate::service::{Targets, encoded};
 use crate::target::Target;
+use crate::targets::Targets;
 
 /// How long the last status of a stream may wait for a client that does not read.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -58,6 +58,15 @@ pub async fn serve(
                     if let Err(failure) = session.receive(&targets, message).await {
                         break Some(failure.into());
                     }
+                }
+                // A message that finds no room, or does not arrive in time.
+                Err(status)
+                    if matches!(
+                        status.code(),
+                        Code::ResourceExhausted | Code::DeadlineExceeded
+                    ) =>
+                {
+                    break Some(status);
                 }
                 Ok(None) | Err(_) => break None,
             }

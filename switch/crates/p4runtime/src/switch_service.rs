@@ -3,35 +3,18 @@
 //! rest from the process around the server.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use device::{DeviceCounters, Link, ModelKind, PortState, TRACES, Traffic, TrafficManagerState};
 use tonic::{Request, Response, Status};
-use v1model::Program;
 
+use crate::process::Process;
 use crate::proto::docsis::switch::v1 as switch;
 use crate::proto::docsis::switch::v1::switch_server::Switch;
-use crate::service::Targets;
 use crate::target::Target;
+use crate::targets::Targets;
 use crate::trace_feed::{self, Feed};
-
-/// What the process around the server tells and lets do.
-pub trait Process: fmt::Debug + Send + Sync {
-    /// Name, version, time, memory; of devices their ids, and of their ports
-    /// the interfaces.
-    fn info(&self) -> switch::GetInfoResponse;
-    /// The file that a program was loaded from; `None` when clients pushed it.
-    fn program_file(&self, program: &Arc<Program>) -> Option<String>;
-    /// How much is logged.
-    fn log_level(&self) -> switch::LogLevel;
-    /// Logs as much from now on; never [`switch::LogLevel::Unspecified`].
-    ///
-    /// # Errors
-    /// One sentence: why that is not possible.
-    fn set_log_level(&self, level: switch::LogLevel) -> Result<(), String>;
-}
 
 /// Implements the service.
 #[derive(Clone, Debug)]

@@ -10,9 +10,10 @@ use tonic::{Request, Response, Status};
 
 use crate::failure::Failure;
 use crate::journal;
+use crate::journal::encoded;
 use crate::proto::docsis::tm::v1 as tm;
 use crate::proto::docsis::tm::v1::traffic_manager_server::TrafficManager;
-use crate::service::{Service, encoded, method};
+use crate::service::{Service, method};
 
 #[tonic::async_trait]
 impl TrafficManager for Service {

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use v1model::{ActionProfileId, Group, Member, TableEntry};
 
+use crate::change::Change;
 use crate::failure::Failure;
-use crate::op::{Change, DefaultOp, EntryOp, Op, Plant};
+use crate::op::{DefaultOp, EntryOp, Op, Plant};
 
 impl Op {
     /// What undoes this update; [`Op::Nothing`] where it will fail anyway.

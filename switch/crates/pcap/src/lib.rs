@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Capture files with nanosecond timestamps, as Wireshark, tshark and tcpdump read them.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const SNAPLEN: u32 = 65_535;
@@ -15,25 +13,12 @@ pub const LINKTYPE_ETHERNET: u32 = 1;
 
 /// One capture file.
 #[derive(Debug)]
-pub struct Capture<W: Write = BufWriter<File>> {
+pub struct Capture<W: Write> {
     out: W,
     /// Bytes that may still be written.
     room: u64,
     /// A record, so that it is written whole or not at all.
     record: Vec<u8>,
-}
-
-impl Capture {
-    /// Creates (or empties) a file for frames of a link type.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn create(path: &Path, link_type: u32) -> io::Result<Self> {
-        Self::new(
-            BufWriter::with_capacity(1 << 18, File::create(path)?),
-            link_type,
-        )
-    }
 }
 
 impl<W: Write> Capture<W> {

@@ -3,6 +3,7 @@
 
 use super::QueueManager;
 use clap::{Args, Subcommand};
+use p4runtime::ServerAddress;
 use std::path::PathBuf;
 
 /// What `bench` measures.
@@ -43,8 +44,8 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 pub struct BenchControl {
     /// The server.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub address: String,
+    #[arg(long, value_name = "ADDRESS:PORT|unix:PATH")]
+    pub address: ServerAddress,
     /// P4Runtime's device_id.
     #[arg(long, default_value_t = 0)]
     pub device_id: u64,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `--channel-pcap CHANNEL=FILE`.
 
-use crate::spool::{self, Spools};
+use crate::output_file;
+use crate::spool::Spools;
 use clap::Args;
 use plant::CaptureFile;
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ impl ChannelPcapArgs {
         let open = |ChannelPcapArg { channel, file }: &ChannelPcapArg| {
             let name = format!("the capture {} of channel {channel}", file.display());
             let cannot = |error| format!("{name} cannot be written: {error}");
-            let out = spool::create(file).map_err(cannot)?;
+            let out = output_file::create(file).map_err(cannot)?;
             let spool = spools.start(name.clone(), out)?;
             let most = self.channel_pcap_limit.saturating_mul(1 << 20);
             let file = CaptureFile::new(Box::new(spool), most, ahead).map_err(cannot)?;

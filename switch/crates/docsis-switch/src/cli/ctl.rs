@@ -3,15 +3,20 @@
 
 use super::LogLevel;
 use clap::{Args, Subcommand};
-use std::net::SocketAddr;
+use p4runtime::ServerAddress;
 use std::path::PathBuf;
 
 /// Options of `ctl`.
 #[derive(Debug, Args)]
 pub struct CtlArgs {
     /// Where its gRPC server listens.
-    #[arg(long, global = true, default_value = "127.0.0.1:9559")]
-    pub address: SocketAddr,
+    #[arg(
+        long,
+        global = true,
+        default_value = "127.0.0.1:9559",
+        value_name = "ADDRESS:PORT|unix:PATH"
+    )]
+    pub address: ServerAddress,
     /// With TLS: the certificate authority of the server's certificate (PEM).
     #[arg(long, global = true, value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `--device-grpc-addr DEVICE@ADDRESS:PORT`.
+//! `--device-grpc-addr DEVICE@ADDRESS:PORT`, or `DEVICE@unix:PATH`.
 
-use std::net::SocketAddr;
+use p4runtime::ServerAddress;
 
 /// A device with an address of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceAddressArg {
     /// The device.
     pub device: u64,
     /// Where it is served.
-    pub address: SocketAddr,
+    pub address: ServerAddress,
 }
 
 /// # Errors
@@ -19,6 +19,6 @@ pub fn parse(text: &str) -> Result<DeviceAddressArg, String> {
     let (device, address) = text.split_once('@').ok_or_else(bad)?;
     Ok(DeviceAddressArg {
         device: device.parse().map_err(|_| bad())?,
-        address: super::target::address(address)?,
+        address: address.parse()?,
     })
 }

@@ -58,7 +58,7 @@ pub struct SwitchArgs {
     #[arg(long, value_name = "DEVICE:PORT,DEVICE:PORT", value_parser = rf_link::parse)]
     pub rf_link: Vec<RfLinkArg>,
     /// Serve a device at an address of its own; the others are at --grpc-server-addr. May be repeated.
-    #[arg(long, value_name = "DEVICE@ADDRESS:PORT", value_parser = device_address::parse)]
+    #[arg(long, value_name = "DEVICE@ADDRESS:PORT|unix:PATH", value_parser = device_address::parse)]
     pub device_grpc_addr: Vec<DeviceAddressArg>,
     /// P4Runtime's device_id [default: 0].
     #[arg(long, value_name = "DEVICE")]

@@ -2,16 +2,21 @@
 //! Options behind `--`, as simple_switch_grpc's target parser has them.
 
 use clap::Parser;
-use std::net::{SocketAddr, ToSocketAddrs};
+use p4runtime::ServerAddress;
 use std::path::PathBuf;
 
 /// Options behind `--`.
 #[derive(Debug, Parser)]
 #[command(name = "docsis-switch ... --", no_binary_name = true)]
 pub struct TargetArgs {
-    /// Where the gRPC server listens.
-    #[arg(long, default_value = "127.0.0.1:9559", value_name = "ADDRESS:PORT", value_parser = address)]
-    pub grpc_server_addr: SocketAddr,
+    /// Where the gRPC server listens: a TCP address, or a Unix socket for this user's processes
+    /// only, in a folder that nobody else may enter; it is made if need be.
+    #[arg(
+        long,
+        default_value = "127.0.0.1:9559",
+        value_name = "ADDRESS:PORT|unix:PATH"
+    )]
+    pub grpc_server_addr: ServerAddress,
     /// The port of packet-in and packet-out; without it there are none.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=511))]
     pub cpu_port: Option<u16>,
@@ -84,37 +89,5 @@ impl TargetArgs {
         .into_iter()
         .filter_map(|(name, given, why)| given.then_some((name, why)))
         .collect()
-    }
-}
-
-/// A numeric address, or a name as in localhost:9559.
-/// The first address of `ADDRESS:PORT`, one of IPv4 before others.
-///
-/// # Errors
-/// It has none.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
-    let found = text
-        .to_socket_addrs()
-        .map_err(|error| format!("`{text}` is not ADDRESS:PORT, as in 127.0.0.1:9559 ({error})"))?;
-    let all: Vec<_> = found.collect();
-    all.iter()
-        .find(|address| address.is_ipv4())
-        .or(all.first())
-        .copied()
-        .ok_or_else(|| format!("`{text}` has no address"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_may_be_names() {
-        assert_eq!(
-            address("localhost:9559").unwrap().to_string(),
-            "127.0.0.1:9559"
-        );
-        assert_eq!(address("[::]:1").unwrap().to_string(), "[::]:1");
-        assert!(address("nonsense").is_err());
     }
 }

@@ -9,6 +9,7 @@ mod tests;
 mod writer;
 
 use crate::lock::Lock;
+use crate::output_file;
 use clap::Args;
 use device::{Device, Drops, Event};
 use recording::format::{End, Header, Output, Place, Reason, Sent, Told};
@@ -61,7 +62,7 @@ impl RecordArgs {
             return Ok(None);
         };
         let name = path.display().to_string();
-        let file = File::create(path)
+        let file = output_file::create(path)
             .map_err(|error| format!("the recording {name} cannot be written: {error}"))?;
         Ok(Some(Destination {
             name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread that writes a recording to the disk.
 
+use crate::privileges;
 use crate::scheduling;
 use recording::format::Reason;
 use std::io::{self, Write};
@@ -49,6 +50,7 @@ impl Writer {
         let run = move || {
             // A switch may run under SCHED_RR as a whole: what forwards goes first.
             scheduling::ordinary();
+            privileges::none();
             let mut file = Sink { out, bytes: 0 };
             let mut result = file.write(&header);
             // It ends with the outlet. Where it cannot write it says so then, and takes what

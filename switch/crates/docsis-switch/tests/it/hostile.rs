@@ -10,14 +10,14 @@ use p4runtime::proto::p4::v1::stream_message_request::Update;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 
-const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../p4src/build");
+pub const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../p4src/build");
 
 /// As much as resident memory may grow by.
 const MOST_GROWTH: u64 = 100 << 20;
 
-type Client = P4RuntimeClient<Channel>;
+pub type Client = P4RuntimeClient<Channel>;
 
-async fn connect(address: &str) -> Client {
+pub async fn connect(address: &str) -> Client {
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
     // One that takes nothing has room for nothing.
     let endpoint = endpoint
@@ -26,7 +26,7 @@ async fn connect(address: &str) -> Client {
     P4RuntimeClient::new(endpoint.connect().await.unwrap())
 }
 
-fn all_registers(value: Option<u8>) -> p4::Entity {
+pub fn all_registers(value: Option<u8>) -> p4::Entity {
     p4::Entity {
         entity: Some(Entity::RegisterEntry(p4::RegisterEntry {
             data: value.map(|value| p4::P4Data {
@@ -37,7 +37,7 @@ fn all_registers(value: Option<u8>) -> p4::Entity {
     }
 }
 
-async fn read(client: &mut Client) -> Result<Streaming<p4::ReadResponse>, Status> {
+pub async fn read(client: &mut Client) -> Result<Streaming<p4::ReadResponse>, Status> {
     let request = p4::ReadRequest {
         entities: vec![all_registers(None)],
         ..Default::default()
@@ -46,7 +46,7 @@ async fn read(client: &mut Client) -> Result<Streaming<p4::ReadResponse>, Status
 }
 
 /// Opens a stream for a role; its first answer, and what keeps it open.
-async fn arbitrate(
+pub async fn arbitrate(
     client: &mut Client,
     role: &str,
 ) -> (
@@ -76,7 +76,7 @@ async fn arbitrate(
 }
 
 /// Registers to write, of which P4Info gives the ids.
-fn register_ids() -> Vec<u32> {
+pub fn register_ids() -> Vec<u32> {
     let text = std::fs::read_to_string(format!("{BUILD}/cm.p4info.txtpb")).unwrap();
     let info = p4runtime::p4info_from_text(&text).unwrap();
     let heads = info.registers.iter().filter_map(|r| r.preamble.as_ref());
@@ -172,7 +172,7 @@ async fn read_cell(client: &mut Client, id: u32) -> Result<Streaming<p4::ReadRes
 }
 
 /// Bytes of anonymous memory.
-fn resident(switch: &Switch) -> u64 {
+pub fn resident(switch: &Switch) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", switch.child.id())).unwrap();
     let mut lines = status.lines();
     let kib = lines.find_map(|line| line.strip_prefix("RssAnon:")?.split_whitespace().next());

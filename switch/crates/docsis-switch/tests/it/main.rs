@@ -3,12 +3,16 @@
 
 mod common;
 
+mod answered;
+mod files;
 mod hostile;
 mod life;
 mod memory;
+mod privileges;
 mod process;
 mod record;
 mod taps;
 mod time;
 mod tls;
 mod trace;
+mod unix;

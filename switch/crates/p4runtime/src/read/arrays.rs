@@ -13,7 +13,7 @@ use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
 use crate::schema::{CellType, Counter, Meter, Objects, Register, Schema};
 use crate::write::arrays::index;
-use crate::write::table::no_meter_counters;
+use crate::write::arrays::no_meter_counters;
 
 /// Cells of a register as they were at one moment.
 #[derive(Debug)]

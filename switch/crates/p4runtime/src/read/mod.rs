@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use v1model::Pipeline;
 
+use crate::action_call;
 use crate::bytes_of::list;
 use crate::entry;
 use crate::failure::Failure;
@@ -324,7 +325,7 @@ pub fn render_part(schema: &Schema, part: Part, entities: &mut impl Entities) {
                 out(Entity::ActionProfileMember(p4::ActionProfileMember {
                     action_profile_id: profile.id,
                     member_id: member.id,
-                    action: entry::render_call(&profile.actions, &member.call),
+                    action: action_call::render_call(&profile.actions, &member.call),
                 }));
             }
         }

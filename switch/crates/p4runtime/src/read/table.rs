@@ -7,6 +7,7 @@ use v1model::{
 
 use super::arrays::{render_counter, render_meter};
 use super::{Entities, Part, Progress, Query, Source};
+use crate::action_call;
 use crate::bytes_of;
 use crate::entry;
 use crate::failure::Failure;
@@ -14,8 +15,9 @@ use crate::notes::EntryNote;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
 use crate::schema::{Schema, Table};
+use crate::write::arrays::no_meter_counters;
 use crate::write::table::{
-    check_default_key, find_table, no_direct_counter, no_direct_meter, no_meter_counters, note,
+    check_default_key, find_table, no_direct_counter, no_direct_meter, note,
 };
 
 /// What becomes of the entries that are found.
@@ -200,7 +202,7 @@ fn action_filter(
         None => Ok(None),
         Some(Type::Action(action)) if table.profile == 0 => {
             let of = || format!("table {}", table.name);
-            let action = entry::find_action(&table.actions, &of, action.action_id)?;
+            let action = action_call::find_action(&table.actions, &of, action.action_id)?;
             Ok(Some(action.action))
         }
         Some(_) => Err(Failure::invalid(format!(

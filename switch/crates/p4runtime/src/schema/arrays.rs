@@ -2,11 +2,12 @@
 //! Registers, counters, meters, value sets and digests, bound to those of the
 //! program.
 
-use v1model::{CounterId, DigestId, MatchKind, MeterId, MeterUnit, RegisterId, ValueSetId};
+use v1model::{CounterId, DigestId, MatchKind, MeterId, RegisterId, ValueSetId};
 
+use super::meter_unit::meter_unit;
 use super::table::{Context, Field};
 use super::types::{CellType, Shape};
-use super::{differs, missing, preamble, same};
+use super::{missing, preamble, same};
 use crate::proto::p4::config::v1 as config;
 
 /// A register array.
@@ -185,37 +186,4 @@ fn field_kind(field: &config::MatchField) -> Option<MatchKind> {
         MatchType::Optional => Some(MatchKind::Optional),
         MatchType::Unspecified => None,
     }
-}
-
-/// Checks what a meter counts.
-///
-/// # Errors
-/// P4Info and the program disagree.
-pub fn meter_unit(
-    spec: Option<&config::MeterSpec>,
-    unit: MeterUnit,
-    of: &str,
-) -> Result<(), String> {
-    use config::meter_spec::{Type, Unit};
-    let spec = spec.copied().unwrap_or_default();
-    let json = match unit {
-        MeterUnit::Packets => Unit::Packets,
-        MeterUnit::Bytes => Unit::Bytes,
-    };
-    let given = spec.unit();
-    if given != json {
-        return Err(differs(
-            "the unit",
-            of,
-            given.as_str_name(),
-            json.as_str_name(),
-        ));
-    }
-    if spec.r#type() != Type::TwoRateThreeColor {
-        return Err(format!(
-            "{of} is of type {} in P4Info, and v1model has TWO_RATE_THREE_COLOR meters only",
-            spec.r#type().as_str_name()
-        ));
-    }
-    Ok(())
 }

@@ -3,6 +3,7 @@
 //! dense id once, when a pipeline is verified, and both are compared there.
 
 mod arrays;
+mod meter_unit;
 mod profile;
 mod table;
 mod types;
@@ -126,7 +127,7 @@ impl Schema {
             schema.digests.push(bound.id, bound);
         }
         for header in &info.controller_packet_metadata {
-            let layout = HeaderLayout::new(header, context.types)?;
+            let layout = HeaderLayout::new(header, |name| context.types.is_translated_name(name))?;
             match preamble(&header.preamble).name.as_str() {
                 "packet_out" => schema.packet_out = layout,
                 "packet_in" => schema.packet_in = layout,

@@ -302,7 +302,11 @@ impl Context<'_> {
             schema.direct_meter.is_some(),
         )?;
         if let (Some(meter), Some(unit)) = (meter, schema.direct_meter) {
-            super::arrays::meter_unit(meter.spec.as_ref(), unit, &format!("direct meter of {of}"))?;
+            super::meter_unit::meter_unit(
+                meter.spec.as_ref(),
+                unit,
+                &format!("direct meter of {of}"),
+            )?;
         }
         Ok(meter.is_some())
     }

@@ -19,7 +19,7 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use tonic::{Code, Status};
 
 use crate::arbitration::{Arbiter, ClientId, Heard, Notices};
-use crate::budget::{Account, Budget};
+use crate::budget::{Account, Budget, Purpose};
 use crate::failure::Failure;
 use crate::finished::Finished;
 use crate::journal::{self, Pace};
@@ -49,7 +49,7 @@ impl Shared {
     pub fn new(limits: Limits) -> Self {
         Shared {
             limits,
-            budget: Arc::new(Budget::new(&limits)),
+            budget: Arc::new(Budget::new(&limits, Purpose::Answers)),
             lost: Arc::default(),
             epoch: Epoch::default(),
         }

@@ -16,10 +16,10 @@ use crate::op::{Op, Plant};
 use crate::pause::Pause;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1::write_request::Atomicity;
-use crate::register_run;
 use crate::role::{self, Access};
 use crate::schema::Schema;
 use crate::slice::{STRIDE, Slice};
+use crate::updates;
 use crate::wire::{Cell, WriteRequest};
 use crate::write;
 
@@ -151,7 +151,7 @@ impl Target {
                 let op = may_write(Some(cell.register_id))
                     .and_then(|()| write::arrays::cell(schema, &mut register, &cell));
                 match op {
-                    Ok(op) => register_run::push(&mut ops, op),
+                    Ok(op) => updates::push(&mut ops, op),
                     Err(failure) => ops.push(Err(failure)),
                 }
                 continue;

@@ -3,7 +3,6 @@
 
 use v1model::{CounterData, MeterConfig};
 
-use super::table::no_meter_counters;
 use super::{find, only_modify};
 use crate::bytestring;
 use crate::failure::Failure;
@@ -198,4 +197,21 @@ pub fn meter_config(
         )));
     }
     Ok(read)
+}
+
+/// UNIMPLEMENTED: v1model's meters do not count colours.
+///
+/// # Errors
+/// They are asked for.
+pub fn no_meter_counters(
+    of: &dyn Fn() -> String,
+    given: Option<&p4::MeterCounterData>,
+) -> Result<(), Failure> {
+    match given {
+        None => Ok(()),
+        Some(_) => Err(Failure::unimplemented(format!(
+            "{}: counters of a meter's colours (MeterCounterData) are not supported",
+            of()
+        ))),
+    }
 }

@@ -4,8 +4,9 @@
 use device::DigestConfig;
 
 use super::{change, find};
+use crate::change::Change;
 use crate::failure::Failure;
-use crate::op::{Change, Op};
+use crate::op::Op;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::update::Type;
 use crate::schema::Schema;

@@ -9,8 +9,9 @@ pub mod replication;
 pub mod table;
 pub mod value_set;
 
+use crate::change::Change;
 use crate::failure::Failure;
-use crate::op::{Change, Op};
+use crate::op::Op;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
 use crate::proto::p4::v1::update::Type;

@@ -6,11 +6,12 @@ use v1model::{Group, GroupMember, WeightedCall};
 
 use super::replication::PORT_WIDTH;
 use super::{change, find};
+use crate::action_call;
 use crate::bytestring;
-use crate::entry;
+use crate::change::Change;
 use crate::failure::Failure;
 use crate::notes::{EntryNote, GroupNote};
-use crate::op::{Change, Op};
+use crate::op::Op;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::update::Type;
 use crate::schema::{Counts, Profile, Schema};
@@ -41,7 +42,7 @@ pub fn member(schema: &Schema, kind: Type, given: &p4::ActionProfileMember) -> R
         }
         (Some(action), _) => {
             let of = || format!("action profile {name}, member {id}");
-            entry::call(&profile.actions, &of, action, |_| None)?
+            action_call::call(&profile.actions, &of, action, |_| None)?
         }
     };
     Ok(Op::Member(
@@ -222,7 +223,7 @@ pub fn one_shot(
         };
         numeric_ports |= matches!(watched, Watched::Number(_));
         calls.push(WeightedCall {
-            call: entry::call(&profile.actions, &of, action, |_| None)?,
+            call: action_call::call(&profile.actions, &of, action, |_| None)?,
             weight: weight(profile, given.weight, &of)?,
             watch_port: watched.read(ports, &of)?,
         });
@@ -240,7 +241,7 @@ pub fn render_one_shot(
 ) -> p4::ActionProfileActionSet {
     use p4::action_profile_action::WatchKind;
     let actions = calls.iter().map(|call| p4::ActionProfileAction {
-        action: entry::render_call(&profile.actions, &call.call),
+        action: action_call::render_call(&profile.actions, &call.call),
         weight: call.weight as i32,
         #[allow(deprecated)]
         watch_kind: call.watch_port.map(|port| {

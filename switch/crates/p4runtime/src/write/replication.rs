@@ -5,9 +5,10 @@ use v1model::{CloneSession, Replica};
 
 use super::change;
 use crate::bytestring;
+use crate::change::Change;
 use crate::failure::Failure;
 use crate::notes::GroupNote;
-use crate::op::{Change, Op};
+use crate::op::Op;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::packet_replication_engine_entry::Type as Entry;
 use crate::proto::p4::v1::replica::PortKind;

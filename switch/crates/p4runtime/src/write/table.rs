@@ -3,7 +3,7 @@
 
 use v1model::{CounterData, EntryOptions, MeterConfig};
 
-use super::arrays::{counter_data, meter_config};
+use super::arrays::{counter_data, meter_config, no_meter_counters};
 use super::{change, find, only_modify};
 use crate::entry;
 use crate::failure::Failure;
@@ -211,23 +211,6 @@ pub fn no_direct_meter(table: &Table) -> Failure {
         "table {} has no direct meter: leave meter_config unset",
         table.name
     ))
-}
-
-/// UNIMPLEMENTED: v1model's meters do not count colours.
-///
-/// # Errors
-/// They are asked for.
-pub fn no_meter_counters(
-    of: &dyn Fn() -> String,
-    given: Option<&p4::MeterCounterData>,
-) -> Result<(), Failure> {
-    match given {
-        None => Ok(()),
-        Some(_) => Err(Failure::unimplemented(format!(
-            "{}: counters of a meter's colours (MeterCounterData) are not supported",
-            of()
-        ))),
-    }
 }
 
 /// The entry that a direct resource belongs to; the key is `None` for the

@@ -208,7 +208,7 @@ impl Fixture {
         let handle = served[0].handle.clone();
         let any_port = "127.0.0.1:0".parse().unwrap();
         let server = Server::bind_with(any_port, served, options).await.unwrap();
-        let address = server.local_address();
+        let address = server.local_address().tcp().unwrap();
         let (shutdown, stop) = oneshot::channel();
         let server = tokio::spawn(async move {
             let stop = async {

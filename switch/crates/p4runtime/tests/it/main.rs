@@ -9,6 +9,7 @@ mod atomicity;
 mod disagreements;
 mod entities;
 mod events;
+mod in_flight;
 mod initial_entries;
 mod kept_updates;
 mod limits;

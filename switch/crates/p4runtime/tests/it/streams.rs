@@ -308,7 +308,9 @@ async fn capabilities_and_a_server_that_ends_with_open_streams() {
     stream.arbitration().await;
 
     // Its address is taken while it lives.
-    let error = Server::bind(fixture.address, Vec::new()).await.unwrap_err();
+    let error = Server::bind(fixture.address.into(), Vec::new())
+        .await
+        .unwrap_err();
     assert!(matches!(error, ServerError::Bind(..)));
     let words = error.to_string();
     assert!(

@@ -63,7 +63,7 @@ async fn only_clients_with_a_certificate_are_let_in() {
         let server = Server::bind_with(any_port, Vec::new(), &options)
             .await
             .unwrap();
-        let port = server.local_address().port();
+        let port = server.local_address().tcp().unwrap().port();
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(server.serve(async {
             let _ = stopped.await;

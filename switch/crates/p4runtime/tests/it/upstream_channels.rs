@@ -87,8 +87,10 @@ async fn served(plant: Option<PlantHandle>) -> UpstreamChannelsClient<Channel> {
         ..ServerOptions::default()
     };
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = Server::bind_with(any, Vec::new(), &options).await.unwrap();
-    let address = server.local_address();
+    let server = Server::bind_with(any.into(), Vec::new(), &options)
+        .await
+        .unwrap();
+    let address = server.local_address().clone();
     tokio::spawn(server.serve(std::future::pending()));
     let client = UpstreamChannelsClient::connect(format!("http://{address}"));
     client.await.unwrap()

@@ -17,6 +17,9 @@ pub const WIRE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/wire
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_docsis-switch");
 
+/// Any free port of the loopback interface.
+const ANY_PORT: &str = "127.0.0.1:0";
+
 /// A switch that is ready.
 pub struct Switch {
     pub child: Child,
@@ -31,9 +34,14 @@ impl Switch {
 
     /// Starts it by another name, and with options behind `--`.
     pub fn start_as(program: &Path, args: &[&str], target: &[&str]) -> Switch {
+        Self::start_at(ANY_PORT, program, args, target)
+    }
+
+    /// As [`Self::start_as`], at an address of its own.
+    pub fn start_at(address: &str, program: &Path, args: &[&str], target: &[&str]) -> Switch {
         let mut child = Command::new(program)
             .args(args)
-            .args(["--", "--grpc-server-addr", "127.0.0.1:0"])
+            .args(["--", "--grpc-server-addr", address])
             .args(target)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -105,6 +113,37 @@ impl Drop for Switch {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What the program says that does not start with these arguments.
+///
+/// # Panics
+/// It starts.
+pub fn refusal(args: &[&str]) -> String {
+    refusal_at(ANY_PORT, args)
+}
+
+/// As [`refusal`], at an address of its own.
+pub fn refusal_at(address: &str, args: &[&str]) -> String {
+    let mut child = Command::new(PROGRAM)
+        .args(args)
+        .args(["--", "--grpc-server-addr", address])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    if !line.is_empty() {
+        let _ = child.kill();
+    }
+    let ended = child.wait_with_output().unwrap();
+    assert!(
+        line.is_empty() && !ended.status.success(),
+        "{args:?}: {line}"
+    );
+    String::from_utf8(ended.stderr).unwrap()
 }
 
 /// Asks again and again until `done`.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `--pcap`: the frames of a port in two files, which threads of their own write.
+
+use crate::output_file;
+use crate::spool::{Spool, Spools};
+use pcap::{Capture, LINKTYPE_ETHERNET};
+use std::io::ErrorKind;
+use std::path::Path;
+use tracing::error;
+
+/// The captures of one port.
+pub struct PortCaptures {
+    /// Of what comes in, until its file cannot be written.
+    incoming: Option<Capture<Spool>>,
+    /// The same of what goes out.
+    outgoing: Option<Capture<Spool>>,
+}
+
+impl PortCaptures {
+    /// Creates DIRECTORY/NAME_in.pcap and NAME_out.pcap.
+    ///
+    /// # Errors
+    /// One sentence that names the file.
+    pub fn create(directory: &Path, name: &str, spools: &mut Spools) -> Result<Self, String> {
+        let mut create = |direction: &str| {
+            let path = directory.join(format!("{name}_{direction}.pcap"));
+            let cannot =
+                |error| format!("capture file {} cannot be written: {error}", path.display());
+            let file = output_file::create(&path).map_err(cannot)?;
+            let spool = spools.start(format!("the capture {}", path.display()), file)?;
+            Capture::new(spool, LINKTYPE_ETHERNET).map_err(cannot)
+        };
+        Ok(Self {
+            incoming: Some(create("in")?),
+            outgoing: Some(create("out")?),
+        })
+    }
+
+    /// Adds a frame; `wall_ns` is nanoseconds since 1970. Whoever forwards does not wait: where the
+    /// disk does not keep up the frame is left out, and the spool says at the end how many were.
+    pub fn note(&mut self, wall_ns: u64, frame: &[u8], leaves: bool) {
+        let side = if leaves {
+            &mut self.outgoing
+        } else {
+            &mut self.incoming
+        };
+        let written = side.as_mut().map(|capture| capture.write(wall_ns, frame));
+        if let Some(Err(error)) = written
+            && error.kind() != ErrorKind::WouldBlock
+        {
+            *side = None;
+            error!("a capture ends: its file cannot be written: {error}");
+        }
+    }
+}

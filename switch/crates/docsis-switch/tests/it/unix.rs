@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gRPC on a Unix socket, which only its user reaches, and what is said of a TCP address that
+//! others reach.
+
+use crate::common::{PROGRAM, Switch, WIRE, refusal_at};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("docsis-unix-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::DirBuilder::new().mode(0o755).create(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn at(&self, name: &str) -> String {
+        format!("unix:{}/{name}", self.0.display())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn nobody_else_reaches_the_socket() {
+    let folder = Folder::new("modes");
+    let address = folder.at("own/s1.sock");
+    let (own, socket) = (folder.0.join("own"), folder.0.join("own/s1.sock"));
+    let switch = Switch::start_at(&address, PROGRAM.as_ref(), &[WIRE], &[]);
+    assert_eq!(switch.address, address);
+    assert_eq!((mode(&own), mode(&socket)), (0o700, 0o600));
+    assert_eq!(switch.ctl_json(&["info"])["pid"], switch.child.id());
+    // A second one does not take it away.
+    let said = refusal_at(&address, &[WIRE]);
+    assert!(said.contains("another process"), "{said}");
+    assert_eq!(switch.ctl_json(&["info"])["pid"], switch.child.id());
+    switch.stop();
+    assert!(!socket.exists(), "its name is gone with it");
+}
+
+#[test]
+fn a_socket_that_a_killed_switch_left_is_replaced_and_nothing_else() {
+    let folder = Folder::new("left");
+    let address = folder.at("own/s1.sock");
+    let socket = folder.0.join("own/s1.sock");
+    let switch = Switch::start_at(&address, PROGRAM.as_ref(), &[WIRE], &[]);
+    switch.signal(libc::SIGKILL);
+    switch.end();
+    assert!(socket.exists());
+    Switch::start_at(&address, PROGRAM.as_ref(), &[WIRE], &[]).stop();
+    fs::write(&socket, "a file").unwrap();
+    let said = refusal_at(&address, &[WIRE]);
+    assert!(said.contains("something else"), "{said}");
+    assert_eq!(fs::read(&socket).unwrap(), b"a file");
+}
+
+#[test]
+fn a_folder_that_others_enter_is_refused() {
+    let folder = Folder::new("open");
+    for open in [0o755, 0o710, 0o702] {
+        fs::set_permissions(&folder.0, Permissions::from_mode(open)).unwrap();
+        let said = refusal_at(&folder.at("s1.sock"), &[WIRE]);
+        assert!(said.contains("open to other users"), "{open:o}: {said}");
+    }
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(folder.0.join("own"))
+        .unwrap();
+    symlink(folder.0.join("own"), folder.0.join("link")).unwrap();
+    let said = refusal_at(&folder.at("link/s1.sock"), &[WIRE]);
+    assert!(said.contains("is a link"), "{said}");
+    let said = refusal_at(&folder.at("none/own/s1.sock"), &[WIRE]);
+    assert!(said.contains("cannot be made"), "{said}");
+    let long = "x".repeat(200);
+    refusal_at(&folder.at(&format!("own/{long}")), &[WIRE]);
+}
+
+#[test]
+fn plaintext_beyond_this_machine_is_warned_of() {
+    for (address, warned) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+        let switch = Switch::start_at(address, PROGRAM.as_ref(), &[WIRE], &[]);
+        let said = switch.stop();
+        assert_eq!(said.contains("not encrypted"), warned, "{address}: {said}");
+    }
+}

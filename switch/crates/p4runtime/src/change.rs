@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an update does.
+
+/// What an update does to an object that is told by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Insert,
+    Modify,
+    Delete,
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Requests in flight: what has arrived of messages and has not been done. A message is decoded in
+//! one piece, and many clients may send long ones at once, or the beginnings of long ones. So each
+//! byte is charged to its connection when it arrives, until the RPC is done; on a stream, until its
+//! message is. What finds no room ends the RPC.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep};
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::{Service, http};
+use tower_layer::Layer;
+
+use crate::budget::Charge;
+use crate::connections::Client;
+
+/// The only RPC with more than one message of a client.
+const STREAM: &str = "/p4.v1.P4Runtime/StreamChannel";
+/// In front of a message: whether it is compressed, and its length (gRPC over HTTP/2).
+const PREFIX: usize = 5;
+
+/// Puts [`InFlight`] around a service.
+#[derive(Clone, Copy, Debug)]
+pub struct InFlightLayer {
+    /// How long a message on a stream may take to arrive.
+    pub message_time: Duration,
+}
+
+impl<S> Layer<S> for InFlightLayer {
+    type Service = InFlight<S>;
+
+    fn layer(&self, inner: S) -> InFlight<S> {
+        InFlight {
+            inner,
+            message_time: self.message_time,
+        }
+    }
+}
+
+/// Charges what arrives.
+#[derive(Clone, Debug)]
+pub struct InFlight<S> {
+    inner: S,
+    message_time: Duration,
+}
+
+type Answer<R, E> = Pin<Box<dyn Future<Output = Result<R, E>> + Send>>;
+
+impl<S> Service<http::Request<Body>> for InFlight<S>
+where
+    S: Service<http::Request<Body>>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Answer<S::Response, S::Error>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let account = Client::requests(request.extensions());
+        let charge = account.map(|account| Arc::new(Mutex::new(account.charge())));
+        let kept = charge.clone();
+        let messages = (request.uri().path() == STREAM).then(|| Messages::new(self.message_time));
+        let answer = self.inner.call(match charge {
+            None => request,
+            Some(charge) => request.map(|body| {
+                Body::new(Charged {
+                    body,
+                    charge,
+                    messages,
+                })
+            }),
+        });
+        Box::pin(async move {
+            let answer = answer.await;
+            // A message is decoded before its RPC begins, and lives as long.
+            drop(kept);
+            answer
+        })
+    }
+}
+
+/// A request's body, whose bytes are charged.
+struct Charged {
+    body: Body,
+    charge: Arc<Mutex<Charge>>,
+    /// Of a stream.
+    messages: Option<Messages>,
+}
+
+impl http_body::Body for Charged {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = &mut *self;
+        if let Some(messages) = &mut this.messages {
+            // Who asks for more has done with the messages before.
+            let mut charge = this.charge.lock().unwrap_or_else(PoisonError::into_inner);
+            let done = charge.bytes().saturating_sub(messages.begun);
+            charge.release(done);
+            if messages.are_late(context) {
+                return Poll::Ready(Some(Err(Status::deadline_exceeded(
+                    "a message on the stream did not arrive in time",
+                ))));
+            }
+        }
+        let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
+        let data = frame
+            .as_ref()
+            .and_then(|frame| frame.as_ref().ok()?.data_ref());
+        if let Some(data) = data {
+            let mut charge = this.charge.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(status) = charge.add(data.len()) {
+                return Poll::Ready(Some(Err(status)));
+            }
+            if let Some(messages) = &mut this.messages {
+                messages.arrived(data);
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Where the messages of a stream end.
+struct Messages {
+    /// Bytes that have arrived of one that has not arrived as a whole, its prefix included.
+    begun: usize,
+    prefix: [u8; PREFIX],
+    time: Duration,
+    /// When that one is late.
+    late: Option<Pin<Box<Sleep>>>,
+}
+
+impl Messages {
+    fn new(time: Duration) -> Self {
+        Self {
+            begun: 0,
+            prefix: [0; PREFIX],
+            time,
+            late: None,
+        }
+    }
+
+    fn arrived(&mut self, mut data: &[u8]) {
+        let whole = |prefix: &[u8; PREFIX]| {
+            let [_, length @ ..] = *prefix;
+            PREFIX + u32::from_be_bytes(length) as usize
+        };
+        let mut is_new = self.begun == 0;
+        while !data.is_empty() {
+            if self.begun < PREFIX {
+                let count = data.len().min(PREFIX - self.begun);
+                self.prefix[self.begun..self.begun + count].copy_from_slice(&data[..count]);
+                self.begun += count;
+                data = &data[count..];
+            }
+            if self.begun < PREFIX {
+                break;
+            }
+            let rest = whole(&self.prefix) - self.begun;
+            if data.len() < rest {
+                self.begun += data.len();
+                break;
+            }
+            data = &data[rest..];
+            self.begun = 0;
+            is_new = true;
+        }
+        if self.begun == 0 {
+            self.late = None;
+        } else if is_new {
+            self.late = Some(Box::pin(sleep(self.time)));
+        }
+    }
+
+    fn are_late(&mut self, context: &mut Context<'_>) -> bool {
+        let late = self.late.as_mut();
+        late.is_some_and(|late| {
+            late.deadline() <= Instant::now() || late.as_mut().poll(context).is_ready()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// However messages are cut into pieces, what has begun is the last one's.
+        #[test]
+        fn messages_end_where_they_do(
+            lengths in prop::collection::vec(0usize..40, 0..20),
+            mut cuts in prop::collection::vec(0usize..400, 0..20),
+            cut_off in 0usize..10,
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+            let _entered = runtime.as_ref().unwrap().enter();
+            let mut sent = Vec::new();
+            let mut ends = vec![0];
+            for length in lengths {
+                sent.push(0);
+                sent.extend((length as u32).to_be_bytes());
+                sent.resize(sent.len() + length, 7);
+                ends.push(sent.len());
+            }
+            sent.truncate(sent.len().saturating_sub(cut_off));
+            cuts.retain(|cut| *cut <= sent.len());
+            cuts.push(sent.len());
+            cuts.sort_unstable();
+            let mut messages = Messages::new(Duration::from_secs(1));
+            let mut before = 0;
+            for cut in cuts {
+                messages.arrived(&sent[before..cut]);
+                before = cut;
+                let end = ends.iter().rfind(|end| **end <= cut).unwrap();
+                prop_assert_eq!(messages.begun, cut - end);
+                prop_assert_eq!(messages.late.is_some(), cut > *end);
+            }
+        }
+    }
+}
