@@ -164,7 +164,7 @@ test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
 test-python: setup
-	$(GIVES_WAY) $(VENV)/bin/pytest -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
+	$(GIVES_WAY) $(VENV)/bin/pytest --durations=25 -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
 
 # Their files alone: pytest imports every file that it looks for them in.
 END_TO_END = $(shell grep -rl --include='test_*.py' 'pytest.mark.end_to_end' $(PYTHON_CODE))

@@ -3,7 +3,6 @@
 
 mod common;
 
-mod answered;
 mod files;
 mod hostile;
 mod life;
