@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -104,7 +105,7 @@ def difference(pairs: int, of: Callable[[str], float]) -> Interval:
     return mean_interval(np.array(found), CONFIDENCE)
 
 
-def _elsewhere(channel: str, frame_bytes: int) -> float:
+def _elsewhere(frame_bytes: int, channel: str) -> float:
     command = [sys.executable, "-m", __spec__.name, channel, str(frame_bytes)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return float(json.loads(done.stdout))
@@ -114,7 +115,7 @@ def main(pairs: int) -> bool:
     """Measures all lengths of frames, and tells each; whether all stay below the bound."""
     within = True
     for frame_bytes in FRAME_BYTES:
-        found = difference(pairs, lambda channel, length=frame_bytes: _elsewhere(channel, length))
+        found = difference(pairs, partial(_elsewhere, frame_bytes))
         below = found.high < BOUND_NS
         within &= below
         print(

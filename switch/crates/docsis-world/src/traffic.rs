@@ -45,7 +45,6 @@ pub fn tcp(
     segment: Maybe<'_, '_>,
     least_timeout: Maybe<'_, '_>,
     receive_window: Maybe<'_, '_>,
-    ledbat_target: Maybe<'_, '_>,
 ) -> PyResult<TcpOptions> {
     let congestion = match congestion {
         "cubic" => Congestion::Cubic,
@@ -89,8 +88,16 @@ pub fn tcp(
         receive_window: receive_window
             .map(|v| v.u32("receive_window"))
             .transpose()?,
-        ledbat_target: or(ledbat_target, usual.ledbat_target, |v| {
+        ..usual
+    })
+}
+
+/// The same with the delay that LEDBAT aims at.
+pub fn aiming_at(options: TcpOptions, ledbat_target: Maybe<'_, '_>) -> PyResult<TcpOptions> {
+    Ok(TcpOptions {
+        ledbat_target: or(ledbat_target, options.ledbat_target, |v| {
             v.u64("ledbat_target_ns")
         })?,
+        ..options
     })
 }

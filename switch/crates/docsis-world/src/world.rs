@@ -22,7 +22,7 @@ use crate::channels;
 use crate::errors::exception;
 use crate::guard::Guard;
 use crate::stream::Stream;
-use crate::traffic::{flow, tcp, times};
+use crate::traffic::{aiming_at, flow, tcp, times};
 
 /// bit/s of a host's link unless given.
 const LINK_RATE: u64 = 1_000_000_000;
@@ -398,14 +398,16 @@ impl World {
             kept,
             rate: time(rate.as_ref(), "rate")?,
             reply_delay: or(reply_delay_ns.as_ref(), 0, |v| v.u64("reply_delay_ns"))?,
-            tcp: tcp(
-                congestion,
-                profile,
-                acknowledgements,
-                initial_window.as_ref(),
-                segment.as_ref(),
-                least_timeout_ns.as_ref(),
-                receive_window.as_ref(),
+            tcp: aiming_at(
+                tcp(
+                    congestion,
+                    profile,
+                    acknowledgements,
+                    initial_window.as_ref(),
+                    segment.as_ref(),
+                    least_timeout_ns.as_ref(),
+                    receive_window.as_ref(),
+                )?,
                 ledbat_target_ns.as_ref(),
             )?,
         };
@@ -460,7 +462,6 @@ impl World {
                 segment.as_ref(),
                 least_timeout_ns.as_ref(),
                 receive_window.as_ref(),
-                None,
             )?,
         };
         self.guard
@@ -515,7 +516,6 @@ impl World {
                 segment.as_ref(),
                 least_timeout_ns.as_ref(),
                 receive_window.as_ref(),
-                None,
             )?,
         };
         self.guard
@@ -584,7 +584,6 @@ impl World {
                 segment.as_ref(),
                 least_timeout_ns.as_ref(),
                 receive_window.as_ref(),
-                None,
             )?,
         };
         self.guard
