@@ -87,15 +87,24 @@ def test_step_of_the_wait_is_where_the_bucket_is_empty_first() -> None:
 
 def sawtooth(period: float) -> Packets:
     """Empty for half of each period, then rising to 20 ms."""
-    sent = np.arange(0.0, 10.0, 0.02)
+    sent = np.arange(0.0, 100.0, 0.02)
     return Packets(sent, np.maximum(0.0, 40 * (sent % period / period) - 20))
 
 
 def test_cycle_is_the_time_from_fall_to_fall() -> None:
-    assert falls(sawtooth(3.0)) == pytest.approx([3.0, 6.0, 9.0], abs=0.021)
-    run = record(packets={"call": sawtooth(3.0)})
-    assert measured("latency-cycle", run) == pytest.approx(3.0, abs=0.03)
-    assert math.isnan(measured("latency-cycle", record(packets={"call": sawtooth(8.0)})))
+    assert falls(sawtooth(30.0)) == pytest.approx([30.0, 60.0, 90.0], abs=0.021)
+    run = record(seconds=100.0, packets={"call": sawtooth(30.0)})
+    assert measured("latency-cycle", run) == pytest.approx(30.0, abs=0.03)
+    assert math.isnan(
+        measured("latency-cycle", record(seconds=100.0, packets={"call": sawtooth(80.0)}))
+    )
+
+
+def test_what_recovery_sends_at_once_is_no_cycle() -> None:
+    slow = sawtooth(30.0)
+    burst = (slow.sent_s > 31) & (slow.sent_s < 32)
+    delays = np.where(burst, 20.0, slow.delay_ms)
+    assert falls(Packets(slow.sent_s, delays)) == falls(slow)
 
 
 def test_prediction_is_compared_with_the_longest_of_the_queues() -> None:

@@ -144,7 +144,9 @@ def test_rate_tracking_is_compared_with_the_path_of_the_game() -> None:
 def test_codel_dt_is_divided_by_codel() -> None:
     found = parts("000-S43", lambda run, _: 2.0 if run.label.startswith("codel-dt ") else 1.0)
     assert len(found) == 9
-    assert found["p50 load 9"] == both(2)
+    # K2: 3 ms of the path are in both.
+    assert found["p50 load 9"] == both((2 + 3) / (1 + 3))
+    assert found["loss load 9"] == both(2)
 
 
 def test_game_shares_the_queue_of_one_upload() -> None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a queue needs from one fall to the next: the period of a lone TCP's sawtooth.
 
-A fall is where the latency, once above 80% of its greatest value in that time, comes below half of
-it. With a buffer that one connection alone fills, each fall is the answer to a drop.
+A fall is where the latency, which came above 80% of its greatest value in that time at least 2 s
+ago, comes below half of it. With a buffer that one connection alone fills, each fall is the answer
+to a drop: a window that grows by a segment a round trip needs many of them from 80% to all of it,
+where what recovery sends at once fills a buffer for less than one.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ FULL: Final = 0.8
 FALLEN: Final = 0.5
 """Of the greatest latency, below which it has fallen."""
 
+FULL_FOR: Final = 2.0
+"""Seconds from when it was full to a fall."""
+
 
 def falls(packets: Packets) -> list[float]:
     """When the latency fell, in seconds."""
@@ -31,13 +36,14 @@ def falls(packets: Packets) -> list[float]:
         return []
     greatest = float(delays.max())
     found: list[float] = []
-    full = False
+    since: float | None = None
     for at, delay in zip(sent.tolist(), delays.tolist(), strict=True):
         if delay >= FULL * greatest:
-            full = True
-        elif full and delay < FALLEN * greatest:
-            full = False
-            found.append(at)
+            since = at if since is None else since
+        elif since is not None and delay < FALLEN * greatest:
+            if at - since >= FULL_FOR:
+                found.append(at)
+            since = None
     return found
 
 

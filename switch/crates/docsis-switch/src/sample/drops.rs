@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use v1model::by_name;
 
-/// A frame of MEAN_PKTSIZE: its probability is drop_prob itself.
-const LENGTH: usize = 1024;
+/// A frame that is MEAN_PKTSIZE, 1024 bytes, with its CRC, which interfaces do not show: its
+/// probability is drop_prob itself.
+const LENGTH: usize = 1024 - 4;
 /// Frames that stay queued, so that nothing suppresses a drop.
 const STANDING: usize = 4;
 /// Frames whose drops are counted together.
