@@ -10,6 +10,7 @@ import grpc
 import grpc.aio
 from finsy.proto import U128, p4r, rpc_code
 
+from docsis_control.http2.calls import unix_path
 from docsis_control.p4rt.device import READ, RPC_TIMEOUT, P4Device
 from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, explain
 
@@ -27,6 +28,9 @@ _OPTIONS: Final = (
     # A switch is on this machine or in its laboratory: never behind the way to the Internet.
     ("grpc.enable_http_proxy", 0),
 )
+
+# gRPC would send the path, percent-encoded, as the authority, which HTTP/2 libraries refuse.
+_OF_A_PATH: Final = ("grpc.default_authority", "localhost")
 
 PacketHandler = Callable[[Any], None]
 """Takes a p4.v1.PacketIn; must not block."""
@@ -48,7 +52,8 @@ class Connection(P4Device):
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.on_packet: PacketHandler | None = None
         # The stubs of grpc.aio know neither raw bytes nor open-ended streams.
-        self.channel = _any(grpc.aio.insecure_channel(address, options=_OPTIONS))
+        options = _OPTIONS if unix_path(address) is None else (*_OPTIONS, _OF_A_PATH)
+        self.channel = _any(grpc.aio.insecure_channel(address, options=options))
         self._stream: Any = None
         # A stream of grpc.aio takes one message at a time.
         self._sending = asyncio.Lock()
