@@ -17,7 +17,7 @@ def _own(path: str, flags: int) -> int:
     )
     try:
         found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_nlink > 1:
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_nlink > 1:
             raise OSError(0, "is not a regular file of this user's with one name", path)
         if flags & os.O_TRUNC:
             os.ftruncate(descriptor, 0)

@@ -37,7 +37,7 @@ async def run(program: str, port: int, *arguments: str, community: str = "public
     """Runs snmpget, snmpwalk and their like against an agent on the loopback interface."""
     process = await asyncio.create_subprocess_exec(
         program,
-        *("-v2c", "-c", community, "-One", "-t", "2", "-r", "1"),
+        *("-v2c", "-c", community, "-One", "-t", "20", "-r", "1"),
         f"127.0.0.1:{port}",
         *arguments,
         stdout=asyncio.subprocess.PIPE,

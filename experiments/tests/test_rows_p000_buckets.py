@@ -64,10 +64,13 @@ def test_row_adds_worlds_of_100_million_frames() -> None:
     assert len(works) == 260
     assert len({work.label for work in works}) == 260
     assert all(isinstance(work, Computation) and work.seed == 1 for work in works)
-    there = given_results(ROW, full, compute=lambda work: {"packets": 1.0, "violations": 0.0})
+    there = given_results(ROW, full, compute=lambda work: {"packets": 4e5, "violations": 0.0})
     assert ROW.parts(full, there) == {"violations": Exact(0.0)}
-    there = given_results(ROW, full, compute=lambda work: {"packets": 1.0, "violations": 1.0})
+    there = given_results(ROW, full, compute=lambda work: {"packets": 4e5, "violations": 1.0})
     assert ROW.parts(full, there) == {"violations": Exact(260.0)}
+    there = given_results(ROW, full, compute=lambda work: {"packets": 3e5, "violations": 0.0})
+    with pytest.raises(ValueError, match="fewer than 100000000 frames"):
+        ROW.parts(full, there)
 
 
 def test_world_keeps_to_both_inequalities() -> None:
