@@ -173,6 +173,7 @@ async fn the_traffic_manager_is_configured_and_read() {
         assumed_packet_size: 256,
         sub_queues: 32,
         ack_suppression: 0,
+        round_robin: 0,
     };
     let port = tm::PortConfig {
         port: 2,
