@@ -1,30 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """How well a wait was foreseen when the rate fell from peak to sustained (000, section 7).
 
-Looked at are the controller's samples within a second of such a change, which is where the bucket
-came to be empty. The true wait is the latency of the first packet that was sent behind the sample.
+The bucket comes to be empty at such a change. Each of the controller's samples within a second of
+one has a prediction; the true wait is the latency of the first packet that was sent after it.
+
+    error = |predicted - latency|
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from docsis_control.law import docsis_pie
+from docsis_experiments.measurement.metric import MILLISECONDS, Limits, Metric
 from docsis_experiments.measurement.record import Floats, RunRecord
 from docsis_experiments.measurement.scope import Scope
+from docsis_experiments.measurement.statistics import statistic
+
+Predicted = Callable[[RunRecord], Floats]
+"""Gives the wait that each of the controller's samples predicts, milliseconds."""
 
 EMPTY: Final = 0.01
 FILLED: Final = 0.5
-"""Of the greatest number of tokens: below the one the bucket is empty, above the other it was full
-enough in between for the next change."""
+"""Shares of the greatest number of tokens: below the first the bucket is empty, and only after it
+had more than the second can there be another change."""
 
 AROUND: Final = 1.0
 """Seconds before and after a change."""
 
 _SOON: Final = 0.1
-"""Seconds behind a sample, within which a packet has to be sent."""
+"""Seconds after a sample, within which a packet has to be sent."""
 
 
 def changes(run: RunRecord) -> list[float]:
@@ -42,13 +50,13 @@ def changes(run: RunRecord) -> list[float]:
     return found
 
 
-def errors(scope: Scope, run: RunRecord, *, by_tokens: bool) -> Floats:
-    """How far predictions were from the wait, milliseconds, of each sample around a change.
+def errors(scope: Scope, run: RunRecord, predicted: Predicted) -> Floats:
+    """The error of each sample around a change, milliseconds.
 
     Args:
         scope: Whose packets tell the wait.
         run: Has samples with backlogs and tokens.
-        by_tokens: What RFC 8034 predicts; else what the controller's law did.
+        predicted: Whose predictions are looked at.
     """
     control, packets = run.control, scope.packets(run)
     sent, delays = packets.sent_s, packets.delay_ms
@@ -60,12 +68,12 @@ def errors(scope: Scope, run: RunRecord, *, by_tokens: bool) -> Floats:
     following = np.minimum(np.searchsorted(sent, control.time_s), sent.size - 1)
     ahead = sent[following] - control.time_s
     near &= (ahead >= 0) & (ahead <= _SOON) & np.isfinite(delays[following])
-    predicted = _by_tokens(run) if by_tokens else control.qdelay_ms
-    found: Floats = np.abs(predicted - delays[following])[near]
+    found: Floats = np.abs(predicted(run) - delays[following])[near]
     return found
 
 
-def _by_tokens(run: RunRecord) -> Floats:
+def by_tokens(run: RunRecord) -> Floats:
+    """The wait that RFC 8034, 4.2, predicts from backlog and tokens, milliseconds."""
     control = run.control
     count = control.time_s.size
     rates = docsis_pie.Parameters(
@@ -80,3 +88,29 @@ def _by_tokens(run: RunRecord) -> Floats:
 def no_change(scope: Scope, run: RunRecord) -> str:
     """Why there is no value, in words."""
     return scope.no_packet(run) if changes(run) else "the bucket was never filled and then emptied"
+
+
+def error_metric(*, name: str, title: str, description: str, predicted: Predicted) -> Metric:
+    """The metric of the errors of some predictions; it is asked for by name.
+
+    Args:
+        name, title, description: See `Metric`.
+        predicted: Whose predictions are looked at.
+    """
+
+    def value(scope: Scope, run: RunRecord) -> float:
+        return statistic(scope.statistic, errors(scope, run, predicted))
+
+    return Metric(
+        name=name,
+        title=title,
+        description=description,
+        unit=MILLISECONDS,
+        value=value,
+        absence=no_change,
+        limits=Limits(low=0),
+        form=".2f",
+        statistics=("p50",),
+        place=102,
+        on_request=True,
+    )

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from docsis_experiments.measurement.metric import MILLISECONDS, Metric
 from docsis_experiments.measurement.record import Floats, RunRecord
 from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.measurement.statistics import statistic
@@ -61,3 +62,28 @@ def absence(scope: Scope, run: RunRecord) -> str:
     if not looked_at:
         return f"no group is named whose packets are looked at beside {trains}"
     return f"no packet of {' and '.join(looked_at)} arrived beside a train of {trains}"
+
+
+def latency_metric(*, name: str, title: str, description: str, after: bool) -> Metric:
+    """The metric of the latency after, or before, the beginnings of trains; it needs a bound.
+
+    Args:
+        name, title, description: See `Metric`.
+        after: As of `beside_trains`.
+    """
+
+    def value(scope: Scope, run: RunRecord) -> float:
+        return beside_trains(scope, run, after=after)
+
+    return Metric(
+        name=name,
+        title=title,
+        description=description,
+        unit=MILLISECONDS,
+        value=value,
+        absence=absence,
+        form=".1f",
+        statistics=("p99",),
+        place=98,
+        needs_bound=True,
+    )

@@ -1,38 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far the prediction of the controller's law was from the wait around changes of the rate.
 
-    error = |predicted - latency|
-
-Of each of the controller's samples near a change; see `measurement.predictions`.
+The law's prediction is the delay that it computes; `measurement.predictions` says what it is
+compared with.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from docsis_experiments.measurement import predictions
-from docsis_experiments.measurement.metric import MILLISECONDS, Limits, Metric
-from docsis_experiments.measurement.record import RunRecord
-from docsis_experiments.measurement.scope import Scope
-from docsis_experiments.measurement.statistics import statistic
+from docsis_experiments.measurement.metric import Metric
+from docsis_experiments.measurement.predictions import error_metric
 
-
-def error(scope: Scope, run: RunRecord) -> float:
-    """A statistic of the errors, milliseconds; NaN where there was no change."""
-    return statistic(scope.statistic, predictions.errors(scope, run, by_tokens=False))
-
-
-METRIC: Final = Metric(
+METRIC: Final[Metric] = error_metric(
     name="prediction-error-law",
     title="Error of the law's prediction",
     description="How far the wait is that the controller's law predicts from the latency, around "
     "changes from peak to sustained rate.",
-    unit=MILLISECONDS,
-    value=error,
-    absence=predictions.no_change,
-    limits=Limits(low=0),
-    form=".2f",
-    statistics=("p50",),
-    place=102,
-    on_request=True,
+    predicted=lambda run: run.control.qdelay_ms,
 )

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `--pcap`: the frames of a port in two files, which threads of their own write.
 
-use crate::output_file;
 use crate::spool::{Spool, Spools};
 use pcap::{Capture, LINKTYPE_ETHERNET};
 use std::io::ErrorKind;
@@ -10,9 +9,9 @@ use tracing::error;
 
 /// The captures of one port.
 pub struct PortCaptures {
-    /// Of what comes in, until its file cannot be written.
+    /// Captures what comes in, until its file cannot be written.
     incoming: Option<Capture<Spool>>,
-    /// The same of what goes out.
+    /// Captures what goes out, likewise.
     outgoing: Option<Capture<Spool>>,
 }
 
@@ -24,11 +23,10 @@ impl PortCaptures {
     pub fn create(directory: &Path, name: &str, spools: &mut Spools) -> Result<Self, String> {
         let mut create = |direction: &str| {
             let path = directory.join(format!("{name}_{direction}.pcap"));
-            let cannot =
-                |error| format!("capture file {} cannot be written: {error}", path.display());
-            let file = output_file::create(&path).map_err(cannot)?;
-            let spool = spools.start(format!("the capture {}", path.display()), file)?;
-            Capture::new(spool, LINKTYPE_ETHERNET).map_err(cannot)
+            let title = format!("the capture {}", path.display());
+            let spool = spools.create(title.clone(), &path)?;
+            Capture::new(spool, LINKTYPE_ETHERNET)
+                .map_err(|error| format!("{title} cannot be written: {error}"))
         };
         Ok(Self {
             incoming: Some(create("in")?),

@@ -2,9 +2,11 @@
 //! Files that threads of their own write: whoever fills one never waits for the disk.
 
 use crate::lock::Lock;
+use crate::output_file;
 use crate::privileges;
 use crate::scheduling;
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle, Thread};
 use std::time::Duration;
@@ -73,6 +75,16 @@ struct Writing {
 pub struct Spools(Vec<Writing>);
 
 impl Spools {
+    /// Creates a file, and starts a thread that writes it; `name` is what it is, for messages.
+    ///
+    /// # Errors
+    /// One sentence: the file cannot be written, or there is no thread for it.
+    pub fn create(&mut self, name: String, path: &Path) -> Result<Spool, String> {
+        let file = output_file::create(path)
+            .map_err(|error| format!("{name} cannot be written: {error}"))?;
+        self.start(name, file)
+    }
+
     /// Starts a thread that writes to `out`; `name` is what it writes, for messages.
     ///
     /// # Errors

@@ -50,6 +50,9 @@ pub struct Trace {
 
 type Output = Box<dyn Write + Send>;
 
+/// As `--trace` names standard output.
+const STANDARD_OUTPUT: &str = "-";
+
 enum Form {
     Text(TextTrace<Output>),
     Json(JsonTrace<Output>),
@@ -61,8 +64,17 @@ impl TraceArgs {
     /// # Errors
     /// One sentence: the file cannot be written.
     pub fn open(&self) -> Result<Option<Trace>, String> {
-        let output = self.output()?;
-        Ok(output.map(|(_, output)| self.trace(Box::new(BufWriter::new(output)), false)))
+        let Some(path) = &self.trace else {
+            return Ok(None);
+        };
+        let output: Output = if path == Path::new(STANDARD_OUTPUT) {
+            Box::new(io::stdout())
+        } else {
+            let file = output_file::create(path)
+                .map_err(|error| format!("{} cannot be written: {error}", title(path)))?;
+            Box::new(file)
+        };
+        Ok(Some(self.trace(Box::new(BufWriter::new(output)), false)))
     }
 
     /// The trace, if one is asked for, of a switch, which does not wait. `several`: devices write to
@@ -75,10 +87,14 @@ impl TraceArgs {
         several: bool,
         spools: &mut Spools,
     ) -> Result<Option<Trace>, String> {
-        let Some((name, output)) = self.output()? else {
+        let Some(path) = &self.trace else {
             return Ok(None);
         };
-        let spool = spools.start(name, output)?;
+        let spool = if path == Path::new(STANDARD_OUTPUT) {
+            spools.start("the trace on standard output".into(), io::stdout())?
+        } else {
+            spools.create(title(path), path)?
+        };
         Ok(Some(self.trace(Box::new(spool), several)))
     }
 
@@ -87,25 +103,8 @@ impl TraceArgs {
     /// # Errors
     /// One sentence: the file cannot be written.
     pub fn open_device(&self, path: &Path, spools: &mut Spools) -> Result<Trace, String> {
-        let file = output_file::create(path).map_err(|error| cannot(path, &error))?;
-        let spool = spools.start(format!("the trace {}", path.display()), file)?;
+        let spool = spools.create(title(path), path)?;
         Ok(self.trace(Box::new(spool), false))
-    }
-
-    /// Where the trace is written, and its name for messages.
-    fn output(&self) -> Result<Option<(String, Output)>, String> {
-        let Some(path) = &self.trace else {
-            return Ok(None);
-        };
-        if path == Path::new("-") {
-            let name = "the trace on standard output".to_owned();
-            return Ok(Some((name, Box::new(std::io::stdout()))));
-        }
-        let file = output_file::create(path).map_err(|error| cannot(path, &error))?;
-        Ok(Some((
-            format!("the trace {}", path.display()),
-            Box::new(file),
-        )))
     }
 
     fn trace(&self, output: Output, several: bool) -> Trace {
@@ -123,8 +122,9 @@ impl TraceArgs {
     }
 }
 
-fn cannot(path: &Path, error: &io::Error) -> String {
-    format!("trace file {} cannot be written: {error}", path.display())
+/// A trace's name for messages.
+fn title(path: &Path) -> String {
+    format!("the trace {}", path.display())
 }
 
 impl Trace {

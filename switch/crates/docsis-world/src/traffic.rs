@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arguments that the methods for traffic share.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use world::{Acknowledgements, Congestion, Flow, Profile, TcpOptions, Times};
 
 use crate::arguments::{Whole, or, time};
@@ -36,68 +37,65 @@ pub fn times(start: Maybe<'_, '_>, stop: Maybe<'_, '_>) -> PyResult<Times> {
     })
 }
 
-/// How TCP works.
-pub fn tcp(
-    congestion: &str,
-    profile: &str,
-    acknowledgements: &str,
-    initial_window: Maybe<'_, '_>,
-    segment: Maybe<'_, '_>,
-    least_timeout: Maybe<'_, '_>,
-    receive_window: Maybe<'_, '_>,
-) -> PyResult<TcpOptions> {
-    let congestion = match congestion {
-        "cubic" => Congestion::Cubic,
-        "reno" => Congestion::Reno,
-        "ledbat" => Congestion::Ledbat,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "there is no congestion control \"{congestion}\"; there are cubic, reno, ledbat"
-            )));
+/// How TCP works: what is different from the usual, by name. `None` is the usual.
+pub fn tcp(given: Option<&Bound<'_, PyDict>>) -> PyResult<TcpOptions> {
+    let mut options = TcpOptions::default();
+    for (key, value) in given.into_iter().flatten() {
+        if value.is_none() {
+            continue;
         }
-    };
-    let profile = match profile {
-        "linux" => Profile::Linux,
-        "rfc" => Profile::Rfc,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "there is no profile \"{profile}\" of TCP; there are linux, rfc"
-            )));
+        let key: String = key.extract()?;
+        let key = key.as_str();
+        let word = || value.extract::<String>();
+        let number = || value.extract::<Whole<'_>>();
+        match key {
+            "congestion" => options.congestion = congestion(&word()?)?,
+            "profile" => options.profile = profile(&word()?)?,
+            "acknowledgements" => options.acknowledgements = acknowledgements(&word()?)?,
+            "initial_window" => options.initial_window = number()?.u32(key)?,
+            "segment" => options.segment = number()?.u16(key)?,
+            "least_timeout_ns" => options.least_timeout = Some(number()?.u64(key)?),
+            "receive_window" => options.receive_window = Some(number()?.u32(key)?),
+            "ledbat_target_ns" => options.ledbat_target = number()?.u64(key)?,
+            _ => {
+                return Err(PyTypeError::new_err(format!(
+                    "there is no argument \"{key}\", and no setting of TCP is called so; there are \
+                     congestion, profile, acknowledgements, initial_window, segment, \
+                     least_timeout_ns, receive_window, ledbat_target_ns"
+                )));
+            }
         }
-    };
-    let acknowledgements = match acknowledgements {
-        "delayed" => Acknowledgements::Delayed,
-        "every-segment" => Acknowledgements::EverySegment,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "there are no acknowledgements \"{acknowledgements}\"; there are delayed, \
-                 every-segment"
-            )));
-        }
-    };
-    let usual = TcpOptions::default();
-    Ok(TcpOptions {
-        congestion,
-        profile,
-        initial_window: or(initial_window, usual.initial_window, |v| {
-            v.u32("initial_window")
-        })?,
-        segment: or(segment, usual.segment, |v| v.u16("segment"))?,
-        acknowledgements,
-        least_timeout: time(least_timeout, "least_timeout_ns")?,
-        receive_window: receive_window
-            .map(|v| v.u32("receive_window"))
-            .transpose()?,
-        ..usual
-    })
+    }
+    Ok(options)
 }
 
-/// The same with the delay that LEDBAT aims at.
-pub fn aiming_at(options: TcpOptions, ledbat_target: Maybe<'_, '_>) -> PyResult<TcpOptions> {
-    Ok(TcpOptions {
-        ledbat_target: or(ledbat_target, options.ledbat_target, |v| {
-            v.u64("ledbat_target_ns")
-        })?,
-        ..options
-    })
+fn congestion(word: &str) -> PyResult<Congestion> {
+    match word {
+        "cubic" => Ok(Congestion::Cubic),
+        "reno" => Ok(Congestion::Reno),
+        "ledbat" => Ok(Congestion::Ledbat),
+        _ => Err(PyValueError::new_err(format!(
+            "there is no congestion control \"{word}\"; there are cubic, reno, ledbat"
+        ))),
+    }
+}
+
+fn profile(word: &str) -> PyResult<Profile> {
+    match word {
+        "linux" => Ok(Profile::Linux),
+        "rfc" => Ok(Profile::Rfc),
+        _ => Err(PyValueError::new_err(format!(
+            "there is no profile \"{word}\" of TCP; there are linux, rfc"
+        ))),
+    }
+}
+
+fn acknowledgements(word: &str) -> PyResult<Acknowledgements> {
+    match word {
+        "delayed" => Ok(Acknowledgements::Delayed),
+        "every-segment" => Ok(Acknowledgements::EverySegment),
+        _ => Err(PyValueError::new_err(format!(
+            "there are no acknowledgements \"{word}\"; there are delayed, every-segment"
+        ))),
+    }
 }

@@ -22,7 +22,7 @@ use crate::channels;
 use crate::errors::exception;
 use crate::guard::Guard;
 use crate::stream::Stream;
-use crate::traffic::{aiming_at, flow, tcp, times};
+use crate::traffic::{flow, tcp, times};
 
 /// bit/s of a host's link unless given.
 const LINK_RATE: u64 = 1_000_000_000;
@@ -352,11 +352,7 @@ impl World {
     #[pyo3(signature = (
         source, destination, port, *,
         start_ns=None, stop_ns=None, size=None, pause_ns=None, kept=false, rate=None,
-        reply_delay_ns=None,
-        source_port=None, tos=None, congestion="cubic", profile="linux",
-        acknowledgements="delayed", initial_window=None, segment=None, least_timeout_ns=None,
-        receive_window=None, ledbat_target_ns=None,
-        one_in=None,
+        reply_delay_ns=None, source_port=None, tos=None, one_in=None, **tcp_settings
     ))]
     #[allow(clippy::too_many_arguments)]
     fn tcp_transfer(
@@ -374,15 +370,8 @@ impl World {
         reply_delay_ns: Option<Whole<'_>>,
         source_port: Option<Whole<'_>>,
         tos: Option<Whole<'_>>,
-        congestion: &str,
-        profile: &str,
-        acknowledgements: &str,
-        initial_window: Option<Whole<'_>>,
-        segment: Option<Whole<'_>>,
-        least_timeout_ns: Option<Whole<'_>>,
-        receive_window: Option<Whole<'_>>,
-        ledbat_target_ns: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
+        tcp_settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u32> {
         let flow = flow(
             (source, destination),
@@ -398,18 +387,7 @@ impl World {
             kept,
             rate: time(rate.as_ref(), "rate")?,
             reply_delay: or(reply_delay_ns.as_ref(), 0, |v| v.u64("reply_delay_ns"))?,
-            tcp: aiming_at(
-                tcp(
-                    congestion,
-                    profile,
-                    acknowledgements,
-                    initial_window.as_ref(),
-                    segment.as_ref(),
-                    least_timeout_ns.as_ref(),
-                    receive_window.as_ref(),
-                )?,
-                ledbat_target_ns.as_ref(),
-            )?,
+            tcp: tcp(tcp_settings)?,
         };
         self.guard
             .with(py, |world| world.add_transfer(&flow, &options))
@@ -417,9 +395,7 @@ impl World {
 
     #[pyo3(signature = (
         source, destination, port, *, size, interval_ns,
-        start_ns=None, stop_ns=None, source_port=None, tos=None,
-        congestion="cubic", profile="linux", acknowledgements="delayed", initial_window=None,
-        segment=None, least_timeout_ns=None, receive_window=None, one_in=None,
+        start_ns=None, stop_ns=None, source_port=None, tos=None, one_in=None, **tcp_settings
     ))]
     #[allow(clippy::too_many_arguments)]
     fn messages(
@@ -434,14 +410,8 @@ impl World {
         stop_ns: Option<Whole<'_>>,
         source_port: Option<Whole<'_>>,
         tos: Option<Whole<'_>>,
-        congestion: &str,
-        profile: &str,
-        acknowledgements: &str,
-        initial_window: Option<Whole<'_>>,
-        segment: Option<Whole<'_>>,
-        least_timeout_ns: Option<Whole<'_>>,
-        receive_window: Option<Whole<'_>>,
         one_in: Option<Whole<'_>>,
+        tcp_settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u32> {
         let flow = flow(
             (source, destination),
@@ -454,15 +424,7 @@ impl World {
             times: times(start_ns.as_ref(), stop_ns.as_ref())?,
             size: size.u64("size")?,
             interval: interval_ns.u64("interval_ns")?,
-            tcp: tcp(
-                congestion,
-                profile,
-                acknowledgements,
-                initial_window.as_ref(),
-                segment.as_ref(),
-                least_timeout_ns.as_ref(),
-                receive_window.as_ref(),
-            )?,
+            tcp: tcp(tcp_settings)?,
         };
         self.guard
             .with(py, |world| world.add_messages(&flow, &options))
@@ -470,9 +432,7 @@ impl World {
 
     #[pyo3(signature = (
         source, destination, port, *, think_ns, request=None, response=None,
-        start_ns=None, stop_ns=None, source_port=None, tos=None,
-        congestion="cubic", profile="linux", acknowledgements="delayed",
-        initial_window=None, segment=None, least_timeout_ns=None, receive_window=None,
+        start_ns=None, stop_ns=None, source_port=None, tos=None, **tcp_settings
     ))]
     #[allow(clippy::too_many_arguments)]
     fn requests(
@@ -488,13 +448,7 @@ impl World {
         stop_ns: Option<Whole<'_>>,
         source_port: Option<Whole<'_>>,
         tos: Option<Whole<'_>>,
-        congestion: &str,
-        profile: &str,
-        acknowledgements: &str,
-        initial_window: Option<Whole<'_>>,
-        segment: Option<Whole<'_>>,
-        least_timeout_ns: Option<Whole<'_>>,
-        receive_window: Option<Whole<'_>>,
+        tcp_settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u32> {
         let flow = flow(
             (source, destination),
@@ -508,15 +462,7 @@ impl World {
             request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
             response: or(response.as_ref(), RESPONSE, |v| v.u64("response"))?,
             think: think_ns.u64("think_ns")?,
-            tcp: tcp(
-                congestion,
-                profile,
-                acknowledgements,
-                initial_window.as_ref(),
-                segment.as_ref(),
-                least_timeout_ns.as_ref(),
-                receive_window.as_ref(),
-            )?,
+            tcp: tcp(tcp_settings)?,
         };
         self.guard
             .with(py, |world| world.add_requests(&flow, &options))
@@ -524,9 +470,7 @@ impl World {
 
     #[pyo3(signature = (
         source, servers, *, page, html, objects, variation_permille, connections, pause_ns,
-        request=None, start_ns=None, stop_ns=None, source_port=None, tos=None,
-        congestion="cubic", profile="linux", acknowledgements="delayed",
-        initial_window=None, segment=None, least_timeout_ns=None, receive_window=None,
+        request=None, start_ns=None, stop_ns=None, source_port=None, tos=None, **tcp_settings
     ))]
     #[allow(clippy::too_many_arguments)]
     fn pages(
@@ -545,13 +489,7 @@ impl World {
         stop_ns: Option<Whole<'_>>,
         source_port: Option<Whole<'_>>,
         tos: Option<Whole<'_>>,
-        congestion: &str,
-        profile: &str,
-        acknowledgements: &str,
-        initial_window: Option<Whole<'_>>,
-        segment: Option<Whole<'_>>,
-        least_timeout_ns: Option<Whole<'_>>,
-        receive_window: Option<Whole<'_>>,
+        tcp_settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u32> {
         let [(first, port), more @ ..] = servers.as_slice() else {
             return Err(PyValueError::new_err("a page is on one server at least"));
@@ -576,15 +514,7 @@ impl World {
             connections: connections.u16("connections")?,
             pause: pause_ns.u64("pause_ns")?,
             request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
-            tcp: tcp(
-                congestion,
-                profile,
-                acknowledgements,
-                initial_window.as_ref(),
-                segment.as_ref(),
-                least_timeout_ns.as_ref(),
-                receive_window.as_ref(),
-            )?,
+            tcp: tcp(tcp_settings)?,
         };
         self.guard
             .with(py, |world| world.add_pages(&flow, &options))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Capture files with nanosecond timestamps, as Wireshark, tshark and tcpdump read them.
+//! Capture files with nanosecond timestamps, which Wireshark, tshark and tcpdump read.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ const RECORD_HEADER: u64 = 16;
 /// The link type of Ethernet frames without their FCS.
 pub const LINKTYPE_ETHERNET: u32 = 1;
 
-/// One capture file.
+/// A capture file that is written.
 #[derive(Debug)]
 pub struct Capture<W: Write> {
     out: W,
@@ -81,6 +81,29 @@ impl<W: Write> Capture<W> {
     }
 }
 
+/// The link type of a capture that is a whole one of ours, and its records: nanoseconds since 1970,
+/// and what is kept of the frame. `None` for anything else.
+#[must_use]
+pub fn records(file: &[u8]) -> Option<(u32, Vec<(u64, &[u8])>)> {
+    let word = |bytes: &[u8], at: usize| {
+        let word = bytes.get(at..at + 4)?.try_into().ok()?;
+        Some(u32::from_le_bytes(word))
+    };
+    let (header, mut rest) = file.split_at_checked(HEADER as usize)?;
+    if word(header, 0)? != MAGIC_NANOSECONDS {
+        return None;
+    }
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let (header, frames) = rest.split_at_checked(RECORD_HEADER as usize)?;
+        let time = u64::from(word(header, 0)?) * 1_000_000_000 + u64::from(word(header, 4)?);
+        let (frame, others) = frames.split_at_checked(word(header, 8)? as usize)?;
+        found.push((time, frame));
+        rest = others;
+    }
+    Some((word(header, 20)?, found))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +119,12 @@ mod tests {
         assert_eq!(bytes[24..32], [5, 0, 0, 0, 7, 0, 0, 0]);
         assert_eq!(bytes[32..40], [3, 0, 0, 0, 3, 0, 0, 0]);
         assert_eq!(bytes[40..], [1, 2, 3]);
+        let record = (5_000_000_007, &[1, 2, 3][..]);
+        assert_eq!(records(&bytes), Some((143, vec![record])));
+        assert_eq!(records(&bytes[..24]), Some((143, Vec::new())));
+        for cut in [0, 23, 25, 42] {
+            assert_eq!(records(&bytes[..cut]), None, "{cut}");
+        }
     }
 
     #[test]

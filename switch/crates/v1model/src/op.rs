@@ -761,7 +761,13 @@ impl Op {
 
     /// Where the instruction may jump to.
     pub fn target(&self) -> Option<Pc> {
-        match *self {
+        let mut op = *self;
+        op.target_mut().copied()
+    }
+
+    /// The same, to be changed.
+    pub fn target_mut(&mut self) -> Option<&mut Pc> {
+        match self {
             Op::Jump { to }
             | Op::JumpIf { to, .. }
             | Op::JumpIfNot { to, .. }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `--channel-pcap CHANNEL=FILE`.
 
-use crate::output_file;
 use crate::spool::Spools;
 use clap::Args;
 use plant::CaptureFile;
 use std::path::PathBuf;
 
-/// Bytes of a channel's name, as docsis.mac.v1 has it.
+/// The longest name of a channel in docsis.mac.v1, bytes.
 const LONGEST_NAME: usize = 64;
 
 /// A channel with the file for its frames.
@@ -45,11 +44,10 @@ impl ChannelPcapArgs {
     ) -> Result<Vec<(String, CaptureFile)>, String> {
         let open = |ChannelPcapArg { channel, file }: &ChannelPcapArg| {
             let name = format!("the capture {} of channel {channel}", file.display());
-            let cannot = |error| format!("{name} cannot be written: {error}");
-            let out = output_file::create(file).map_err(cannot)?;
-            let spool = spools.start(name.clone(), out)?;
+            let spool = spools.create(name.clone(), file)?;
             let most = self.channel_pcap_limit.saturating_mul(1 << 20);
-            let file = CaptureFile::new(Box::new(spool), most, ahead).map_err(cannot)?;
+            let file = CaptureFile::new(Box::new(spool), most, ahead)
+                .map_err(|error| format!("{name} cannot be written: {error}"))?;
             Ok((channel.clone(), file))
         };
         self.channel_pcap.iter().map(open).collect()

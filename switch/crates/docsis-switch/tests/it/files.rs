@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Files that a process writes are its own: no name leads it elsewhere.
 
-use crate::common::{WIRE, refusal};
+use crate::common::{Folder, WIRE, refusal};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-/// A folder with a file that nobody is to write to; removed at the end.
+/// A folder with a file that nobody is to write to.
 struct Trap {
-    folder: PathBuf,
+    folder: Folder,
     file: PathBuf,
 }
 
@@ -15,25 +15,17 @@ const KEPT: &[u8] = b"somebody else's";
 
 impl Trap {
     fn new(name: &str) -> Self {
-        let name = format!("docsis-files-{}-{name}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        let file = folder.join("kept");
+        let folder = Folder::new(name);
+        let file = folder.file("kept");
         std::fs::write(&file, KEPT).unwrap();
         Self { folder, file }
     }
 
     /// A link to the file under this name.
     fn link(&self, name: &str) -> String {
-        let link = self.folder.join(name);
+        let link = self.folder.file(name);
         symlink(&self.file, &link).unwrap();
         link.display().to_string()
-    }
-}
-
-impl Drop for Trap {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -41,7 +33,7 @@ impl Drop for Trap {
 fn no_option_follows_a_link() {
     let trap = Trap::new("links");
     let joined = ["--no-p4", "--rf-link", "1:1,2:1"];
-    let folder = trap.folder.display().to_string();
+    let folder = trap.folder.0.display().to_string();
     for name in ["rf-1-1_in.pcap", "rf-2-1_out.pcap"] {
         let link = trap.link(name);
         let said = refusal(&[&joined[..], &["--pcap", &folder]].concat());

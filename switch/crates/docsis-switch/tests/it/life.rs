@@ -2,29 +2,10 @@
 //! The life of the process: devices, names, log levels, links that flap,
 //! draining, captures, defects.
 
-use crate::common::{Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
+use crate::common::{Folder, Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
 use p4runtime::proto::docsis::tm::v1 as tm;
 use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
-use std::path::Path;
 use std::process::Command;
-
-/// A folder that ends with the test.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 #[test]
 fn a_process_may_have_several_devices() {
@@ -85,7 +66,7 @@ fn by_the_name_of_bmv2_it_has_bmv2s_traffic_manager() {
         let made = Command::new(PROGRAM).args(["install-alias", dir]).status();
         assert!(made.unwrap().success());
     }
-    let alias = folder.0.join("simple_switch_grpc");
+    let alias = folder.file("simple_switch_grpc");
     let switch = Switch::start_as(
         &alias,
         &[
@@ -343,7 +324,7 @@ fn captures_are_read_by_others() {
             assert!(h1.send(&frame(0, number)));
             assert_eq!(h2.receive(5000), Some(frame(0, number)));
         }
-        let size = |name: &str| std::fs::metadata(folder.0.join(name)).map_or(0, |m| m.len());
+        let size = |name: &str| std::fs::metadata(folder.file(name)).map_or(0, |m| m.len());
         // Header, and each frame with its own: while the switch runs.
         let full = 24 + 3 * (16 + 60);
         until("the flush", || {
@@ -351,7 +332,7 @@ fn captures_are_read_by_others() {
         });
         assert_eq!((size("s1_out.pcap"), size("s2_in.pcap")), (24, 24));
         let tcpdump = Command::new("tcpdump")
-            .args(["-enr", folder.0.join("s2_out.pcap").to_str().unwrap()])
+            .args(["-enr", folder.file("s2_out.pcap").to_str().unwrap()])
             .output();
         match tcpdump {
             Ok(out) => {
@@ -372,7 +353,7 @@ fn captures_are_read_by_others() {
 #[test]
 fn a_defect_ends_the_process_and_says_so() {
     let folder = Folder::new("defect");
-    let log = folder.0.join("log");
+    let log = folder.file("log");
     let log_file = log.to_str().unwrap();
     let switch = Switch::start(&["--no-p4", "--test-defect", "--log-file", log_file]);
     let (status, said) = switch.end();

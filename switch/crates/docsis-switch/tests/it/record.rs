@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A switch that records, and its recording again. Needs root for links.
 
-use crate::common::{Host, PROGRAM, Switch, WIRE, frame, until, with_links};
+use crate::common::{Folder, Host, PROGRAM, Switch, WIRE, frame, until, with_links};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn replay(file: &Path) -> Output {
@@ -19,23 +19,6 @@ fn report(file: &Path) -> Value {
     report["recordings"][0].clone()
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("docsis-switch-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn recording(file: &Path, more: &[&str]) -> Switch {
     let file = file.to_str().unwrap();
     let args = [WIRE, "-i", "1@s1", "-i", "2@s2", "--record", file];
@@ -46,7 +29,7 @@ fn recording(file: &Path, more: &[&str]) -> Switch {
 fn what_a_switch_recorded_happens_again() {
     with_links(|| {
         let folder = Folder::new("record");
-        let file = folder.0.join("s.rec");
+        let file = folder.file("s.rec");
         let switch = recording(&file, &[]);
         let (near, far) = (Host::open("h1"), Host::open("h2"));
         for number in 0..100 {
@@ -86,7 +69,7 @@ fn what_a_switch_recorded_happens_again() {
 fn a_switch_goes_on_where_its_recording_ends() {
     with_links(|| {
         let folder = Folder::new("limit");
-        let file = folder.0.join("s.rec");
+        let file = folder.file("s.rec");
         let switch = recording(&file, &["--record-limit-mib", "1"]);
         let near = Host::open("h1");
         let long = [&frame(0, 1)[..], &[7; 1400]].concat();

@@ -1,47 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Captures of upstream channels and traces of devices that a process writes.
 
-use crate::common::{Switch, until};
+use crate::common::{Folder, Switch, until};
 use p4runtime::proto::docsis::mac::v1 as mac;
 use p4runtime::proto::docsis::mac::v1::upstream_channels_client::UpstreamChannelsClient;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("docsis-switch-{}-{name}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Lengths of a capture's records and their times, nanoseconds since 1970.
-fn records(file: &[u8]) -> Vec<(u64, usize)> {
-    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
-    assert_eq!((word(0), word(20)), (0xa1b2_3c4d, 143));
-    let (mut at, mut found) = (24, Vec::new());
-    while at < file.len() {
-        let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
-        let length = word(at + 8) as usize;
-        found.push((time, length));
-        at += 16 + length;
-    }
-    assert_eq!(at, file.len(), "whole records");
-    found
+/// Times of a capture's records, nanoseconds since 1970.
+fn times(capture: &Path) -> Vec<u64> {
+    let file = std::fs::read(capture).unwrap();
+    let (link_type, records) = pcap::records(&file).unwrap();
+    assert_eq!(link_type, 143);
+    records.into_iter().map(|(time, _)| time).collect()
 }
 
 fn now() -> u64 {
@@ -100,15 +71,15 @@ fn what_crosses_a_channel_is_written_until_the_end() {
         std::fs::metadata(&capture).unwrap().len() > 100
     });
     let said = switch.stop();
-    let found = records(&std::fs::read(&capture).unwrap());
+    let found = times(&capture);
     assert!(found.len() > 20, "{}", found.len());
-    assert!(found.is_sorted_by_key(|(at, _)| *at));
+    assert!(found.is_sorted());
     // The schedule may be behind the clock, and MAPs are ahead of their time by as little.
-    let (first, last) = (found[0].0, found[found.len() - 1].0);
+    let (first, last) = (found[0], found[found.len() - 1]);
     assert!(began < first && last < now() + 1_000_000_000);
     let words = format!("channel us1: {} frames are in its capture", found.len());
     assert!(said.contains(&words), "{said}");
     assert!(said.contains("channel us2: 0 frames"), "{said}");
-    assert!(records(&std::fs::read(&other).unwrap()).is_empty());
+    assert!(times(&other).is_empty());
     assert_eq!(std::fs::read(&trace).unwrap(), b"");
 }

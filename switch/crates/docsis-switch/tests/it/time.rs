@@ -195,14 +195,9 @@ fn frames_that_the_kernel_drops_are_counted() {
 
 /// When each frame of a capture came or left, nanoseconds, in the order of the file.
 fn captured(path: &Path) -> Vec<u64> {
-    let bytes = std::fs::read(path).unwrap();
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let (mut at, mut times) = (24, Vec::new());
-    while at < bytes.len() {
-        times.push(u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)));
-        at += 16 + word(at + 8) as usize;
-    }
-    times
+    let file = std::fs::read(path).unwrap();
+    let (_, records) = pcap::records(&file).unwrap();
+    records.into_iter().map(|(time, _)| time).collect()
 }
 
 /// Frames of one port wait in its socket while others are due at the other port: however

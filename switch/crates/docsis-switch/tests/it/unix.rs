@@ -2,31 +2,14 @@
 //! gRPC on a Unix socket, which only its user reaches, and what is said of a TCP address that
 //! others reach.
 
-use crate::common::{PROGRAM, Switch, WIRE, refusal_at};
+use crate::common::{Folder, PROGRAM, Switch, WIRE, refusal_at};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("docsis-unix-{}-{name}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::DirBuilder::new().mode(0o755).create(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn at(&self, name: &str) -> String {
-        format!("unix:{}/{name}", self.0.display())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// The address of a socket in a folder.
+fn at(folder: &Folder, name: &str) -> String {
+    format!("unix:{}", folder.file(name).display())
 }
 
 fn mode(path: &Path) -> u32 {
@@ -36,8 +19,8 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn nobody_else_reaches_the_socket() {
     let folder = Folder::new("modes");
-    let address = folder.at("own/s1.sock");
-    let (own, socket) = (folder.0.join("own"), folder.0.join("own/s1.sock"));
+    let address = at(&folder, "own/s1.sock");
+    let (own, socket) = (folder.file("own"), folder.file("own/s1.sock"));
     let switch = Switch::start_at(&address, PROGRAM.as_ref(), &[WIRE], &[]);
     assert_eq!(switch.address, address);
     assert_eq!((mode(&own), mode(&socket)), (0o700, 0o600));
@@ -53,8 +36,8 @@ fn nobody_else_reaches_the_socket() {
 #[test]
 fn a_socket_that_a_killed_switch_left_is_replaced_and_nothing_else() {
     let folder = Folder::new("left");
-    let address = folder.at("own/s1.sock");
-    let socket = folder.0.join("own/s1.sock");
+    let address = at(&folder, "own/s1.sock");
+    let socket = folder.file("own/s1.sock");
     let switch = Switch::start_at(&address, PROGRAM.as_ref(), &[WIRE], &[]);
     switch.signal(libc::SIGKILL);
     switch.end();
@@ -71,20 +54,20 @@ fn a_folder_that_others_enter_is_refused() {
     let folder = Folder::new("open");
     for open in [0o755, 0o710, 0o702] {
         fs::set_permissions(&folder.0, Permissions::from_mode(open)).unwrap();
-        let said = refusal_at(&folder.at("s1.sock"), &[WIRE]);
+        let said = refusal_at(&at(&folder, "s1.sock"), &[WIRE]);
         assert!(said.contains("open to other users"), "{open:o}: {said}");
     }
     fs::DirBuilder::new()
         .mode(0o700)
-        .create(folder.0.join("own"))
+        .create(folder.file("own"))
         .unwrap();
-    symlink(folder.0.join("own"), folder.0.join("link")).unwrap();
-    let said = refusal_at(&folder.at("link/s1.sock"), &[WIRE]);
+    symlink(folder.file("own"), folder.file("link")).unwrap();
+    let said = refusal_at(&at(&folder, "link/s1.sock"), &[WIRE]);
     assert!(said.contains("is a link"), "{said}");
-    let said = refusal_at(&folder.at("none/own/s1.sock"), &[WIRE]);
+    let said = refusal_at(&at(&folder, "none/own/s1.sock"), &[WIRE]);
     assert!(said.contains("cannot be made"), "{said}");
     let long = "x".repeat(200);
-    refusal_at(&folder.at(&format!("own/{long}")), &[WIRE]);
+    refusal_at(&at(&folder, &format!("own/{long}")), &[WIRE]);
 }
 
 #[test]

@@ -510,7 +510,7 @@ class World:
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
             least_timeout_ns: The least retransmission timeout; the profile's unless given.
-            receive_window: That a receiver offers at the most, bytes; it does not limit unless given.
+            receive_window: Largest window that a receiver offers, bytes; no limit unless given.
             ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
             one_in: Which of its segments are recorded.
         """
@@ -534,6 +534,7 @@ class World:
         segment: int = 1448,
         least_timeout_ns: int | None = None,
         receive_window: int | None = None,
+        ledbat_target_ns: int = 100_000_000,
         one_in: int = 0,
     ) -> int:
         """A message every now and then on one TCP connection, as a game's: see `message_records`.
@@ -554,7 +555,8 @@ class World:
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
             least_timeout_ns: The least retransmission timeout; the profile's unless given.
-            receive_window: That a receiver offers at the most, bytes; it does not limit unless given.
+            receive_window: Largest window that a receiver offers, bytes; no limit unless given.
+            ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
             one_in: Which of its segments are recorded.
         """
 
@@ -578,6 +580,7 @@ class World:
         segment: int = 1448,
         least_timeout_ns: int | None = None,
         receive_window: int | None = None,
+        ledbat_target_ns: int = 100_000_000,
     ) -> int:
         """Requests and responses over TCP, as a browser's: see `message_records`.
 
@@ -602,7 +605,8 @@ class World:
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
             least_timeout_ns: The least retransmission timeout; the profile's unless given.
-            receive_window: That a receiver offers at the most, bytes; it does not limit unless given.
+            receive_window: Largest window that a receiver offers, bytes; no limit unless given.
+            ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
         """
 
     def pages(
@@ -628,6 +632,7 @@ class World:
         segment: int = 1448,
         least_timeout_ns: int | None = None,
         receive_window: int | None = None,
+        ledbat_target_ns: int = 100_000_000,
     ) -> int:
         """A web user who loads one page after the other: see `page_records`.
 
@@ -657,7 +662,8 @@ class World:
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
             least_timeout_ns: The least retransmission timeout; the profile's unless given.
-            receive_window: That a receiver offers at the most, bytes; it does not limit unless given.
+            receive_window: Largest window that a receiver offers, bytes; no limit unless given.
+            ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
         """
 
     def probes(

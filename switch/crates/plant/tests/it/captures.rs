@@ -41,17 +41,11 @@ impl Written {
         CaptureFile::new(Box::new(self.clone()), most, AHEAD).unwrap()
     }
 
-    /// Times of the records, behind the file's header.
+    /// Times of the records.
     fn times(&self) -> Vec<u64> {
         let all = self.parts.lock().unwrap().concat();
-        let word = |at: usize| u32::from_le_bytes(all[at..at + 4].try_into().unwrap());
-        let (mut at, mut found) = (24, Vec::new());
-        while at < all.len() {
-            found.push(u64::from(word(at)) * SECOND + u64::from(word(at + 4)));
-            at += 16 + word(at + 8) as usize;
-        }
-        assert_eq!(at, all.len(), "whole records");
-        found
+        let (_, records) = pcap::records(&all).expect("whole records");
+        records.into_iter().map(|(time, _)| time).collect()
     }
 }
 

@@ -6,6 +6,8 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Cycle;
+use std::slice;
 use traffic_manager::{
     Commit, Configuration, MAX_SUB_QUEUES, PEAK_BURST, QueueId, RoundRobin, ServiceFlowConfig,
     TrafficManager,
@@ -96,6 +98,60 @@ impl Bench {
     }
 }
 
+/// Lengths of the frames that come into a sub-queue, over and over, and how many of 8 egress drops.
+type Flow = (Vec<usize>, u32);
+
+/// Sub-queues that always have frames.
+struct Backlogged<'f> {
+    bench: Bench,
+    flows: &'f [Flow],
+    /// By sub-queue: what comes next.
+    lens: Vec<Cycle<slice::Iter<'f, usize>>>,
+    /// Bytes that egress adds to each frame.
+    longer: usize,
+    random: u64,
+}
+
+impl<'f> Backlogged<'f> {
+    fn new(bench: Bench, flows: &'f [Flow], longer: usize, seed: u64) -> Self {
+        let mut new = Self {
+            bench,
+            flows,
+            lens: flows.iter().map(|(lens, _)| lens.iter().cycle()).collect(),
+            longer,
+            random: seed,
+        };
+        // All at once: the first would have sent before the others.
+        for _ in 0..40 {
+            (0..flows.len()).for_each(|n| new.arrive(n));
+        }
+        new
+    }
+
+    fn arrive(&mut self, sub_queue: usize) {
+        let len = *self.lens[sub_queue].next().unwrap();
+        self.bench.arrive(sub_queue as u32, len).unwrap();
+    }
+
+    /// The next frame goes and another comes behind it; `None` if egress dropped it.
+    fn step(&mut self) -> Option<Frame> {
+        let frame = self.bench.offer().unwrap();
+        let n = frame.sub_queue as usize;
+        self.random = (self.random.wrapping_mul(6_364_136_223_846_793_005)).wrapping_add(1);
+        let dropped = (self.random >> 61) < u64::from(self.flows[n].1);
+        if dropped {
+            assert_eq!(self.bench.tm.discard(), Some(frame));
+        } else {
+            let length = frame.len + self.longer;
+            while !matches!(self.bench.tm.commit(length), None | Some(Commit::Sent(_))) {
+                assert_eq!(self.bench.offer(), Some(frame), "held at the head");
+            }
+        }
+        self.arrive(n);
+        (!dropped).then_some(frame)
+    }
+}
+
 fn rates() -> impl Strategy<Value = ServiceFlowConfig> {
     prop_oneof![
         Just(ServiceFlowConfig::default()),
@@ -145,35 +201,19 @@ proptest! {
         sub_queues in 2u32..40,
         flows in prop::collection::vec((prop::collection::vec(60usize..1400, 1..5), 0u32..3), 2..12),
         longer in prop_oneof![Just(0usize), 1usize..100],
-        mut random in any::<u64>(),
+        seed in any::<u64>(),
     ) {
-        let mut bench = Bench::new(ServiceFlowConfig { sub_queues, ..config });
+        let bench = Bench::new(ServiceFlowConfig { sub_queues, ..config });
         let flows: Vec<_> = flows.into_iter().take(sub_queues as usize).collect();
-        let mut lens: Vec<_> = flows.iter().map(|(lens, _)| lens.iter().cycle()).collect();
-        // All at once: the first would have sent before the others.
-        for _ in 0..40 {
-            for (n, lens) in lens.iter_mut().enumerate() {
-                bench.arrive(n as u32, *lens.next().unwrap()).unwrap();
-            }
-        }
+        let mut backlog = Backlogged::new(bench, &flows, longer, seed);
         let mut sent = vec![0u64; flows.len()];
         // How far each has been ahead of the first: least and most.
         let mut ahead = vec![(0i64, 0i64); flows.len()];
         let longest = flows.iter().flat_map(|(lens, _)| lens).max().unwrap() + longer;
         for _ in 0..3000 {
-            let frame = bench.offer().unwrap();
-            let n = frame.sub_queue as usize;
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Egress drops of 8 frames none, one or two.
-            if (random >> 61) < u64::from(flows[n].1) {
-                prop_assert_eq!(bench.tm.discard(), Some(frame));
-            } else {
-                while bench.tm.commit(frame.len + longer).is_some_and(|c| !matches!(c, Commit::Sent(_))) {
-                    prop_assert_eq!(bench.offer(), Some(frame), "held at the head");
-                }
-                sent[n] += (frame.len + longer) as u64;
+            if let Some(frame) = backlog.step() {
+                sent[frame.sub_queue as usize] += (frame.len + longer) as u64;
             }
-            bench.arrive(frame.sub_queue, *lens[n].next().unwrap()).unwrap();
             let first = sent[0];
             let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
             prop_assert!(most - least <= PEAK_BURST + longest as u64, "{sent:?}");
@@ -193,32 +233,14 @@ proptest! {
         sub_queues in 2u32..40,
         flows in prop::collection::vec((prop::collection::vec(60usize..1523, 1..5), 0u32..3), 2..12),
         longer in prop_oneof![Just(0usize), 1usize..100],
-        mut random in any::<u64>(),
+        seed in any::<u64>(),
     ) {
         let round_robin = RoundRobin::Packets;
-        let mut bench = Bench::new(ServiceFlowConfig { sub_queues, round_robin, ..config });
+        let bench = Bench::new(ServiceFlowConfig { sub_queues, round_robin, ..config });
         let flows: Vec<_> = flows.into_iter().take(sub_queues as usize).collect();
-        let mut lens: Vec<_> = flows.iter().map(|(lens, _)| lens.iter().cycle()).collect();
-        for _ in 0..40 {
-            for (n, lens) in lens.iter_mut().enumerate() {
-                bench.arrive(n as u32, *lens.next().unwrap()).unwrap();
-            }
-        }
-        let mut sent = Vec::new();
-        for _ in 0..1000 {
-            let frame = bench.offer().unwrap();
-            let n = frame.sub_queue as usize;
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            if (random >> 61) < u64::from(flows[n].1) {
-                prop_assert_eq!(bench.tm.discard(), Some(frame));
-            } else {
-                while bench.tm.commit(frame.len + longer).is_some_and(|c| !matches!(c, Commit::Sent(_))) {
-                    prop_assert_eq!(bench.offer(), Some(frame), "held at the head");
-                }
-                sent.push(n);
-            }
-            bench.arrive(frame.sub_queue, *lens[n].next().unwrap()).unwrap();
-        }
+        let mut backlog = Backlogged::new(bench, &flows, longer, seed);
+        let sent: Vec<_> = (0..1000).filter_map(|_| backlog.step()).collect();
+        let sent: Vec<_> = sent.iter().map(|frame| frame.sub_queue as usize).collect();
         for round in sent.chunks_exact(flows.len()) {
             prop_assert!(round.iter().copied().eq(0..flows.len()), "{round:?}");
         }

@@ -228,18 +228,8 @@ impl Emitter {
             labels: self.labels,
             end: ops.len(),
         };
-        for op in &mut ops {
-            match op {
-                Op::Jump { to }
-                | Op::JumpIf { to, .. }
-                | Op::JumpIfNot { to, .. }
-                | Op::JumpEq { to, .. }
-                | Op::JumpNe { to, .. }
-                | Op::JumpLt { to, .. }
-                | Op::JumpLe { to, .. }
-                | Op::JumpInSet { to, .. } => *to = places.of(Label(*to))?,
-                _ => {}
-            }
+        for to in ops.iter_mut().filter_map(Op::target_mut) {
+            *to = places.of(Label(*to))?;
         }
         Ok(Assembled {
             ops,
@@ -269,14 +259,11 @@ impl Places {
     pub fn of(&self, label: Label) -> Result<Pc, LoadError> {
         let bound = self.labels.get(label.0 as usize).copied().flatten();
         let within = bound.filter(|pc| (*pc as usize) < self.end);
-        within.ok_or_else(nowhere)
+        within.ok_or_else(|| {
+            LoadError::new(
+                "the program was lowered to a jump to where no instruction is; this is a fault of \
+                 the switch, please report it with the program",
+            )
+        })
     }
-}
-
-/// The error of a jump to where no code is.
-pub(crate) fn nowhere() -> LoadError {
-    LoadError::new(
-        "the program was lowered to a jump to where no instruction is; this is a fault of the \
-         switch, please report it with the program",
-    )
 }

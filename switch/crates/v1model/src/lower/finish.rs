@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Puts the lowered parts together.
 
-use super::emit::{Assembled, Label, nowhere};
+use super::emit::{Assembled, Label};
 use super::fuse::fuse;
 use super::live::{self, Referred};
 use super::optimise::{Optimised, optimise};
@@ -104,10 +104,7 @@ impl Lowering<'_> {
                 ops,
             },
         };
-        let place = |label: Label| {
-            let moved = moved.get(labels.of(label)? as usize).copied();
-            moved.ok_or_else(nowhere)
-        };
+        let place = |label: Label| Ok::<Pc, LoadError>(moved[labels.of(label)? as usize]);
 
         let mut read = vec![false; template.len()];
         let mut written = vec![false; template.len()];

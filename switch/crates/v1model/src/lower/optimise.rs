@@ -31,25 +31,11 @@ pub(super) fn optimise(mut ops: Vec<Op>, entries: &[Pc], kept: &[bool]) -> Optim
         }
     }
     for op in &mut new {
-        if let Some(to) = target_mut(op) {
+        if let Some(to) = op.target_mut() {
             *to = moved[*to as usize];
         }
     }
     Optimised { ops: new, moved }
-}
-
-pub(super) fn target_mut(op: &mut Op) -> Option<&mut Pc> {
-    match op {
-        Op::Jump { to }
-        | Op::JumpIf { to, .. }
-        | Op::JumpIfNot { to, .. }
-        | Op::JumpEq { to, .. }
-        | Op::JumpNe { to, .. }
-        | Op::JumpLt { to, .. }
-        | Op::JumpLe { to, .. }
-        | Op::JumpInSet { to, .. } => Some(to),
-        _ => None,
-    }
 }
 
 fn thread_jumps(ops: &mut [Op]) {
@@ -57,7 +43,7 @@ fn thread_jumps(ops: &mut [Op]) {
         let mut op = ops[at];
         // A chain of jumps that is a circle ends at its own length.
         for _ in 0..ops.len() {
-            let Some(to) = target_mut(&mut op) else { break };
+            let Some(to) = op.target_mut() else { break };
             match ops[*to as usize] {
                 Op::Jump { to: further } if further != *to => *to = further,
                 _ => break,
@@ -79,7 +65,7 @@ fn propagate_copies(ops: &mut [Op], entries: &[Pc]) {
         leader[*entry as usize] = true;
     }
     for op in ops.iter_mut() {
-        if let Some(to) = target_mut(op) {
+        if let Some(to) = op.target_mut() {
             leader[*to as usize] = true;
         }
     }

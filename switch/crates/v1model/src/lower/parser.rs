@@ -2,6 +2,7 @@
 //! The parser's states.
 
 use super::Lowering;
+use super::circle::Search;
 use super::emit::Label;
 use super::expr::Expr;
 use super::finish::parser_errors;
@@ -424,22 +425,8 @@ fn has_loop(states: &[ParseState]) -> bool {
             .filter_map(|t| index.get(t.next_state.as_deref()?).copied())
             .collect()
     };
-    let mut leading_to = vec![0usize; states.len()];
-    for to in states.iter().flat_map(&next) {
-        leading_to[to] += 1;
-    }
-    let mut free: Vec<usize> = (0..states.len()).filter(|s| leading_to[*s] == 0).collect();
-    let mut taken = 0;
-    while let Some(state) = free.pop() {
-        taken += 1;
-        for to in next(&states[state]) {
-            leading_to[to] -= 1;
-            if leading_to[to] == 0 {
-                free.push(to);
-            }
-        }
-    }
-    taken < states.len()
+    let mut search = Search::new(states.len());
+    (0..states.len()).any(|state| search.circle(state, |n| next(&states[n])).is_some())
 }
 
 /// A hexadecimal string as exactly so many bytes.

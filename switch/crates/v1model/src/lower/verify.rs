@@ -4,6 +4,7 @@
 //! name is there. All of it holds by construction; this is what makes a mistake there a
 //! refused program.
 
+use super::circle::Search;
 use crate::code::{Code, HeaderCode};
 use crate::error::LoadError;
 use crate::op::{Op, Pc, Slot};
@@ -37,7 +38,7 @@ pub(super) fn verify(code: &Code, counts: &Counts) -> Result<(), LoadError> {
     if !stays_within(code) {
         return Err(fault("that leave the code"));
     }
-    if !Ways::new(code).all_end() {
+    if !all_end(code) {
         return Err(fault("that a packet would not leave"));
     }
     Ok(())
@@ -47,6 +48,8 @@ fn operands_are_slots(code: &Code, counts: &Counts) -> bool {
     let slots = code.template.len();
     let within = |slot: Slot, n: usize| usize::from(slot) + n <= slots;
     let mut good = code.params + counts.arguments <= slots;
+    // Written when the parser fails.
+    good &= within(code.standard.parser_error, 1);
     for op in &code.ops {
         op.operands(&mut |slot, n, _| good &= within(slot, usize::from(n)));
     }
@@ -144,107 +147,64 @@ fn entries(code: &Code) -> impl Iterator<Item = Pc> {
     own.into_iter().chain(code.deparser)
 }
 
-/// The ways that control can take, to be looked through once. Actions are looked through on
-/// their own: of a table they are a step.
-struct Ways<'c> {
-    code: &'c Code,
-    seen: Vec<Seen>,
+/// Whether every packet comes to an end: no way comes back to where it was without an
+/// [`Op::Tick`], which counts; nothing returns that was not called; and no action calls.
+fn all_end(code: &Code) -> bool {
+    let ops = code.ops.iter().enumerate();
+    // What a visit of a parser's state goes on with is where a way may begin anew.
+    let counted = ops.filter(|(_, op)| matches!(op, Op::Tick));
+    let starts = entries(code).chain(counted.map(|(at, _)| at as Pc + 1));
+    // Actions are looked through on their own: of a table they are a step.
+    let actions = code.tables.iter().flat_map(|table| &table.actions);
+    end(code, starts, false) && end(code, actions.copied(), true)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    No,
-    OnTheWay,
-    Clear,
+/// Whether all ways from these instructions end, which belong to actions if they are `called`.
+fn end(code: &Code, starts: impl IntoIterator<Item = Pc>, called: bool) -> bool {
+    let mut search = Search::new(code.ops.len());
+    let mut astray = false;
+    let mut next = |at: usize| {
+        let behind = behind(code, at as Pc, called);
+        astray |= behind.is_none();
+        let behind = behind.into_iter().flatten();
+        behind.map(|pc| pc as usize).collect()
+    };
+    let mut starts = starts.into_iter();
+    let circle = starts.find_map(|start| search.circle(start as usize, &mut next));
+    circle.is_none() && !astray
 }
 
-impl<'c> Ways<'c> {
-    fn new(code: &'c Code) -> Self {
-        Ways {
-            code,
-            seen: vec![Seen::No; code.ops.len()],
+/// Where control may go from an instruction; `None` where it must not be.
+fn behind(code: &Code, pc: Pc, called: bool) -> Option<Vec<Pc>> {
+    let op = &code.ops[pc as usize];
+    let mut behind: Vec<Pc> = op.target().into_iter().collect();
+    match op {
+        Op::Return | Op::MovReturn { .. } | Op::Mov2Return { .. } => {
+            return called.then_some(behind);
         }
+        Op::Apply { table } | Op::ApplyWith { table } => {
+            let next = &code.tables[usize::from(*table)].next;
+            behind.extend(next.iter().flat_map(|(hit, miss)| [*hit, *miss]));
+            behind.sort_unstable();
+            behind.dedup();
+            return (!called).then_some(behind);
+        }
+        // See `all_end`.
+        Op::Tick => return Some(vec![code.parser_end]),
+        Op::Fail { .. }
+        | Op::Extract { .. }
+        | Op::ExtractVar { .. }
+        | Op::ExtractNext { .. }
+        | Op::ExtractNextVar { .. }
+        | Op::Lookahead { .. }
+        | Op::LookaheadW { .. }
+        | Op::Advance { .. } => behind.push(code.parser_end),
+        _ => {}
     }
-
-    /// Whether every packet comes to an end: no way comes back to where it was without an
-    /// [`Op::Tick`], which counts; nothing returns that was not called; and no action calls.
-    fn all_end(mut self) -> bool {
-        let ops = self.code.ops.iter().enumerate();
-        // What a visit of a parser's state goes on with is where a way may begin anew.
-        let counted = ops.filter(|(_, op)| matches!(op, Op::Tick));
-        let starts: Vec<Pc> = entries(self.code)
-            .chain(counted.map(|(at, _)| at as Pc + 1))
-            .collect();
-        if !starts.into_iter().all(|start| self.ends(start, false)) {
-            return false;
-        }
-        self.seen.fill(Seen::No);
-        let code = self.code;
-        let mut actions = code.tables.iter().flat_map(|table| &table.actions);
-        actions.all(|start| self.ends(*start, true))
+    if !op.leaves() {
+        behind.push(pc + 1);
     }
-
-    /// Whether all ways from `start` end.
-    fn ends(&mut self, start: Pc, called: bool) -> bool {
-        let mut way: Vec<(Pc, Vec<Pc>)> = Vec::new();
-        let mut next = Some(start);
-        loop {
-            if let Some(pc) = next {
-                match self.seen[pc as usize] {
-                    Seen::Clear => {}
-                    Seen::OnTheWay => return false,
-                    Seen::No => {
-                        let Some(behind) = self.behind(pc, called) else {
-                            return false;
-                        };
-                        self.seen[pc as usize] = Seen::OnTheWay;
-                        way.push((pc, behind));
-                    }
-                }
-            }
-            let Some((pc, left)) = way.last_mut() else {
-                return true;
-            };
-            next = left.pop();
-            if next.is_none() {
-                self.seen[*pc as usize] = Seen::Clear;
-                way.pop();
-            }
-        }
-    }
-
-    /// Where control may go from an instruction; `None` where it must not be.
-    fn behind(&self, pc: Pc, called: bool) -> Option<Vec<Pc>> {
-        let op = &self.code.ops[pc as usize];
-        let mut behind: Vec<Pc> = op.target().into_iter().collect();
-        match op {
-            Op::Return | Op::MovReturn { .. } | Op::Mov2Return { .. } => {
-                return called.then_some(behind);
-            }
-            Op::Apply { table } | Op::ApplyWith { table } => {
-                let next = &self.code.tables[usize::from(*table)].next;
-                behind.extend(next.iter().flat_map(|(hit, miss)| [*hit, *miss]));
-                behind.sort_unstable();
-                behind.dedup();
-                return (!called).then_some(behind);
-            }
-            // See `all_end`.
-            Op::Tick => return Some(vec![self.code.parser_end]),
-            Op::Fail { .. }
-            | Op::Extract { .. }
-            | Op::ExtractVar { .. }
-            | Op::ExtractNext { .. }
-            | Op::ExtractNextVar { .. }
-            | Op::Lookahead { .. }
-            | Op::LookaheadW { .. }
-            | Op::Advance { .. } => behind.push(self.code.parser_end),
-            _ => {}
-        }
-        if !op.leaves() {
-            behind.push(pc + 1);
-        }
-        Some(behind)
-    }
+    Some(behind)
 }
 
 #[cfg(test)]

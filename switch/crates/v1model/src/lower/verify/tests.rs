@@ -150,6 +150,7 @@ fn what_instructions_name_is_there() {
         code.ops.insert(0, Op::Mov { d: slots, a: 0 });
     });
     refused("no slots", |code| code.headers[0].valid = Slot::MAX);
+    refused("no slots", |code| code.standard.parser_error = Slot::MAX);
     refused("no slots", |code| code.params = code.template.len() + 1);
     refused("no slots", |code| table(code).keys[0].slot = Slot::MAX);
 }
