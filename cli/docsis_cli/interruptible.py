@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that say so when Ctrl-C ends them."""
+"""Commands that say so when Ctrl-C or a signal ends them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from docsis_testbed.interrupts import Terminated, raising_when_terminated
+
 
 class Interruptible(TyperGroup):
     """A group of commands; typer itself ends with exit status 130 and without a word."""
@@ -16,10 +18,16 @@ class Interruptible(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            with raising_when_terminated():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
-            # What a run had started ended with it, before the interrupt came here.
-            Console(stderr=True).print(
-                "docsis-p4: interrupted; nothing of it is left running", soft_wrap=True
-            )
+            _say("interrupted")
             raise typer.Exit(130) from None
+        except Terminated as ended:
+            _say(f"ended by {ended.signal.name}")
+            raise typer.Exit(ended.code) from None
+
+
+def _say(how: str) -> None:
+    # What a run had started ended with it, before the interrupt came here.
+    Console(stderr=True).print(f"docsis-p4: {how}; nothing of it is left running", soft_wrap=True)

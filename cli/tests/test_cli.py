@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,31 @@ def test_an_interrupt_is_said(capfd: pytest.CaptureFixture[str]) -> None:
         app(["long"])
     assert ended.value.code == 130
     assert capfd.readouterr().err == "docsis-p4: interrupted; nothing of it is left running\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_it_is_said(
+    number: signal.Signals, capfd: pytest.CaptureFixture[str]
+) -> None:
+    app = typer.Typer(cls=Interruptible)
+    ended_in_order = []
+
+    @app.command()
+    def long() -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            ended_in_order.append(True)
+
+    @app.command()
+    def other() -> None:
+        pass
+
+    with pytest.raises(SystemExit) as ended:
+        app(["long"])
+    assert (ended.value.code, ended_in_order) == (128 + number, [True])
+    said = f"docsis-p4: ended by {number.name}; nothing of it is left running\n"
+    assert capfd.readouterr().err == said
 
 
 def test_interrupts_of_the_program_are_said() -> None:

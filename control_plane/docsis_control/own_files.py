@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Final, TextIO
 
 _MODE: Final = 0o666
-"""Before the user's mask."""
+"""The mode of a new file, from which the user's mask takes."""
 
 
 def _own(path: str, flags: int) -> int:
-    # What is emptied is looked at first. A FIFO would have us wait for a reader.
+    # The file is emptied only after it was looked at. O_NONBLOCK refuses a FIFO that nobody reads,
+    # where an ordinary open would wait for a reader.
     descriptor = os.open(
         path, flags & ~os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, _MODE
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller takes as a switch's address."""
+"""Addresses of switches that the controller accepts, and those that it refuses."""
 
 import argparse
 

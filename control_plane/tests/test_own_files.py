@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written as root does not lead elsewhere."""
+"""Files that root writes are never somebody else's files behind a link."""
 
 import os
 import socket

@@ -102,7 +102,7 @@ def test_cycle_is_the_time_from_fall_to_fall() -> None:
 
 def test_what_recovery_sends_at_once_is_no_cycle() -> None:
     slow = sawtooth(30.0)
-    burst = (slow.sent_s > 31) & (slow.sent_s < 32)
+    burst = (slow.sent_s > 31) & (slow.sent_s < 31.2)
     delays = np.where(burst, 20.0, slow.delay_ms)
     assert falls(Packets(slow.sent_s, delays)) == falls(slow)
 

@@ -234,7 +234,7 @@ def test_a_cluster_without_workers(dask: Cluster, some: list[Unit]) -> None:
     [
         ({**sources.parts("virtual")}, ""),
         ({**sources.parts("virtual"), "code": "", "world": ""}, "its code and world are not"),
-        ({}, "its code and pipeline and world and numpy are not the same as here"),
+        ({}, "its code and pipeline and world and libc and numpy are not the same as here"),
         (ModuleNotFoundError("No module named 'x'"), "it has not this version of docsis-p4 (No mo"),
         ("text", "it has not this version of docsis-p4"),
     ],

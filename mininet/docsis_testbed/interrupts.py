@@ -15,15 +15,34 @@ _NUDGES: Final = 20
 _NUDGE_SECONDS: Final = 0.1
 
 
-def _raise_exit(number: int, _frame: object) -> None:
-    # Not KeyboardInterrupt: Mininet's command line takes that as Ctrl-C and goes on.
-    raise SystemExit(128 + number)
+class Terminated(SystemExit):
+    """A signal ends the program. Mininet's command line would take a Ctrl-C and go on.
+
+    Attributes:
+        code: The exit status, 128 and the signal's number.
+    """
+
+    def __init__(self, number: int) -> None:
+        """Args: the signal's number."""
+        super().__init__(128 + number)
+        self.signal = signal.Signals(number)
+
+
+def _terminate(number: int, _frame: object) -> None:
+    raise Terminated(number)
+
+
+@contextmanager
+def raising_when_terminated() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise `Terminated`, so that what a program has started ends with it."""
+    with _handlers({signal.SIGTERM: _terminate, signal.SIGHUP: _terminate}):
+        yield
 
 
 @contextmanager
 def terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM and SIGHUP clean up as Ctrl-C does."""
-    with _handlers({signal.SIGTERM: _raise_exit, signal.SIGHUP: _raise_exit}), _nudged():
+    """SIGTERM and SIGHUP clean up as Ctrl-C does, even while a command line waits for a key."""
+    with raising_when_terminated(), _nudged():
         yield
 
 
@@ -83,7 +102,7 @@ def interrupts_deferred() -> Iterator[None]:
     if signal.SIGINT in noted:
         raise KeyboardInterrupt
     if noted:
-        raise SystemExit(128 + noted[0])
+        raise Terminated(noted[0])
 
 
 _Handler = Callable[[int, object], None] | signal.Handlers

@@ -18,7 +18,7 @@ _SECONDS: Final = 10.0
 
 
 class _Handler(WSGIRequestHandler):
-    # Of the connection's socket.
+    # socketserver sets it on the connection's socket.
     timeout = _SECONDS
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -13,7 +13,9 @@ import numpy as np
 from docsis_ptf.renewal import NORMAL_QUANTILE, Distribution
 
 ONE_SIDED: Final = 0.001
-"""What `docsis_ptf.renewal.CONFIDENCE` leaves, all of it on one side: the other is certain."""
+"""The probability of an extreme beyond a bound; `docsis_ptf.renewal.CONFIDENCE` is the rest.
+
+It lies on one side alone, as no value can be beyond the other end of a law."""
 
 GROUP: Final = 4
 """Sub-queues that a search looks through (GROUP of p4src/include/flow_queue.p4)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import platform
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -69,9 +70,9 @@ def parts(stage: StageName) -> Mapping[str, str]:
     return {
         "code": code(*_ROOTS[stage]()),
         "pipeline": pipeline(),
-        "switch" if stage == "mininet" else "world": _hash(
-            (path.name, path) for path in _built(stage)
-        ),
+        **({"switch": switch()} if stage == "mininet" else {"world": world()}),
+        # The world computes with the C library's powers and logarithms.
+        "libc": " ".join(platform.libc_ver()),
         "numpy": package("numpy"),
     }
 
@@ -102,12 +103,29 @@ def pipeline() -> str:
 
 @functools.cache
 def switch() -> str:
-    """A hash of the switch that is built; of nothing where none is.
+    """A hash of the switch that is built; of nothing where none is, and then nothing runs.
 
     Raises:
         TestbedError: It cannot be read.
     """
-    return _hash((path.name, path) for path in _built("mininet"))
+    try:
+        built = [switch_binary()]
+    except TestbedError:
+        built = []
+    return _hash((path.name, path) for path in built)
+
+
+def world() -> str:
+    """A hash of what the virtual world was built of; empty where there is none.
+
+    Worlds of the same sources play the same, on whatever machine and in whatever folder they were
+    compiled: their results may be put together.
+    """
+    try:
+        import docsis_world
+    except ImportError:
+        return ""
+    return docsis_world.SOURCES
 
 
 def _hash(files: Iterable[tuple[str, Path]]) -> str:
@@ -124,18 +142,3 @@ def _add(found: hashlib._Hash, name: str, path: Path) -> None:
         raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
     found.update(f"\n{name} {len(content)}\n".encode())
     found.update(content)
-
-
-def _built(stage: StageName) -> Iterable[Path]:
-    """What is compiled for a machine; nothing where it is not there, and then nothing runs."""
-    if stage == "mininet":
-        try:
-            return [switch_binary()]
-        except TestbedError:
-            return []
-    try:
-        import docsis_world
-    except ImportError:
-        return []
-    folder = Path(docsis_world.__file__).parent
-    return sorted([*folder.glob("*.so"), *folder.glob("*.py")])

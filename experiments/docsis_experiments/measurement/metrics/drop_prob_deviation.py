@@ -19,7 +19,7 @@ def probabilities(scope: Scope, run: RunRecord) -> Floats:
 
 
 def drop_prob_deviation(scope: Scope, run: RunRecord) -> float:
-    """Of the samples; NaN where there are none."""
+    """The deviation over all samples; NaN where there are none."""
     found = probabilities(scope, run)
     return float(found.std()) if found.size else math.nan
 

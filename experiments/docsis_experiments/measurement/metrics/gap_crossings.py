@@ -18,14 +18,14 @@ from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.scope import Scope
 
 PROB_LOW: Final = 0.85
-"""Of RFC 8034, A.1."""
+"""PROB_LOW of RFC 8034, A.1."""
 
 _PERIOD: Final = 10.0
 """Seconds."""
 
 
 def gap_crossings(scope: Scope, run: RunRecord) -> float:
-    """In ten seconds; NaN where there are no samples."""
+    """Crossings in ten seconds; NaN where there are no samples."""
     above = probabilities(scope, run) > PROB_LOW
     start, end = scope.span(run)
     if not above.size:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a queue needs from one fall to the next: the period of a lone TCP's sawtooth.
 
-A fall is where the latency, which came above 80% of its greatest value in that time at least 2 s
-ago, comes below half of it. With a buffer that one connection alone fills, each fall is the answer
-to a drop: a window that grows by a segment a round trip needs many of them from 80% to all of it,
-where what recovery sends at once fills a buffer for less than one.
+A fall is where the latency, which came above 80% of its greatest value in that time at least half a
+second ago, comes below half of it. With a buffer that one connection alone fills, each fall is the
+answer to a drop. What recovery sends at once fills the buffer, too, but for less than a round trip:
+half a second is more than two of the 200 ms that 000 asks about.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from docsis_experiments.measurement.record import Packets, RunRecord
 from docsis_experiments.measurement.scope import Scope
 
 FULL: Final = 0.8
-"""Of the greatest latency, above which a queue counts as full."""
+"""A queue counts as full above this share of the greatest latency."""
 
 FALLEN: Final = 0.5
-"""Of the greatest latency, below which it has fallen."""
+"""The latency has fallen when it is below this share of the greatest."""
 
-FULL_FOR: Final = 2.0
-"""Seconds from when it was full to a fall."""
+FULL_FOR: Final = 0.5
+"""The least time from when the queue was full to a fall, seconds."""
 
 
 def falls(packets: Packets) -> list[float]:

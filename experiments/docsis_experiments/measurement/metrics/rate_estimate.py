@@ -19,7 +19,7 @@ from docsis_experiments.measurement.statistics import statistic
 
 
 def rate_estimate(scope: Scope, run: RunRecord) -> float:
-    """Of the samples in that time that have an estimate, Mbit/s; NaN where there are none."""
+    """A statistic of the samples that have an estimate, Mbit/s; NaN where there are none."""
     start, end = scope.span(run)
     control = run.control
     inside = (control.time_s >= start) & (control.time_s < end)

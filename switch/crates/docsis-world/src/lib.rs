@@ -28,6 +28,7 @@ fn _world(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let profiles = PyTuple::new(py, ::world::mac_wire::Profile::NAMES)?;
     module.add("CHANNEL_PROFILES", profiles)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SOURCES", env!("DOCSIS_WORLD_SOURCES"))?;
     module.add("WorldError", py.get_type::<errors::WorldError>())?;
     Ok(())
 }

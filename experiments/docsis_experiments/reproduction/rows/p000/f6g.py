@@ -68,8 +68,8 @@ def _case(congestion: Congestion, ramp_up: float, measured: float) -> alone.Case
 
 @functools.cache
 def _cases() -> tuple[alone.Case, alone.Case]:
-    """Reno's and CUBIC's. A cycle of Reno is six minutes: 15 have two of its falls in any case."""
-    return _case(Congestion.RENO, 240, 900), _case(Congestion.CUBIC, 60, 300)
+    """Reno's and CUBIC's. A cycle of Reno is six minutes: 25 have three of its falls."""
+    return _case(Congestion.RENO, 240, 1500), _case(Congestion.CUBIC, 60, 300)
 
 
 def _works(asked: Asked) -> Iterable[Run]:

@@ -3,6 +3,7 @@
 
 from docsis_world._world import (
     CHANNEL_PROFILES,
+    SOURCES,
     RpcError,
     Stream,
     World,
@@ -13,6 +14,7 @@ from docsis_world._world import (
 
 __all__ = [
     "CHANNEL_PROFILES",
+    "SOURCES",
     "RpcError",
     "Stream",
     "World",

@@ -17,9 +17,20 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Literal, TypedDict, final
 
-__all__ = ["CHANNEL_PROFILES", "RpcError", "Stream", "World", "WorldError", "__version__"]
+__all__ = [
+    "CHANNEL_PROFILES",
+    "SOURCES",
+    "RpcError",
+    "Stream",
+    "World",
+    "WorldError",
+    "__version__",
+    "channel_profile",
+]
 
 __version__: str
+SOURCES: str
+"""SHA-256 of the sources, the compiler and the options that the module was built of, hexadecimal."""
 """Of the switch's workspace."""
 
 CHANNEL_PROFILES: tuple[str, ...]
