@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page says of results.json, in words. Pure."""
+"""What the page says of results.json, in words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from docsis_experiments.reproduction.explanations.loader import Explanation, load_explanations
 from docsis_experiments.reproduction.page.drawing import picture
 
 Data = Mapping[str, Any]
@@ -59,6 +60,8 @@ def values(content: Data) -> dict[str, Any]:
     """
     rows: Sequence[Data] = content["rows"]
     made = content["made"]
+    explanations = load_explanations()
+    reasons = explained(rows, explanations)
     return {
         "title": "Published results, and what the testbed makes of them",
         "subtitle": f"Level {content['level']}, {when(made['date'])}, commit {made['commit']}, "
@@ -67,6 +70,9 @@ def values(content: Data) -> dict[str, Any]:
         "papers": [_paper(paper, rows, content["figures"]) for paper in papers(rows)],
         "definitions": [row for row in rows if is_definition(row)],
         "impossible": [row for row in rows if row["kind"] == "X"],
+        "explained": reasons,
+        "whys": {row["id"] for row, _ in reasons},
+        "unexplained": unexplained(rows, explanations),
         "absent": absent([row for row in rows if row["state"] == "not run"]),
         "amended": [row for row in rows if row["amended"]],
         "repaired": [row for row in rows if len(told(row["history"])) > 1],
@@ -137,6 +143,20 @@ def opening(rows: Sequence[Data]) -> str:
 
 def _counted(rows: Sequence[Data], noun: str) -> str:
     return f"{len(rows)} {noun if len(rows) == 1 else f'{noun}s'}"
+
+
+def explained(
+    rows: Iterable[Data], explanations: Mapping[str, Explanation]
+) -> list[tuple[Data, Explanation]]:
+    """Rows with what explains their outcomes; an explanation of another outcome is none."""
+    found = [(row, explanations[row["id"]]) for row in rows if row["id"] in explanations]
+    return [(row, one) for row, one in found if row["state"] in one.outcomes]
+
+
+def unexplained(rows: Sequence[Data], explanations: Mapping[str, Explanation]) -> list[str]:
+    """The rows that contradict their paper, and nothing says why."""
+    known = {row["id"] for row, _ in explained(rows, explanations)}
+    return [row["id"] for row in rows if row["state"] == "contradicted" and row["id"] not in known]
 
 
 def absent(rows: Iterable[Data]) -> list[tuple[str, list[str]]]:
