@@ -8,8 +8,8 @@ and b segments an acknowledgement:
     full (Padhye, Firoiu, Towsley, Kurose 1998):     rate = MSS / (R sqrt(2 b p / 3)
                                                     + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))
 
-T0 is the retransmission timeout. The first law has none: selective acknowledgements come near to it,
-as they repair losses without waiting. Both are solved for p by halves, as they fall with it.
+T0 is the retransmission timeout. The first law has none: selective acknowledgements come near to
+it, as they repair losses without waiting. Both are solved for p by halves, as they fall with it.
 """
 
 from __future__ import annotations
