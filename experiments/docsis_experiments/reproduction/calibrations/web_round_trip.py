@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final
 
-from docsis_experiments.reproduction.making import Processes
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Asked, Level, Run
 from docsis_experiments.reproduction.rows.p000.f5 import p90
 from docsis_experiments.reproduction.settings import p000_population as population
 from docsis_experiments.reproduction.settings.p000_managers import Manager
 from docsis_experiments.reproduction.settings.p000_readings import FIRST
-from docsis_experiments.reproduction.shelf import Shelf, key_of
-from docsis_experiments.runs.outcome import Outcome
-from docsis_testbed.errors import TestbedError
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.reproduction.trials import outcomes
 
 WANTED_S: Final = 2.85
 """The middle of what the paper has for the five AQMs, 2.7 to 3.0 s."""
@@ -77,34 +74,17 @@ def percentile(round_trip_ms: int, shelf: Shelf, jobs: int) -> float:
     Raises:
         TestbedError: A run failed.
     """
-    wanted = {key_of(work): work for work in works(round_trip_ms)}
-    missing = [work for key, work in wanted.items() if not shelf.look(work, key)[0]]
-    keys = {id(work): key for key, work in wanted.items()}
-    with closing(Processes(jobs)(missing)) as each:
-        for done in each:
-            if done.keep is None:
-                raise TestbedError(f"the calibration ends: {done.failure}")
-            done.keep(shelf, keys[id(done.work)])
-    outcomes = {
-        (work.unit.seed, work.label): _kept(shelf, key, work) for key, work in wanted.items()
-    }
+    found = outcomes(works(round_trip_ms), shelf, jobs)
     values = [
         p90(
             {
-                condition: outcomes[seed, population.label(Manager.PIE, condition)]
+                condition: found[population.label(Manager.PIE, condition), seed]
                 for condition in population.conditions(ASKED.level)
             }
         )
         for seed in ASKED.seeds
     ]
     return sum(values) / len(values)
-
-
-def _kept(shelf: Shelf, key: str, work: Run) -> Outcome:
-    outcome = shelf.outcome(key)
-    if outcome is None:
-        raise TestbedError(f"the calibration ends: what came of {work.label} is not there any more")
-    return outcome
 
 
 def main(jobs: int) -> None:
