@@ -15,7 +15,7 @@ AQM ?= docsis-pie
 SEED ?= 1
 
 OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
-PYTHON_CODE = cli control_plane experiments mininet ptf_tests
+PYTHON_CODE = cli control_plane experiments mininet ptf_tests docs/site_hooks
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -98,7 +98,7 @@ stop: ## end what runs, and only what is ours
 
 clean: ## stop, and remove what set-up and runs made; results/ stays
 	@if [ -x $(CLI) ]; then $(CLI) clean; fi
-	@rm -rf $(VENV) switch/target control_plane/docsis_control/gen
+	@rm -rf $(VENV) $(DOCS_VENV) site switch/target control_plane/docsis_control/gen
 	@rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # --- P4 ------------------------------------------------------------------------
@@ -179,6 +179,22 @@ PTF_OPTIONS = $(if $(DEVICE_ID),--device-id "$(DEVICE_ID)") $(foreach port,$(POR
 ptf: $(if $(findstring :,$(TARGET)),$(STAMPS)/stubs,setup) ## the PTF suite; TARGET=bmv2, or HOST:PORT with PORTS="1=eth1 2=eth2 3=eth3" DEVICE_ID=0
 	$(CLI) ptf --target "$(TARGET)" $(PTF_OPTIONS) $(TESTS) $(if $(WITHOUT_LONG),^long)
 
+# --- Documentation -----------------------------------------------------------------
+
+# An environment of its own, so that set-up need not install what only the site needs.
+DOCS_VENV := .venv-docs
+$(DOCS_VENV)/.installed: requirements-docs.lock
+	@echo 'set-up: installing what the documentation needs from requirements-docs.lock'
+	@rm -rf $(DOCS_VENV)
+	@"$(PYTHON)" -m venv $(DOCS_VENV)
+	@$(DOCS_VENV)/bin/pip install --quiet --progress-bar off --no-deps --requirement requirements-docs.lock
+	@touch $@
+
+.PHONY: docs
+docs: $(DOCS_VENV)/.installed ## the documentation as a site, site/index.html, which opens without a network
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict --quiet
+	@echo 'docs: site/index.html'
+
 # --- For developers ------------------------------------------------------------
 
 .PHONY: fuzz
@@ -198,5 +214,5 @@ fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf|tcp|recording|mac MINU
 	    -max_total_time=$$(($(MINUTES) * 60)) -timeout=25 -rss_limit_mb=2048 -print_final_stats=1
 
 .PHONY: lock
-lock: packages ## resolve pyproject.toml and requirements.in into requirements.lock
+lock: packages ## resolve pyproject.toml and requirements*.in into their .lock files
 	@mininet/setup/lock.sh "$(PYTHON)"
