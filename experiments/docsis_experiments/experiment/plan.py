@@ -19,6 +19,7 @@ from docsis_control.topology.services import configuration_of, service_of
 from docsis_experiments.experiment.ends import hosts_of, servers_of
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.sending import reply_delay, sending
+from docsis_experiments.experiment.videos import FIRST_VIDEO_PORT, PlannedVideo, ends_of
 from docsis_experiments.experiment.web_users import PlannedPages, origins_of, user_of
 from docsis_experiments.stages.mininet.traffic.capture import sampling
 from docsis_experiments.stages.mininet.traffic.flows import (
@@ -28,6 +29,7 @@ from docsis_experiments.stages.mininet.traffic.flows import (
 )
 from docsis_experiments.traffic.group import Group
 from docsis_experiments.traffic.senders import (
+    AdaptiveVideo,
     Sent,
     ServiceFlowStreams,
     UdpCall,
@@ -106,6 +108,7 @@ class Plan:
         idle_seconds: Before the ramp-up, with calls alone.
         loads: Of all service flows, by group.
         users: Of the web.
+        videos: Those who watch one.
     """
 
     flows: tuple[Planned, ...]
@@ -116,6 +119,7 @@ class Plan:
     idle_seconds: float = 0.0
     loads: Mapping[str, LoadPlan] = field(default_factory=dict)
     users: tuple[PlannedPages, ...] = ()
+    videos: tuple[PlannedVideo, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """For a run's details."""
@@ -183,6 +187,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     flows: list[Planned] = []
     calls: list[PlannedCall] = []
     users: list[PlannedPages] = []
+    videos: list[PlannedVideo] = []
     loads: dict[str, LoadPlan] = {}
     offered, elastic = 0.0, False
     for group in scenario.traffic:
@@ -210,6 +215,24 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                         start=start,
                         end=end,
                         pages=sent.sender,
+                        congestion_control=sent.sender.congestion_control
+                        or scenario.tcp.usual_congestion_control,
+                        start_spread=spread,
+                    )
+                )
+                continue
+            if isinstance(sent.sender, AdaptiveVideo):
+                viewer, server = ends_of(group, number, topology)
+                videos.append(
+                    PlannedVideo(
+                        group=group.name,
+                        name=name,
+                        viewer=viewer,
+                        server=server,
+                        port=FIRST_VIDEO_PORT + len(videos),
+                        start=start,
+                        end=end,
+                        video=sent.sender,
                         congestion_control=sent.sender.congestion_control
                         or scenario.tcp.usual_congestion_control,
                         start_spread=spread,
@@ -246,6 +269,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         idle_seconds=scenario.idle / 1e9,
         loads=loads,
         users=tuple(users),
+        videos=tuple(videos),
     )
 
 

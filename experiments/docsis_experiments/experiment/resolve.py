@@ -10,10 +10,12 @@ from docsis_control.config.units import format_duration
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import AUTO, LONGEST, Scenario, check_groups
-from docsis_experiments.experiment.plan import load_of, service_flow
+from docsis_experiments.experiment.plan import load_of, service_flow, sustained_rate
 from docsis_experiments.experiment.ramp_up import ramp_up_seconds
+from docsis_experiments.experiment.videos import check_playable
 from docsis_experiments.traffic.group import Group
 from docsis_experiments.traffic.senders import (
+    AdaptiveVideo,
     LedbatTransfers,
     Sent,
     ServiceFlowStreams,
@@ -36,6 +38,7 @@ def resolved(scenario: Scenario, topology: Topology) -> Scenario:
     check_groups(traffic, "traffic")
     _check_round_trips(traffic, topology)
     _check_loads(scenario, topology)
+    _check_videos(traffic, topology)
     changes: dict[str, object] = {"traffic": traffic}
     if scenario.ramp_up == AUTO:
         changes["ramp_up"] = _ramp_up(scenario, traffic, topology)
@@ -78,6 +81,17 @@ def _check_loads(scenario: Scenario, topology: Topology) -> None:
                         load_of(sent.sender, topology, direction)
                 except TestbedError as error:
                     raise KeyedError(f"traffic.{index}.kind", str(error)) from None
+
+
+def _check_videos(traffic: tuple[Group, ...], topology: Topology) -> None:
+    downstream = sustained_rate(topology, "downstream")
+    for index, group in enumerate(traffic):
+        for sender in {sent.sender for _, _, sent in group.flows()}:
+            if isinstance(sender, AdaptiveVideo):
+                try:
+                    check_playable(group, sender, downstream)
+                except KeyedError as error:
+                    raise KeyedError(f"traffic.{index}.{error.key}", str(error)) from None
 
 
 def _spread(group: Group, topology: Topology, key: str) -> Group:

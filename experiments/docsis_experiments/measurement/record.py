@@ -19,6 +19,7 @@ from docsis_experiments.experiment.managers import name_of_run
 from docsis_experiments.measurement.service_flow_shares import MeasuredShares
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.measurement.trace import Trace
+from docsis_experiments.measurement.viewing import COLUMNS, Viewing
 
 Floats = npt.NDArray[np.float64]
 
@@ -162,6 +163,7 @@ class RunRecord:
         channels: Upstream channels with a request/grant MAC, over the whole run, each with some
             MAPs of the measured time.
         pages: Of web users, by group.
+        videos: Of the players of adaptive videos, by group and player.
     """
 
     label: str
@@ -191,6 +193,7 @@ class RunRecord:
     timeouts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     channels: tuple[UpstreamChannel, ...] = ()
     pages: Mapping[str, Pages] = field(default_factory=dict)
+    videos: Mapping[str, Mapping[str, Viewing]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -210,6 +213,7 @@ class RunRecord:
             Trace.GOODPUT: self.received,
             Trace.MESSAGES: self.messages,
             Trace.PAGES: self.pages,
+            Trace.VIDEO: self.videos,
             Trace.RETRANSMISSIONS: self.retransmitted,
             Trace.TIMEOUTS: self.timeouts,
             Trace.SHARES: self.shares,
@@ -227,8 +231,19 @@ class RunRecord:
         """Write packets.csv, messages.csv, goodput.csv, queue.csv, channel.csv and shares.csv.
 
         Where there are upstream channels also upstream-channels.json, and where there are web
-        users also pages.csv.
+        users also pages.csv, and where there are players of videos also videos.csv.
         """
+        if self.videos:
+            _write(
+                folder / "videos.csv",
+                ("group", "player", *COLUMNS),
+                (
+                    (group, player, *row)
+                    for group, players in self.videos.items()
+                    for player, viewing in players.items()
+                    for row in viewing.rows()
+                ),
+            )
         if self.pages:
             _write(
                 folder / "pages.csv",

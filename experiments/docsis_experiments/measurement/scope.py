@@ -10,6 +10,7 @@ import numpy as np
 
 from docsis_experiments.measurement.record import Floats, Packets, RunRecord
 from docsis_experiments.measurement.statistics import Statistic
+from docsis_experiments.measurement.viewing import Viewing
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,10 @@ class Scope:
         was."""
         loads = [run.pages[name].loads(*self.span(run)) for name in self.of]
         return np.concatenate(loads if all(one.size for one in loads) else [np.zeros(0)])
+
+    def viewings(self, run: RunRecord) -> list[Viewing]:
+        """What each player of the groups left, over the whole run."""
+        return [one for name in self.of for one in run.videos[name].values()]
 
     def rates(self, run: RunRecord) -> list[float]:
         """Mean goodput of each flow of the groups in that time, Mbit/s."""

@@ -24,6 +24,9 @@ class Trace(StrEnum):
     PAGES = "pages"
     """When each was asked for, and when all of it was there."""
 
+    VIDEO = "video"
+    """Segments of an adaptive video: when each was asked for and played, and its rate."""
+
     RETRANSMISSIONS = "retransmissions"
     """How many segments TCP sent again."""
 

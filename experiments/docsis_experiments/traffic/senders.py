@@ -105,6 +105,35 @@ class WebPages:
 
 
 @dataclass(frozen=True)
+class AdaptiveVideo:
+    """A video over HTTP, segment by segment on one connection, at the rate that the path carries.
+
+    Attributes:
+        ladder: Rates that it is offered at, bit/s, lowest first.
+        segment_ns: Playing time of a segment, nanoseconds.
+        buffer_ns: With more playing time than that in its buffer, the player asks for nothing.
+        safety_permille: Share of the mean throughput that a rate may have, thousandths.
+        samples: Segments that the mean is of, the newest ones.
+        request: Bytes of a request.
+        congestion_control: Of TCP; the experiment's unless given.
+    """
+
+    leaves: ClassVar = frozenset({Trace.VIDEO, Trace.GOODPUT})
+
+    ladder: tuple[int, ...]
+    segment_ns: int
+    buffer_ns: int
+    safety_permille: int
+    samples: int
+    request: int
+    congestion_control: CongestionControl | None = None
+
+    def segment_bytes(self, rate: int) -> int:
+        """Of a segment at a rate."""
+        return max(1, rate * self.segment_ns // 8_000_000_000)
+
+
+@dataclass(frozen=True)
 class LedbatTransfers:
     """An endless upload by LEDBAT (RFC 6817).
 
@@ -170,6 +199,7 @@ Sender = (
     TcpTransfers
     | TcpMessages
     | WebPages
+    | AdaptiveVideo
     | LedbatTransfers
     | UdpTrains
     | UdpCall

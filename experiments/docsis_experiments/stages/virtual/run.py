@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,8 @@ from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
-from docsis_experiments.measurement.record import Packets, Pages, Received, RunRecord
+from docsis_experiments.measurement.record import Floats, Packets, Pages, Received, RunRecord
+from docsis_experiments.measurement.viewing import Viewing
 from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
@@ -120,7 +122,7 @@ class _Played:
             for at, rate in steps:
                 self._step(play, channel, at, rate)
         self._traffic = start(play, plan, self._scenario.tcp)
-        if sampled := [*self._traffic.flows.values(), *self._traffic.users.values()]:
+        if sampled := self._traffic.sampled:
             play.world.sample(sampled, SAMPLE_NS)
         self._loads = {
             group: ServiceFlowTraffic(play, load, self._device, plan.idle_seconds)
@@ -176,6 +178,7 @@ class _Played:
             shares={group: load.shares() for group, load in self._loads.items()},
             channels=play.channels.channels(),
             pages=self._pages(play, self._traffic),
+            videos=self._videos(play, self._traffic),
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:
@@ -214,7 +217,7 @@ class _Played:
             time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
             counts = column(samples["received"]).astype(np.float64)
             groups.setdefault(planned.group, {})[planned.flow.name] = counts
-        for user, number in traffic.users.items():
+        for user, number in (*traffic.users.items(), *traffic.videos.items()):
             samples = play.world.samples(number)
             time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
             counts = column(samples["received"]).astype(np.float64)
@@ -229,6 +232,29 @@ class _Played:
             pages = Pages((began - self._start_ns) / 1e9, complete_s)
             found.setdefault(user.group, []).append(pages)
         return {group: Pages.together(parts) for group, parts in found.items()}
+
+    def _videos(self, play: Play, traffic: Started) -> dict[str, dict[str, Viewing]]:
+        found: dict[str, dict[str, Viewing]] = {}
+        for planned, number in traffic.videos.items():
+            records = play.world.video_records(number)
+            end = math.inf if planned.end is None else planned.end - self._plan.measured_from
+            viewing = Viewing(
+                asked_s=self._seconds(records["asked_ns"]),
+                came_s=self._seconds(records["came_ns"]),
+                plays_s=self._seconds(records["plays_ns"]),
+                rate_mbps=column(records["rate"]) / 1e6,
+                bytes=column(records["bytes"]).astype(np.float64),
+                buffered_s=column(records["buffered_ns"]) / 1e9,
+                segment_s=planned.video.segment_ns / 1e9,
+                end_s=end,
+            )
+            found.setdefault(planned.group, {})[planned.name] = viewing
+        return found
+
+    def _seconds(self, times: bytes) -> Floats:
+        """Of the measured time; NaN for what never happened."""
+        found = column(times)
+        return np.where(found >= 0, (found - self._start_ns) / 1e9, np.nan)
 
     def _counted(
         self, play: Play, traffic: Started, what: Literal["retransmissions", "timeouts"]

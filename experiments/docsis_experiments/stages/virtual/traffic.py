@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
 from docsis_experiments.experiment.tcp import Tcp
+from docsis_experiments.experiment.videos import PlannedVideo
 from docsis_experiments.experiment.web_users import PlannedPages
 from docsis_experiments.stages.virtual.play import Play
 from docsis_experiments.traffic.senders import (
     CALL_FRAME_BYTES,
     CALL_INTERVAL_MS,
     CALL_PORT,
+    AdaptiveVideo,
     LedbatTransfers,
     ServiceFlowStreams,
     TcpMessages,
@@ -30,6 +32,7 @@ SENDERS: Final = (
     TcpTransfers,
     TcpMessages,
     WebPages,
+    AdaptiveVideo,
     LedbatTransfers,
     UdpTrains,
     UdpCall,
@@ -49,6 +52,12 @@ class Started:
     flows: dict[Planned, int]
     calls: dict[PlannedCall, int]
     users: dict[PlannedPages, int]
+    videos: dict[PlannedVideo, int]
+
+    @property
+    def sampled(self) -> list[int]:
+        """Those of which it is looked at what was received."""
+        return [*self.flows.values(), *self.users.values(), *self.videos.values()]
 
 
 def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
@@ -63,6 +72,7 @@ def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
         {planned: _flow(play, planned, plan.one_in, tcp) for planned in plan.flows},
         {call: _call(play.world, call, plan) for call in plan.calls},
         {user: _user(play, user, tcp) for user in plan.users},
+        {video: _video(play, video, tcp) for video in plan.videos},
     )
 
 
@@ -78,6 +88,25 @@ def _user(play: Play, planned: PlannedPages, tcp: Tcp) -> int:
         connections=pages.connections,
         pause_ns=round(pages.pause * 1e9),
         request=pages.request,
+        start_ns=play.at(planned.start),
+        stop_ns=None if planned.end is None else play.at(planned.end),
+        congestion=planned.congestion_control,
+        **tcp_options(tcp),
+    )
+
+
+def _video(play: Play, planned: PlannedVideo, tcp: Tcp) -> int:
+    video = planned.video
+    return play.world.video(
+        planned.viewer,
+        planned.server,
+        planned.port,
+        ladder=video.ladder,
+        segment_ns=video.segment_ns,
+        buffer_ns=video.buffer_ns,
+        safety_permille=video.safety_permille,
+        samples=video.samples,
+        request=video.request,
         start_ns=play.at(planned.start),
         stop_ns=None if planned.end is None else play.at(planned.end),
         congestion=planned.congestion_control,

@@ -14,7 +14,7 @@ use v1model::trace::{JsonTrace, TextTrace, TraceFilter, TraceSink};
 use world::mac_wire::Profile;
 use world::{
     DeviceOptions, Flow, HostOptions, MessagesOptions, PagesOptions, ProbesOptions, QueueId,
-    RequestsOptions, TransferOptions, UdpStreamOptions,
+    RequestsOptions, TransferOptions, UdpStreamOptions, VideoOptions,
 };
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
@@ -521,6 +521,54 @@ impl World {
     }
 
     #[pyo3(signature = (
+        source, destination, port, *, ladder, segment_ns, buffer_ns, safety_permille, samples,
+        request=None, start_ns=None, stop_ns=None, source_port=None, tos=None, **tcp_settings
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn video(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        ladder: &Bound<'_, PyAny>,
+        segment_ns: Whole<'_>,
+        buffer_ns: Whole<'_>,
+        safety_permille: Whole<'_>,
+        samples: Whole<'_>,
+        request: Option<Whole<'_>>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        tcp_settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            None,
+        )?;
+        let ladder = numbers(ladder)?
+            .iter()
+            .map(|rate| rate.u64("a rate of the ladder"))
+            .collect::<PyResult<Vec<u64>>>()?;
+        let options = VideoOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            ladder: &ladder,
+            segment: segment_ns.u64("segment_ns")?,
+            buffer: buffer_ns.u64("buffer_ns")?,
+            safety: safety_permille.u32("safety_permille")?,
+            samples: samples.u32("samples")?,
+            request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
+            tcp: tcp(tcp_settings)?,
+        };
+        self.guard
+            .with(py, |world| world.add_video(&flow, &options))
+    }
+
+    #[pyo3(signature = (
         source, destination, port=None, *,
         count, interval_ns=None, frame_length=None, start_ns=None, source_port=None, tos=None,
     ))]
@@ -723,6 +771,31 @@ impl World {
             .guard
             .with(py, |world| world.page_records(application).map(columns))?;
         Ok((PyBytes::new(py, &began), PyBytes::new(py, &completed)))
+    }
+
+    fn video_records<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let application = application.u32("application")?;
+        let found = self.guard.with(py, |world| {
+            world.video_records(application).map(|of| {
+                [
+                    ("asked_ns", column(of.asked)),
+                    ("came_ns", column(of.came)),
+                    ("plays_ns", column(of.plays)),
+                    ("rate", column(of.rate)),
+                    ("bytes", column(of.bytes)),
+                    ("buffered_ns", column(of.buffered)),
+                ]
+            })
+        })?;
+        let columns = PyDict::new(py);
+        for (name, values) in found {
+            columns.set_item(name, PyBytes::new(py, &values))?;
+        }
+        Ok(columns)
     }
 
     fn probe_records<'py>(

@@ -26,7 +26,7 @@ mod upstream;
 mod wire;
 mod world;
 
-pub use application::{Counts, TransferInfo};
+pub use application::{Counts, TransferInfo, VideoColumns};
 pub use device::QueueId;
 pub use error::WorldError;
 pub use host::HostCounters;
@@ -41,5 +41,6 @@ pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
 pub use world::{
     Acknowledgements, Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS,
     MOST_CHANNELS, MOST_DEVICES, MOST_HOSTS, MessagesOptions, PagesOptions, ProbesOptions, Profile,
-    RequestsOptions, StreamId, TcpOptions, Times, TransferOptions, UdpStreamOptions, World,
+    RequestsOptions, StreamId, TcpOptions, Times, TransferOptions, UdpStreamOptions, VideoOptions,
+    World,
 };

@@ -677,6 +677,64 @@ class World:
             ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
         """
 
+    def video(
+        self,
+        source: str,
+        destination: str,
+        port: int,
+        *,
+        ladder: Iterable[int],
+        segment_ns: int,
+        buffer_ns: int,
+        safety_permille: int,
+        samples: int,
+        request: int = 400,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+        congestion: Congestion = "cubic",
+        profile: Profile = "linux",
+        acknowledgements: Acknowledgements = "delayed",
+        initial_window: int = 10,
+        segment: int = 1448,
+        least_timeout_ns: int | None = None,
+        receive_window: int | None = None,
+        ledbat_target_ns: int = 100_000_000,
+    ) -> int:
+        """Somebody who watches an adaptive video: see `video_records`.
+
+        Segments come one after the other over one TCP connection. The first one has the lowest
+        rate, any other the highest that a share of the mean throughput carries: a segment's bits
+        over the time from its request to its end. Playing begins with the first segment, stops
+        where the buffer is empty, and goes on with the next segment. `received` is of all that came.
+
+        Args:
+            source: Who watches.
+            destination: The server's host.
+            port: The server's TCP port.
+            ladder: Rates that the video is offered at, bit/s, each higher than the one before; 64
+                at most.
+            segment_ns: Playing time of a segment.
+            buffer_ns: With more playing time than that in its buffer, a player asks for nothing;
+                a segment's at least.
+            safety_permille: Share of the mean throughput that a rate may have, thousandths.
+            samples: Segments that the mean is of, the newest ones.
+            request: Bytes of a request.
+            start_ns: When the first segment is asked for.
+            stop_ns: When the connection is reset.
+            source_port: Of the first connection.
+            tos: ToS byte, both ways.
+            congestion: Congestion control.
+            profile: What TCP does.
+            acknowledgements: When the receiver acknowledges data.
+            initial_window: Segments of TCP.
+            segment: Largest payload of a segment of TCP, bytes.
+            least_timeout_ns: The least retransmission timeout; the profile's unless given.
+            receive_window: Largest window that a receiver offers, bytes; no limit unless given.
+            ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
+        """
+
     def probes(
         self,
         source: str,
@@ -796,6 +854,14 @@ class World:
     def page_records(self, application: int) -> tuple[bytes, bytes]:
         """When the user asked for the first connection of each page, and when its last object was
         complete; -1 is not yet. Nanoseconds."""
+
+    def video_records(self, application: int) -> dict[str, bytes]:
+        """The segments of a video, in the order in which they were asked for.
+
+        The columns are asked_ns, came_ns (all of it was there), plays_ns (its playing began, or
+        will), rate (bit/s), bytes, and buffered_ns (playing time in the buffer when it was asked
+        for); -1 is not yet.
+        """
 
     def sample(self, applications: Iterable[int], interval_ns: int) -> None:
         """Samples applications from now on, first one interval from now; see `samples`."""

@@ -6,6 +6,7 @@ mod pages;
 mod probes;
 mod tcp;
 mod udp_stream;
+mod video;
 
 use crate::host::{Endpoint, Host, Role};
 use crate::lateness::Lateness;
@@ -23,6 +24,7 @@ pub use tcp::{
     CONNECTIONS, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp, TransferInfo, Transfers,
 };
 pub use udp_stream::{Timetable, UdpStream, UdpStreamConfig};
+pub use video::{PlayerConfig, Video, VideoColumns, VideoConfig};
 
 /// IPv4 packets that are shorter are not recorded: handshakes and acknowledgements.
 const SHORTEST_RECORDED: usize = 100;
@@ -53,6 +55,8 @@ pub enum Kind {
     Tcp(Box<Tcp>),
     /// Pages over TCP.
     Pages(Box<Pages>),
+    /// An adaptive video over TCP.
+    Video(Box<Video>),
 }
 
 /// What every application has, whatever its traffic is.
@@ -239,6 +243,7 @@ impl Application {
             Kind::UdpStream(stream) => stream.due(),
             Kind::Tcp(tcp) => tcp.due(),
             Kind::Pages(pages) => pages.due(),
+            Kind::Video(video) => video.due(),
         };
         self.set_timer(net, due);
     }
@@ -246,7 +251,7 @@ impl Application {
     fn set_timer(&mut self, net: &mut Net, due: Option<u64>) {
         match &self.kind {
             // TCP is the kernel's, which is not late; the application's part knows itself.
-            Kind::Tcp(_) | Kind::Pages(_) => {
+            Kind::Tcp(_) | Kind::Pages(_) | Kind::Video(_) => {
                 let delayed = self.common.delay.as_ref().and_then(|delay| delay.due());
                 let due = due.into_iter().chain(delayed).min();
                 let time = due.map(|due| due.max(net.now));
@@ -275,6 +280,7 @@ impl Application {
             Kind::UdpStream(stream) => stream.on_timer(common, net, hosts),
             Kind::Tcp(tcp) => tcp.on_timer(common, net, hosts),
             Kind::Pages(pages) => pages.on_timer(common, net, hosts),
+            Kind::Video(video) => video.on_timer(common, net, hosts),
         };
         self.set_timer(net, due);
     }
@@ -310,6 +316,14 @@ impl Application {
             Kind::Pages(pages) => {
                 let from = (role, addresses);
                 let (understood, due) = pages.receive(common, net, hosts, from, content);
+                if let Some(due) = due {
+                    net.schedule.set_earlier(common.timer, due.max(net.now));
+                }
+                understood
+            }
+            Kind::Video(video) => {
+                let from = (role, addresses);
+                let (understood, due) = video.receive(common, net, hosts, from, content);
                 if let Some(due) = due {
                     net.schedule.set_earlier(common.timer, due.max(net.now));
                 }

@@ -8,6 +8,7 @@ mod results;
 mod run;
 mod tcp_traffic;
 mod traffic;
+mod video_traffic;
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,7 @@ pub use tcp_traffic::{
     TransferOptions,
 };
 pub use traffic::{Flow, ProbesOptions, Times, UdpStreamOptions};
+pub use video_traffic::VideoOptions;
 
 /// Devices of a world.
 pub const MOST_DEVICES: usize = 1024;

@@ -6,7 +6,7 @@ use device::Device;
 use super::run::{Sampler, Source};
 use super::traffic::checked_interval;
 use super::{World, device_rank};
-use crate::application::{Application, Counts, Kind as Traffic, Tcp, TransferInfo};
+use crate::application::{Application, Counts, Kind as Traffic, Tcp, TransferInfo, VideoColumns};
 use crate::error::{WorldError, invalid};
 use crate::host::HostCounters;
 use crate::net::Totals;
@@ -117,6 +117,19 @@ impl World {
         match &self.application(application)?.kind {
             Traffic::Pages(pages) => Ok(pages.columns()),
             _ => Err(invalid(format!("application {application} loads no pages"))),
+        }
+    }
+
+    /// The segments of a video.
+    ///
+    /// # Errors
+    /// The application watches none.
+    pub fn video_records(&self, application: u32) -> Result<VideoColumns<'_>, WorldError> {
+        match &self.application(application)?.kind {
+            Traffic::Video(video) => Ok(video.columns()),
+            _ => Err(invalid(format!(
+                "application {application} watches no video"
+            ))),
         }
     }
 

@@ -18,3 +18,4 @@ mod pages;
 mod refusals;
 mod stages;
 mod transfers;
+mod videos;

@@ -9,7 +9,7 @@ mod sizes;
 
 use std::collections::VecDeque;
 
-use tcp::{Config, Connection, Role as Opens};
+use tcp::Config;
 
 use super::Common;
 use super::tcp::Pair;
@@ -138,10 +138,10 @@ impl Pages {
     ) -> Option<u64> {
         let now = net.now;
         for pair in &mut self.lingering {
-            fire(pair, common, net, hosts);
+            pair.fire(common, net, hosts);
         }
         for fetch in &mut self.open {
-            fire(&mut fetch.pair, common, net, hosts);
+            fetch.pair.fire(common, net, hosts);
         }
         while let Some(place) = self.open.iter().position(is_lost) {
             self.lose(place, common, net, hosts);
@@ -354,22 +354,8 @@ impl Pages {
         net: &mut Net,
         hosts: &mut [Host],
     ) {
-        let config = |port, peer_port| Config {
-            port,
-            peer_port,
-            ..self.config.tcp.clone()
-        };
-        let (own, other) = (addresses.source_port, addresses.destination_port);
-        let mut open = |config, role| {
-            let iss = common.random.bits() as u32;
-            Connection::open(config, role, iss, net.now)
-        };
-        let mut pair = Pair {
-            addresses,
-            hosts: [common.source, self.config.servers[server].host],
-            client: open(config(own, other), Opens::Active),
-            server: open(config(other, own), Opens::Passive),
-        };
+        let at = self.config.servers[server].host;
+        let mut pair = Pair::begin(&self.config.tcp, addresses, at, common, net.now);
         pair.open(common.number, hosts);
         pair.client.send(self.config.request);
         pair.flush(Role::Client, common, net, hosts);
@@ -424,14 +410,4 @@ impl Pages {
 /// Whether a connection ended before all of its object came.
 fn is_lost(fetch: &Fetch) -> bool {
     fetch.pair.client.is_closed() && fetch.pair.client.delivered() < fetch.size
-}
-
-fn fire(pair: &mut Pair, common: &mut Common, net: &mut Net, hosts: &mut [Host]) {
-    for role in [Role::Client, Role::Server] {
-        let end = pair.end(role);
-        if end.next_timer().is_some_and(|at| at <= net.now) {
-            end.on_timer(net.now);
-            pair.flush(role, common, net, hosts);
-        }
-    }
 }

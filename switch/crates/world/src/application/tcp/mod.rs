@@ -7,7 +7,7 @@ mod plan;
 use std::collections::VecDeque;
 
 use prefetch::fetch;
-use tcp::{Config, Connection, Role as Opens, State};
+use tcp::{Config, State};
 
 use super::Common;
 use crate::host::{Host, Role};
@@ -129,10 +129,10 @@ impl Tcp {
     ) -> Option<u64> {
         let now = net.now;
         for place in 0..self.lingering.len() {
-            Self::fire(&mut self.lingering[place], common, net, hosts);
+            self.lingering[place].fire(common, net, hosts);
         }
         if let Some(pair) = &mut self.current {
-            Self::fire(pair, common, net, hosts);
+            pair.fire(common, net, hosts);
             for role in [Role::Server, Role::Client] {
                 self.attend(role, common, net, hosts);
             }
@@ -143,16 +143,6 @@ impl Tcp {
         }
         self.sweep(hosts);
         self.due()
-    }
-
-    fn fire(pair: &mut Pair, common: &mut Common, net: &mut Net, hosts: &mut [Host]) {
-        for role in [Role::Client, Role::Server] {
-            let end = pair.end(role);
-            if end.next_timer().is_some_and(|at| at <= net.now) {
-                end.on_timer(net.now);
-                pair.flush(role, common, net, hosts);
-            }
-        }
     }
 
     /// Asks for the memory of the newest connection's end.
@@ -356,22 +346,8 @@ impl Tcp {
         {
             pair.close(hosts);
         }
-        let config = |port, peer_port| Config {
-            port,
-            peer_port,
-            ..self.config.clone()
-        };
-        let (own, other) = (addresses.source_port, addresses.destination_port);
-        let mut open = |config, role| {
-            let iss = common.random.bits() as u32;
-            Connection::open(config, role, iss, net.now)
-        };
-        let pair = Pair {
-            addresses,
-            hosts: [common.source, common.destination],
-            client: open(config(own, other), Opens::Active),
-            server: open(config(other, own), Opens::Passive),
-        };
+        let server = common.destination;
+        let pair = Pair::begin(&self.config, addresses, server, common, net.now);
         pair.open(common.number, hosts);
         self.current = Some(pair);
         self.opened += 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Both ends of a TCP connection, and their segments as frames.
 
-use tcp::{Connection, Segment, State};
+use tcp::{Config, Connection, Role as Opens, Segment, State};
 
 use crate::application::Common;
 use crate::host::{Endpoint, Host, Role};
@@ -26,6 +26,44 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// The client sets out to connect, and the server listens; nothing is sent yet.
+    #[must_use]
+    pub fn begin(
+        config: &Config,
+        addresses: Addresses,
+        server_host: u32,
+        common: &mut Common,
+        now: u64,
+    ) -> Self {
+        let mut open = |port, peer_port, role| {
+            let config = Config {
+                port,
+                peer_port,
+                ..config.clone()
+            };
+            let iss = common.random.bits() as u32;
+            Connection::open(config, role, iss, now)
+        };
+        let (own, other) = (addresses.source_port, addresses.destination_port);
+        Self {
+            client: open(own, other, Opens::Active),
+            server: open(other, own, Opens::Passive),
+            hosts: [common.source, server_host],
+            addresses,
+        }
+    }
+
+    /// Timers that have come.
+    pub fn fire(&mut self, common: &mut Common, net: &mut Net, hosts: &mut [Host]) {
+        for role in [Role::Client, Role::Server] {
+            let end = self.end(role);
+            if end.next_timer().is_some_and(|at| at <= net.now) {
+                end.on_timer(net.now);
+                self.flush(role, common, net, hosts);
+            }
+        }
+    }
+
     /// One of the ends.
     pub fn end(&mut self, role: Role) -> &mut Connection {
         match role {
