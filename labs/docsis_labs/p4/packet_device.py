@@ -22,7 +22,9 @@ from docsis_experiments.stages.virtual.entrance import ELECTION_ID, WorldEntranc
 from docsis_labs.errors import SubmissionError
 from docsis_labs.p4.program import Program
 
-_NAME: Final = "switch"
+NAME: Final = "switch"
+"""Of the device in its world."""
+
 _DEVICE_ID: Final = 1
 _CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
 _GET: Final = "/docsis.tm.v1.TrafficManager/Get"
@@ -62,14 +64,19 @@ class PacketDevice:
         self._program = program
         self._schema = _schema(program)
         self._world = World(seed)
-        self._world.add_device(_NAME, _DEVICE_ID, ports)
+        self._world.add_device(NAME, _DEVICE_ID, ports)
         for port in ports:
-            self._world.collect(_NAME, port)
-        self._entrance = WorldEntrance(self._world, _NAME, _DEVICE_ID)
-        self._device = LocalDevice(self._entrance, _NAME, _DEVICE_ID, ELECTION_ID)
+            self._world.collect(NAME, port)
+        self._entrance = WorldEntrance(self._world, NAME, _DEVICE_ID)
+        self._device = LocalDevice(self._entrance, NAME, _DEVICE_ID, ELECTION_ID)
         pipeline = Pipeline(program.name, self._schema.p4info, program.json, self._schema, 1)
         with self._in_words("is-refused"):
             completed(self._device.set_pipeline(pipeline, 1))
+
+    @property
+    def world(self) -> World:
+        """The world that it is in, in which hosts may be at its ports."""
+        return self._world
 
     @property
     def now_ns(self) -> int:
@@ -166,7 +173,7 @@ class PacketDevice:
             frame: Its bytes, without CRC.
             at_ns: When: now unless given; not before now, nor before the port's frame before it.
         """
-        self._world.inject(_NAME, port, [(self.now_ns if at_ns is None else at_ns, frame)])
+        self._world.inject(NAME, port, [(self.now_ns if at_ns is None else at_ns, frame)])
 
     def run_until(self, time_ns: int) -> None:
         """Lets everything happen that is due by a time, which then is now."""
@@ -175,7 +182,7 @@ class PacketDevice:
 
     def received(self, port: int) -> list[Frame]:
         """Takes what has left through a port since the last call."""
-        return [Frame(at, data) for at, data in self._world.collected(_NAME, port)]
+        return [Frame(at, data) for at, data in self._world.collected(NAME, port)]
 
     # --- messages --------------------------------------------------------------------------
 
