@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -20,8 +19,8 @@ _INSIDE: Final = Path(__file__).with_name("inside.py")
 _CALL_SECONDS: Final = 3.0
 """Of a call, or of many at a time."""
 
-_ALL_SECONDS: Final = 6.0
-"""Of all calls of a submission: with what a judge does itself it has 10."""
+_MOST_HUNG: Final = 2
+"""Calls without an answer in time: after so many it is not started again."""
 
 _BATCH: Final = 2000
 """Calls that are sent at a time."""
@@ -47,7 +46,7 @@ class Student:
         self._sandbox = sandbox
         self._name = name
         self._text = text
-        self._left = _ALL_SECONDS
+        self._hung = 0
         self._pipes: Pipes | None = None
         self._ready()
 
@@ -104,6 +103,8 @@ class Student:
     def _ready(self) -> None:
         if self._pipes is not None:
             return
+        if self._hung >= _MOST_HUNG:
+            raise self._too_slow("a function")
         program = [python(), "-I", self._sandbox.inside(_INSIDE)]
         self._pipes = Pipes(self._sandbox.start(program, PYTHON, files=[_INSIDE]))
         answer = self._asked({"name": self._name, "text": self._text}, "loading it")
@@ -113,17 +114,12 @@ class Student:
 
     def _asked(self, question: dict[str, Any], doing: str) -> dict[str, Any]:
         assert self._pipes is not None
-        began = time.monotonic()
-        seconds = min(_CALL_SECONDS, self._left)
         try:
-            line = self._pipes.ask(json.dumps(question).encode(), seconds)
+            line = self._pipes.ask(json.dumps(question).encode(), _CALL_SECONDS)
         except TooLate:
+            self._hung += 1
             self.close()
-            raise SubmissionError(
-                "too-slow",
-                f"{self._name}: {doing} did not end within {seconds:.1f} s: is there a loop whose "
-                "condition never becomes false, or does it wait for something?",
-            ) from None
+            raise self._too_slow(doing) from None
         except TooMuch:
             self.close()
             raise SubmissionError(
@@ -133,9 +129,14 @@ class Student:
             ) from None
         except Ended:
             self._ended(doing)
-        finally:
-            self._left = max(0.0, self._left - (time.monotonic() - began))
         return self._document(line)
+
+    def _too_slow(self, doing: str) -> SubmissionError:
+        return SubmissionError(
+            "too-slow",
+            f"{self._name}: {doing} did not end within {_CALL_SECONDS:.0f} s: is there a loop "
+            "whose condition never becomes false, or does it wait for something?",
+        )
 
     def _document(self, line: bytes) -> dict[str, Any]:
         try:
