@@ -15,7 +15,7 @@ AQM ?= docsis-pie
 SEED ?= 1
 
 OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
-PYTHON_CODE = cli control_plane experiments mininet ptf_tests docs/site_hooks
+PYTHON_CODE = cli control_plane experiments labs mininet ptf_tests docs/site_hooks
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -16,6 +16,7 @@ from docsis_cli import (
     accept,
     compare,
     config,
+    lab,
     measure,
     p4,
     reproduce,
@@ -56,6 +57,7 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(testbed.controller)
 app.add_typer(accept.app, name="accept")
+app.add_typer(lab.app, name="lab")
 app.add_typer(p4.app, name="p4")
 app.add_typer(config.app, name="config")
 app.add_typer(sf.app, name="sf")

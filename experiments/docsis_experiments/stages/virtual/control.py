@@ -8,16 +8,17 @@ long as a controller takes, and writes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.p4rt.device import LocalDevice, completed
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
-from docsis_control.plan import CONTROL_INTERVAL_US, Deployment, DevicePlan, Role
+from docsis_control.plan import CONTROL_INTERVAL_US, Deployment, DevicePlan, Role, ServiceFlow
 from docsis_control.recording import DeviceRecord, save
 from docsis_control.running import RunningPlan, push
 from docsis_control.state.registers import RegisterAccess
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
 _COOKIE: Final = 1
+
+LawOf = Callable[[Sequence[ServiceFlow]], DeviceLaw]
+"""Makes the law of service flows; the controller's own is `DeviceLaw` itself."""
 
 
 class WorldClock:
@@ -55,12 +59,13 @@ class DeviceInWorld:
         controlled: What a control loop ticks.
     """
 
-    def __init__(self, world: World, plan: DevicePlan) -> None:
+    def __init__(self, world: World, plan: DevicePlan, law_of: LawOf = DeviceLaw) -> None:
         """Becomes its primary controller, and pushes everything while the world stands still.
 
         Args:
             world: Has the device, without a pipeline yet.
             plan: What it gets.
+            law_of: Makes the law of its service flows.
 
         Raises:
             P4RuntimeError: The device refused something.
@@ -70,7 +75,8 @@ class DeviceInWorld:
         self._entrance = WorldEntrance(world, plan.name, plan.device_id)
         running = completed(self._provision(WorldClock(world)))
         self.record.traffic_manager = running.traffic_manager
-        self.controlled = running.controlled(self._entrance)
+        controlled = running.controlled(self._entrance)
+        self.controlled = replace(controlled, law=law_of(plan.service_flows))
 
     async def _provision(self, clock: WorldClock) -> RunningPlan:
         plan, pipeline = self.plan, _pipeline(self.plan.role)
@@ -94,13 +100,16 @@ class DeviceInWorld:
 class ControllerInWorld:
     """Provisions all devices of a deployment, and runs their control loops by a timetable."""
 
-    def __init__(self, world: World, deployment: Deployment, machine: Machine) -> None:
+    def __init__(
+        self, world: World, deployment: Deployment, machine: Machine, law_of: LawOf = DeviceLaw
+    ) -> None:
         """Provisions all devices.
 
         Args:
             world: Has the devices, without pipelines yet.
             deployment: What is deployed.
             machine: How late updates are.
+            law_of: Makes the law of a device's service flows.
 
         Raises:
             TestbedError: A device refused something.
@@ -108,7 +117,7 @@ class ControllerInWorld:
         self._world = world
         self._machine = machine
         with _in_words():
-            self._devices = [DeviceInWorld(world, plan) for plan in deployment.devices]
+            self._devices = [DeviceInWorld(world, plan, law_of) for plan in deployment.devices]
 
     def start(self, timetable: Timetable) -> None:
         """Have every control loop updated once an interval from now on."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_control.config.models import KeyedError
+from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, Deployment, Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.models import QueueManagement
@@ -25,7 +26,7 @@ from docsis_experiments.stages.mininet import rf
 from docsis_experiments.stages.mininet.counters import CounterQuery
 from docsis_experiments.stages.virtual.building import build
 from docsis_experiments.stages.virtual.channels_seen import ChannelsSeen
-from docsis_experiments.stages.virtual.control import ControllerInWorld
+from docsis_experiments.stages.virtual.control import ControllerInWorld, LawOf
 from docsis_experiments.stages.virtual.machine import Machine
 from docsis_experiments.stages.virtual.module import in_words
 from docsis_experiments.stages.virtual.timetable import Timetable
@@ -121,6 +122,7 @@ def playing(
     machine: Machine,
     folder: Path,
     progress: Progress,
+    law_of: LawOf = DeviceLaw,
 ) -> Iterator[Play]:
     """From an empty world to a provisioned system whose control loops run.
 
@@ -132,6 +134,7 @@ def playing(
         machine: How late hosts, switches and controller are.
         folder: Gets controller/ with the controller's record at the end of the block.
         progress: Told how far the run is.
+        law_of: Makes the law of a device's service flows.
 
     Raises:
         TestbedError: The world cannot be built, or cannot go on.
@@ -139,7 +142,7 @@ def playing(
     with in_words():
         deployment = _deployed(topology, upstream, downstream)
         world = build(topology, seed, machine)
-        with closing(ControllerInWorld(world, deployment, machine)) as controller:
+        with closing(ControllerInWorld(world, deployment, machine, law_of)) as controller:
             channels = deployment.device(Role.CABLE_MODEM).channels
             add_channels(world, channels)
             timetable = Timetable(world)

@@ -347,6 +347,25 @@ impl World {
             .with(py, |world| world.inject(device, port, frames))
     }
 
+    fn collect(&self, py: Python<'_>, device: &str, port: Whole<'_>) -> PyResult<()> {
+        let port = port.u16("port")?;
+        self.guard.with(py, |world| world.collect(device, port))
+    }
+
+    fn collected<'py>(
+        &self,
+        py: Python<'py>,
+        device: &str,
+        port: Whole<'_>,
+    ) -> PyResult<Vec<(u64, Bound<'py, PyBytes>)>> {
+        let port = port.u16("port")?;
+        let frames = self.guard.with(py, |world| world.collected(device, port))?;
+        Ok(frames
+            .into_iter()
+            .map(|(at, frame)| (at, PyBytes::new(py, &frame)))
+            .collect())
+    }
+
     // --- traffic -----------------------------------------------------------------
 
     #[pyo3(signature = (

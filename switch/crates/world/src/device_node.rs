@@ -262,6 +262,7 @@ fn put(net: &mut Net, links: &[u32], hash: u64, port: u16, frame: Frame) {
         }
         _ => {
             net.totals.unconnected += 1;
+            net.collect(hash, port, &frame.bytes);
             net.reuse(frame);
         }
     }

@@ -11,6 +11,7 @@
 //! All times are nanoseconds since the world began.
 
 mod application;
+mod collected;
 mod device_node;
 mod digest;
 mod error;

@@ -5,6 +5,7 @@
 use device::{Note, Pool};
 use mac_wire::Sid;
 
+use crate::collected::{Collected, MOST_BYTES as MOST_BYTES_COLLECTED};
 use crate::digest::{Digest, Happened, of_content, of_frame};
 use crate::error::{WorldError, limit};
 use crate::link::{Frame, Link};
@@ -57,6 +58,8 @@ pub struct Net {
     read: [Pool<Frame>; 2],
     /// Buffers with anything in them.
     spare: Pool<Vec<u8>>,
+    /// What left through ports without a link, where somebody asked for it.
+    pub collected: Collected,
     /// Upstream channels, by index: the source of each, and stations that are to be woken.
     channels: Vec<(u32, Vec<Sid>)>,
     /// Why the world cannot go on.
@@ -183,6 +186,17 @@ impl Net {
     pub fn release(&mut self, length: usize) {
         self.totals.on_links -= 1;
         self.bytes -= length;
+    }
+
+    /// A frame has left a device through a port without a link.
+    pub fn collect(&mut self, device: u64, port: u16, frame: &[u8]) {
+        if !self.collected.add(device, port, self.now, frame) {
+            self.fail(format!(
+                "at {} ns more than {} MiB of frames are collected: take them more often",
+                self.now,
+                MOST_BYTES_COLLECTED >> 20
+            ));
+        }
     }
 
     /// A frame that has been received waits for its host's processes.

@@ -461,6 +461,28 @@ class World:
             frames: When each arrives, in order and not before now, and its bytes without CRC.
         """
 
+    def collect(self, device: str, port: int) -> None:
+        """Keeps the frames that leave through a port from now on, for `collected`.
+
+        All that are kept take 64 MiB at the most, with 64 bytes of each for itself. Beyond, the
+        world fails.
+
+        Args:
+            device: Name of the device.
+            port: Its port, without a link.
+        """
+
+    def collected(self, device: str, port: int) -> list[tuple[int, bytes]]:
+        """Takes the frames that have left through a port since the last call.
+
+        Args:
+            device: Name of the device.
+            port: Its port, whose frames are collected.
+
+        Returns:
+            When each left, and its bytes without CRC.
+        """
+
     # --- traffic ---------------------------------------------------------------------------
     #
     # Each application has a number, for the methods below. It sends from a host called the

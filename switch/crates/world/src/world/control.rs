@@ -9,6 +9,7 @@ use device::{Device, TRACES, TraceSink};
 
 use super::run::{Injection, Source};
 use super::{World, device_rank};
+use crate::collected::Left;
 use crate::error::{WorldError, invalid};
 use crate::net::Net;
 use crate::schedule::Kind;
@@ -208,6 +209,41 @@ impl World {
         let next = injection.frames.front().map(|(at, _)| *at);
         self.net.schedule.set(injection.source, next);
         self.check()
+    }
+}
+
+/// Frames that leave a device, as they are.
+impl World {
+    /// Keeps what leaves through a port without a link, from now on.
+    ///
+    /// # Errors
+    /// There is no such port, or it has a link.
+    pub fn collect(&mut self, device: &str, port: u16) -> Result<(), WorldError> {
+        self.check()?;
+        let node = &self.devices[self.device_index(device)?];
+        if !node.has_port(port) {
+            return Err(invalid(format!("device \"{device}\" has no port {port}")));
+        }
+        if node.link(port).is_some() {
+            return Err(invalid(format!(
+                "port {port} of device \"{device}\" has a link, which takes its frames"
+            )));
+        }
+        self.net.collected.open(node.hash, port);
+        Ok(())
+    }
+
+    /// Takes what has left through a port since the last call, and when.
+    ///
+    /// # Errors
+    /// Nobody collects what leaves there.
+    pub fn collected(&mut self, device: &str, port: u16) -> Result<Vec<Left>, WorldError> {
+        let hash = self.devices[self.device_index(device)?].hash;
+        self.net.collected.take(hash, port).ok_or_else(|| {
+            invalid(format!(
+                "what leaves through port {port} of device \"{device}\" is not collected"
+            ))
+        })
     }
 }
 

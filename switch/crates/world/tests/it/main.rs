@@ -2,6 +2,7 @@
 //! Tests of whole worlds: one program, which is linked once.
 
 mod acks;
+mod collected;
 mod common;
 mod plant;
 

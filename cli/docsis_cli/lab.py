@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 lab`: exercises for a course on queueing or P4."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_labs.grading.result import Result
+
+app = typer.Typer(
+    name="lab",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Graded exercises about queues: start one, run it, check it; grade a class.",
+)
+
+_CONSOLE = Console()
+
+_Number = Annotated[int, typer.Argument(metavar="N", help="The exercise's number.")]
+_Folder = Annotated[
+    Path | None,
+    typer.Option("--folder", help="Your folder of it, unless it is here or by its own name here."),
+]
+
+
+class Format(StrEnum):
+    """Of a class's results."""
+
+    TABLE = "table"
+    JSON = "json"
+    GRADESCOPE = "gradescope"
+    MOODLE = "moodle"
+
+
+@app.command("list")
+def listed() -> None:
+    """The exercises."""
+    from docsis_labs.exercises import exercises
+
+    table = Table(box=None, header_style="bold")
+    for title in ("exercise", "title", "files"):
+        table.add_column(title)
+    for exercise in exercises().values():
+        names = ", ".join(file.name for file in exercise.files)
+        table.add_row(str(exercise.number), exercise.title, names)
+    _CONSOLE.print(table)
+
+
+@app.command()
+def start(
+    number: _Number,
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="Where to.")] = None,
+) -> None:
+    """A copy of an exercise to work in."""
+    from docsis_labs import starting
+    from docsis_labs.exercises import exercise as numbered
+
+    exercise = numbered(number)
+    target = Path(exercise.folder) if folder is None else folder
+    starting.start(exercise, target)
+    files = ", ".join(str(target / file.name) for file in exercise.files)
+    _tell(f"Exercise {number}, {exercise.title}: read {target / 'README.md'}, then edit {files}.")
+
+
+@app.command()
+def run(
+    number: _Number,
+    folder: _Folder = None,
+    mininet: Annotated[
+        bool, typer.Option("--mininet", help="In Mininet, as root, instead of virtual time.")
+    ] = False,
+) -> None:
+    """Plays an exercise with your files, and shows what happens."""
+    from contextlib import closing
+
+    from docsis_labs import starting
+    from docsis_labs.errors import SubmissionError
+    from docsis_labs.exercise import RunContext
+    from docsis_labs.exercises import exercise as numbered
+    from docsis_labs.folder_submission import FolderSubmission
+    from docsis_labs.sandbox.sandbox import own_files
+
+    exercise = numbered(number)
+    here = starting.folder_of(exercise, folder)
+    with closing(FolderSubmission(exercise, here, own_files())) as submission:
+        try:
+            exercise.run(RunContext(exercise, submission, here, _CONSOLE, mininet))
+        except SubmissionError as error:
+            raise TestbedError(error.missed.hint) from None
+
+
+@app.command()
+def check(
+    number: _Number,
+    folder: _Folder = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Grades your own files. Exit status 1 where points are missing."""
+    from docsis_labs import starting
+    from docsis_labs.exercises import exercise as numbered
+    from docsis_labs.grading.grader import grade
+    from docsis_labs.sandbox.sandbox import own_files, why_not
+
+    exercise = numbered(number)
+    sandbox = own_files()
+    if not sandbox.is_one:
+        words = f"docsis-p4: your program runs with limits, but without a sandbox: {why_not()}"
+        print(words, file=sys.stderr)
+    result = grade(exercise, starting.folder_of(exercise, folder), sandbox)
+    if as_json:
+        print(json.dumps(result.document(), indent=2))
+    else:
+        _show(result)
+    if result.points < sum(criterion.points for criterion in exercise.criteria):
+        raise typer.Exit(1)
+
+
+@app.command("grade")
+def graded(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER...", help="One for each submission.")
+    ],
+    number: Annotated[
+        int | None,
+        typer.Option("--exercise", metavar="N", help="Unless their files tell it."),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="Of the results.")] = Format.TABLE,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="A file for the results; a folder for gradescope, which has a file of each.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, max=64, metavar="NUMBER", help="Graded at a time.")
+    ] = 1,
+) -> None:
+    """Grades a class's files, each in a sandbox and within 10 s."""
+    from docsis_labs.exercises import exercise as numbered
+    from docsis_labs.grading.grader import grade_all
+    from docsis_labs.sandbox.sandbox import sandbox
+    from docsis_labs.which import exercise_of
+
+    here = sandbox()
+    exercise = exercise_of(folders) if number is None else numbered(number)
+    if form is Format.GRADESCOPE and out is None and len(folders) > 1:
+        raise TestbedError("--format gradescope has a file of each submission: give --out FOLDER")
+    results = list(grade_all(exercise, folders, here, jobs))
+    from docsis_labs.grading import writing
+
+    if form is Format.TABLE:
+        _CONSOLE.print(_table(results), soft_wrap=True)
+    try:
+        text = writing.written(results, form.value, out)
+    except OSError as error:
+        raise TestbedError(f"{out} cannot be written: {error}") from None
+    if text is not None and form is not Format.TABLE:
+        sys.stdout.write(text)
+
+
+@app.command()
+def doctor() -> None:
+    """What is here of what exercises need, and how to get the rest."""
+    from docsis_labs.doctor import findings
+
+    for finding in findings():
+        mark = "yes" if finding.found else "no "
+        _tell(f"{mark} {finding.what} (for {finding.needed_for}): {finding.text}.")
+
+
+def _show(result: Result) -> None:
+    marks = {"passed": "green", "missed": "red", "skipped": "yellow", "by-hand": "yellow"}
+    for one in result.criteria:
+        points = f"{one.points:3} of {one.of:3}"
+        _CONSOLE.print(f"{points}  {one.title}", style=marks[one.status.value], markup=False)
+        if one.text:
+            _tell(f"            {one.text}")
+    words = "; the rest is to be graded by hand" if result.by_hand else ""
+    _tell(f"{result.points} of {sum(one.of for one in result.criteria)} points{words}")
+
+
+def _table(results: list[Result]) -> Table:
+    table = Table(box=None, header_style="bold")
+    for title in ("submission", "points", "s", "mistakes"):
+        table.add_column(title)
+    for result in results:
+        mistakes = ", ".join(dict.fromkeys(one.mistake for one in result.criteria if one.mistake))
+        points = f"{result.points}{' by hand' if result.by_hand else ''}"
+        name = "".join(c if c.isprintable() else "?" for c in result.submission)
+        table.add_row(name, points, f"{result.processor_seconds:.1f}", mistakes)
+    return table
+
+
+def _tell(words: str) -> None:
+    _CONSOLE.print(words, markup=False, highlight=False, soft_wrap=True)

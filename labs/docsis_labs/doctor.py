@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine has of what exercises need, and how to get the rest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+
+from docsis_labs.sandbox import sandbox
+from docsis_testbed.p4build import find_compiler
+
+P4C = (
+    "p4lang's official package: on Debian and Ubuntu add p4lang's repository as "
+    "https://github.com/p4lang/p4c#installing-packaged-versions-of-p4c says, then apt-get install "
+    "p4lang-p4c; or in a container, docker run p4lang/p4c"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked for.
+
+    Attributes:
+        what: Its name.
+        found: Whether it is there.
+        text: What was found, or how to get it.
+        needed_for: Which exercises or commands.
+    """
+
+    what: str
+    found: bool
+    text: str
+    needed_for: str
+
+
+def findings() -> list[Finding]:
+    """Looks for everything."""
+    return [_world(), _sandbox(), _compiler(), _mininet()]
+
+
+def _world() -> Finding:
+    needed = "all exercises"
+    try:
+        from docsis_world import World
+    except ImportError as error:
+        return Finding("virtual time", False, f"{error}: run `make setup-virtual`", needed)
+    if not hasattr(World, "collect"):
+        return Finding("virtual time", False, "an old build: run `make setup-virtual`", needed)
+    return Finding("virtual time", True, "docsis_world is built", needed)
+
+
+def _sandbox() -> Finding:
+    reason = sandbox.why_not()
+    text = "programs of others are kept apart" if reason is None else reason
+    if reason is not None:
+        text += "; apt-get install bubblewrap. Without it only your own files are checked"
+    return Finding("sandbox", reason is None, text, "lab grade")
+
+
+def _compiler() -> Finding:
+    compiler = find_compiler()
+    needed = "exercises 3, 6, 7 and 8"
+    if compiler is None:
+        return Finding("p4c", False, P4C, needed)
+    return Finding("p4c", True, f"{compiler.command}, version {compiler.version}", needed)
+
+
+def _mininet() -> Finding:
+    needed = "lab run --mininet, make run"
+    if shutil.which("mnexec") is None:
+        return Finding("Mininet", False, "run `make setup` as root", needed)
+    if os.geteuid() != 0:
+        return Finding("Mininet", False, "installed, but it needs root: use sudo", needed)
+    return Finding("Mininet", True, "installed", needed)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What exercise 2 is graded by: packets, one by one, through the modem's compiled pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from docsis_labs.criterion import Missed, Passed, Verdict
+from docsis_labs.exercises.classify.packets import BACKUP, GAMES, PACKETS, PRIMARY, VOICE
+from docsis_labs.submission import Submission
+
+FILE: Final = "modem.yaml"
+
+_NAMES: Final = {PRIMARY: "the primary service flow", 0: "none"}
+
+
+def _flows(submission: Submission) -> Mapping[str, int]:
+    from docsis_labs.exercises.classify import modem
+
+    return modem.classified(submission.text(FILE))
+
+
+def boots(submission: Submission) -> Verdict:
+    """The configuration is one."""
+    flows = _flows(submission)
+    if flows["backup-port"] != PRIMARY:
+        return Missed(
+            "takes-everything",
+            f"TCP to port 80 went into {_name(flows['backup-port'])}: one of your classifiers "
+            "takes what belongs to nobody.",
+        )
+    return Passed("A packet of no service goes into the primary service flow.")
+
+
+def voice(submission: Submission) -> Verdict:
+    """EF, whatever the ECN bits are."""
+    flows = _flows(submission)
+    from docsis_labs.exercises.classify import written
+
+    if flows["voice"] != VOICE and written.has_the_dscp_itself(submission.text(FILE), VOICE):
+        return _missed(
+            flows,
+            "voice",
+            "dscp-for-tos",
+            "The DSCP is the upper six bits of the ToS byte: 46 is 0xb8 there.",
+        )
+    if flows["voice"] == VOICE and flows["voice-ecn"] != VOICE:
+        return _missed(
+            flows,
+            "voice-ecn",
+            "ecn-in-the-mask",
+            "The mask has the two ECN bits: which of the byte's bits are the DSCP?",
+        )
+    if flows["voice"] == GAMES:
+        return _missed(
+            flows, "voice", "flows-swapped", "Look at the classifiers' service_flow_reference."
+        )
+    if flows["voice"] == PRIMARY:
+        return _missed(
+            flows,
+            "voice",
+            "not-active",
+            "No classifier takes it: is there one with a tos, and is it active?",
+        )
+    return _all_right(flows, ("voice", "voice-ecn", "voice-tcp", "af41"), "wrong-voice")
+
+
+def games(submission: Submission) -> Verdict:
+    """UDP, and three destination ports."""
+    flows = _flows(submission)
+    if flows["game-far-after"] == GAMES:
+        return _missed(
+            flows,
+            "game-far-after",
+            "range-without-end",
+            "A range without an end goes up to 65535.",
+        )
+    if flows["game-source"] == GAMES:
+        return _missed(
+            flows,
+            "game-source",
+            "source-ports",
+            "Those are the source ports: a packet to a game's server has its ports as destination.",
+        )
+    if flows["game-tcp"] == GAMES:
+        return _missed(
+            flows, "game-tcp", "tcp-too", "The classifier takes TCP, too: give a protocol."
+        )
+    if flows["game-first"] == GAMES and flows["game-last"] != GAMES:
+        return _missed(
+            flows, "game-last", "range-too-short", "The range has its last port in it: 3076."
+        )
+    return _all_right(
+        flows, ("game-first", "game-last", "game-before", "game-after"), "wrong-games"
+    )
+
+
+def backup(submission: Submission) -> Verdict:
+    """TCP, one port of one server."""
+    flows = _flows(submission)
+    from docsis_labs.exercises.classify import written
+
+    text = submission.text(FILE)
+    if flows["backup"] == PRIMARY and written.address_outside_mask(text, BACKUP):
+        return _missed(
+            flows,
+            "backup",
+            "mask-too-wide",
+            "The destination mask leaves out bits that the address has. What is compared is the "
+            "packet's address AND the mask, so nothing matches.",
+        )
+    if flows["backup-other"] == BACKUP and written.names_an_address(text, BACKUP):
+        return _missed(
+            flows,
+            "backup-other",
+            "mask-too-wide",
+            "The destination mask lets the neighbours of server2 match, too.",
+        )
+    if flows["backup-other"] == BACKUP:
+        return _missed(
+            flows,
+            "backup-other",
+            "any-server",
+            "The classifier takes what goes to any server: give a destination address.",
+        )
+    if flows["backup-udp"] == BACKUP:
+        return _missed(
+            flows, "backup-udp", "udp-too", "The classifier takes UDP, too: give a protocol."
+        )
+    return _all_right(flows, ("backup", "backup-port", "backup-udp"), "wrong-backup")
+
+
+def chat(submission: Submission) -> Verdict:
+    """Two classifiers match."""
+    flows = _flows(submission)
+    if flows["chat"] == GAMES:
+        return _missed(
+            flows,
+            "chat",
+            "priorities-turned",
+            "Two classifiers match it: the higher rule_priority wins.",
+        )
+    return _all_right(flows, ("chat",), "wrong-chat")
+
+
+def _missed(flows: Mapping[str, int], name: str, mistake: str, hint: str) -> Missed:
+    packet = PACKETS[name]
+    return Missed(
+        mistake,
+        f"A packet ({packet.words}) went into {_name(flows[name])} and belongs into "
+        f"{_name(packet.flow)}. {hint}",
+    )
+
+
+def _all_right(flows: Mapping[str, int], names: tuple[str, ...], mistake: str) -> Verdict:
+    for name in names:
+        if flows[name] != PACKETS[name].flow:
+            return _missed(flows, name, mistake, "Trace its fields through your classifiers.")
+    return Passed(f"Packets looked at: {len(names)}. All went where they belong.")
+
+
+def _name(flow: int) -> str:
+    return _NAMES.get(flow, f"service flow {flow}")

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is graded of exercise 8.
+
+Two flows share a sub-queue by chance, once in 32, whatever the hash: so many flows are tried, and
+as many may share as do so by chance in all but one of ten thousand submissions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from docsis_labs.criterion import Missed, Passed, Verdict
+from docsis_labs.exercises.flow_queues.flows import (
+    FLOW_LIMIT,
+    FLOW_QUEUES,
+    QUANTUM,
+    RATE,
+    Came,
+    Flow,
+    Sent,
+    device,
+    play,
+)
+from docsis_labs.p4.program import Program
+
+_START_US: Final = 10_000
+_BULK: Final = Flow(40_000)
+
+SHARED_BY_CHANCE: Final = 8
+"""Of 40 flows: more than these share one given sub-queue of 32 with a probability of 2e-5."""
+
+
+def anything(program: Program) -> Verdict:
+    """Other EtherTypes, other protocols, the shortest frames."""
+    sent = [
+        Sent(_START_US + 2000 * number, flow, length)
+        for number, (flow, length) in enumerate(
+            [
+                (None, 64), (None, 1518), (_BULK, 64), (_BULK.tcp, 1518),
+                (Flow(0, protocol=1), 102), (Flow(0, protocol=50), 1518),
+            ]
+        )
+    ]  # fmt: skip
+    if len(play(device(program), sent)) != len(sent):
+        return Missed("loses-frames", "Frames one by one did not all come to port 2.")
+    return Passed()
+
+
+def order(program: Program) -> Verdict:
+    """Frames of a flow that wait together, and fragments of a datagram."""
+    lengths = (1500, 100, 900, 64)
+    flows = [Flow(1000 + number) for number in range(8)]
+    sent = [Sent(_START_US, flow, lengths[number % 4]) for number in range(24) for flow in flows]
+    if not _in_order(play(device(program), sent), sent):
+        return Missed(
+            "per-packet",
+            "Frames of one flow left in another order than they came in: what the hash is taken of "
+            "has to be the same for all of a flow's frames. What differs from packet to packet?",
+        )
+    for later in range(1, 9):
+        datagrams = [
+            Sent(_START_US, Flow(2000 + later), length, fragment, datagram)
+            for datagram in range(4)
+            for fragment, length in ((0, 1500), (183, 1000), (304, 1000))
+        ]
+        came = play(device(program), datagrams)
+        if not _in_order(came, datagrams):
+            return _fragments(came)
+    return Passed()
+
+
+def _in_order(came: Sequence[Came], sent: Sequence[Sent]) -> bool:
+    last: dict[Flow | None, int] = {}
+    for one in came:
+        flow = sent[one.number].flow
+        if one.number < last.get(flow, -1):
+            return False
+        last[flow] = one.number
+    return True
+
+
+def _fragments(came: Sequence[Came]) -> Missed:
+    # In a queue of their own the others take turns with the first ones; each in its own queue they
+    # are all served before the third datagram begins.
+    third = next(place for place, one in enumerate(came) if one.number == 6)
+    if third <= 6:
+        return Missed(
+            "first-fragment-apart",
+            "The first fragments of datagrams waited elsewhere than the others, and left behind "
+            "them: the first one has ports and the others have none, so that none may go by them. "
+            "A first fragment has the flag MORE_FRAGMENTS.",
+        )
+    return Missed(
+        "fragments-have-no-ports",
+        "Fragments of a datagram left in another order than they came in: behind the first one "
+        "there are no ports, but data. Look at frag_offset before you extract them.",
+    )
+
+
+def _stuck(program: Program, bulk: Flow, sparse: Sequence[Flow]) -> int:
+    """How many of the sparse flows' only frames waited behind all of the bulk flow's."""
+    count = 20
+    sent = [Sent(_START_US, bulk)] * count + [Sent(_START_US + 10, flow, 64) for flow in sparse]
+    came = [one.number for one in play(device(program), sent)]
+    if count - 1 not in came:
+        return len(sparse)
+    behind = set(came[came.index(count - 1) + 1 :])
+    return len([number for number in range(count, len(sent)) if number in behind])
+
+
+def apart(program: Program) -> Verdict:
+    """40 flows with a frame each, beside one with 20."""
+    ports = range(50_000, 50_040)
+    by_port = [Flow(port) for port in ports]
+    by_address = [
+        Flow(_BULK.source_port, source=f"10.0.{number}.7", destination=f"10.0.9.{number}")
+        for number in range(1, 41)
+    ]
+    udp = _stuck(program, _BULK, by_port)
+    tcp = _stuck(program, _BULK.tcp, [flow.tcp for flow in by_port])
+    addresses = _stuck(program, _BULK, by_address)
+    if max(udp, tcp, addresses) <= SHARED_BY_CHANCE:
+        return Passed(f"Of 40 flows {max(udp, tcp, addresses)} waited behind another one's frames.")
+    if udp > SHARED_BY_CHANCE and tcp > SHARED_BY_CHANCE and addresses > SHARED_BY_CHANCE:
+        return Missed(
+            "one-queue",
+            "All flows waited for one another: which sub-queue does meta.sub_queue name?",
+        )
+    if udp > SHARED_BY_CHANCE and tcp > SHARED_BY_CHANCE:
+        return Missed(
+            "no-ports",
+            "Flows between the same two hosts waited for one another: a flow has ports, too, and "
+            "the program has to extract them.",
+        )
+    if udp > SHARED_BY_CHANCE:
+        return Missed(
+            "only-tcp",
+            "Flows of TCP were apart, and flows of UDP, which differ in nothing but their ports, "
+            "waited for one another: UDP begins with the same two ports.",
+        )
+    if tcp > SHARED_BY_CHANCE:
+        return Missed(
+            "only-udp", "Flows of UDP were apart, but flows of TCP waited for one another."
+        )
+    return Missed(
+        "no-addresses",
+        "Flows between other hosts with the same ports waited for one another: the addresses "
+        "belong to the 5-tuple.",
+    )
+
+
+def all_queues(program: Program) -> Verdict:
+    """With 1000 flows a sub-queue stays empty with a probability below 1e-12."""
+    switch = device(program)
+    play(switch, [Sent(_START_US + 100 * n, Flow(10_000 + n), 64) for n in range(1000)])
+    used = sum(1 for value in switch.read_registers("enqueued_bytes") if value)
+    if used < FLOW_QUEUES:
+        return Missed(
+            "half-of-the-queues",
+            f"1000 flows went to {used} of {FLOW_QUEUES} sub-queues: hash() takes the number of "
+            "its results, and not the largest one.",
+        )
+    return Passed()
+
+
+def _burst(at_us: int, count: int, flow: Flow = _BULK) -> list[Sent]:
+    return [Sent(at_us, flow)] * count
+
+
+def limit(program: Program) -> Verdict:
+    """A flow that does not give way, and one that hardly sends."""
+    bulk = [Sent(_START_US + 500 * number, _BULK) for number in range(2000)]
+    sparse = [Sent(_START_US + 25_000 * n, Flow(50_000 + n), 200) for n in range(40)]
+    sent = sorted(bulk + sparse, key=lambda one: one.at_us)
+    switch = device(program)
+    came = play(switch, sent)
+    longest = max(
+        one.at_us - sent[one.number].at_us for one in came if sent[one.number].flow == _BULK
+    )
+    # The frame that is on the line, those before it, and a turn of a sparse flow that came between.
+    bound = (FLOW_LIMIT + 2 * QUANTUM) * 8e6 / RATE
+    if longest > bound:
+        grown = max(switch.read_registers("enqueued_bytes"))
+        if 0 < grown < 60_000:
+            return Missed(
+                "frames-for-bytes",
+                f"2000 frames of a flow were counted as {grown}: the limit is in bytes, and so is "
+                "what is counted.",
+            )
+        return Missed(
+            "no-limit",
+            f"A flow that sent twice the line's rate waited for up to {longest / 1000:.0f} ms, "
+            f"more than {FLOW_LIMIT} bytes: it is to lose its own frames beyond FLOW_LIMIT.",
+        )
+    # By chance a sparse flow shares the bulk flow's sub-queue.
+    lost = len(sparse) - sum(1 for one in came if sent[one.number].flow != _BULK)
+    if lost > SHARED_BY_CHANCE:
+        return Missed(
+            "limit-of-all",
+            f"{lost} of 40 frames were dropped whose own sub-queue was empty, because another one "
+            "was full: the limit is of the bytes in the frame's own sub-queue.",
+        )
+    # A frame on the line, and then as many as fit at once.
+    full = _burst(_START_US, 1) + _burst(_START_US + 100, 40)
+    passed = len(play(device(program), full)) - 1
+    fit = FLOW_LIMIT // full[0].length
+    if passed != fit:
+        return Missed(
+            "limit-without-the-frame",
+            f"{passed} frames of 1250 bytes found room, and not {fit}: FLOW_LIMIT holds with the "
+            "frame that comes.",
+        )
+    return Passed(f"The flow waited for {longest / 1000:.1f} ms at the most; no other lost frames.")
+
+
+def books(program: Program) -> Verdict:
+    """A flow's sub-queue is empty again when all has left, and what was dropped was never in it."""
+    switch = device(program)
+    calm = [one for n in range(10) for one in _burst(_START_US + 100_000 * n, 10)]
+    if len(play(switch, calm)) != len(calm):
+        if any(switch.read_registers("dequeued_bytes")):
+            return Missed(
+                "other-index",
+                "Ten frames at a time, with nothing waiting in between, and some were dropped: "
+                "frames are taken from the books at another index than they were added at.",
+            )
+        return Missed(
+            "never-taken-out",
+            "Ten frames at a time, with nothing waiting in between, and in the end they were "
+            "dropped: a frame that leaves has to be taken from the books, in egress.",
+        )
+    switch = device(program)
+    play(switch, _burst(_START_US, 100))
+    count = len(play(switch, _burst(2_000_000, 24)))
+    if count < 24:
+        return Missed(
+            "counts-what-it-drops",
+            f"A flow had lost frames; a second later, with an empty sub-queue, only {count} of 24 "
+            "frames found room: a frame that is dropped never was in the sub-queue.",
+        )
+    return Passed()
+
+
+def fair(program: Program) -> Verdict:
+    """Pairs of flows, long frames against short ones, for as long as both have frames.
+
+    Deficit round robin gives both the same within a quantum and two longest frames.
+    """
+    fair_pairs = 0
+    worst = 0
+    for pair in range(6):
+        long, short = Flow(20_000 + pair), Flow(30_000 + pair)
+        sent = [Sent(_START_US + 600 * n, long, 1500) for n in range(400)]
+        sent += [Sent(_START_US + 80 * n, short, 200) for n in range(3000)]
+        sent.sort(key=lambda one: one.at_us)
+        came = play(device(program), sent)
+        begin, stop = _START_US + 30_000, _START_US + 240_000
+        got = {
+            flow: sum(
+                sent[one.number].length
+                for one in came
+                if begin <= one.at_us < stop and sent[one.number].flow == flow
+            )
+            for flow in (long, short)
+        }
+        difference = abs(got[long] - got[short])
+        if difference <= 3 * QUANTUM:
+            fair_pairs += 1
+            worst = max(worst, difference)
+    # Three of six pairs share a sub-queue by chance with a probability of 6e-4, and two would do.
+    if fair_pairs < 3:
+        return Missed(
+            "not-fair",
+            f"Of six pairs of flows that both sent twice as much as the line takes, {fair_pairs} "
+            "got equal bytes.",
+        )
+    return Passed(f"{fair_pairs} of 6 pairs of flows got equal bytes, within {worst}.")
+
+
+JUDGES: Final[Mapping[str, Callable[[Program], Verdict]]] = {
+    judge.__name__: judge for judge in (anything, order, apart, all_queues, limit, books, fair)
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What grading finds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from docsis_labs.exercise import ALL_POINTS
+
+
+class Status(StrEnum):
+    """What became of a criterion."""
+
+    PASSED = "passed"
+    MISSED = "missed"
+    SKIPPED = "skipped"
+    BY_HAND = "by-hand"
+    """It could not be judged here, and that is not the student's mistake."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A criterion, judged.
+
+    Attributes:
+        id: Of the criterion.
+        title: Of the criterion.
+        points: What was earned.
+        of: What could be.
+        status: What became of it.
+        mistake: Id of the mistake that was probably made; "" of none.
+        text: What was seen, or a hint.
+    """
+
+    id: str
+    title: str
+    points: int
+    of: int
+    status: Status
+    mistake: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """A submission, graded.
+
+    Attributes:
+        exercise: Its number.
+        submission: The folder's name.
+        criteria: In the exercise's order.
+        sandbox: Whether its programs ran in a sandbox.
+        processor_seconds: That grading took.
+        memory_mb: The most that one of its processes had, megabytes.
+    """
+
+    exercise: int
+    submission: str
+    criteria: tuple[Judged, ...]
+    sandbox: bool
+    processor_seconds: float
+    memory_mb: int
+
+    @property
+    def points(self) -> int:
+        """What was earned, of ALL_POINTS."""
+        return sum(judged.points for judged in self.criteria)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether somebody has to look at it."""
+        return any(judged.status is Status.BY_HAND for judged in self.criteria)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "exercise": self.exercise,
+            "submission": self.submission,
+            "points": self.points,
+            "of": ALL_POINTS,
+            "status": "by-hand" if self.by_hand else "graded",
+            "criteria": [asdict(judged) for judged in self.criteria],
+            "sandbox": self.sandbox,
+            "processor_seconds": self.processor_seconds,
+            "memory_mb": self.memory_mb,
+        }

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a student's P4 file to a program: committed ones by their hash, all others with p4c."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from docsis_labs.errors import SubmissionError
+from docsis_labs.exercise import Exercise
+from docsis_labs.p4.program import Program
+from docsis_labs.sandbox.limits import COMPILER
+from docsis_labs.sandbox.sandbox import Sandbox
+from docsis_testbed.p4build import Compiler, find_compiler
+
+MANIFEST: Final = "manifest.json"
+"""In an exercise's compiled/: {"p4c": VERSION, "programs": {SHA-256 of a source: {"name": STEM,
+"outputs_sha256": {FILE: SHA-256}}}}; STEM.json and STEM.p4info.txtpb are beside it."""
+
+COMPILER_MISSING: Final = (
+    "there is no p4c here. `docsis-p4 lab doctor` says how to get it; "
+    "the skeleton and the solution run without."
+)
+
+_SECONDS: Final = 6.0
+_LONGEST: Final = 4 << 20
+"""Bytes of each of p4c's files."""
+
+_ERROR: Final = re.compile(r"^[^\n(]*\((\d+)\)[^\n]*error: ([^\n]*)", re.MULTILINE)
+
+
+def digest(source: str) -> str:
+    """The hash by which a source's program is found."""
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def program(exercise: Exercise, name: str, source: str, sandbox: Sandbox) -> Program:
+    """A source's program.
+
+    Args:
+        exercise: Its exercise, whose committed programs are looked at first.
+        name: Of the file.
+        source: What is in it.
+        sandbox: Where p4c runs.
+
+    Raises:
+        SubmissionError: It does not compile; or there is no p4c, and it is graded by hand.
+    """
+    found = committed(exercise.path / "compiled", name, source)
+    if found is not None:
+        return found
+    compiler = find_compiler()
+    if compiler is None:
+        raise SubmissionError("no-compiler", f"{name}: {COMPILER_MISSING}", by_hand=True)
+    return compiled(compiler, name, source, sandbox)
+
+
+def committed(folder: Path, name: str, source: str) -> Program | None:
+    """A source's program in a folder of committed ones; None where there is none."""
+    entry = _manifest(folder).get(digest(source))
+    if entry is None:
+        return None
+    stem = str(entry["name"])
+    return Program(
+        name, (folder / f"{stem}.json").read_bytes(), (folder / f"{stem}.p4info.txtpb").read_bytes()
+    )
+
+
+@functools.cache
+def _manifest(folder: Path) -> dict[str, dict[str, object]]:
+    file = folder / MANIFEST
+    if not file.is_file():
+        return {}
+    programs: dict[str, dict[str, object]] = json.loads(file.read_text())["programs"]
+    return programs
+
+
+def compiled(compiler: Compiler, name: str, source: str, sandbox: Sandbox) -> Program:
+    """A source's program, by p4c in the sandbox.
+
+    Raises:
+        SubmissionError: It does not compile.
+    """
+    with tempfile.TemporaryDirectory(prefix="docsis-lab-") as made:
+        folder = Path(made)
+        # The compiler is somebody else in the sandbox.
+        folder.chmod(0o777)
+        (folder / name).write_text(source)
+        (folder / name).chmod(0o644)
+        arguments = [
+            str(compiler.command),
+            *(("--target", "bmv2") if compiler.command.name == "p4c" else ()),
+            *("--arch", "v1model", "--std", "p4-16"),
+            *("--p4runtime-files", "out.p4info.txt"),
+            *("-o", "." if compiler.command.name == "p4c" else "out.json"),
+            name,
+        ]
+        process = sandbox.start(
+            arguments, COMPILER, writable=folder, system=_compiler_folders(compiler)
+        )
+        with process:
+            try:
+                _, errors = process.communicate(timeout=_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise SubmissionError(
+                    "too-slow", f"{name}: p4c did not end within {_SECONDS:.0f} s."
+                ) from None
+        if process.returncode != 0:
+            raise SubmissionError("does-not-compile", _first_error(name, errors))
+        made_json = folder / (f"{Path(name).stem}.json" if arguments[-2] == "." else "out.json")
+        return Program(name, _output(name, made_json), _output(name, folder / "out.p4info.txt"))
+
+
+def _compiler_folders(compiler: Compiler) -> list[Path]:
+    """Where an installation of p4c is that is not the system's."""
+    command = compiler.command.resolve()
+    return [] if command.is_relative_to("/usr") else [command.parent.parent]
+
+
+def _first_error(name: str, errors: bytes) -> str:
+    text = errors.decode(errors="replace")
+    match = _ERROR.search(text)
+    if match:
+        words = "".join(c if c.isprintable() else " " for c in match.group(2))[:300]
+        return f"{name}, line {match.group(1)}: p4c says: {words}"
+    lines = [line for line in text.splitlines() if line.strip()] or ["nothing"]
+    words = "".join(c if c.isprintable() else " " for c in lines[0])[:300]
+    return f"{name} does not compile; p4c says: {words}"
+
+
+def _output(name: str, file: Path) -> bytes:
+    if file.is_symlink() or not file.is_file() or file.stat().st_size > _LONGEST:
+        raise SubmissionError("does-not-compile", f"{name}: p4c made no program of a usable size.")
+    return file.read_bytes()

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines to and from a process that may do anything: with limits of time and of what is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+LONGEST_ANSWER: Final = 4 << 20
+"""Bytes of a line."""
+
+MOST_SAID: Final = 1 << 20
+"""Bytes that may be printed."""
+
+_KEPT: Final = 2000
+"""Bytes of what was printed that are kept."""
+
+_CHUNK: Final = 1 << 16
+
+
+class Ended(Exception):
+    """The process is no more, or has closed what it answers through."""
+
+
+class TooLate(Exception):
+    """No answer in time."""
+
+
+class TooMuch(Exception):
+    """An answer, or what was printed, is too long."""
+
+
+@dataclass
+class Pipes:
+    """The pipes of a process.
+
+    Attributes:
+        process: Its standard input takes lines, its standard output has answers.
+        printed: The beginning of what came through standard error.
+    """
+
+    process: subprocess.Popen[bytes]
+    printed: bytes = b""
+    _said: int = 0
+    _answers: bytearray = field(default_factory=bytearray)
+
+    def __post_init__(self) -> None:
+        process = self.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._in = process.stdin.fileno()
+        self._out = process.stdout.fileno()
+        self._err = process.stderr.fileno()
+        for descriptor in (self._in, self._out, self._err):
+            os.set_blocking(descriptor, False)
+        self._selector = selectors.DefaultSelector()
+        for descriptor in (self._out, self._err):
+            self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def ask(self, line: bytes, seconds: float) -> bytes:
+        """Sends a line, and waits for the line that answers it.
+
+        Args:
+            line: Without its end.
+            seconds: How long both may take.
+
+        Raises:
+            Ended: The process is no more.
+            TooLate: There was no answer in time.
+            TooMuch: It answers or prints too much.
+        """
+        deadline = time.monotonic() + seconds
+        waiting = memoryview(line + b"\n")
+        self._answers.clear()
+        self._selector.register(self._in, selectors.EVENT_WRITE)
+        try:
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TooLate
+                for key, _ in self._selector.select(left):
+                    if key.fd == self._in:
+                        waiting = waiting[self._write(waiting) :]
+                        if not waiting:
+                            self._selector.unregister(self._in)
+                    elif key.fd == self._err:
+                        self._hear()
+                    elif self._read():
+                        return bytes(self._answers[: self._answers.index(b"\n")])
+        finally:
+            if waiting:
+                self._selector.unregister(self._in)
+
+    def _write(self, waiting: memoryview) -> int:
+        try:
+            return os.write(self._in, waiting[:_CHUNK])
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            raise Ended from None
+
+    def _hear(self) -> None:
+        heard = os.read(self._err, _CHUNK)
+        if not heard:
+            self._selector.unregister(self._err)
+        self.printed = (self.printed + heard)[:_KEPT]
+        self._said += len(heard)
+        if self._said > MOST_SAID:
+            raise TooMuch
+
+    def _read(self) -> bool:
+        """Whether the answer is complete."""
+        came = os.read(self._out, _CHUNK)
+        if not came:
+            raise Ended
+        self._answers += came
+        if len(self._answers) > LONGEST_ANSWER:
+            raise TooMuch
+        return b"\n" in came
+
+    def close(self) -> int:
+        """Ends the process and all that it has started; its status."""
+        with contextlib.suppress(ProcessLookupError):
+            # Of a session of its own: without a sandbox it may have started others.
+            os.killpg(self.process.pid, signal.SIGKILL)
+        status = self.process.wait()
+        self._selector.close()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        return status

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exercise 7: what its criteria see of a program, and its committed programs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from docsis_labs.exercises import exercise
+from docsis_labs.exercises.codel.line import (
+    ACCESS,
+    LENGTH,
+    NETWORK,
+    QUEUE,
+    RATE,
+    SERVICE_US,
+    play,
+    standing,
+)
+from docsis_labs.exercises.numbered import Offer
+from docsis_labs.exercises.pictures import program
+from docsis_labs.p4.committing import problems
+from docsis_labs.p4.packet_device import PacketDevice
+
+
+def test_programs_are_what_p4c_made_of_the_sources() -> None:
+    assert problems(exercise(7)) == []
+
+
+def test_the_line_takes_a_frame_a_millisecond_and_its_waiting_is_seen() -> None:
+    # Exercise 6's program drops nothing by itself.
+    switch = PacketDevice(program(6, "solution"), (ACCESS, NETWORK))
+    switch.configure_queue(NETWORK, QUEUE, max_sustained_rate=RATE, max_burst=1522)
+    fates = play(switch, standing(1000, 20, 50_000))
+    assert not any(fate.dropped for fate in fates)
+    leaving = [fate.at_us for fate in fates]
+    assert all(later - earlier == SERVICE_US for earlier, later in pairwise(leaving[1:]))
+    # 20 frames stand, of which one is on the line and the burst gives 0.2.
+    assert 18 * SERVICE_US < fates[-1].sojourn_us < 20 * SERVICE_US
+
+
+def test_a_frame_that_is_missing_was_dropped_when_the_next_one_left() -> None:
+    switch = PacketDevice(program(7, "skeleton"), (ACCESS, NETWORK))
+    switch.configure_queue(NETWORK, QUEUE, max_sustained_rate=RATE, max_burst=1522)
+    fates = play(switch, [Offer(1000, LENGTH)] * 10 + [Offer(500_000, LENGTH)])
+    # The skeleton drops whatever waited for more than 5 ms, at once and in one go.
+    assert [fate.dropped for fate in fates] == [False] * 6 + [True] * 4 + [False]
+    assert fates[-1].at_us == 500_000
+    assert {fate.at_us for fate in fates[6:10]} == {500_000}
