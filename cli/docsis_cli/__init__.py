@@ -16,6 +16,7 @@ from docsis_cli import (
     accept,
     compare,
     config,
+    live,
     measure,
     p4,
     reproduce,
@@ -45,6 +46,7 @@ app.command()(compare.compare)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)
 app.command()(snmp.snmp)
+app.command()(live.live)
 app.command()(testbed.schema)
 app.command()(testbed.shares)
 app.command()(measure.figures)
