@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import grpc
@@ -25,13 +26,15 @@ _MOST_CAUGHT: Final = 20
 """At one go."""
 
 _MOST_KEPT: Final = 100
-_MOST_BYTES: Final = 16_000
-"""Of a trace; longer ones are cut."""
+_MOST_BYTES: Final = 40_000
+"""Of a trace; what is longer is cut."""
 
 _OVER: Final = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 _METHOD: Final = "/docsis.switch.v1.Switch/Trace"
-_COUNTER: Final = re.compile(r"\b(sf_drop_[a-z_]+)")
-_FLOW: Final = re.compile(r"\bsf_drop_[a-z_]+\[(\d+)\]|\bsf_drop_[a-z_]+\((\d+)\)")
+_COUNTED: Final = re.compile(r"\b(sf_drop_[a-z_]+)\.count\(")
+"""A packet that is dropped is in exactly one of these counters (docs/p4-contract.md)."""
+
+_FLOW: Final = re.compile(r"-> metadata_t\.service_flow = (0x[0-9a-fA-F]+|\d+)")
 _HEAD: Final = re.compile(r"^packet \d+:", re.MULTILINE)
 
 
@@ -94,18 +97,15 @@ class Drops:
 
 def told(trace: str) -> tuple[str, int | None]:
     """The counter that has a dropped packet, and the index of its service flow, from its trace."""
-    reason = _COUNTER.search(trace)
-    index = None
-    flow = _FLOW.search(trace)
-    if flow is not None:
-        index = int(flow[1] or flow[2])
-    return ("dropped" if reason is None else reason[1]), index
+    reasons = _COUNTED.findall(trace)
+    flows = _FLOW.findall(trace)
+    return (reasons[-1] if reasons else "dropped"), (int(flows[-1], 0) if flows else None)
 
 
 def packets(text: str) -> Iterator[str]:
     """The packets in a text of the stream, one block each."""
     starts = [found.start() for found in _HEAD.finditer(text)]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    for start, end in pairwise([*starts, len(text)]):
         yield text[start:end]
 
 
@@ -165,7 +165,7 @@ class Catch:
     def _read(self, caught: Callable[[str], None]) -> int:
         for answer in self._stream:
             for packet in packets(answer.text):
-                if _COUNTER.search(packet) is not None:
+                if _COUNTED.search(packet) is not None:
                     caught(packet)
                     self._count += 1
                     if self._count >= _MOST_CAUGHT:

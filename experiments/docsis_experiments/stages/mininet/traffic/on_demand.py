@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uploads, downloads, calls and games that somebody starts and ends while a system runs.
 
-They are made of the flows of experiments, with the topology's first server. A call and a game are 50
-frames of 218 bytes a second each way (000, section 2.2.1), on ports by which the modems of
+They are made of the flows of experiments, with the topology's first server. A call and a game are
+50 frames of 218 bytes a second each way (000, section 2.2.1), on ports by which the modems of
 `topologies/modems/` tell them: SIP's for a call, those of consoles for a game.
 """
 
