@@ -13,6 +13,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_live import actions
 from docsis_live.drops import SECONDS, Catch, Drops
 from docsis_live.guard import TOKEN_HEADER, Guard
+from docsis_live.history import Rows
 from docsis_live.hub import MOST_UPDATE_BYTES, Hub
 from docsis_live.sampler import INTERVAL_SECONDS
 from docsis_live.samples import COLUMNS
@@ -119,7 +120,12 @@ class HistoryPage(Handler):
     """Rows of a modem that were sent before, at most 64 kB at a time."""
 
     def get(self) -> None:
-        rows = self.shared.hub.history.of(self.get_query_argument("modem", ""))
+        hub = self.shared.hub
+        modem = self.get_query_argument("modem", "")
+        rows = hub.history.of(modem)
+        if rows is None and hub.system is not None and modem in hub.system.modems:
+            # Nobody has looked at it yet.
+            rows = Rows()
         since = self.get_query_argument("since", "0")
         if rows is None or not (since.isascii() and since.isdigit() and len(since) < 16):
             self.refuse(404, "There is no history of a modem of that name from that row on.")

@@ -19,7 +19,7 @@ with open("pyproject.toml", "rb") as file:
 PYTHON
 # PTF asks for these, for transports that are not used here; some have no wheel
 # for Python 3.11 and would want a compiler.
-unused='pip|wheel|netifaces|pynng|cffi|pycparser|getmac|scapy-helper|tabulate|pyperclip|sniffio'
+unused='pip|wheel|netifaces|pynng|cffi|pycparser|getmac|scapy-helper|tabulate|pyperclip'
 "$scratch/venv/bin/pip" install --quiet -r "$scratch/direct.in" -r requirements.in
 {
     sed -n '/^#/p;/^#/!q' requirements.lock
