@@ -57,7 +57,7 @@ $(STAMPS)/python: requirements.lock pyproject.toml mininet/setup/python-environm
 	@mininet/setup/python-environment.sh "$(PYTHON)" "$(VENV)"
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/stubs: switch/proto/docsis/tm/v1/traffic_manager.proto $(wildcard switch/proto/docsis/mac/v1/*.proto) mininet/setup/proto-stubs.sh $(STAMPS)/python
+$(STAMPS)/stubs: $(wildcard switch/proto/docsis/*/v1/*.proto) mininet/setup/proto-stubs.sh $(STAMPS)/python
 	@mininet/setup/proto-stubs.sh "$(VENV)"
 	@touch $@
 

@@ -17,6 +17,7 @@ from docsis_cli import (
     compare,
     config,
     lab,
+    live,
     measure,
     p4,
     reproduce,
@@ -46,6 +47,7 @@ app.command()(compare.compare)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)
 app.command()(snmp.snmp)
+app.command()(live.live)
 app.command()(testbed.schema)
 app.command()(testbed.shares)
 app.command()(measure.figures)

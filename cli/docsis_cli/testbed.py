@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from docsis_cli import live as live_page
+from docsis_cli.live import LiveOption, LivePortOption
 from docsis_cli.options import (
     DEFAULT_TOPOLOGY,
     QUEUE_MANAGER,
@@ -62,6 +65,8 @@ def demo(
         float | None, typer.Option("--seconds", min=2, max=600, help="Measured time of each run.")
     ] = None,
     metrics_port: MetricsPortOption = None,
+    live: LiveOption = False,
+    live_port: LivePortOption = live_page.DEFAULT_PORT,
     virtual: VirtualOption = False,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
@@ -70,6 +75,11 @@ def demo(
 ) -> None:
     """Queue managers under load one after the other, and a report: a scenario that is shipped."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
+    if live and virtual:
+        raise TestbedError(
+            "--live has no place here: virtual time is over in seconds and has no registers that "
+            "others could read; leave --virtual out"
+        )
     play = _player(target, often, virtual=virtual, metrics_port=metrics_port)
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
@@ -79,7 +89,12 @@ def demo(
         loaded = experiment(chosen, aqm or (), seconds)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
-    play(loaded, ())
+    if not live:
+        play(loaded, ())
+        return
+    # What somebody switched would not be what is measured.
+    with live_page.page(_CONSOLE, live_port, only_show=True):
+        play(loaded, ())
 
 
 def shares(
@@ -172,6 +187,8 @@ def run(
         ),
     ] = None,
     metrics_port: MetricsPortOption = None,
+    live: LiveOption = False,
+    live_port: LivePortOption = live_page.DEFAULT_PORT,
     restart: Annotated[
         bool,
         typer.Option(
@@ -217,6 +234,12 @@ def run(
         said = ("topology", "tier", "aqm", "downstream_aqm", "metrics_port")
         _refuse(context, *said, because="the scenario says it")
         _refuse(context, "restart", because="a death fails a scenario")
+        _refuse(
+            context,
+            *("live", "live_port"),
+            because="what somebody switched would be measured; start docsis-p4 live --only-show "
+            "beside it",
+        )
         _refuse(context, "logs", because="they are in the scenario's results")
         often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
         in_virtual_time = is_virtual(stage, virtual)
@@ -244,6 +267,7 @@ def run(
         metrics_port=metrics_port,
         restart=restart,
         logs=logs,
+        beside=partial(live_page.beside_run, console=_CONSOLE, port=live_port if live else None),
     )
 
 

@@ -30,6 +30,7 @@ from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.recording import save
 from docsis_control.status.collect import Collector
+from docsis_control.status.health import serving_health
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
 from docsis_control.topology import load_topology
@@ -249,6 +250,7 @@ async def _serving(controller: Controller, views: Views) -> AsyncIterator[None]:
         try:
             await stack.enter_async_context(serving(status.get, views.status_folder))
             await stack.enter_async_context(serving_changes(controller, views.status_folder))
+            await stack.enter_async_context(serving_health(controller, views.status_folder))
         except OSError as error:
             place = error.filename or views.status_folder
             _LOG.warning("nothing for docsis-p4 show and sf: %s: %s", place, error.strerror)

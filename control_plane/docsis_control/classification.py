@@ -76,7 +76,12 @@ def entry_priority(classifier: PacketClassifier) -> int:
 
     PP is the rule priority, RRRR 65536 - the classifier's reference.
     """
-    return classifier.rule_priority * _REFERENCES + _REFERENCES - classifier.reference
+    return entry_priority_of(classifier.rule_priority, classifier.reference)
+
+
+def entry_priority_of(rule_priority: int, reference: int) -> int:
+    """The same from the classifier's Rule Priority and Classifier Reference."""
+    return rule_priority * _REFERENCES + _REFERENCES - reference
 
 
 def reference_of(priority: int) -> int:

@@ -32,10 +32,12 @@ Respond = Callable[[bytes], Awaitable[bytes]]
 
 
 class Service(StrEnum):
-    """What can be asked of a controller; the socket's name without the process."""
+    """What can be asked of a controller or a run; a socket's name without the process."""
 
     STATUS = "controller"
     CHANGES = "changes"
+    HEALTH = "health"
+    TRAFFIC = "traffic"
 
 
 class ControllerError(Exception):

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -21,7 +21,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.runstate import recorded_run
 from docsis_testbed.session import ControllerProgram
 from docsis_testbed.supervision import supervised
-from docsis_testbed.testbed import running_testbed
+from docsis_testbed.testbed import Testbed, running_testbed
 
 
 def run(
@@ -34,6 +34,7 @@ def run(
     metrics_port: int | None = None,
     restart: bool = True,
     logs: Path | None = None,
+    beside: Callable[[Testbed], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> None:
     """Build the topology, provision it, and hand over until the user leaves.
 
@@ -47,6 +48,7 @@ def run(
         restart: Start controller and switches again when they die.
         logs: Folder that keeps what they say, and the controller's record; unless given,
             there is one until the user leaves.
+        beside: What else there is while the user is there.
 
     Raises:
         TestbedError: something is missing or did not work; nothing is left behind.
@@ -98,7 +100,10 @@ def run(
                 ("the controller", controller),
                 *((f"switch {name}", testbed.node(name)) for name in switches),
             ]
-            with supervised(programs, terminal.tell, restart=restart):
+            with (
+                beside(testbed),
+                supervised(programs, terminal.tell, restart=restart),
+            ):
                 CommandLine(testbed.net, terminal)
 
 

@@ -31,6 +31,9 @@ if [ "$only" != build ]; then
     need iproute2 ip
     need ethtool ethtool
     need procps ps
+    # And the live page's, which look at it in a browser without a window.
+    need chromium chromium
+    need chromium-driver chromedriver
     # A file, not a command: Mininet's Python package.
     [ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
 fi

@@ -31,7 +31,7 @@ PYTHON
 # PTF asks for these, for transports that are not used here; some have no wheel
 # for Python 3.11 and would want a compiler.
 freeze "$scratch/venv" requirements.lock \
-    'pip|wheel|netifaces|pynng|cffi|pycparser|getmac|scapy-helper|tabulate|pyperclip|sniffio'
+    'pip|wheel|netifaces|pynng|cffi|pycparser|getmac|scapy-helper|tabulate|pyperclip'
 
 "$python" -m venv "$scratch/docs"
 "$scratch/docs/bin/pip" install --quiet -r requirements-docs.in

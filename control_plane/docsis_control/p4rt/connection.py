@@ -32,6 +32,12 @@ _OPTIONS: Final = (
 # gRPC would send the path, percent-encoded, as the authority, which HTTP/2 libraries refuse.
 _OF_A_PATH: Final = ("grpc.default_authority", "localhost")
 
+
+def channel_options(address: str) -> tuple[tuple[str, object], ...]:
+    """Options of a gRPC channel to a device at host:port or unix:PATH."""
+    return _OPTIONS if unix_path(address) is None else (*_OPTIONS, _OF_A_PATH)
+
+
 PacketHandler = Callable[[Any], None]
 """Takes a p4.v1.PacketIn; must not block."""
 
@@ -52,8 +58,7 @@ class Connection(P4Device):
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.on_packet: PacketHandler | None = None
         # The stubs of grpc.aio know neither raw bytes nor open-ended streams.
-        options = _OPTIONS if unix_path(address) is None else (*_OPTIONS, _OF_A_PATH)
-        self.channel = _any(grpc.aio.insecure_channel(address, options=options))
+        self.channel = _any(grpc.aio.insecure_channel(address, options=channel_options(address)))
         self._stream: Any = None
         # A stream of grpc.aio takes one message at a time.
         self._sending = asyncio.Lock()

@@ -93,6 +93,11 @@ def lateness_from(answer: bytes) -> Lateness:
     )
 
 
+def now_ns(answer: bytes) -> int:
+    """The device's clock in a docsis.tm.v1.GetLatenessResponse, nanoseconds."""
+    return int(_messages().GetLatenessResponse.FromString(answer).now_ns)
+
+
 def _messages() -> Any:
     try:
         from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 live`, and what `run --live` and `demo --live` have beside the system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from docsis_experiments.stages.mininet.traffic.on_demand import Launcher
+
+DEFAULT_PORT: Final = 8600
+
+LiveOption = Annotated[
+    bool, typer.Option("--live", help="Serve a live page on 127.0.0.1 beside it; docs/live.md.")
+]
+LivePortOption = Annotated[
+    int,
+    typer.Option("--live-port", min=0, max=65535, help="TCP port of the live page; 0 for any."),
+]
+
+
+def live(
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="TCP port on 127.0.0.1; 0 for any.")
+    ] = DEFAULT_PORT,
+    pid: Annotated[
+        int | None, typer.Option("--pid", help="Process of the controller, where several run.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--status-folder", help="Where controllers are looked for, if elsewhere."),
+    ] = None,
+    only_show: Annotated[
+        bool, typer.Option("--only-show", help="Nothing can be started or switched from the page.")
+    ] = False,
+) -> None:
+    """A page in the browser that shows, and switches, the system that runs; Ctrl-C ends it."""
+    from docsis_live.app import main
+
+    words = ["--port", str(port)]
+    if pid is not None:
+        words += ["--pid", str(pid)]
+    if folder is not None:
+        words += ["--status-folder", str(folder)]
+    if only_show:
+        words.append("--only-show")
+    raise typer.Exit(main(words))
+
+
+@contextmanager
+def page(console: Console, port: int, *, only_show: bool = False) -> Iterator[None]:
+    """In the block there is a live page, whose address is told.
+
+    Args:
+        console: Where it is told.
+        port: Of the page.
+        only_show: Nothing can be done from it.
+
+    Raises:
+        TestbedError: It cannot be served there.
+    """
+    from docsis_testbed.live_page import live_page
+
+    with (
+        TemporaryDirectory(prefix="docsis-p4-live-") as scratch,
+        live_page(Path(scratch) / "live.log", port, only_show=only_show) as address,
+    ):
+        console.print(f"Live page: {address}", soft_wrap=True, markup=False, highlight=False)
+        yield
+
+
+@contextmanager
+def beside_run(testbed: Launcher, console: Console, *, port: int | None) -> Iterator[None]:
+    """What `docsis-p4 run` has beside the system: traffic on demand, and a live page if wanted.
+
+    Args:
+        testbed: Whose hosts send.
+        console: Where the page's address is told.
+        port: Of the page; None for no page.
+    """
+    from docsis_experiments.stages.mininet.traffic.on_demand import traffic_on_demand
+
+    with traffic_on_demand(testbed):
+        if port is None:
+            yield
+        else:
+            with page(console, port):
+                yield

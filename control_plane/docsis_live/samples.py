@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From registers to what is shown of a service flow at one moment. Pure: no clock, no I/O.
+
+A row has the values of each service flow as a list in the order of `COLUMNS`.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from docsis_control.config.units import parse_duration
+from docsis_control.law.docsis_pie import Status
+from docsis_control.law.fixed_point import PROB_ONE
+from docsis_control.plan import TOKENS_PER_BYTE
+from docsis_control.status.model import ServiceFlow
+
+COLUMNS: Final = (
+    "offered_bps",
+    "sent_bps",
+    "delay_ms",
+    "backlog_bytes",
+    "tokens_bytes",
+    "drop_prob",
+    "state",
+    "dropped_aqm",
+    "dropped_buffer_full",
+    "dropped_policed",
+    "dropped_other",
+    "msr_bps",
+    "peak_bps",
+    "target_ms",
+)
+"""What is provisioned is in each row, so that curves have the limits of their own time. Rates are
+means since the row before; drops are frames since the device was provisioned."""
+
+_WRAP: Final = 1 << 32
+_HALF: Final = 1 << 31
+_STATE_BITS: Final = 2
+_STATE_MASK: Final = 0b11
+_STATES: Final = {int(state): state.name for state in Status}
+_WITH_STATES: Final = "docsis-pie"
+
+
+@dataclass(frozen=True)
+class Books:
+    """The two byte counters of a service flow at one moment.
+
+    Attributes:
+        at: When, seconds of a monotonic clock.
+        enqueued: sf_enqueued_bytes, modulo 2^32.
+        dequeued: sf_dequeued_bytes, modulo 2^32.
+    """
+
+    at: float
+    enqueued: int
+    dequeued: int
+
+    @property
+    def backlog(self) -> int:
+        """Bytes queued; see `docsis_control.law.readings.backlog`."""
+        return _ahead(self.enqueued, self.dequeued)
+
+    def offered_bps(self, before: "Books | None") -> int | None:
+        """What came into the queue since then, bit/s; None where nobody knows."""
+        return None if before is None else self._rate(before, self.enqueued, before.enqueued)
+
+    def sent_bps(self, before: "Books | None") -> int | None:
+        """What left the queue since then, bit/s; None where nobody knows."""
+        return None if before is None else self._rate(before, self.dequeued, before.dequeued)
+
+    def _rate(self, before: "Books", count: int, count_before: int) -> int | None:
+        seconds = self.at - before.at
+        gained = (count - count_before) % _WRAP
+        # Provisioned afresh in between: less than there was, modulo 2^32.
+        if seconds <= 0 or gained >= _HALF:
+            return None
+        return round(gained * 8 / seconds)
+
+
+def _ahead(enqueued: int, dequeued: int) -> int:
+    difference = (enqueued - dequeued) % _WRAP
+    return difference if difference < _HALF else 0
+
+
+def tokens_bytes(flow: ServiceFlow, tokens: int, updated_us: int, now_us: int | None) -> int | None:
+    """The sustained rate's bucket now, bytes; None where the service flow has none.
+
+    Args:
+        flow: The service flow.
+        tokens: msr_tokens, 1/8,000,000 byte.
+        updated_us: msr_updated.
+        now_us: The switch's clock; None where it is unknown: as of `updated_us`.
+    """
+    rate = flow.provisioned.maximum_sustained_traffic_rate_bps
+    if rate is None:
+        return None
+    elapsed = 0 if now_us is None else max(0, now_us - updated_us)
+    depth = flow.provisioned.maximum_traffic_burst_bytes
+    return min(depth, (tokens + elapsed * rate) // TOKENS_PER_BYTE)
+
+
+def delay_ms(
+    flow: ServiceFlow, backlog: int, tokens: int | None, channel_bps: int | None
+) -> float | None:
+    """How long a frame that comes now waits, from backlog, tokens and rates (RFC 8034, A.3).
+
+    Args:
+        flow: The service flow.
+        backlog: Bytes.
+        tokens: Bytes; None without a sustained rate.
+        channel_bps: Stands in for a rate that is not limited.
+
+    Returns:
+        Milliseconds; None where no rate is known.
+    """
+    given = flow.provisioned
+    sustained = given.maximum_sustained_traffic_rate_bps or channel_bps
+    if sustained is None:
+        return None if backlog else 0.0
+    peak = given.peak_traffic_rate_bps or channel_bps
+    at_peak = min(backlog, tokens or 0)
+    seconds = (backlog - at_peak) * 8 / sustained + (at_peak * 8 / peak if peak else 0.0)
+    return round(seconds * 1e3, 3)
+
+
+def aqm_state(flow: ServiceFlow, data_state: int, control_state: int) -> str | None:
+    """The state of RFC 8034 in force; None where the queue manager has none.
+
+    A transition of the data path that the controller has not seen yet is in force
+    (`docsis_control.law.handshake`).
+    """
+    if flow.aqm is None or not flow.provisioned.queue_manager.startswith(_WITH_STATES):
+        return None
+    moved = data_state >> _STATE_BITS != control_state >> _STATE_BITS
+    return _STATES.get((data_state if moved else control_state) & _STATE_MASK)
+
+
+def drop_probability(flow: ServiceFlow, register: int) -> float | None:
+    """aqm_drop_prob as a number; None where no law of the controller's is on the flow."""
+    return None if flow.aqm is None else round(register / PROB_ONE, 9)
+
+
+def values(
+    flow: ServiceFlow,
+    books: Books,
+    before: Books | None,
+    registers: tuple[int, int, int, int, int],
+    drops: list[int],
+    *,
+    now_us: int | None,
+    channel_bps: int | None,
+) -> list[Any]:
+    """The values of a service flow, in the order of `COLUMNS`.
+
+    Args:
+        flow: The service flow.
+        books: Its byte counters now.
+        before: The same at the row before; None without one.
+        registers: msr_tokens, msr_updated, aqm_data_state, aqm_control_state, aqm_drop_prob.
+        drops: Frames by reason, in the order of `docsis_live.readings.DROPS`.
+        now_us: The switch's clock, if it is known.
+        channel_bps: What its channel carries, if that is limited.
+    """
+    tokens, updated, data_state, control_state, probability = registers
+    bucket = tokens_bytes(flow, tokens, updated, now_us)
+    backlog = books.backlog
+    return [
+        books.offered_bps(before),
+        books.sent_bps(before),
+        delay_ms(flow, backlog, bucket, channel_bps),
+        backlog,
+        bucket,
+        drop_probability(flow, probability),
+        aqm_state(flow, data_state, control_state),
+        *drops[:3],
+        sum(drops[3:]),
+        *limits(flow),
+    ]
+
+
+def limits(flow: ServiceFlow) -> tuple[int | None, int | None, float | None]:
+    """Its two rates, bit/s, and its latency target, milliseconds; None for none."""
+    given = flow.provisioned
+    return (
+        given.maximum_sustained_traffic_rate_bps,
+        given.peak_traffic_rate_bps,
+        target_ms(flow),
+    )
+
+
+def target_ms(flow: ServiceFlow) -> float | None:
+    """The latency target that its queue manager goes by, milliseconds; None without one."""
+    given = flow.provisioned
+    if not given.aqm_enabled:
+        return None
+    own = given.queue_management.get("target")
+    return given.latency_target_ms if own is None else _milliseconds(str(own))
+
+
+@lru_cache(maxsize=64)
+def _milliseconds(written: str) -> float | None:
+    try:
+        return parse_duration(written) / 1e6
+    except ValueError:
+        # A newer controller may have targets of another kind.
+        return None

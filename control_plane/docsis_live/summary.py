@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A line for each modem: rates, backlog and drops, of all of its service flows.
+
+A neighbourhood has hundreds of service flows. They are read in parts, one of each device at an
+update, so that no answer keeps the switch's thread from its packets and the control loop.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from docsis_control.status.model import ServiceFlow
+from docsis_live.readings import BOOKS, DeviceReader
+from docsis_live.samples import Books
+from docsis_live.system import System
+
+_FLOWS_A_READ: Final = 64
+_REASONS: Final = 3
+"""Of drops: by queue management, full buffers, and too long."""
+
+_SWEEP_SECONDS: Final = 0.5
+"""The service flows of a device are gone through once in this time at the most."""
+
+
+class _Part:
+    """Some service flows of one device."""
+
+    def __init__(self, device: str, flows: Sequence[tuple[str, ServiceFlow]]) -> None:
+        self.device = device
+        self.flows = flows
+        self.indexes = tuple(flow.index for _, flow in flows)
+
+
+class Summary:
+    """Goes through the service flows of all modems."""
+
+    def __init__(self, system: System) -> None:
+        """Args: whose modems."""
+        self._modems = tuple(system.modems)
+        self._parts = {name: list(_parts(system, name)) for name in system.devices}
+        self._next = dict.fromkeys(self._parts, 0)
+        self._started = dict.fromkeys(self._parts, float("-inf"))
+        self._books: dict[int, Books] = {}
+        # By SFID: modem, whether upstream, bit/s, backlog, drops.
+        self._seen: dict[int, tuple[str, bool, int, int, int]] = {}
+
+    def step(self, readers: Mapping[str, DeviceReader], now: float) -> None:
+        """Reads the next part of each device.
+
+        Args:
+            readers: Of the devices, by name.
+            now: A monotonic clock, seconds.
+
+        Raises:
+            NoAnswer: A device does not answer.
+        """
+        for name, parts in self._parts.items():
+            place = self._next[name]
+            if place == 0:
+                if not parts or now - self._started[name] < _SWEEP_SECONDS:
+                    continue
+                self._started[name] = now
+            self._read(parts[place], readers[name])
+            self._next[name] = (place + 1) % len(parts)
+
+    def _read(self, part: _Part, reader: DeviceReader) -> None:
+        cells, at = reader.registers(BOOKS, part.indexes)
+        drops = reader.drops(part.indexes, _REASONS).sum(axis=0).tolist()
+        dequeued, enqueued = cells.tolist()
+        for column, (modem, flow) in enumerate(part.flows):
+            books = Books(at, enqueued[column], dequeued[column])
+            rate = books.sent_bps(self._books.get(flow.sfid)) or 0
+            self._books[flow.sfid] = books
+            up = flow.direction == "upstream"
+            self._seen[flow.sfid] = modem, up, rate, books.backlog, drops[column]
+
+    def lines(self) -> list[list[Any]]:
+        """For each modem: name, bit/s up and down, bytes queued up and down, frames dropped."""
+        sums = {modem: [0, 0, 0, 0, 0] for modem in self._modems}
+        for modem, up, rate, backlog, dropped in self._seen.values():
+            line = sums[modem]
+            line[0 if up else 1] += rate
+            line[2 if up else 3] += backlog
+            line[4] += dropped
+        return [[modem, *line] for modem, line in sums.items()]
+
+
+def _parts(system: System, device: str) -> Iterator[_Part]:
+    flows = [
+        (modem.name, flow)
+        for modem in system.status.modems
+        for flow in modem.service_flows
+        if flow.device == device
+    ]
+    for first in range(0, len(flows), _FLOWS_A_READ):
+        yield _Part(device, flows[first : first + _FLOWS_A_READ])

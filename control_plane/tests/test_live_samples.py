@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the live page makes of registers, and how little it keeps of it."""
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docsis_control.law.docsis_pie import Parameters, Status, queue_delay
+from docsis_control.law.fixed_point import PROB_ONE
+from docsis_control.plan import TOKENS_PER_BYTE
+from docsis_control.status.health import Health, LoopHealth
+from docsis_control.status.model import Quantiles, ServiceFlow, decode
+from docsis_live.actions import ActionError, Manage, parse
+from docsis_live.drops import Drops, packets, told
+from docsis_live.guard import Guard
+from docsis_live.history import MOST_BYTES, MOST_MODEMS, MOST_ROWS, History, Row, Rows
+from docsis_live.hub import MOST_UPDATE_BYTES, Hub
+from docsis_live.loops import Judge
+from docsis_live.sampler import Update
+from docsis_live.samples import (
+    COLUMNS,
+    Books,
+    aqm_state,
+    delay_ms,
+    drop_probability,
+    target_ms,
+    tokens_bytes,
+    values,
+)
+from docsis_live.system import System
+
+STATUS = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
+
+
+def a_flow(**provisioned: Any) -> ServiceFlow:
+    """An upstream service flow under DOCSIS-PIE, 20 (25) Mbit/s and 500 KB."""
+    flow = next(
+        flow
+        for modem in STATUS.modems
+        for flow in modem.service_flows
+        if flow.aqm is not None and flow.direction == "upstream"
+    )
+    given_ = {
+        "maximum_sustained_traffic_rate_bps": 20_000_000,
+        "peak_traffic_rate_bps": 25_000_000,
+        "maximum_traffic_burst_bytes": 500_000,
+        "queue_manager": "docsis-pie",
+        "aqm_enabled": True,
+        **provisioned,
+    }
+    return replace(flow, provisioned=replace(flow.provisioned, **given_))
+
+
+@given(
+    backlog=st.integers(0, 10**7),
+    tokens=st.integers(0, 10**7),
+    msr=st.integers(10**4, 10**9),
+    more=st.integers(0, 10**9),
+)
+def test_delay_is_that_of_the_law(backlog: int, tokens: int, msr: int, more: int) -> None:
+    flow = a_flow(maximum_sustained_traffic_rate_bps=msr, peak_traffic_rate_bps=msr + more)
+    parameters = Parameters(
+        msr=np.array([msr / 8]), peak_rate=np.array([(msr + more) / 8]), latency_target=np.zeros(1)
+    )
+    (law,) = queue_delay(parameters, np.array([float(backlog)]), np.array([float(tokens)]))
+    found = delay_ms(flow, backlog, tokens, None)
+    # Rounded to microseconds.
+    assert found == pytest.approx(law * 1e3, abs=0.000_51)
+
+
+@given(before=st.integers(0, 2**32 - 1), gained=st.integers(0, 2**31 - 1))
+def test_counters_wrap_around(before: int, gained: int) -> None:
+    first = Books(1.0, before, before)
+    second = Books(1.5, (before + gained) % 2**32, before)
+    assert second.backlog == gained
+    assert second.offered_bps(first) == gained * 16
+    assert second.sent_bps(first) == 0
+    assert second.offered_bps(None) is None
+
+
+def test_what_was_provisioned_afresh_has_no_rate() -> None:
+    assert Books(2.0, 0, 0).sent_bps(Books(1.0, 5_000, 5_000)) is None
+    assert Books(1.0, 9, 9).sent_bps(Books(1.0, 5, 5)) is None
+
+
+def test_tokens_are_those_of_now() -> None:
+    flow = a_flow()
+    assert tokens_bytes(flow, 1_000 * TOKENS_PER_BYTE, 5_000, None) == 1_000
+    # 10 ms at 20 Mbit/s are 25 KB.
+    assert tokens_bytes(flow, 1_000 * TOKENS_PER_BYTE, 5_000, 15_000) == 26_000
+    assert tokens_bytes(flow, 0, 0, 10**9) == 500_000
+    assert tokens_bytes(flow, 1_000 * TOKENS_PER_BYTE, 15_000, 5_000) == 1_000
+    unlimited = a_flow(maximum_sustained_traffic_rate_bps=None)
+    assert tokens_bytes(unlimited, 0, 0, 10) is None
+    assert delay_ms(unlimited, 1_250, None, 10_000_000) == 1.0
+    assert delay_ms(replace_peak(unlimited), 1_250, None, None) is None
+
+
+def replace_peak(flow: ServiceFlow) -> ServiceFlow:
+    """The same without a peak rate."""
+    return replace(flow, provisioned=replace(flow.provisioned, peak_traffic_rate_bps=None))
+
+
+def test_the_state_in_force_is_that_of_who_moved_last() -> None:
+    flow = a_flow()
+    quiescent, active = int(Status.QUIESCENT), int(Status.ACTIVE)
+    assert aqm_state(flow, 7 << 2 | active, 6 << 2 | quiescent) == "ACTIVE"
+    assert aqm_state(flow, 7 << 2 | active, 7 << 2 | quiescent) == "QUIESCENT"
+    assert aqm_state(a_flow(queue_manager="pie"), 0, 0) is None
+    assert drop_probability(flow, PROB_ONE // 8) == 0.125
+    assert drop_probability(replace(flow, aqm=None), PROB_ONE) is None
+
+
+def test_the_target_is_that_of_the_manager() -> None:
+    assert target_ms(a_flow(latency_target_ms=10.0)) == 10.0
+    codel = {"algorithm": "codel", "target": "20 ms"}
+    assert target_ms(a_flow(queue_management=codel)) == 20.0
+    assert target_ms(a_flow(queue_management={"target": "soon"})) is None
+    assert target_ms(a_flow(aqm_enabled=False)) is None
+
+
+def test_a_row_has_all_columns() -> None:
+    row = values(
+        a_flow(), Books(1.0, 3_000, 0), Books(0.0, 0, 0), (0, 0, 0, 0, 0), [1, 2, 3, 4, 5, 6],
+        now_us=None, channel_bps=None,
+    )  # fmt: skip
+    named = dict(zip(COLUMNS, row, strict=True))
+    assert named["offered_bps"] == 24_000
+    assert named["delay_ms"] == 1.2
+    assert named["dropped_other"] == 4 + 5 + 6
+
+
+def test_history_is_bounded() -> None:
+    rows = Rows()
+    for number in range(MOST_ROWS + 10):
+        rows.append(Row(number, number, b"%d" % number))
+    assert len(rows) == MOST_ROWS
+    got: list[int] = []
+    following: int | None = 0
+    while following is not None:
+        text, following = rows.since(following, 1_000)
+        assert len(text) <= 1_000
+        got += json.loads(text)
+    assert got == list(range(10, MOST_ROWS + 10))
+    for number in range(20):
+        rows.append(Row(10_000 + number, 0, bytes(MOST_BYTES // 4)))
+    assert len(rows) == 4
+    history = History()
+    for name in "abcdef":
+        history.follow(name)
+    assert history.modems == tuple("abcdef"[-MOST_MODEMS:])
+
+
+@dataclass
+class FakePage:
+    """Takes messages, or not."""
+
+    modem: str = ""
+    behind: bool = False
+    takes: bool = True
+    got: list[dict[str, Any]] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def send(self, message: bytes) -> bool:
+        if self.takes:
+            self.got.append(json.loads(message))
+            self.sizes.append(len(message))
+        return self.takes
+
+
+def test_an_update_is_never_longer_than_it_may_be() -> None:
+    hub = Hub(lambda _: None)
+    page = FakePage()
+    hub.add(page)
+    name = STATUS.modems[0].name
+    hub.publish(Update(1, 0, System(STATUS, 0), ""))
+    assert hub.look_at(page, name)
+    long = json.dumps("x" * 40_000).encode()
+    parts = {"summary": long, "channels": long, "health": b'{"state":"green"}'}
+    hub.publish(Update(2, 0, System(STATUS, 0), "", {name: b'{"n":2}'}, parts))
+    assert max(page.sizes) <= MOST_UPDATE_BYTES
+    assert page.got[-1]["row"] == {"n": 2}
+    assert "summary" in page.got[-1]
+    assert "channels" not in page.got[-1]
+    assert not hub.look_at(page, "nobody")
+
+
+def test_what_a_page_did_not_take_is_told_again() -> None:
+    hub = Hub(lambda _: None)
+    page = FakePage()
+    hub.add(page)
+    page.takes = False
+    hub.mark("cm1", 1, "CoDel", 5)
+    page.takes = True
+    hub.publish(Update(1, 0, None, "gone"))
+    assert [mark["text"] for mark in page.got[-1]["marks"]] == ["CoDel"]
+    hub.publish(Update(2, 0, None, "gone"))
+    assert "marks" not in page.got[-1]
+
+
+def loop(missed: int, p99: float) -> Health:
+    """The health of a controller with one loop."""
+    times = Quantiles(p50=0.1, p99=p99, max=p99)
+    return Health(
+        pid=1, uptime_s=1.0, revision=0,
+        loops=(
+            LoopHealth(
+                device="cm1", looped=True, cycles=1, missed=missed, reconnects=0,
+                lateness_ms=times, cycle_ms=times,
+            ),
+        ),
+    )  # fmt: skip
+
+
+def test_amber_is_late_or_missed_or_in_trouble() -> None:
+    judge = Judge()
+    assert judge.judged(loop(5, 0.2), "")["state"] == "green"
+    assert judge.judged(loop(6, 0.2), "")["why"] == "the loop of cm1 missed 1 updates in 10 s"
+    for _ in range(10):
+        judged = judge.judged(loop(6, 0.2), "")
+    assert judged["state"] == "green"
+    assert "1.50 ms late" in judge.judged(loop(6, 1.5), "")["why"]
+    assert judge.judged(loop(6, 0.2), "cm1 does not answer")["state"] == "amber"
+
+
+def test_the_guard() -> None:
+    guard = Guard(8600, may_act=True)
+    assert guard.refusal("127.0.0.1:8600", None) == ""
+    assert guard.refusal("LOCALHOST:8600", "http://localhost:8600") == ""
+    for host in ("", "127.0.0.1", "127.0.0.1:8601", "evil.example:8600", "127.0.0.1:8600.evil"):
+        assert guard.refusal(host, None), host
+    for origin in ("", "null", "http://127.0.0.1", "https://127.0.0.1:8600", "http://evil:8600"):
+        assert guard.refusal("127.0.0.1:8600", origin), origin
+    assert guard.token is not None
+    assert guard.act_refusal(guard.token) == ""
+    assert guard.act_refusal("ä") != ""
+    assert Guard(1, may_act=False).act_refusal("") != ""
+    assert Guard(1, may_act=True).token != guard.token
+
+
+@given(st.binary(max_size=200))
+def test_no_request_breaks_it(body: bytes) -> None:
+    with pytest.raises(ActionError):
+        parse(body)
+
+
+def test_a_request() -> None:
+    text = b'{"do":"manage","modem":"m","direction":"upstream","reference":1,"preset":"pie"}'
+    assert isinstance(parse(text), Manage)
+
+
+TRACE = """packet 363: 1514 bytes from port 2 at 310.252592470 s
+  ingress
+    include/classifier.p4:53: meta.service_flow = service_flow -> metadata_t.service_flow = 0x0012
+    include/ingress.p4:66: sf_received.count((bit<32>)meta.service_flow)
+    include/ingress.p4:124: if dropped != NOT_DROPPED -> true
+    include/counters.p4:40: sf_drop_aqm.count((bit<32>)meta.service_flow)
+  dropped by the ingress pipeline
+"""
+
+
+def test_a_trace_tells_reason_and_service_flow() -> None:
+    assert told(TRACE) == ("sf_drop_aqm", 18)
+    assert told("") == ("dropped", None)
+    assert list(packets(f"{TRACE}{TRACE}")) == [TRACE, TRACE]
+    assert list(packets("nothing of a packet")) == []
+    drops = Drops()
+    for _ in range(150):
+        last = drops.add("cm1", TRACE * 200)
+    assert len(drops.listed()) == 100
+    assert drops.get(1) is None
+    assert len(last.text) == 40_000
