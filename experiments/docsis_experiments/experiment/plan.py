@@ -255,7 +255,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         calls=tuple(calls),
         ramp_up_seconds=scenario.ramp_up_seconds,
         measured_seconds=scenario.measured / 1e9,
-        one_in=sampling(rate / 8 / _FRAME + offered),
+        one_in=1 if scenario.every_packet else sampling(rate / 8 / _FRAME + offered),
         idle_seconds=scenario.idle / 1e9,
         loads=loads,
         users=tuple(users),

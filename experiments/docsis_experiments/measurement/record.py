@@ -162,6 +162,7 @@ class RunRecord:
         channels: Upstream channels with a request/grant MAC, over the whole run, each with some
             MAPs of the measured time.
         pages: Of web users, by group.
+        demands_mbps: What flows can use at the most, by flow; of the others nothing limits it.
     """
 
     label: str
@@ -191,6 +192,7 @@ class RunRecord:
     timeouts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     channels: tuple[UpstreamChannel, ...] = ()
     pages: Mapping[str, Pages] = field(default_factory=dict)
+    demands_mbps: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
