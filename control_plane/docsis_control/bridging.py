@@ -3,8 +3,8 @@
 
 from collections.abc import Iterator
 
-from docsis_control.plan import GROUP_MODEM
-from docsis_control.ports import HOST_PORTS, RF_PORT
+from docsis_control.plan import BEHIND_LOOP, GROUP_MODEM
+from docsis_control.ports import HOST_PORTS, LOOP_PORT, RF_PORT
 from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Host, Topology
 
@@ -60,6 +60,7 @@ class CmtsBridge:
     def __init__(self, topology: Topology) -> None:
         """Args: the topology."""
         self._modems = topology.modems
+        self._shared = topology.shares_downstream
         self._servers = list(zip(HOST_PORTS, topology.servers, strict=False))
 
     def groups(self) -> Iterator[MulticastGroup]:
@@ -77,14 +78,24 @@ class CmtsBridge:
         for number, modem in enumerate(self._modems, 1):
             for host in modem.hosts:
                 yield _station(GROUP_MODEM, host, RF_PORT, number)
+                if self._shared:
+                    # Its service flow let it go: the group's, which serves all, is next.
+                    yield _station(BEHIND_LOOP, host, RF_PORT, GROUP_MODEM)
+        if self._shared:
+            # Only what is for a station goes there, so there is nobody to flood to.
+            yield _interface(LOOP_PORT, BEHIND_LOOP, flood_group=0)
 
 
-def _interface(port: int, modem: int) -> TableEntry:
+def _interface(port: int, modem: int, *, flood_group: int | None = None) -> TableEntry:
     return TableEntry(
         "FrameIngress.bridge.interface",
         {"port": port},
         "provision",
-        {"flood_group": port, "to_rf": int(port != RF_PORT), "modem": modem},
+        {
+            "flood_group": port if flood_group is None else flood_group,
+            "to_rf": int(port != RF_PORT),
+            "modem": modem,
+        },
     )
 
 

@@ -15,7 +15,7 @@ from docsis_control.modem_config import provisioned
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.numbers import GENERATIONS, FlowKey, Numbers
 from docsis_control.plan import GROUP_MODEM, ModemPlan, ServiceFlow, SubQueues
-from docsis_control.ports import RF_PORT
+from docsis_control.ports import LOOP_PORT, RF_PORT
 from docsis_control.queue_managers.models import (
     DocsisPie,
     DocsisPie2014,
@@ -54,7 +54,12 @@ class Choice:
     chosen: Mapping[FlowKey, QueueManagement]
 
     def of(
-        self, key: FlowKey, configured: provisioned.ServiceFlow, *, tiered: bool
+        self,
+        key: FlowKey,
+        configured: provisioned.ServiceFlow,
+        *,
+        tiered: bool,
+        shared: bool = False,
     ) -> QueueManagement:
         """That of a service flow.
 
@@ -63,10 +68,14 @@ class Choice:
             configured: What it is configured with.
             tiered: Whether that comes from a service tier. Drop tail takes the place of any
                 AQM; an AQM runs where the configuration has one, and wherever a tier has none.
+            shared: Whether its queue is in front of one that all share, which is the managed one.
         """
         if key in self.chosen:
             return self.chosen[key]
         wanted = self.upstream if key[1] == "upstream" else self.downstream
+        if shared:
+            # Who manages the queue behind it drops for all.
+            return _NONE
         if wanted is None:
             return _AS_CONFIGURED if configured.aqm_enabled else _NONE
         if isinstance(wanted, DropTail) or configured.aqm_enabled or tiered:
@@ -84,12 +93,15 @@ def managements(
         for flow in modem.service.service_flows:
             if flow.active:
                 key = (modem.number, flow.direction, flow.reference)
-                found[key] = choice.of(key, flow, tiered=tiered)
+                shared = topology.shares_downstream and flow.direction == "downstream"
+                found[key] = choice.of(key, flow, tiered=tiered, shared=shared)
     return found
 
 
-def management_of_group() -> dict[FlowKey, QueueManagement]:
-    """The queue management of the group service flow, which carries flooded frames."""
+def management_of_group(topology: Topology, choice: Choice) -> dict[FlowKey, QueueManagement]:
+    """The queue management of the group service flow, which carries flooded frames, or all."""
+    if topology.shares_downstream and choice.downstream is not None:
+        return {GROUP_FLOW: choice.downstream}
     return {GROUP_FLOW: _NONE}
 
 
@@ -172,6 +184,7 @@ class ManagedFlows:
         tier = self._topology.tier_of(site)
         profile = getattr(tier, direction) if tier else None
         tokens = profile.initial_tokens if profile else None
+        shared = self._topology.shares_downstream and direction == "downstream"
         for flow in modem.service.service_flows:
             if flow.direction != direction or not flow.active:
                 continue
@@ -179,7 +192,7 @@ class ManagedFlows:
             management = self._assigned.managements[key]
             yield ServiceFlow(
                 index=self._assigned.numbers.indexes[key],
-                port=RF_PORT,
+                port=LOOP_PORT if shared else RF_PORT,
                 direction=direction,
                 modem=modem.number,
                 modem_name=modem.name,
@@ -210,8 +223,17 @@ class ManagedFlows:
             )
 
     def group(self) -> ServiceFlow:
-        """What is flooded to all modems shares the channel, and has no rate of its own."""
+        """What is flooded to all modems shares the channel, and has no rate of its own.
+
+        Where downstream service flows share a queue it is this one's, with all that they let go.
+        """
         channel = self._topology.channel
+        management = self._assigned.managements[GROUP_FLOW]
+        rate = channel.downstream if channel else MAX_RATE
+        buffer, target = GROUP_BUFFER, DEFAULT_LATENCY_TARGET
+        if self._topology.shares_downstream:
+            buffer = _limit(management, rate) or self._topology.shared_buffer
+            target = _target(management) or target
         return ServiceFlow(
             index=self._assigned.numbers.indexes[GROUP_FLOW],
             port=RF_PORT,
@@ -228,38 +250,51 @@ class ManagedFlows:
             max_burst=MAX_FRAME,
             min_reserved_rate=0,
             assumed_packet_size=0,
-            channel_rate=channel.downstream if channel else MAX_RATE,
+            channel_rate=rate,
             initial_tokens=MAX_FRAME,
-            buffer_size=GROUP_BUFFER,
+            buffer_size=buffer,
             max_frame=MAX_FRAME,
-            management=self._assigned.managements[GROUP_FLOW],
-            latency_target_us=DEFAULT_LATENCY_TARGET // 1000,
+            management=management,
+            latency_target_us=target // 1000,
             tos_and=0xFF,
             tos_or=0,
             generation=self._assigned.generations[GROUP_FLOW],
+            sub_queues=self._assigned.sub_queues(GROUP_FLOW),
+            ranges=self._assigned.numbers.ranges.get(GROUP_FLOW, ()),
         )
+
+
+def _limit(management: QueueManagement, rate: int) -> int | None:
+    """Bytes of a management's buffer at a rate in bit/s; None where it says nothing."""
+    wanted = management.buffer
+    if wanted is None:
+        return None
+    if wanted.size is not None:
+        return wanted.size
+    # 50 ms at a low rate may be less than one frame, and 10 s at a high one more than is counted.
+    return min(max(wanted.bytes_at(rate), MAX_FRAME), MAX_BUFFER)
 
 
 def _buffer_size(management: QueueManagement, flow: provisioned.ServiceFlow) -> int:
     """Bytes: the management's where it says so, else what is configured."""
     wanted = management.buffer
-    if wanted is None:
-        return flow.buffer_size
-    if wanted.size is not None:
-        return wanted.size
     # A time means nothing without a rate.
-    if not flow.max_sustained_rate:
+    if wanted is not None and wanted.size is None and not flow.max_sustained_rate:
         return flow.buffer_size
-    # 50 ms at a low rate may be less than one frame, and 10 s at a high one more than is counted.
-    return min(max(wanted.bytes_at(flow.max_sustained_rate), MAX_FRAME), MAX_BUFFER)
+    return _limit(management, flow.max_sustained_rate or 0) or flow.buffer_size
 
 
 def _latency_target(management: QueueManagement, flow: provisioned.ServiceFlow) -> int:
     """Nanoseconds: of a management that has a target in the service flow's entry, that."""
+    target = _target(management)
+    return flow.latency_target if target is None else target
+
+
+def _target(management: QueueManagement) -> int | None:
     match management:
         case DocsisPie(latency_target=int(target)) | DocsisPie2014(latency_target=target):
             return target
         case Pie(target=target) | Pie002(target=target):
             return target
         case _:
-            return flow.latency_target
+            return None

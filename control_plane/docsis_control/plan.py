@@ -28,10 +28,14 @@ from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Topology
 
 PRIMARY_SERVICE_FLOW: Final = 1
-"""Index of the first modem's primary service flow; 0 is "no service flow"."""
+"""Index of the first modem's primary service flow, or of the group's where its queue serves all
+downstream service flows; 0 is "no service flow"."""
 
 GROUP_MODEM: Final = 0
 """Number in the place of a modem's for what goes to all of them."""
+
+BEHIND_LOOP: Final = 511
+"""The same at the loop's port of a CMTS; no modem has this number."""
 
 TOKENS_PER_BYTE: Final = 8_000_000
 """Unit of the register msr_tokens: one bit/s earns one token a microsecond."""
@@ -84,7 +88,8 @@ class ServiceFlow:
 
     Attributes:
         index: Its index in the pipeline's registers, and the traffic manager's queue at `port`.
-        port: The egress port it is queued at.
+        port: The egress port it is queued at: the RF port, or where its queue is in front of one
+            that all share the loop's.
         direction: Upstream on the modems' switch, downstream on the CMTS.
         modem: Number of its modem; GROUP_MODEM for what is flooded downstream.
         modem_name: Name of its modem; "" for the group's.
@@ -194,12 +199,14 @@ class PortSettings:
         receive_delay_ns: Added to frames that arrive from it, nanoseconds.
         rate: bit/s that it sends at the most; 0 is no limit.
         framing: What carries its frames, and is what the rate counts; None: nothing.
+        loops_back: Whether what leaves there comes from there again; it has no interface.
     """
 
     port: int
     receive_delay_ns: int = 0
     rate: int = 0
     framing: Framing | None = None
+    loops_back: bool = False
 
     @property
     def burst(self) -> int:

@@ -22,5 +22,9 @@ HOST_PORTS: Final = tuple(port for port in range(RF_PORT + 1, DROP_PORT) if port
 FIRST_HOST_PORT: Final = HOST_PORTS[0]
 """Port of the first CPE, and of the first server of a CMTS."""
 
+LOOP_PORT: Final = HOST_PORTS[-1]
+"""Port of a CMTS whose downstream service flows share one queue: what leaves their own queues there
+comes from it again, to be queued for the cable."""
+
 MOST_HOSTS: Final = len(HOST_PORTS)
 """Hosts or servers that a device has ports for: 508. Each modem has one at the least."""

@@ -34,7 +34,7 @@ from docsis_control.plan import (
     Role,
     ServiceFlow,
 )
-from docsis_control.ports import HOST_PORTS, RF_PORT
+from docsis_control.ports import HOST_PORTS, LOOP_PORT, RF_PORT
 from docsis_control.queue_managers.entries import entries as queue_manager_entries
 from docsis_control.queue_managers.entries import lasting as lasting_entries
 from docsis_control.queue_managers.models import QueueManagement
@@ -92,7 +92,9 @@ def deploy(
     touched = _touched(modems, choice, managers or {}, before)
     managed = managements(topology, touched, choice)
     if before is None:
-        managed |= management_of_group()
+        group = management_of_group(topology, choice)
+        # Its queue is the one that is looked at where it serves all: PRIMARY_SERVICE_FLOW.
+        managed = group | managed if topology.shares_downstream else managed | group
     assigned = _assigned(managed, [modem.number for modem in touched], before)
     # Of service flows that are gone there is nothing to be remembered.
     chosen = {key: one for key, one in choice.chosen.items() if key in assigned.numbers.indexes}
@@ -268,11 +270,17 @@ def _device(
                 PortSettings(port, host.round_trip_time if isinstance(host, Server) else 0)
                 for port, host in hosts
             ),
+            *_loops(topology, role),
         ),
         groups=tuple(bridge.groups()),
         lasting=(*lasting_entries(), *bridge.entries()),
         parts=parts,
     )
+
+
+def _loops(topology: Topology, role: Role) -> Iterator[PortSettings]:
+    if role is Role.CMTS and topology.shares_downstream:
+        yield PortSettings(LOOP_PORT, loops_back=True)
 
 
 def _barred(modems: tuple[ModemPlan, ...]) -> frozenset[int]:

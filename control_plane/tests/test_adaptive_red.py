@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from docsis_control.law.adaptive_red import Parameters, adapted, average
+from docsis_control.queue_managers.models import AdaptiveRed
 
 BUFFER = 625_000
 
@@ -16,8 +18,7 @@ BUFFER = 625_000
 def parameters(count: int = 1) -> Parameters:
     """002's thresholds: a twentieth and a half of the buffer."""
     return Parameters(
-        min_threshold=np.full(count, BUFFER / 20),
-        max_threshold=np.full(count, BUFFER / 2),
+        target=np.full(count, AdaptiveRed().target_of(BUFFER)),
         decrease=np.full(count, 0.9),
     )
 
@@ -66,6 +67,15 @@ def test_the_target_is_within_floyds_band() -> None:
     # The formula as 002 prints it is not.
     printed = BUFFER / 20 + (BUFFER / 20 + BUFFER / 2) / 2
     assert printed > band[1]
+    # Of 2048 packets it makes 666, which are 0.325 of them.
+    assert AdaptiveRed(target_queue=0.325).target_of(BUFFER) == printed
+    assert AdaptiveRed(target_queue=0.325).target_of(2048) == pytest.approx(665.6)
+
+
+@pytest.mark.parametrize("target", [0.04, 0.51])
+def test_a_target_outside_of_the_thresholds_is_refused(target: float) -> None:
+    with pytest.raises(ValidationError, match="is not within the thresholds"):
+        AdaptiveRed(target_queue=target)
 
 
 def test_climbs_from_the_least_to_the_most_in_18_intervals() -> None:

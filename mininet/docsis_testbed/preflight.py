@@ -19,6 +19,7 @@ from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
 from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import name_of, resolve
+from docsis_control.topology.channels import NO_SHARED_QUEUE
 from docsis_control.topology.models import Topology
 from docsis_testbed import p4build
 from docsis_testbed.addresses import device_address, socket_of, thrift_address
@@ -177,9 +178,11 @@ def check_rates(target: str, topology: Topology, direction: Direction) -> None:
 
 
 def check_channels(target: str, topology: Topology) -> None:
-    """Refuse to go on with a request/grant MAC that the target has not."""
+    """Refuse to go on with a request/grant MAC, or a shared queue, that the target has not."""
     if target == "embedded":
         return
+    if topology.shares_downstream:
+        raise TestbedError(f"topology {topology.name}: the target {target} {NO_SHARED_QUEUE}")
     try:
         refuse_channels(topology, "BMv2")
     except KeyedError as error:

@@ -10,8 +10,8 @@ Two choices where the sources leave one:
 
 * 002 prints the target as "(minth + (minth+maxth) / 2)", with a parenthesis too many to be right
   anywhere. Read as it stands it lies 0.61 of the way from minth to maxth with 002's thresholds,
-  outside of Floyd's band, which is from 0.4 to 0.6 of the way. Here it is
-  minth + (maxth - minth) / 2, the middle of the band.
+  outside of Floyd's band, which is from 0.4 to 0.6 of the way. Unless the configuration says
+  otherwise it is minth + (maxth - minth) / 2, the middle of the band.
 * alpha is maxp / 4, as 002 has it; Floyd et al. bound it by 0.01 besides. Without that bound maxp
   climbs from 0.01 to 0.5 in 18 intervals instead of 53.
 """
@@ -41,19 +41,12 @@ class Parameters:
     """What is configured for the service flows.
 
     Attributes:
-        min_threshold: minth, bytes.
-        max_threshold: maxth, bytes, above `min_threshold`.
+        target: Bytes that the average is to have.
         decrease: beta, between 0 and 1.
     """
 
-    min_threshold: Floats
-    max_threshold: Floats
+    target: Floats
     decrease: Floats
-
-    @property
-    def target(self) -> Floats:
-        """Bytes that the average is to have."""
-        return self.min_threshold + (self.max_threshold - self.min_threshold) / 2
 
 
 def average(red_avg: Ints) -> Floats:

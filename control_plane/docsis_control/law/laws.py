@@ -420,13 +420,11 @@ class AdaptiveRedLaw(Law):
         """See `Law`."""
         super().__init__(flows, columns)
         managements = _managements(flows, AdaptiveRed)
-        # Those that the pipeline has.
-        thresholds = [
-            each.thresholds(flow.buffer_size) for each, flow in zip(managements, flows, strict=True)
-        ]
         self._parameters = adaptive_red.Parameters(
-            min_threshold=_floats(low for low, _ in thresholds),
-            max_threshold=_floats(high for _, high in thresholds),
+            target=_floats(
+                each.target_of(flow.buffer_size)
+                for each, flow in zip(managements, flows, strict=True)
+            ),
             decrease=_floats(each.decrease for each in managements),
         )
         self._timetable = Timetable(_microseconds(each.update_interval for each in managements))

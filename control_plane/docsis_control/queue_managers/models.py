@@ -240,6 +240,11 @@ class AdaptiveRed(_Management):
     algorithm: Literal["adaptive-red"] = "adaptive-red"
     min_threshold: float = Field(default=0.05, description="minth, a share of the buffer.")
     max_threshold: float = Field(default=0.5, description="maxth, a share of the buffer.")
+    target_queue: float | None = Field(
+        default=None,
+        description="Where maxp is to keep the average, a share of the buffer; halfway between the "
+        "thresholds unless given.",
+    )
     weight: float = Field(default=0.002, description="Wq, of a new sample in the average.")
     initial_max_probability: float = Field(
         default=0.1, description="maxp at the start, 0.01 to 0.5; it adapts itself."
@@ -249,10 +254,10 @@ class AdaptiveRed(_Management):
     )
     decrease: float = Field(default=0.9, description="beta: the factor that makes maxp smaller.")
 
-    @field_validator("min_threshold", "max_threshold")
+    @field_validator("min_threshold", "max_threshold", "target_queue")
     @classmethod
-    def _share(cls, value: float) -> float:
-        if not 0 < value <= 1:
+    def _share(cls, value: float | None) -> float | None:
+        if value is not None and not 0 < value <= 1:
             raise ValueError(f"a share of the buffer must be above 0 and at most 1, not {value:g}")
         return value
 
@@ -285,7 +290,21 @@ class AdaptiveRed(_Management):
                 "min_threshold",
                 f"{self.min_threshold:g} is not below the max_threshold of {self.max_threshold:g}",
             )
+        target = self.target_queue
+        if target is not None and not self.min_threshold <= target <= self.max_threshold:
+            raise KeyedError(
+                "target_queue",
+                f"{target:g} is not within the thresholds, {self.min_threshold:g} and "
+                f"{self.max_threshold:g}",
+            )
         return self
+
+    def target_of(self, buffer_size: int) -> float:
+        """Bytes of such a buffer that the average is to have."""
+        if self.target_queue is not None:
+            return float(Fraction(repr(self.target_queue)) * buffer_size)
+        low, high = self.thresholds(buffer_size)
+        return low + (high - low) / 2
 
     def thresholds(self, buffer_size: int) -> tuple[int, int]:
         """minth and maxth in bytes of such a buffer; at least one frame apart."""

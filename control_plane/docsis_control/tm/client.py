@@ -15,6 +15,7 @@ from docsis_control.priority import paced
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES, ROUND_ROBIN_CODES
 from docsis_control.state.access import BucketState
 from docsis_control.tm.lateness import METHOD, Lateness, lateness_from, request
+from docsis_control.topology.channels import NO_SHARED_QUEUE
 
 _CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
 _GET: Final = "/docsis.tm.v1.TrafficManager/Get"
@@ -52,6 +53,17 @@ def sub_queues_of(flow: ServiceFlow) -> int:
     return 0 if flow.sub_queues is None else flow.sub_queues.queues
 
 
+def without_shared_queue(plan: DevicePlan) -> None:
+    """Makes sure that a target without docsis.tm.v1 can do without a port that loops back.
+
+    Raises:
+        P4RuntimeError: The device's service flows share a queue behind such a port.
+    """
+    if any(port.loops_back for port in plan.ports):
+        words = f"{plan.name}: this target {NO_SHARED_QUEUE}"
+        raise P4RuntimeError(words, grpc.StatusCode.UNIMPLEMENTED)
+
+
 def without_flow_queues(flows: Iterable[ServiceFlow]) -> None:
     """Makes sure that a target without docsis.tm.v1 can do what these service flows need.
 
@@ -74,6 +86,7 @@ def add_port(request: Any, port: PortSettings) -> None:
         receive_delay_ns=port.receive_delay_ns,
         rate=port.rate,
         burst=port.burst,
+        loop_back=port.loops_back,
     )
     if port.framing is not None:
         message.framing.packet = port.framing.packet
@@ -127,6 +140,7 @@ class TrafficManager:
             await self._send(request)
         except P4RuntimeError as error:
             if error.code is grpc.StatusCode.UNIMPLEMENTED:
+                without_shared_queue(plan)
                 without_flow_queues(plan.service_flows)
                 return False
             raise

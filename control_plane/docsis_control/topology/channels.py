@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
@@ -11,6 +12,18 @@ from docsis_control.config.models import MAX_RATE, Model
 from docsis_control.config.units import DataRate, format_rate
 from docsis_control.topology.downstream import DownstreamFraming, MapTraffic, Packets
 from docsis_control.topology.upstream_channels import UpstreamChannel
+
+DownstreamQueues = Literal["per-service-flow", "shared"]
+
+SHARED: Final[DownstreamQueues] = "shared"
+"""One queue, with one queue manager, serves all downstream service flows."""
+
+
+NO_SHARED_QUEUE: Final = (
+    "has no queue that all downstream service flows share (channel.downstream_queues: shared), as "
+    "its ports do not loop back; use the embedded switch, or per-service-flow"
+)
+"""Why a target refuses such a topology."""
 
 
 class ChannelRates(Model):
@@ -26,10 +39,16 @@ class ChannelRates(Model):
         description="Packets that carry the frames, which the downstream's rate then counts; the "
         "frames alone unless given.",
     )
+    downstream_queues: DownstreamQueues = Field(
+        default="per-service-flow",
+        description="Whether downstream service flows take turns on the channel, each with a queue "
+        "and a queue manager of its own, or share one queue behind the rates of each.",
+    )
     downstream_queue: Packets | None = Field(
         default=None,
-        description="Frames of 1,522 bytes that the queue of a downstream service flow holds "
-        "which says nothing of its buffer; 250 ms unless given.",
+        description="Frames of 1,522 bytes that a downstream queue holds of which nobody says how "
+        "large it is: that of a service flow without a buffer, and the shared one; 250 ms unless "
+        "given.",
     )
     map_traffic: MapTraffic | None = Field(
         default=None,

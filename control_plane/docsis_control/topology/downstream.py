@@ -4,6 +4,7 @@
 channel:
   downstream: 30.34 Mbps
   downstream_framing: {packet: 188 B, header: 4 B}
+  downstream_queues: per-service-flow
   downstream_queue: 50 packets
   map_traffic: {message: 46 B, element: 4 B}
 """
@@ -12,7 +13,13 @@ from typing import Annotated, Final
 
 from pydantic import Field, model_validator
 
-from docsis_control.config.models import MAX_FRAME, KeyedError, Model
+from docsis_control.config.models import (
+    DEFAULT_BUFFER,
+    MAX_BUFFER,
+    MAX_FRAME,
+    KeyedError,
+    Model,
+)
 from docsis_control.config.units import ByteSize
 from docsis_control.framing import Framing
 from docsis_control.topology.counted import Counted
@@ -68,3 +75,15 @@ class MapTraffic(Model):
 def queue_bytes(packets: int) -> int:
     """What a queue of so many of the longest packets holds, bytes."""
     return packets * MAX_FRAME
+
+
+def shared_queue_bytes(rate: int, packets: int | None) -> int:
+    """What the queue that serves all downstream service flows holds, bytes.
+
+    Args:
+        rate: bit/s of the channel.
+        packets: What the topology says of it; None: 250 ms at the channel's rate.
+    """
+    if packets is not None:
+        return queue_bytes(packets)
+    return min(max(DEFAULT_BUFFER.bytes_at(rate), MAX_FRAME), MAX_BUFFER)

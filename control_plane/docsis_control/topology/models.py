@@ -24,7 +24,8 @@ from docsis_control.modem_config.provisioned import Direction
 from docsis_control.modem_config.rules import Limits
 from docsis_control.modem_config.service_classes import ServiceClasses
 from docsis_control.ports import MOST_HOSTS
-from docsis_control.topology.channels import ChannelRates, spread
+from docsis_control.topology.channels import SHARED, ChannelRates, spread
+from docsis_control.topology.downstream import shared_queue_bytes
 from docsis_control.topology.upstream_channels import MOST_CHANNELS, UpstreamChannel
 
 GRPC_BASE_PORT: Final = 50050
@@ -263,6 +264,16 @@ class Topology(Model):
         return self
 
     @model_validator(mode="after")
+    def _has_a_port_to_spare(self) -> Self:
+        if self.shares_downstream and len(self.servers) > MOST_HOSTS - 1:
+            raise KeyedError(
+                "channel.downstream_queues",
+                f"takes one of the CMTS's ports, and there are {len(self.servers)} servers; with "
+                f"it there may be {MOST_HOSTS - 1}",
+            )
+        return self
+
+    @model_validator(mode="after")
     def _unique(self) -> Self:
         places = self._places()
         for key in ("name", "mac", "ip", "device_id", "server_port"):
@@ -325,6 +336,17 @@ class Topology(Model):
             return None
         written = self.channel.downstream_framing
         return written.framing if written else None
+
+    @property
+    def shares_downstream(self) -> bool:
+        """Whether one queue serves all downstream service flows."""
+        return self.channel is not None and self.channel.downstream_queues == SHARED
+
+    @property
+    def shared_buffer(self) -> int:
+        """Bytes that the one downstream queue holds, where its queue manager says nothing of it."""
+        assert self.channel is not None, "only a channel has one"
+        return shared_queue_bytes(self.channel.downstream, self.channel.downstream_queue)
 
     @property
     def upstream_rate(self) -> int | None:

@@ -165,7 +165,9 @@ def check_reservations(topology: Topology, services: Mapping[str, Modem]) -> Non
             _check_promised(services, on_it, channel)
     elif topology.channel is not None and topology.channel.upstream is not None:
         _check_reserved(services, services, "upstream", topology.channel.upstream, "the channel's")
-    if topology.channel is not None:
+    if topology.shares_downstream:
+        _check_shared(topology, services)
+    elif topology.channel is not None:
         rate = topology.channel.downstream
         _check_reserved(services, services, "downstream", rate, "the channel's")
 
@@ -187,6 +189,35 @@ def _check_reserved(
                 f"{name} brings the sum of the {direction} Minimum Reserved Traffic Rates to "
                 f"{format_rate(total)}, above {whose} {format_rate(capacity)}",
             )
+
+
+def _check_shared(topology: Topology, services: Mapping[str, Modem]) -> None:
+    """Whether downstream service flows can do with one queue behind their rates."""
+    assert topology.channel is not None, "who shares a queue has a channel"
+    capacity = topology.channel.downstream
+    for index, (name, service) in enumerate(services.items()):
+        for flow in service.service_flows:
+            if flow.direction != "downstream" or not flow.active:
+                continue
+            fault = ""
+            if flow.min_reserved_rate:
+                fault = "has a Minimum Reserved Traffic Rate"
+            elif flow.traffic_priority:
+                fault = f"has the Traffic Priority {flow.traffic_priority}"
+            elif (flow.max_sustained_rate or 0) > capacity:
+                raise KeyedError(
+                    f"modems.{index}",
+                    f"downstream service flow {flow.reference} of {name} has a Maximum Sustained "
+                    f"Traffic Rate of {format_rate(flow.max_sustained_rate or 0)}, above the "
+                    f"channel's {format_rate(capacity)}, so it caps nothing; give less, or none",
+                )
+            if fault:
+                raise KeyedError(
+                    f"modems.{index}",
+                    f"downstream service flow {flow.reference} of {name} {fault}, and one queue "
+                    "for all of them (channel.downstream_queues: shared) puts none before others; "
+                    "leave it out, or let each have its own queue (per-service-flow)",
+                )
 
 
 def _check_promised(

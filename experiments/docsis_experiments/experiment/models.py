@@ -213,6 +213,11 @@ class Scenario(Model):
     channel: Channel | None = Field(
         default=None, description="RF congestion during the measured time."
     )
+    every_packet: bool = Field(
+        default=False,
+        description="Whether every packet is looked at; above 1,000 a second it is a sample unless "
+        "given.",
+    )
     expectations: Annotated[tuple[Expectation, ...], BeforeValidator(as_tuple)] = Field(
         default=(), description="Published values and tolerances."
     )

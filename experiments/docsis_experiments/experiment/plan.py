@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import cycle, islice, repeat
 from typing import Any, Final
 
-from docsis_control.config.models import KeyedError
+from docsis_control.config.models import DEFAULT_LATENCY_TARGET, KeyedError
 from docsis_control.config.units import BufferLimit
 from docsis_control.lengths import frame_length
 from docsis_control.modem_config.provisioned import Direction, ServiceFlow
@@ -138,10 +138,23 @@ class Plan:
 
 
 def service_flow(topology: Topology, direction: Direction) -> ServiceFlow:
-    """The first modem's primary service flow of a direction, which scenarios load."""
+    """The first modem's primary service flow of a direction, which scenarios load.
+
+    Where downstream service flows share a queue it has what that has: the channel's rate, and no
+    other.
+    """
     modem = topology.modems[0]
     service = service_of(topology, modem, configuration_of(topology, modem))
-    return next(flow for flow in service.service_flows if flow.direction == direction)
+    flow = next(flow for flow in service.service_flows if flow.direction == direction)
+    if direction == "upstream" or not topology.shares_downstream:
+        return flow
+    return replace(
+        flow,
+        max_sustained_rate=None,
+        peak_rate=None,
+        buffer_size=topology.shared_buffer,
+        latency_target=DEFAULT_LATENCY_TARGET,
+    )
 
 
 def sustained_rate(topology: Topology, direction: Direction) -> int:
@@ -265,7 +278,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         calls=tuple(calls),
         ramp_up_seconds=scenario.ramp_up_seconds,
         measured_seconds=scenario.measured / 1e9,
-        one_in=sampling(rate / 8 / _FRAME + offered),
+        one_in=1 if scenario.every_packet else sampling(rate / 8 / _FRAME + offered),
         idle_seconds=scenario.idle / 1e9,
         loads=loads,
         users=tuple(users),

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.queue_managers.models import DocsisPie, DocsisPie2014
 from docsis_control.queue_managers.presets import preset_of
 from docsis_control.topology.models import Topology
+from docsis_control.topology.services import configuration_of, service_of
 from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.models import Run
 from docsis_experiments.experiment.plan import Plan, buffer_bytes, service_flow, sustained_rate
@@ -46,7 +49,35 @@ def begun(run: Run, plan: Plan, topology: Topology, direction: Direction) -> Run
         sustained_mbps=rate / 1e6,
         peak_mbps=(service_flow(topology, direction).peak_rate or rate) / 1e6,
         latency_target_ms=_latency_target_ms(run, topology, direction),
+        demands_mbps=dict(_demands(plan, topology, direction)),
     )
+
+
+def _demands(plan: Plan, topology: Topology, direction: Direction) -> Iterator[tuple[str, float]]:
+    """What flows can use that have a rate of their own, or a service flow that has one.
+
+    Classifiers are not looked at: of a modem with several service flows it is the primary one's.
+    """
+    caps = {}
+    if direction == "downstream" and topology.shares_downstream:
+        caps = dict(_caps(topology))
+    for planned in plan.flows:
+        flow = planned.flow
+        own = flow.rate
+        if flow.kind == "datagrams":
+            own = round(8 * flow.size * flow.train / flow.interval)
+        rates = [rate for rate in (own, caps.get(planned.destination, 0)) if rate]
+        if rates:
+            yield flow.name, min(rates) / 1e6
+
+
+def _caps(topology: Topology) -> Iterator[tuple[str, int]]:
+    """The rate of the primary downstream service flow that each host is behind, bit/s; 0: none."""
+    for modem in topology.modems:
+        service = service_of(topology, modem, configuration_of(topology, modem))
+        flow = next(flow for flow in service.service_flows if flow.direction == "downstream")
+        for host in modem.hosts:
+            yield host.name, flow.max_sustained_rate or 0
 
 
 def _latency_target_ms(run: Run, topology: Topology, direction: Direction) -> float | None:

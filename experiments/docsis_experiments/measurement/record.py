@@ -164,6 +164,7 @@ class RunRecord:
             MAPs of the measured time.
         pages: Of web users, by group.
         videos: Of the players of adaptive videos, by group and player.
+        demands_mbps: What flows can use at the most, by flow; of the others nothing limits it.
     """
 
     label: str
@@ -194,6 +195,7 @@ class RunRecord:
     channels: tuple[UpstreamChannel, ...] = ()
     pages: Mapping[str, Pages] = field(default_factory=dict)
     videos: Mapping[str, Mapping[str, Viewing]] = field(default_factory=dict)
+    demands_mbps: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

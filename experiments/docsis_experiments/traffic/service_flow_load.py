@@ -130,8 +130,15 @@ def plan_load(
         frame_bytes: Length of the frames to the end of the CRC.
 
     Raises:
-        TestbedError: no service flow can be reached, or there are several channels.
+        TestbedError: no service flow can be reached, there are several channels, or the service
+            flows share a queue.
     """
+    if direction == "downstream" and deployment.topology.shares_downstream:
+        raise TestbedError(
+            f"topology {deployment.topology.name} has one queue for all downstream service flows "
+            "(channel.downstream_queues: shared), so that none has a share of its own; take the "
+            "other direction, or per-service-flow"
+        )
     channels = deployment.topology.upstream_channels or ()
     if direction == "upstream" and len(channels) > 1:
         raise TestbedError(

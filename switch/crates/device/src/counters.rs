@@ -55,7 +55,7 @@ pub struct DeviceCounters {
     pub flushed: Traffic,
     /// Dropped: the controller did not take a packet-in.
     pub packet_in_dropped: Traffic,
-    /// Dropped: has been resubmitted, recirculated or cloned at egress too often.
+    /// Dropped: has been resubmitted, recirculated, looped back or cloned at egress too often.
     pub too_many_passes: Traffic,
     /// Dropped: too many packets wait to go through ingress again.
     pub ingress_queue_full: Traffic,

@@ -103,6 +103,18 @@ pub(crate) struct Port {
     pub counters: PortCounters,
     pub receive_line: usize,
     pub transmit_line: usize,
+    /// What leaves here comes from here again.
+    pub loops_back: bool,
+}
+
+/// A packet that is to go through ingress again.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub packet: Box<Packet>,
+    /// The port that it comes from; none of one that was resubmitted or recirculated.
+    pub from: Option<u16>,
+    /// What is known of its frame.
+    pub note: Option<Note>,
 }
 
 /// A frame on a delay line.
@@ -157,7 +169,7 @@ pub struct Device {
     pub(crate) counters: DeviceCounters,
     pub(crate) drops: Drops,
     /// Packets that are to go through ingress again.
-    pub(crate) again: VecDeque<Box<Packet>>,
+    pub(crate) again: VecDeque<Returned>,
     /// Packets that have left queues since one of those had its turn.
     pub(crate) dequeues: u8,
     pub(crate) digests: Digests,
@@ -245,6 +257,7 @@ impl Device {
             counters: PortCounters::default(),
             receive_line: self.receive_lines.add(),
             transmit_line: self.transmit_lines.add(),
+            loops_back: false,
         });
     }
 
@@ -362,7 +375,7 @@ impl Device {
         let mut keep = |packet| surplus.extend(packets.give(packet));
         self.tm
             .flush(now - self.skipped, &mut |queued| keep(queued.packet));
-        while let Some(packet) = self.again.pop_front() {
+        while let Some(Returned { packet, .. }) = self.again.pop_front() {
             self.counters.flushed.count(packet.received().len());
             keep(packet);
         }
@@ -377,6 +390,16 @@ impl Device {
     /// A value out of range; the words name the port, the queue and the field.
     pub fn configure(&mut self, now: u64, request: &Configuration) -> Result<(), ConfigError> {
         let now = self.advance(now);
+        if let Some(port) = self.config.cpu_port
+            && request
+                .ports
+                .iter()
+                .any(|config| config.port == port && config.loop_back)
+        {
+            let words =
+                format!("port {port}: loop_back: packet-ins and packet-outs have this port");
+            return Err(ConfigError::Invalid(words));
+        }
         let packets = &mut self.packets;
         self.tm
             .configure(now - self.skipped, request, &mut |queued| {
@@ -386,8 +409,12 @@ impl Device {
         packets.forget_most();
         self.buffers.forget_most();
         for config in &request.ports {
+            if config.loop_back {
+                self.add_port(config.port);
+            }
             if let Some(index) = self.index(config.port) {
-                let port = &self.ports[index as usize];
+                let port = &mut self.ports[index as usize];
+                port.loops_back = config.loop_back;
                 let limit = config.effective_delay_limit();
                 self.receive_lines
                     .configure(port.receive_line, config.receive_delay_ns, limit);

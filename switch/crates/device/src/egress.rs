@@ -2,7 +2,7 @@
 //! What is due: from the queues through egress to a port or back to ingress,
 //! delay lines, and what the controller is told.
 
-use crate::device::{Device, InFlight};
+use crate::device::{Device, InFlight, Port};
 use crate::drops::DropPlace;
 use crate::handle::Event;
 use crate::output::Output;
@@ -254,7 +254,7 @@ impl Device {
                     if let Some(mut back) = self.tm.withdraw() {
                         self.counters.recirculated.count(self.out.len());
                         back.packet.recirculate(&mut self.out);
-                        self.return_to_ingress(now, back.packet);
+                        self.return_to_ingress(now, back.packet, None);
                     }
                     self.enqueue_clones(now, copy);
                     return Egressed::Gone;
@@ -276,9 +276,14 @@ impl Device {
     ) {
         match self.tm.commit(self.out.len()) {
             Some(Commit::Sent(sent)) => {
-                let number = sent.packet.trace_number();
-                self.packets.give(sent.packet);
-                self.leave(now, offer.queue.port, offer.paced, number, output);
+                let port = offer.queue.port;
+                if let Some(index) = self.looping(port) {
+                    self.loop_back(now, index, sent.packet);
+                } else {
+                    let number = sent.packet.trace_number();
+                    self.packets.give(sent.packet);
+                    self.leave(now, port, offer.paced, number, output);
+                }
             }
             Some(Commit::Held(queued)) => {
                 queued.done = true;
@@ -301,6 +306,32 @@ impl Device {
         if let Some(copy) = copy {
             self.replicate(now, copy, InstanceType::EgressClone);
         }
+    }
+
+    /// The index of a port, if it loops back.
+    #[inline]
+    fn looping(&self, port: u16) -> Option<u32> {
+        self.index(port)
+            .filter(|&index| self.ports[index as usize].loops_back)
+    }
+
+    /// The frame in `out` comes from the port that it leaves. Its packet goes round with it, so
+    /// that it is known how often it has.
+    fn loop_back(&mut self, now: u64, index: u32, mut packet: Box<v1model::Packet>) {
+        let length = self.out.len();
+        let Port {
+            number, counters, ..
+        } = &mut self.ports[index as usize];
+        let port = *number;
+        counters.sent.count(length);
+        counters.received.count(length);
+        self.trace(
+            now,
+            packet.trace_number(),
+            &TraceEvent::Sent { port, length },
+        );
+        packet.loop_back(&mut self.out);
+        self.return_to_ingress(now, packet, Some(port));
     }
 
     /// The frame in `out` starts on the link from a port. `number` is the

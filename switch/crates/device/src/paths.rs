@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a port into the queues: receive, ingress, clone, replicate, resubmit.
 //!
-//! Resubmitted and recirculated packets wait in a queue of their own while others
+//! Packets that are resubmitted, recirculated or looped back wait in a queue of their own while others
 //! leave, so that other work goes on between two passes. A packet ends after [`MOST_PASSES`] of them: no program can keep a
 //! device busy for ever.
 
 use crate::counters::DeviceCounters;
-use crate::device::{Device, InFlight, Queued};
+use crate::device::{Device, InFlight, Queued, Returned};
 use crate::drops::DropPlace;
 use crate::output::Note;
 use crate::pool::Pool;
@@ -15,7 +15,7 @@ use traffic_manager::{Destination, ModelKind, Place, Slot, Traffic};
 use v1model::trace::{DropReason, TraceEvent};
 use v1model::{Fate, IngressOutcome, InstanceType, Packet, Pipeline, Replica};
 
-/// How often a packet may be resubmitted, recirculated or cloned at egress, and
+/// How often a packet may be resubmitted, recirculated, looped back or cloned at egress, and
 /// what becomes of it be again, before it is dropped. BMv2 has no such limit.
 pub const MOST_PASSES: u16 = 1024;
 /// Packets that may wait to go through ingress again, as in BMv2.
@@ -167,16 +167,23 @@ impl Device {
 
     /// Another pass of the packet that has waited longest for it, if any.
     pub(crate) fn ingress_again(&mut self, now: u64) -> bool {
-        let Some(mut packet) = self.again.pop_front() else {
+        let Some(Returned {
+            mut packet,
+            from,
+            note,
+        }) = self.again.pop_front()
+        else {
             return false;
         };
         let Some(pipeline) = &mut self.pipeline else {
             // Packets only wait here for a pipeline, and are flushed with it.
             return false;
         };
-        let outcome = pipeline.ingress_again(&mut packet);
-        // The frame may be one that egress made.
-        self.after_ingress(now, packet, outcome, None);
+        let outcome = match from {
+            Some(port) => pipeline.ingress_looped(now, port, &mut packet),
+            None => pipeline.ingress_again(&mut packet),
+        };
+        self.after_ingress(now, packet, outcome, note);
         true
     }
 
@@ -224,7 +231,7 @@ impl Device {
             }
             Fate::Resubmit => {
                 self.counters.resubmitted.count(packet.received().len());
-                self.return_to_ingress(now, packet);
+                self.return_to_ingress(now, packet, None);
             }
             Fate::Drop => {
                 self.counters.ingress_dropped.count(packet.received().len());
@@ -261,8 +268,9 @@ impl Device {
         }
     }
 
-    /// A resubmitted or recirculated packet, to wait for its next pass.
-    pub(crate) fn return_to_ingress(&mut self, now: u64, packet: Box<Packet>) {
+    /// A packet to wait for its next pass: resubmitted or recirculated, or `from` a port that loops
+    /// back, with the note of its frame.
+    pub(crate) fn return_to_ingress(&mut self, now: u64, packet: Box<Packet>, from: Option<u16>) {
         let len = packet.received().len();
         if packet.passes() >= MOST_PASSES {
             self.counters.too_many_passes.count(len);
@@ -273,7 +281,9 @@ impl Device {
             self.trace_drop(now, packet.trace_number(), DropReason::IngressQueueFull);
             self.packets.give(packet);
         } else {
-            self.again.push_back(packet);
+            // What is resubmitted or recirculated may be a frame that a pipeline made.
+            let note = from.and(self.note);
+            self.again.push_back(Returned { packet, from, note });
         }
     }
 

@@ -129,6 +129,7 @@ fn port_config(config: &tm::PortConfig) -> Result<PortConfig, Failure> {
                 frame_header: framing.frame_header,
                 own_packets: framing.own_packets,
             }),
+        loop_back: config.loop_back,
     })
 }
 
@@ -223,6 +224,7 @@ fn port_state(state: &PortState) -> tm::PortState {
                 frame_header: config.framing.frame_header,
                 own_packets: config.framing.own_packets,
             }),
+            loop_back: config.loop_back,
         }),
         received: traffic(state.received),
         sent: traffic(state.sent),

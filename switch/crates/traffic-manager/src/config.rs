@@ -35,6 +35,8 @@ pub const MAX_ASSUMED_PACKET_SIZE: u32 = u16::MAX as u32;
 pub const MAX_SUB_QUEUES: u32 = 256;
 /// Highest queue_id: the pipeline's metadata field has 16 bits.
 pub const MAX_QUEUE_ID: u32 = u16::MAX as u32;
+/// Highest port that can loop back: v1model's ports have 9 bits, and the last one drops.
+pub const MAX_LOOP_PORT: u16 = 510;
 
 /// A queue of a port; `queue_id` 0 is the port's own, unshaped queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -100,6 +102,8 @@ pub struct PortConfig {
     pub burst: u64,
     /// The packets that carry its frames, which `rate` and `burst` then count.
     pub framing: Framing,
+    /// What leaves here comes from here again. The port needs no interface, and has no delays.
+    pub loop_back: bool,
 }
 
 /// A service flow's configuration.
@@ -254,10 +258,22 @@ impl PortConfig {
             ));
         }
         self.framing.check(&place)?;
+        if self.loop_back && !(1..=MAX_LOOP_PORT).contains(&self.port) {
+            return Err(ConfigError::invalid(
+                place,
+                format!("loop_back: only ports 1 to {MAX_LOOP_PORT} can loop back"),
+            ));
+        }
         for (field, delay) in [
             ("receive_delay_ns", self.receive_delay_ns),
             ("transmit_delay_ns", self.transmit_delay_ns),
         ] {
+            if self.loop_back && delay != 0 {
+                return Err(ConfigError::invalid(
+                    place,
+                    format!("{field} is {delay}, and a port that loops back has no delays"),
+                ));
+            }
             if delay > MAX_DELAY_NS {
                 return Err(ConfigError::invalid(
                     place,

@@ -392,6 +392,9 @@ impl<T> PacketQueues<T> {
             if config.queue_limit != 0 {
                 return Err(ConfigError::other_model(place, "queue limits in bytes"));
             }
+            if config.loop_back {
+                return Err(ConfigError::other_model(place, "ports that loop back"));
+            }
             if !ports.insert(config.port) {
                 return Err(ConfigError::invalid(place, "named twice"));
             }

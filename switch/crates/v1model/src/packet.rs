@@ -46,7 +46,7 @@ pub struct Packet {
     pub(crate) program: u64,
     /// Where it was received, however often it has been through ingress since.
     pub(crate) port: u16,
-    /// How often it was resubmitted, recirculated or cloned at egress.
+    /// How often it was resubmitted, recirculated, looped back or cloned at egress.
     pub(crate) passes: u16,
     /// `frame` is what egress made of it.
     pub(crate) recirculated: bool,
@@ -90,7 +90,7 @@ impl Packet {
     }
 
     /// How often this packet, or what it was cloned from, has been resubmitted,
-    /// recirculated or cloned at egress. Whoever runs packets has to end a loop.
+    /// recirculated, looped back or cloned at egress. Whoever runs packets has to end a loop.
     pub fn passes(&self) -> u16 {
         self.passes
     }
@@ -109,6 +109,13 @@ impl Packet {
         self.len = self.frame.len();
         self.payload = 0;
         self.recirculated = true;
+    }
+
+    /// Takes the frame that egress made and sent, to be run by
+    /// [`Pipeline::ingress_looped`](crate::Pipeline::ingress_looped). `frame` is left with the old
+    /// buffer.
+    pub fn loop_back(&mut self, frame: &mut Vec<u8>) {
+        self.swap_frame(frame);
     }
 
     /// The packet's number in the trace; 0 when it is not traced. See

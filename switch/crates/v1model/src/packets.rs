@@ -56,6 +56,23 @@ impl Pipeline {
         self.ingress_of(packet)
     }
 
+    /// Runs ingress for a frame that comes from the port that it was sent to
+    /// ([`Packet::loop_back`]): as for one that was received there, but that its passes are counted.
+    pub fn ingress_looped(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        packet: &mut Packet,
+    ) -> IngressOutcome {
+        let passes = packet.passes;
+        self.receive(now_ns, port, packet);
+        packet.passes = passes.saturating_add(1);
+        if self.trace.is_on() {
+            self.begin_trace(now_ns, port, packet);
+        }
+        self.ingress_of(packet)
+    }
+
     #[inline]
     fn ingress_of(&mut self, packet: &mut Packet) -> IngressOutcome {
         if packet.trace == 0 {

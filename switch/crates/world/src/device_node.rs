@@ -128,7 +128,12 @@ impl DeviceNode {
 
     /// Puts a link behind a port.
     pub fn set_link(&mut self, port: u16, link: u32) {
-        self.links[usize::from(port)] = link;
+        let port = usize::from(port);
+        // A port that loops back may have come later.
+        if self.links.len() <= port {
+            self.links.resize(port + 1, NOWHERE);
+        }
+        self.links[port] = link;
     }
 
     /// Where the frames of a granted port arrive; `None` of another port.

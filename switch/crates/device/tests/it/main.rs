@@ -19,6 +19,7 @@ mod flow_queues;
 mod grants;
 mod idle;
 mod lengths;
+mod loop_back;
 mod lred;
 mod paths;
 mod pie;

@@ -20,9 +20,14 @@ impl<T> TrafficManager<T> {
                 "queues in packets",
             ));
         }
+        // A port that loops back is made where it is not there.
+        let loops = request.ports.iter().filter(|port| port.loop_back);
+        let loops: BTreeSet<u16> = loops.map(|config| config.port).collect();
         let known = |port: u16| match self.port(port) {
-            Some(_) => Ok(()),
-            None => Err(ConfigError::invalid(format!("port {port}"), "no such port")),
+            None if !loops.contains(&port) => {
+                Err(ConfigError::invalid(format!("port {port}"), "no such port"))
+            }
+            _ => Ok(()),
         };
         let mut ports = BTreeSet::new();
         for config in &request.ports {
@@ -69,6 +74,9 @@ impl<T> TrafficManager<T> {
         self.advance(now);
         self.offered = None;
         for config in &request.ports {
+            if config.loop_back {
+                self.add_port(config.port);
+            }
             self.configure_port(*config);
         }
         for config in &request.service_flows {

@@ -236,6 +236,7 @@ pub(super) fn refuse_granted(config: &crate::config::PortConfig) -> Result<(), C
         ("rate", config.rate),
         ("transmit_delay_ns", config.transmit_delay_ns),
         ("framing.packet", u64::from(config.framing.packet)),
+        ("loop_back", u64::from(config.loop_back)),
     ];
     for (field, value) in refused {
         if value != 0 {

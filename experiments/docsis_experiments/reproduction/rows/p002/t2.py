@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""002-T2: the max-min shares that EXP2 is held against, with five videos of at most 4.2 Mbps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from docsis_experiments.measurement.max_min import shares
+from docsis_experiments.reproduction.row import (
+    Asked,
+    Computation,
+    Exact,
+    Measured,
+    Results,
+    Row,
+    Work,
+)
+from docsis_experiments.reproduction.settings.p002_levels import FLOWS
+from docsis_experiments.reproduction.settings.p002_network import CAPACITY
+
+VIDEOS: Final = 5
+VIDEO_BPS: Final = 4_200_000
+
+_LABEL: Final = "shares"
+
+
+def computed(seed: int) -> Mapping[str, float]:
+    """Mbit/s of a download and of a video, by the number of downloads."""
+    del seed
+    found: dict[str, float] = {}
+    for n in FLOWS:
+        of = shares(float(CAPACITY), [float("inf")] * n + [float(VIDEO_BPS)] * VIDEOS)
+        found[f"share n{n}"] = of[0] / 1e6
+        found[f"video n{n}"] = of[-1] / 1e6
+    return found
+
+
+def _works(asked: Asked) -> Iterable[Work]:
+    if asked.reading == 1:
+        yield Computation(_LABEL, computed)
+
+
+def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
+    del asked
+    parts: dict[str, Measured] = {}
+    for found in results.computed(_LABEL).values():
+        parts |= {f"share n{n}": Exact(found[f"share n{n}"]) for n in FLOWS}
+        parts["largest video share"] = Exact(max(found[f"video n{n}"] for n in FLOWS))
+    return parts
+
+
+ROWS: Final[tuple[Row, ...]] = (Row("002-T2", _works, _parts, study_seeds=1),)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What 002's figures draw: a number against the number of downloads, one curve a manager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, Literal
+
+from docsis_experiments.reproduction.figure import Axis, Line, Made, over_seeds
+from docsis_experiments.reproduction.settings.p002_levels import FLOWS
+from docsis_experiments.reproduction.settings.p002_units import Setting
+from docsis_experiments.runs.outcome import Outcome
+
+FLOWS_AXIS: Final = Axis("Downloads", low=0)
+
+PRESET_OF: Final = {"codel": "codel-002", "pie": "pie-002"}
+
+
+def against_flows(
+    manager: str,
+    made: Made,
+    point: Callable[[int], Setting],
+    value: Callable[[Outcome, Setting], float],
+    shape: Literal["line", "points"] = "line",
+) -> Line:
+    """A manager's line over the numbers of downloads that were run."""
+    found = [(n, point(n), made.results.runs(point(n).work)) for n in FLOWS]
+    line = over_seeds(
+        manager,
+        [
+            (float(n), {seed: value(one, setting) for seed, one in runs.items()})
+            for n, setting, runs in found
+            if runs
+        ],
+        preset=PRESET_OF.get(manager, manager),
+    )
+    return replace(line, shape=shape)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of runs, as 002's rows want them. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+
+from docsis_experiments.measurement.max_min import shares
+from docsis_experiments.measurement.metrics.allocation_error import error_percent
+from docsis_experiments.measurement.quantity import Quantity
+from docsis_experiments.reproduction.settings.p002_network import CAPACITY
+from docsis_experiments.reproduction.settings.p002_quantities import Span, goodput
+from docsis_experiments.runs.outcome import Outcome
+
+MEGABIT: Final = 1e6
+
+
+def share_mbps(flows: int, demands_mbps: Sequence[float] = ()) -> float:
+    """The max-min share of a flow that can use all, beside others that can use so much each.
+
+    Args:
+        flows: Such flows.
+        demands_mbps: Of the others.
+    """
+    return shares(CAPACITY / MEGABIT, [*([math.inf] * flows), *demands_mbps])[0]
+
+
+def measured(outcome: Outcome, quantity: Quantity) -> float:
+    """What the run's setting measures beside the usual statistics."""
+    return outcome.quantities[quantity.key].value
+
+
+def all_goodput(outcome: Outcome, groups: Iterable[str]) -> float:
+    """Of groups together over the measured time, Mbit/s."""
+    return sum(outcome.groups[group].values["goodput"] for group in groups)
+
+
+def goodput_mbps(outcome: Outcome, group: str, during: Span) -> float:
+    """Of a group for a time."""
+    return measured(outcome, goodput(group, during))
+
+
+def mean_goodput(outcome: Outcome, groups: Iterable[str], during: Span) -> float:
+    """T of like flows: the mean of theirs."""
+    return fmean(goodput_mbps(outcome, group, during) for group in groups)
+
+
+def error(mean_mbps: float, flows: int) -> float:
+    """Allocation error against the share of so many flows that can use all, percent."""
+    return error_percent(mean_mbps, share_mbps(flows))
+
+
+def ratio(one: float, other: float) -> float:
+    """NaN where there is nothing to divide by."""
+    return one / other if other else math.nan
+
+
+def spread(values: Sequence[float]) -> float:
+    """(Greatest - least) / mean."""
+    return ratio(max(values) - min(values), fmean(values))
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    """Spearman's: Pearson's of ranks, equal values having the mean of theirs; NaN without any."""
+    x, y = _ranks(one), _ranks(other)
+    if x.size < 2 or not (np.isfinite(one).all() and np.isfinite(other).all()):
+        return math.nan
+    dx, dy = x - x.mean(), y - y.mean()
+    scale = math.sqrt(float((dx * dx).sum() * (dy * dy).sum()))
+    return float((dx * dy).sum()) / scale if scale else math.nan
+
+
+def _ranks(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    found = np.asarray(values, np.float64)
+    below = (found[:, None] > found[None, :]).sum(axis=1)
+    equal = (found[:, None] == found[None, :]).sum(axis=1)
+    ranks: np.ndarray[tuple[int], np.dtype[np.float64]] = below + (equal + 1) / 2
+    return ranks

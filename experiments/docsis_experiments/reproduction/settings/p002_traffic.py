@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traffic of 002: endless FTP downloads, a call, and what comes and goes beside them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from docsis_experiments.reproduction.settings.p002_network import Subscriber
+from docsis_experiments.reproduction.settings.p002_readings import Reading
+
+CALL: Final = "call"
+TIER2: Final = "tier2"
+UDP: Final = "udp"
+
+START_SPREAD: Final = "1 s"
+"""Starts of the downloads are drawn within it (catalogue, section 5)."""
+
+FIRST_ROUND_TRIP_US: Final = 20_000
+"""Of the first flow; that of the call and of UDP, which the paper does not state, is the same."""
+
+_STEP_US: Final = 10_000
+_LAST_US: Final = 120_000
+
+TIER1_CAP: Final = 6_000_000
+TIER2_CAP: Final = 12_000_000
+"""bit/s of EXP3's service rates."""
+
+UDP_MBPS: Final = 12
+
+Group = dict[str, Any]
+
+
+def ftp(number: int) -> str:
+    """Name of a download, from 1."""
+    return f"ftp-{number}"
+
+
+def round_trips_us(flows: int, which: Reading) -> list[int]:
+    """Of the downloads, microseconds."""
+    if which is not Reading.EVEN_ROUND_TRIPS:
+        return [FIRST_ROUND_TRIP_US + _STEP_US * number for number in range(flows)]
+    span = _LAST_US - FIRST_ROUND_TRIP_US
+    return [FIRST_ROUND_TRIP_US + span * number // max(1, flows - 1) for number in range(flows)]
+
+
+def download(of: Subscriber, active: tuple[int, int] | None = None) -> Group:
+    """An endless one, or one that comes and goes: `active` is in seconds of the measured time."""
+    group = {"name": of.name, "kind": "transfer", **_ends(of)}
+    if active is None:
+        return {**group, "start_spread": START_SPREAD}
+    return {**group, **_span(active)}
+
+
+def call(of: Subscriber) -> Group:
+    """G.711, always on."""
+    return {"name": of.name, "kind": "voip", **_ends(of)}
+
+
+def constant(of: Subscriber, active: tuple[int, int]) -> Group:
+    """EXP4's UDP."""
+    rate = {"rate": f"{UDP_MBPS} Mbps", "frame": "1000 B"}
+    return {"name": of.name, "kind": "cbr", **rate, **_ends(of), **_span(active)}
+
+
+def _ends(of: Subscriber) -> Group:
+    return {"hosts": [of.host], "servers": [of.server]}
+
+
+def _span(active: tuple[int, int]) -> Group:
+    return {"start": f"{active[0]} s", "end": f"{active[1]} s"}
+
+
+def tcp(which: Reading) -> Group:
+    """TCP as the simulators of the time had it (K3)."""
+    each = which is Reading.ACK_PER_SEGMENT
+    return {
+        "profile": "rfc",
+        "congestion_control": "cubic" if which is Reading.CUBIC else "reno",
+        "initial_window": 3,
+        "acknowledgements": "every-segment" if each else "delayed",
+        "segment": "1460 B",
+    }
+
+
+REAL_TCP: Final[Group] = {"profile": "linux", "congestion_control": "reno", "initial_window": 3}
+"""As near to the same as the kernel's TCP goes, for Mininet."""
