@@ -6,7 +6,7 @@
 //! registers at one index; a packet of cm.p4 runs a sixth fewer instructions
 //! this way. Nothing is fused across a place that is jumped to.
 
-use super::optimise::{Optimised, target_mut};
+use super::optimise::Optimised;
 use crate::op::{Op, Pc};
 
 /// Fuses what can be; `entries` are the places that something outside the code
@@ -35,7 +35,7 @@ pub(super) fn fuse(ops: &[Op], entries: &[Pc], widths: &[u16]) -> Optimised {
         fused.push(both.unwrap_or(*op));
     }
     for op in &mut fused {
-        if let Some(to) = target_mut(op) {
+        if let Some(to) = op.target_mut() {
             *to = moved[*to as usize];
         }
     }
