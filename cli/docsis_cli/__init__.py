@@ -18,6 +18,7 @@ from docsis_cli import (
     config,
     measure,
     p4,
+    population,
     reproduce,
     sf,
     show,
@@ -41,6 +42,7 @@ app = typer.Typer(
 for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
     app.command()(command)
 app.command()(sweep.sweep)
+app.command()(population.population)
 app.command()(compare.compare)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)

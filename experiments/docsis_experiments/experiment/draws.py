@@ -11,6 +11,7 @@ import random
 from dataclasses import replace
 
 from docsis_experiments.experiment.plan import Plan, Planned
+from docsis_experiments.experiment.requests import PlannedRequests
 from docsis_experiments.experiment.web_users import PlannedPages
 
 
@@ -25,6 +26,7 @@ def drawn(plan: Plan, seed: int) -> Plan:
         plan,
         flows=tuple(_flow(planned, seed) for planned in plan.flows),
         users=tuple(_user(planned, seed) for planned in plan.users),
+        requests=tuple(_requests(planned, seed) for planned in plan.requests),
     )
 
 
@@ -44,6 +46,11 @@ def _flow(planned: Planned, seed: int) -> Planned:
 def _user(planned: PlannedPages, seed: int) -> PlannedPages:
     late = planned.start_spread * uniform(seed, "start", planned.name)
     return replace(planned, start=planned.start + late, start_spread=0.0, seed=seed)
+
+
+def _requests(planned: PlannedRequests, seed: int) -> PlannedRequests:
+    late = planned.start_spread * uniform(seed, "start", planned.name)
+    return replace(planned, start=planned.start + late, start_spread=0.0)
 
 
 def uniform(seed: int, purpose: str, name: str) -> float:

@@ -18,6 +18,7 @@ from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
 from docsis_experiments.experiment.ends import hosts_of, servers_of
 from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.requests import PlannedRequests
 from docsis_experiments.experiment.sending import reply_delay, sending
 from docsis_experiments.experiment.web_users import PlannedPages, origins_of, user_of
 from docsis_experiments.stages.mininet.traffic.capture import sampling
@@ -31,6 +32,7 @@ from docsis_experiments.traffic.senders import (
     Sent,
     ServiceFlowStreams,
     UdpCall,
+    UdpRequests,
     UdpTrains,
     WebPages,
 )
@@ -103,9 +105,10 @@ class Plan:
         ramp_up_seconds: Before the measured time, with all traffic.
         measured_seconds: What the results are about.
         one_in: Of that many packets one is looked at.
-        idle_seconds: Before the ramp-up, with calls alone.
+        idle_seconds: Before the ramp-up, with calls and requests alone.
         loads: Of all service flows, by group.
         users: Of the web.
+        requests: In turn, over UDP.
     """
 
     flows: tuple[Planned, ...]
@@ -116,6 +119,7 @@ class Plan:
     idle_seconds: float = 0.0
     loads: Mapping[str, LoadPlan] = field(default_factory=dict)
     users: tuple[PlannedPages, ...] = ()
+    requests: tuple[PlannedRequests, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """For a run's details."""
@@ -183,6 +187,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     flows: list[Planned] = []
     calls: list[PlannedCall] = []
     users: list[PlannedPages] = []
+    requests: list[PlannedRequests] = []
     loads: dict[str, LoadPlan] = {}
     offered, elastic = 0.0, False
     for group in scenario.traffic:
@@ -200,6 +205,22 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                 continue
             start, end = _times(group, sent, scenario)
             spread = (group.start_spread or 0) / 1e9
+            if isinstance(sent.sender, UdpRequests):
+                requests.append(
+                    PlannedRequests(
+                        group=group.name,
+                        name=name,
+                        source=source,
+                        destination=destination,
+                        number=len(requests),
+                        requests=sent.sender,
+                        idle=scenario.idle / 1e9,
+                        start=start,
+                        end=end,
+                        start_spread=spread,
+                    )
+                )
+                continue
             if isinstance(sent.sender, WebPages):
                 users.append(
                     PlannedPages(
@@ -246,6 +267,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         idle_seconds=scenario.idle / 1e9,
         loads=loads,
         users=tuple(users),
+        requests=tuple(requests),
     )
 
 

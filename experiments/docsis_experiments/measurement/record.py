@@ -149,7 +149,8 @@ class RunRecord:
         timing: How late the switches were over the measured time.
         faults: What went wrong with the measuring, in words.
         digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
-        idle: First and last second of the time with calls alone; None where there was none.
+        idle: First and last second of the time with calls and requests alone; None where there was
+            none.
         retransmitted: Segments that TCP sent again over the whole run, by group and flow.
         calls: Groups whose packets are those of calls.
         sustained_mbps: Rate that the service flow has for good.
@@ -162,6 +163,8 @@ class RunRecord:
         channels: Upstream channels with a request/grant MAC, over the whole run, each with some
             MAPs of the measured time.
         pages: Of web users, by group.
+        round_trips: Of requests in turn, by group: when each was made, in the idle time as well,
+            and how long its reply took, with all propagation; NaN where none came.
     """
 
     label: str
@@ -191,6 +194,7 @@ class RunRecord:
     timeouts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     channels: tuple[UpstreamChannel, ...] = ()
     pages: Mapping[str, Pages] = field(default_factory=dict)
+    round_trips: Mapping[str, Packets] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -210,6 +214,7 @@ class RunRecord:
             Trace.GOODPUT: self.received,
             Trace.MESSAGES: self.messages,
             Trace.PAGES: self.pages,
+            Trace.ROUND_TRIPS: self.round_trips,
             Trace.RETRANSMISSIONS: self.retransmitted,
             Trace.TIMEOUTS: self.timeouts,
             Trace.SHARES: self.shares,
@@ -226,9 +231,19 @@ class RunRecord:
     def write(self, folder: Path) -> None:
         """Write packets.csv, messages.csv, goodput.csv, queue.csv, channel.csv and shares.csv.
 
-        Where there are upstream channels also upstream-channels.json, and where there are web
-        users also pages.csv.
+        Where there are upstream channels also upstream-channels.json, where there are web users
+        also pages.csv, and where there are requests in turn also round-trips.csv.
         """
+        if self.round_trips:
+            _write(
+                folder / "round-trips.csv",
+                ("group", "time_s", "round_trip_ms"),
+                (
+                    (group, *times)
+                    for group, data in self.round_trips.items()
+                    for times in zip(data.sent_s, data.delay_ms, strict=True)
+                ),
+            )
         if self.pages:
             _write(
                 folder / "pages.csv",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class Trace(StrEnum):
@@ -24,6 +25,9 @@ class Trace(StrEnum):
     PAGES = "pages"
     """When each was asked for, and when all of it was there."""
 
+    ROUND_TRIPS = "round trips"
+    """When each request was made, in the idle time as well, and when its reply was there."""
+
     RETRANSMISSIONS = "retransmissions"
     """How many segments TCP sent again."""
 
@@ -32,3 +36,7 @@ class Trace(StrEnum):
 
     SHARES = "shares"
     """What each service flow got, beside what it is configured to get."""
+
+
+IN_IDLE_TIME: Final = frozenset({Trace.CALL, Trace.ROUND_TRIPS})
+"""Traces of what is sent in the idle time of a run, too."""

@@ -176,6 +176,7 @@ class _Played:
             shares={group: load.shares() for group, load in self._loads.items()},
             channels=play.channels.channels(),
             pages=self._pages(play, self._traffic),
+            round_trips=self._round_trips(play, self._traffic),
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:
@@ -229,6 +230,14 @@ class _Played:
             pages = Pages((began - self._start_ns) / 1e9, complete_s)
             found.setdefault(user.group, []).append(pages)
         return {group: Pages.together(parts) for group, parts in found.items()}
+
+    def _round_trips(self, play: Play, traffic: Started) -> dict[str, Packets]:
+        found: dict[str, list[Packets]] = {}
+        for requests, numbers in traffic.requests.items():
+            for number in numbers:
+                asked, answered = play.world.round_trip_records(number)
+                found.setdefault(requests.group, []).append(self._delays(asked, answered, 0.0))
+        return {group: Packets.together(parts) for group, parts in found.items()}
 
     def _counted(
         self, play: Play, traffic: Started, what: Literal["retransmissions", "timeouts"]

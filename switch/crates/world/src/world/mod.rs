@@ -36,7 +36,7 @@ pub use tcp_traffic::{
     Acknowledgements, Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions,
     TransferOptions,
 };
-pub use traffic::{Flow, ProbesOptions, Times, UdpStreamOptions};
+pub use traffic::{Flow, ProbesOptions, RequestResponseOptions, Times, UdpStreamOptions};
 
 /// Devices of a world.
 pub const MOST_DEVICES: usize = 1024;

@@ -16,5 +16,6 @@ mod entrance;
 mod hosts;
 mod pages;
 mod refusals;
+mod request_response;
 mod stages;
 mod transfers;
