@@ -20,6 +20,7 @@ from docsis_cli import (
     live,
     measure,
     p4,
+    population,
     reproduce,
     sf,
     show,
@@ -43,6 +44,7 @@ app = typer.Typer(
 for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
     app.command()(command)
 app.command()(sweep.sweep)
+app.command()(population.population)
 app.command()(compare.compare)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)

@@ -28,18 +28,20 @@ def shipped(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            help="Only queue-managers, tiers, topologies, experiments or sweeps; all unless given.",
+            help="Only queue-managers, tiers, topologies, experiments, sweeps or populations; all "
+            "unless given.",
         ),
     ] = None,
     folder: Annotated[
         Path,
         typer.Option(
-            "--folder", help="Has topologies, and tiers/, scenarios/ and sweeps/ beside them."
+            "--folder",
+            help="Has topologies, and tiers/, scenarios/, sweeps/ and populations/ beside them.",
         ),
     ] = TOPOLOGIES,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Queue managers, service tiers, topologies, experiments and sweeps, with a line each."""
+    """Queue managers, tiers, topologies, experiments, sweeps, populations, with a line each."""
     from docsis_experiments.experiment.shipped import Sort, entries
 
     if what is not None and what not in list(Sort):

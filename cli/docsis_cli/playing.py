@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,11 @@ import typer
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from docsis_experiments.runs.collecting import Player
+    from docsis_experiments.runs.pool import Played
+    from docsis_experiments.runs.unit import Unit
     from docsis_experiments.sweeps.tls import Access
 
 PlayedAtATimeOption = Annotated[
@@ -87,3 +93,42 @@ class Where:
         from docsis_experiments.sweeps.tls import Access
 
         return Access.of(self.scheduler, self.ca, self.certificate, self.key)
+
+
+def player(where: Where, console: Console) -> Player:
+    """What plays units in virtual time where the options say.
+
+    Args:
+        where: What they say.
+        console: Is told of a cluster's workers.
+
+    Raises:
+        TestbedError: The options contradict each other, or a file cannot be used.
+    """
+    where.check()
+    access = where.access()
+    if access is None:
+        from docsis_experiments.runs import pool
+
+        processes = where.processes()
+        return lambda units: pool.play_all(units, processes)
+    return on_cluster(access, console)
+
+
+def on_cluster(access: Access, console: Console) -> Player:
+    """What plays units on a cluster.
+
+    Args:
+        access: Of its scheduler.
+        console: Is told of workers that are refused.
+    """
+    from docsis_experiments.sweeps import cluster
+
+    def play(units: Sequence[Unit]) -> Generator[Played, None, None]:
+        return cluster.play_all(
+            units,
+            access,
+            lambda words: console.print(words, style="yellow", soft_wrap=True, highlight=False),
+        )
+
+    return play

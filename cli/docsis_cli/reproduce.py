@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,13 +18,12 @@ from docsis_cli.playing import (
     TlsCertOption,
     TlsKeyOption,
     Where,
+    on_cluster,
 )
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
     from docsis_experiments.reproduction.making import Player
-    from docsis_experiments.runs.pool import Played
-    from docsis_experiments.runs.unit import Unit
 
 _CONSOLE = Console()
 
@@ -171,13 +169,4 @@ def _player(stage: StageName, where: Where, processes: int) -> Player:
     access = where.access()
     if access is None:
         return here
-    from docsis_experiments.sweeps import cluster
-
-    def play(units: Sequence[Unit]) -> Generator[Played, None, None]:
-        return cluster.play_all(
-            units,
-            access,
-            lambda words: _CONSOLE.print(words, style="yellow", soft_wrap=True, highlight=False),
-        )
-
-    return Cluster(play, here)
+    return Cluster(on_cluster(access, _CONSOLE), here)

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -18,13 +17,9 @@ from docsis_cli.playing import (
     TlsCertOption,
     TlsKeyOption,
     Where,
+    player,
 )
 from docsis_testbed.errors import TestbedError
-
-if TYPE_CHECKING:
-    from docsis_experiments.runs.pool import Played
-    from docsis_experiments.runs.unit import Unit
-    from docsis_experiments.sweeps.job import Player
 
 _CONSOLE = Console()
 
@@ -43,7 +38,7 @@ def sweep(
     tls_key: TlsKeyOption = None,
 ) -> None:
     """An experiment under many conditions, in virtual time: managers, rates, buffers, seeds."""
-    play = _player(Where(jobs, scheduler, tls_ca, tls_cert, tls_key))
+    play = player(Where(jobs, scheduler, tls_ca, tls_cert, tls_key), _CONSOLE)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.sweeps import job, loader
 
@@ -52,28 +47,3 @@ def sweep(
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     job.run(loaded, play=play, console=_CONSOLE)
-
-
-def _player(where: Where) -> Player:
-    """Where the runs are played.
-
-    Raises:
-        TestbedError: The options contradict each other, or a file cannot be used.
-    """
-    where.check()
-    access = where.access()
-    if access is None:
-        from docsis_experiments.runs import pool
-
-        processes = where.processes()
-        return lambda units: pool.play_all(units, processes)
-    from docsis_experiments.sweeps import cluster
-
-    def play(units: Sequence[Unit]) -> Generator[Played, None, None]:
-        return cluster.play_all(
-            units,
-            access,
-            lambda words: _CONSOLE.print(words, style="yellow", soft_wrap=True, highlight=False),
-        )
-
-    return play

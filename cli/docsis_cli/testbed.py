@@ -386,6 +386,7 @@ def schema(
     from docsis_experiments.acceptance import figures as closed_loop
     from docsis_experiments.acceptance.referee import data as referee
     from docsis_experiments.experiment import schema as scenarios
+    from docsis_experiments.populations import schema as populations
     from docsis_experiments.reports import document
     from docsis_experiments.sweeps import schema as sweeps
 
@@ -397,6 +398,8 @@ def schema(
         "scenario": scenarios.json_schema(),
         "sweep": sweeps.json_schema(),
         "sweep-summary": document.schema("sweep"),
+        "population": populations.json_schema(),
+        "population-summary": document.schema("population"),
         "comparison": document.schema("comparison"),
         "scenario-summary": document.schema("scenario"),
         "repeated-summary": document.schema("repeated"),

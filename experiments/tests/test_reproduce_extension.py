@@ -22,11 +22,12 @@ from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.judge import kept
 from docsis_experiments.reproduction.making import Processes
-from docsis_experiments.reproduction.mininet_runs import MOST_TRIES, InMininet
+from docsis_experiments.reproduction.mininet_runs import InMininet
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Level
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs import closure
+from docsis_experiments.runs.in_mininet import MOST_TRIES
 from docsis_experiments.runs.store import Store
 
 

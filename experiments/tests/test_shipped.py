@@ -24,6 +24,7 @@ def test_everything_that_is_shipped_has_a_name_and_a_line() -> None:
         (Sort.TOPOLOGIES, TOPOLOGIES),
         (Sort.EXPERIMENTS, TOPOLOGIES / "scenarios"),
         (Sort.SWEEPS, TOPOLOGIES / "sweeps"),
+        (Sort.POPULATIONS, TOPOLOGIES / "populations"),
     ):
         assert names[sort] == sorted(file.stem for file in folder.glob("*.yaml"))
 

@@ -16,6 +16,7 @@ from scenario_files import write as write_scenario
 
 from docsis_experiments.reports import report
 from docsis_experiments.runs import files, pool, sources
+from docsis_experiments.runs.collecting import Player
 from docsis_experiments.runs.play import play
 from docsis_experiments.runs.pool import Played
 from docsis_experiments.runs.store import ASIDE, Store
@@ -92,7 +93,7 @@ def copied(store: Store, folder: Path) -> Store:
 
 @pytest.fixture
 def sweep(tmp_path: Path, loaded: LoadedSweep, console: Console) -> Callable[..., Path]:
-    def run(player: job.Player, store: Store) -> Path:
+    def run(player: Player, store: Store) -> Path:
         return job.run(
             loaded, play=player, console=console, results=tmp_path / "results", store=store
         )

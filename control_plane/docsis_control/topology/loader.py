@@ -65,7 +65,7 @@ def load_topology(file: Path | str, tier: str | None = None) -> Topology:
     named = tier if tier is not None else data.get("tier")
     # A run's record holds the tier itself in place of its name.
     if tier is not None or not isinstance(named, dict | None):
-        data["tier"] = _named_tier(document, named, ("tier",) if tier is None else None)
+        data["tier"] = named_tier(document, named, ("tier",) if tier is None else None)
     modems = data.get("modems")
     # What many modems name is read once.
     loaded: dict[tuple[object, ...], Any] = {}
@@ -92,7 +92,7 @@ def _resolve(
     if not isinstance(tier, dict | None):
         key: tuple[object, ...] = ("tier", str(tier))
         if key not in loaded:
-            loaded[key] = _named_tier(document, tier, (*at, "tier"))
+            loaded[key] = named_tier(document, tier, (*at, "tier"))
         modem["tier"] = loaded[key]
     name = modem.get("configuration")
     if isinstance(name, str):
@@ -136,8 +136,14 @@ def _load_configuration(file: Path, named: Problem, limits: Limits) -> ModemConf
     return from_yaml(text, file, limits=limits)
 
 
-def _named_tier(document: Document, name: object, location: Location | None) -> ServiceTier:
-    """The tier that is named at a location, or on the command line."""
+def named_tier(document: Document, name: object, location: Location | None) -> ServiceTier:
+    """Reads the tier that is named at a location, or on the command line.
+
+    It is a file, without .yaml, in tiers/ beside the document or else in the project's own.
+
+    Raises:
+        ConfigError: There is none of the name, or it cannot be used.
+    """
 
     def problem(message: str) -> ConfigError:
         if location is not None:

@@ -51,11 +51,15 @@ def _as_written(topology: dict[str, Any]) -> None:
         "description": "Instead of modems: the hosts behind one, named as the switch.",
     }
     topology["required"].remove("modems")
-    _channels_as_written(topology)
+    channels_as_written(topology)
 
 
-def _channels_as_written(topology: dict[str, Any]) -> None:
-    """A channel may be the name of its profile alone, and need not have a name."""
+def channels_as_written(topology: dict[str, Any]) -> None:
+    """A channel may be the name of its profile alone, and need not have a name.
+
+    Args:
+        topology: Schema of a model with `upstream_channels`, which is changed.
+    """
     channel = topology["$defs"][UpstreamChannel.__name__]
     channel["required"].remove("name")
     written = {"$ref": f"#/$defs/{UpstreamChannel.__name__}"}

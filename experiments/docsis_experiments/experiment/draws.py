@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from docsis_experiments.experiment.plan import Plan, Planned
 from docsis_experiments.experiment.videos import PlannedVideo
+from docsis_experiments.experiment.requests import PlannedRequests
 from docsis_experiments.experiment.web_users import PlannedPages
 
 
@@ -27,6 +28,7 @@ def drawn(plan: Plan, seed: int) -> Plan:
         flows=tuple(_flow(planned, seed) for planned in plan.flows),
         users=tuple(_user(planned, seed) for planned in plan.users),
         videos=tuple(_video(planned, seed) for planned in plan.videos),
+        requests=tuple(_requests(planned, seed) for planned in plan.requests),
     )
 
 
@@ -49,6 +51,11 @@ def _user(planned: PlannedPages, seed: int) -> PlannedPages:
 
 
 def _video(planned: PlannedVideo, seed: int) -> PlannedVideo:
+    late = planned.start_spread * uniform(seed, "start", planned.name)
+    return replace(planned, start=planned.start + late, start_spread=0.0)
+
+
+def _requests(planned: PlannedRequests, seed: int) -> PlannedRequests:
     late = planned.start_spread * uniform(seed, "start", planned.name)
     return replace(planned, start=planned.start + late, start_spread=0.0)
 

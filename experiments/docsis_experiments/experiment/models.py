@@ -33,7 +33,7 @@ from docsis_experiments.experiment.tagged import as_tuple
 from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.judging.expectations import Expectation, Ratio
 from docsis_experiments.measurement.quantity import Quantity
-from docsis_experiments.measurement.trace import Trace
+from docsis_experiments.measurement.trace import IN_IDLE_TIME, Trace
 from docsis_experiments.traffic.group import Group
 from docsis_experiments.traffic.kinds import AnyGroup, kinds_that_leave
 from docsis_experiments.traffic.senders import MOST_FLOWS
@@ -196,8 +196,8 @@ class Scenario(Model):
     direction: Direction = Field(description="Which way the traffic goes.")
     idle: Duration = Field(
         default=0,
-        description="Calls alone before the ramp-up, so that the latency that other traffic "
-        "induces can be told; none unless given.",
+        description="Calls and requests alone before the ramp-up, so that the latency that other "
+        "traffic induces can be told; none unless given.",
     )
     ramp_up: RampUp = Field(
         description="Traffic before the measured time; auto is as long as the bucket's burst and "
@@ -255,9 +255,9 @@ class Scenario(Model):
         if twice := next((name for name in folders if folders.count(name) > 1), None):
             both = [run.label for run in self.all_runs if run.folder == twice]
             raise KeyedError("runs", f'"{both[0]}" and "{both[1]}" are the same folder, "{twice}"')
-        if self.idle and not any(Trace.CALL in group.leaves() for group in self.traffic):
-            calls = kinds_that_leave(Trace.CALL)
-            raise KeyedError("idle", f"needs a group of the kind {calls}: all else begins after it")
+        if self.idle and not any(IN_IDLE_TIME & group.leaves() for group in self.traffic):
+            kinds = kinds_that_leave(*IN_IDLE_TIME)
+            raise KeyedError("idle", f"needs a group of the kind {kinds}: all else begins after it")
         loading = [i for i, g in enumerate(self.traffic) if Trace.SHARES in g.leaves()]
         if len(loading) > 1:
             raise KeyedError(

@@ -18,6 +18,7 @@ from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
 from docsis_experiments.experiment.ends import hosts_of, servers_of
 from docsis_experiments.experiment.models import Run, Scenario
+from docsis_experiments.experiment.requests import PlannedRequests
 from docsis_experiments.experiment.sending import reply_delay, sending
 from docsis_experiments.experiment.videos import FIRST_VIDEO_PORT, PlannedVideo, ends_of
 from docsis_experiments.experiment.web_users import PlannedPages, origins_of, user_of
@@ -33,6 +34,7 @@ from docsis_experiments.traffic.senders import (
     Sent,
     ServiceFlowStreams,
     UdpCall,
+    UdpRequests,
     UdpTrains,
     WebPages,
 )
@@ -105,10 +107,11 @@ class Plan:
         ramp_up_seconds: Before the measured time, with all traffic.
         measured_seconds: What the results are about.
         one_in: Of that many packets one is looked at.
-        idle_seconds: Before the ramp-up, with calls alone.
+        idle_seconds: Before the ramp-up, with calls and requests alone.
         loads: Of all service flows, by group.
         users: Of the web.
         videos: Those who watch one.
+        requests: In turn, over UDP.
     """
 
     flows: tuple[Planned, ...]
@@ -120,6 +123,7 @@ class Plan:
     loads: Mapping[str, LoadPlan] = field(default_factory=dict)
     users: tuple[PlannedPages, ...] = ()
     videos: tuple[PlannedVideo, ...] = ()
+    requests: tuple[PlannedRequests, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """For a run's details."""
@@ -201,6 +205,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     calls: list[PlannedCall] = []
     users: list[PlannedPages] = []
     videos: list[PlannedVideo] = []
+    requests: list[PlannedRequests] = []
     loads: dict[str, LoadPlan] = {}
     offered, elastic = 0.0, False
     for group in scenario.traffic:
@@ -218,6 +223,22 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                 continue
             start, end = _times(group, sent, scenario)
             spread = (group.start_spread or 0) / 1e9
+            if isinstance(sent.sender, UdpRequests):
+                requests.append(
+                    PlannedRequests(
+                        group=group.name,
+                        name=name,
+                        source=source,
+                        destination=destination,
+                        number=len(requests),
+                        requests=sent.sender,
+                        idle=scenario.idle / 1e9,
+                        start=start,
+                        end=end,
+                        start_spread=spread,
+                    )
+                )
+                continue
             if isinstance(sent.sender, WebPages):
                 users.append(
                     PlannedPages(
@@ -283,6 +304,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         loads=loads,
         users=tuple(users),
         videos=tuple(videos),
+        requests=tuple(requests),
     )
 
 

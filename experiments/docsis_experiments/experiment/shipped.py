@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be named: queue managers, service tiers, topologies, experiments, sweeps.
+"""What can be named: queue managers, service tiers, topologies, experiments, sweeps, populations.
 
 Each has one line from its own file or from the code. A file that cannot be read is told, and hides
 no other.
@@ -21,6 +21,8 @@ from docsis_control.topology.loader import TIERS, load_tier, load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.loader import load
 from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.populations.loader import load as load_population
+from docsis_experiments.populations.models import Population
 from docsis_experiments.sweeps.loader import LoadedSweep
 from docsis_experiments.sweeps.loader import load as load_sweep
 
@@ -31,6 +33,10 @@ SWEEPS: Final = "sweeps"
 """Folder of the sweeps, beside the topologies."""
 
 
+POPULATIONS: Final = "populations"
+"""Folder of the populations, beside the topologies."""
+
+
 class Sort(StrEnum):
     """What there is to be named."""
 
@@ -39,6 +45,7 @@ class Sort(StrEnum):
     TOPOLOGIES = "topologies"
     EXPERIMENTS = "experiments"
     SWEEPS = "sweeps"
+    POPULATIONS = "populations"
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,14 @@ def _sweeps(folder: Path) -> Iterator[Entry]:
     return _files(Sort.SWEEPS, folder / SWEEPS, lambda file: sweep_line(load_sweep(file)))
 
 
+def _populations(folder: Path) -> Iterator[Entry]:
+    return _files(
+        Sort.POPULATIONS,
+        folder / POPULATIONS,
+        lambda file: population_line(load_population(file)),
+    )
+
+
 def tier_line(tier: ServiceTier) -> str:
     """What its file says, or else its rates."""
     if tier.description:
@@ -135,6 +150,12 @@ def sweep_line(loaded: LoadedSweep) -> str:
     return f"{loaded.sweep.title}; {_counted(loaded.runs, 'run')}."
 
 
+def population_line(population: Population) -> str:
+    """Its title, its tests and its arms."""
+    tests = _counted(population.tests, "test")
+    return f"{population.title}; {tests} of {_counted(len(population.arms), 'arm')}."
+
+
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
@@ -145,4 +166,5 @@ _ENTRIES: Final = {
     Sort.TOPOLOGIES: _topologies,
     Sort.EXPERIMENTS: _experiments,
     Sort.SWEEPS: _sweeps,
+    Sort.POPULATIONS: _populations,
 }

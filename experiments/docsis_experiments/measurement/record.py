@@ -150,7 +150,8 @@ class RunRecord:
         timing: How late the switches were over the measured time.
         faults: What went wrong with the measuring, in words.
         digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
-        idle: First and last second of the time with calls alone; None where there was none.
+        idle: First and last second of the time with calls and requests alone; None where there was
+            none.
         retransmitted: Segments that TCP sent again over the whole run, by group and flow.
         calls: Groups whose packets are those of calls.
         sustained_mbps: Rate that the service flow has for good.
@@ -165,6 +166,8 @@ class RunRecord:
         pages: Of web users, by group.
         videos: Of the players of adaptive videos, by group and player.
         demands_mbps: What flows can use at the most, by flow; of the others nothing limits it.
+        round_trips: Of requests in turn, by group: when each was made, in the idle time as well,
+            and how long its reply took, with all propagation; NaN where none came.
     """
 
     label: str
@@ -196,6 +199,7 @@ class RunRecord:
     pages: Mapping[str, Pages] = field(default_factory=dict)
     videos: Mapping[str, Mapping[str, Viewing]] = field(default_factory=dict)
     demands_mbps: Mapping[str, float] = field(default_factory=dict)
+    round_trips: Mapping[str, Packets] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -216,6 +220,7 @@ class RunRecord:
             Trace.MESSAGES: self.messages,
             Trace.PAGES: self.pages,
             Trace.VIDEO: self.videos,
+            Trace.ROUND_TRIPS: self.round_trips,
             Trace.RETRANSMISSIONS: self.retransmitted,
             Trace.TIMEOUTS: self.timeouts,
             Trace.SHARES: self.shares,
@@ -232,8 +237,9 @@ class RunRecord:
     def write(self, folder: Path) -> None:
         """Write packets.csv, messages.csv, goodput.csv, queue.csv, channel.csv and shares.csv.
 
-        Where there are upstream channels also upstream-channels.json, and where there are web
-        users also pages.csv, and where there are players of videos also videos.csv.
+        Where there are upstream channels also upstream-channels.json, where there are web users
+        also pages.csv, where there are players of videos also videos.csv, and where there are
+        requests in turn also round-trips.csv.
         """
         if self.videos:
             _write(
@@ -244,6 +250,16 @@ class RunRecord:
                     for group, players in self.videos.items()
                     for player, viewing in players.items()
                     for row in viewing.rows()
+                ),
+            )
+        if self.round_trips:
+            _write(
+                folder / "round-trips.csv",
+                ("group", "time_s", "round_trip_ms"),
+                (
+                    (group, *times)
+                    for group, data in self.round_trips.items()
+                    for times in zip(data.sent_s, data.delay_ms, strict=True)
                 ),
             )
         if self.pages:

@@ -49,6 +49,10 @@ class Scope:
         """The same of messages."""
         return self._chosen(run, run.messages)
 
+    def round_trips(self, run: RunRecord) -> Packets:
+        """The same of requests that were made in that time."""
+        return self._chosen(run, run.round_trips)
+
     def page_loads(self, run: RunRecord) -> Floats:
         """Load times of pages that were complete in that time, seconds; none where a group's none
         was."""

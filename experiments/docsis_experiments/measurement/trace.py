@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class Trace(StrEnum):
@@ -26,6 +27,8 @@ class Trace(StrEnum):
 
     VIDEO = "video"
     """Segments of an adaptive video: when each was asked for and played, and its rate."""
+    ROUND_TRIPS = "round trips"
+    """When each request was made, in the idle time as well, and when its reply was there."""
 
     RETRANSMISSIONS = "retransmissions"
     """How many segments TCP sent again."""
@@ -35,3 +38,7 @@ class Trace(StrEnum):
 
     SHARES = "shares"
     """What each service flow got, beside what it is configured to get."""
+
+
+IN_IDLE_TIME: Final = frozenset({Trace.CALL, Trace.ROUND_TRIPS})
+"""Traces of what is sent in the idle time of a run, too."""

@@ -28,6 +28,7 @@ SCHEMAS: Final[Mapping[str, str]] = {
     "sweep": "sweep.schema.json",
     "repeated": "repeated.schema.json",
     "comparison": "comparison.schema.json",
+    "population": "population.schema.json",
     "reproduction": "reproduction.schema.json",
 }
 """Schema by experiment, which is a key of the summary. Keys that came later are not required, so

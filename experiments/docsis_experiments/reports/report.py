@@ -16,6 +16,7 @@ from docsis_experiments.reports import (
     document,
     embedding,
     figures_page,
+    population_page,
     repeated_page,
     single_page,
     sweep_page,
@@ -31,6 +32,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "sweep": sweep_page.PAGE,
     "repeated": repeated_page.PAGE,
     "comparison": comparison_page.PAGE,
+    "population": population_page.PAGE,
 }
 """By experiment."""
 

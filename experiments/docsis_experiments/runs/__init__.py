@@ -8,4 +8,6 @@ outcome.py   what is kept of a run, made from the record of either stage
 files.py     outcomes as Parquet, validated when they are read
 store.py     outcomes in a folder, by key
 pool.py      plays units in several processes
+in_mininet.py  plays units in Mininet, one after the other
+collecting.py  plays what is missing, and keeps each result as it comes
 """

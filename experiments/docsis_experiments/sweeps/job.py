@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +21,7 @@ from docsis_experiments.reports import report, sweep_summary
 from docsis_experiments.reports.plots.subjects import Swept
 from docsis_experiments.reports.words import number
 from docsis_experiments.runs import files, other_version
-from docsis_experiments.runs.pool import Played
+from docsis_experiments.runs.collecting import Player, collect
 from docsis_experiments.runs.store import Store
 from docsis_experiments.runs.unit import Unit, key
 from docsis_experiments.stages.virtual.stage import VirtualStage
@@ -32,10 +31,6 @@ from docsis_experiments.sweeps.loader import LoadedSweep
 from docsis_experiments.sweeps.table import Cell
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
-from docsis_testbed.progress import progress_bar
-
-Player = Callable[[Sequence[Unit]], Generator[Played, None, None]]
-"""Plays units: a pool of processes, or a cluster."""
 
 TABLE: Final = "table.parquet"
 
@@ -82,7 +77,7 @@ def run(
     if there:
         console.print(f"{len(there)} of {len(planned)} runs are there already.", highlight=False)
     missing = [unit for (_, _, unit), one in zip(planned, keys, strict=True) if one not in there]
-    failures = _play(missing, play, kept, there, console, words_of(planned))
+    failures = collect(missing, play, kept, there, console, words_of(planned))
     cells = [
         Cell(point, seed, there[one])
         for (point, seed, _), one in zip(planned, keys, strict=True)
@@ -111,45 +106,6 @@ def _units(loaded: LoadedSweep) -> list[tuple[Point, int, Unit]]:
 def words_of(planned: Sequence[tuple[Point, int, Unit]]) -> Mapping[Unit, str]:
     """What each unit is, for people."""
     return {unit: f"{point.words}, seed {seed}" for point, seed, unit in planned}
-
-
-def _play(
-    missing: Sequence[Unit],
-    play: Player,
-    kept: Store,
-    there: dict[str, Any],
-    console: Console,
-    words: Mapping[Unit, str],
-) -> list[str]:
-    """Plays what is missing; what came of it is kept and put to what is there."""
-    failures: list[str] = []
-    if not missing:
-        return failures
-    done = 0
-    try:
-        with progress_bar(console) as bar, closing(play(missing)) as each:
-            task = bar.add_task(f"0/{len(missing)} runs", total=len(missing))
-            for played in each:
-                done += 1
-                if played.outcome is None:
-                    failures.append(f"{words[played.unit]}: {played.failure}")
-                else:
-                    kept.keep(played.outcome)
-                    there[played.outcome.key] = played.outcome
-                bar.update(
-                    task,
-                    completed=done,
-                    description=f"{done}/{len(missing)} runs: {words[played.unit]}",
-                )
-    except BaseException:
-        console.print(
-            f"{done - len(failures)} of {len(missing)} runs have been played and are kept in "
-            f"{kept.folder}; the same command goes on from there.",
-            soft_wrap=True,
-            highlight=False,
-        )
-        raise
-    return failures
 
 
 def _write(

@@ -181,6 +181,23 @@ class UdpCall:
 
 
 @dataclass(frozen=True)
+class UdpRequests:
+    """Requests in turn, each after the reply to the one before; in the run's idle time, too.
+
+    Attributes:
+        request: Bytes of a request's frame to the end of its CRC.
+        response: The same of a reply's.
+        timeout: How long the next request waits for a reply.
+    """
+
+    leaves: ClassVar = frozenset({Trace.ROUND_TRIPS})
+
+    request: int
+    response: int
+    timeout: float
+
+
+@dataclass(frozen=True)
 class ServiceFlowStreams:
     """A stream into each service flow of the direction, each offered more than its share.
 
@@ -203,6 +220,7 @@ Sender = (
     | LedbatTransfers
     | UdpTrains
     | UdpCall
+    | UdpRequests
     | ServiceFlowStreams
 )
 

@@ -21,9 +21,9 @@ S = TypeVar("S")
 class Plot(Figure, Generic[S]):
     """A picture of a report, and how it is drawn.
 
-    A module of `plots.single`, `repeated`, `sweep`, `comparison` or `decisions` has one as `PLOT`;
-    or, where a result has several of its kind, a function `plots` from the content of summary.json
-    to them.
+    A module of `plots.single`, `repeated`, `sweep`, `population`, `comparison` or `decisions` has
+    one as `PLOT`; or, where a result has several of its kind, a function `plots` from the content
+    of summary.json to them.
 
     Attributes:
         place: Where it stands among the others of its page: lowest first.

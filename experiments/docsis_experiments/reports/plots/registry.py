@@ -23,7 +23,7 @@ def plots_of(kind: ModuleType, summary: Mapping[str, Any]) -> list[Plot[Any]]:
     """All plots of a kind of result, in the order of the page.
 
     Args:
-        kind: `plots.single`, `repeated`, `sweep`, `comparison` or `decisions`.
+        kind: `plots.single`, `repeated`, `sweep`, `population`, `comparison` or `decisions`.
         summary: Content of summary.json.
 
     Raises:

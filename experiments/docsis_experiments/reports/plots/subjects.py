@@ -7,13 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.trace import Trace
+from docsis_experiments.populations.figures import column
 from docsis_experiments.reports.plots.look import STYLES, style
 
 if TYPE_CHECKING:
     from docsis_experiments.comparison.reading import Result
+    from docsis_experiments.populations.table import ResultOfTest
     from docsis_experiments.runs.outcome import Outcome
 
 Summary = Mapping[str, Any]
@@ -80,6 +85,28 @@ class Swept:
     """
 
     summary: Summary
+
+
+@dataclass(frozen=True)
+class Populated:
+    """Tests of a population.
+
+    Attributes:
+        tests: What came of them.
+    """
+
+    tests: Sequence[ResultOfTest]
+
+    def values(self, arm: str, name: str, tier: str | None = None) -> npt.NDArray[np.float64]:
+        """A value of each test that has it, by its name among `figures.VALUES`.
+
+        Args:
+            arm: Of the tests.
+            name: Of the value.
+            tier: Only this one's subscribers; all unless given.
+        """
+        chosen = (one for one in self.tests if one.arm == arm and tier in (None, one.tier))
+        return np.asarray(column(chosen, name), np.float64)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from docsis_experiments.stages.mininet import faults
 from docsis_experiments.stages.mininet.channels_seen import ChannelsSeen, channels_of
 from docsis_experiments.stages.mininet.counters import CounterReader, counters
 from docsis_experiments.stages.mininet.lateness import LatenessReader, lateness_of
+from docsis_experiments.stages.mininet.requests import RequestTraffic
 from docsis_experiments.stages.mininet.rf import Congested, RfChannels, RfPort
 from docsis_experiments.stages.mininet.samples import counted_between, read_samples
 from docsis_experiments.stages.mininet.service_flow_load import ServiceFlowTraffic
@@ -183,6 +184,7 @@ class Played:
             for group, load in plan.loads.items()
         }
         self._web = WebTraffic(session, plan.users)
+        self._requests = RequestTraffic(session, plan.requests)
         self._start_ns = 0
         self._steps: list[tuple[float, float]] = []
         self._counters: dict[str, int] = {}
@@ -212,6 +214,7 @@ class Played:
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.measured_from * 1e9)
         programs += self._web.start_users(origin_ns)
+        programs += self._requests.start(self._start, origin_ns)
         # Last: irtt is told how long to send, and whatever was started before may have taken long.
         calls = self._start_calls()
         if self._plan.idle_seconds:
@@ -376,6 +379,7 @@ class Played:
             shares={group: load.shares() for group, load in self._loads.items()},
             channels=self._channels_at_end,
             pages=self._web.pages(self._start_ns),
+            round_trips=self._requests.round_trips(self._start_ns),
         )
 
     def _faults(self) -> Iterator[str]:

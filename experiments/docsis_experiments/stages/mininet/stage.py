@@ -26,6 +26,7 @@ from docsis_experiments.traffic.senders import (
     TcpMessages,
     TcpTransfers,
     UdpCall,
+    UdpRequests,
     UdpTrains,
     WebPages,
 )
@@ -35,7 +36,15 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState, recorded_run
 
-SENDERS: Final = (TcpTransfers, TcpMessages, WebPages, UdpTrains, UdpCall, ServiceFlowStreams)
+SENDERS: Final = (
+    TcpTransfers,
+    TcpMessages,
+    WebPages,
+    UdpTrains,
+    UdpCall,
+    UdpRequests,
+    ServiceFlowStreams,
+)
 """What Mininet's hosts have programs for."""
 
 _BUILD_SECONDS: Final = 4.5

@@ -179,6 +179,7 @@ class _Played:
             channels=play.channels.channels(),
             pages=self._pages(play, self._traffic),
             videos=self._videos(play, self._traffic),
+            round_trips=self._round_trips(play, self._traffic),
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:
@@ -255,6 +256,13 @@ class _Played:
         """Of the measured time; NaN for what never happened."""
         found = column(times)
         return np.where(found >= 0, (found - self._start_ns) / 1e9, np.nan)
+    def _round_trips(self, play: Play, traffic: Started) -> dict[str, Packets]:
+        found: dict[str, list[Packets]] = {}
+        for requests, numbers in traffic.requests.items():
+            for number in numbers:
+                asked, answered = play.world.round_trip_records(number)
+                found.setdefault(requests.group, []).append(self._delays(asked, answered, 0.0))
+        return {group: Packets.together(parts) for group, parts in found.items()}
 
     def _counted(
         self, play: Play, traffic: Started, what: Literal["retransmissions", "timeouts"]

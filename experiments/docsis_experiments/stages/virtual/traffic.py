@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
+from docsis_experiments.experiment.requests import PlannedRequests
 from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.experiment.videos import PlannedVideo
 from docsis_experiments.experiment.web_users import PlannedPages
@@ -21,6 +22,7 @@ from docsis_experiments.traffic.senders import (
     TcpMessages,
     TcpTransfers,
     UdpCall,
+    UdpRequests,
     UdpTrains,
     WebPages,
 )
@@ -36,10 +38,14 @@ SENDERS: Final = (
     LedbatTransfers,
     UdpTrains,
     UdpCall,
+    UdpRequests,
     ServiceFlowStreams,
 )
 """What a world's hosts can send."""
 
+
+_BESIDE: Final = 100
+"""Between the ports of requests in the idle time and of those after it."""
 
 LEDBAT_WINDOW: Final = 2
 """Segments of LEDBAT's initial window (INIT_CWND of RFC 6817, 2.5)."""
@@ -47,12 +53,16 @@ LEDBAT_WINDOW: Final = 2
 
 @dataclass(frozen=True)
 class Started:
-    """The applications of a plan, by their numbers in the world."""
+    """The applications of a plan, by their numbers in the world.
+
+    Requests have one for each of the times in which they are made.
+    """
 
     flows: dict[Planned, int]
     calls: dict[PlannedCall, int]
     users: dict[PlannedPages, int]
     videos: dict[PlannedVideo, int]
+    requests: dict[PlannedRequests, tuple[int, ...]]
 
     @property
     def sampled(self) -> list[int]:
@@ -73,6 +83,24 @@ def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
         {call: _call(play.world, call, plan) for call in plan.calls},
         {user: _user(play, user, tcp) for user in plan.users},
         {video: _video(play, video, tcp) for video in plan.videos},
+        {requests: _requests(play, requests) for requests in plan.requests},
+    )
+
+
+def _requests(play: Play, planned: PlannedRequests) -> tuple[int, ...]:
+    return tuple(
+        play.world.udp_requests(
+            planned.source,
+            planned.destination,
+            planned.port,
+            frame_length=planned.requests.request,
+            reply_length=planned.requests.response,
+            timeout_ns=round(planned.requests.timeout * 1e9),
+            start_ns=play.at(start),
+            stop_ns=None if end is None else play.at(end),
+            source_port=planned.asking_port + _BESIDE * number,
+        )
+        for number, (start, end) in enumerate(planned.times)
     )
 
 

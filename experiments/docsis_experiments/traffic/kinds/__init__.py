@@ -46,6 +46,7 @@ else:
     """A group of any kind, for models of files."""
 
 
-def kinds_that_leave(trace: Trace) -> str:
-    """Kinds of which a run's record has something, in words."""
-    return " or ".join(name for name, kind in KINDS.items() if trace in kind.leaves())
+def kinds_that_leave(*traces: Trace) -> str:
+    """Kinds of which a run's record has one of these, in words."""
+    wanted = frozenset(traces)
+    return " or ".join(name for name, kind in KINDS.items() if wanted & kind.leaves())

@@ -14,7 +14,7 @@ use v1model::trace::{JsonTrace, TextTrace, TraceFilter, TraceSink};
 use world::mac_wire::Profile;
 use world::{
     DeviceOptions, Flow, HostOptions, MessagesOptions, PagesOptions, ProbesOptions, QueueId,
-    RequestsOptions, TransferOptions, UdpStreamOptions, VideoOptions,
+    RequestResponseOptions, RequestsOptions, TransferOptions, UdpStreamOptions, VideoOptions,
 };
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
@@ -625,6 +625,46 @@ impl World {
 
     #[pyo3(signature = (
         source, destination, port, *,
+        frame_length=None, reply_length=None, timeout_ns=None,
+        start_ns=None, stop_ns=None, source_port=None, tos=None,
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn udp_requests(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        destination: &str,
+        port: Whole<'_>,
+        frame_length: Option<Whole<'_>>,
+        reply_length: Option<Whole<'_>>,
+        timeout_ns: Option<Whole<'_>>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+    ) -> PyResult<u32> {
+        let flow = flow(
+            (source, destination),
+            &port,
+            source_port.as_ref(),
+            tos.as_ref(),
+            None,
+        )?;
+        let length = |given: Option<&Whole<'_>>, name| or(given, 64, |v| v.u32(name));
+        let options = RequestResponseOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            timeout: or(timeout_ns.as_ref(), 1_000_000_000, |v| v.u64("timeout_ns"))?,
+            frame_lengths: [
+                length(frame_length.as_ref(), "frame_length")? as usize,
+                length(reply_length.as_ref(), "reply_length")? as usize,
+            ],
+        };
+        self.guard
+            .with(py, |world| world.add_request_response(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, destination, port, *,
         frame_length=None, interval_ns=None, train=None, times_ns=None, on_ns=None, off_ns=None,
         start_ns=None, stop_ns=None, source_port=None, tos=None, one_in=None,
     ))]
@@ -832,6 +872,18 @@ impl World {
             .with(py, |world| world.probe_records(application).map(columns))?;
         let bytes = |column: &[u8]| PyBytes::new(py, column);
         Ok((bytes(&sent), bytes(&reached), bytes(&returned)))
+    }
+
+    fn round_trip_records<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let application = application.u32("application")?;
+        let [asked, answered] = self.guard.with(py, |world| {
+            world.round_trip_records(application).map(columns)
+        })?;
+        Ok((PyBytes::new(py, &asked), PyBytes::new(py, &answered)))
     }
 
     fn packet_records<'py>(

@@ -42,6 +42,6 @@ pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
 pub use world::{
     Acknowledgements, Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS,
     MOST_CHANNELS, MOST_DEVICES, MOST_HOSTS, MessagesOptions, PagesOptions, ProbesOptions, Profile,
-    RequestsOptions, StreamId, TcpOptions, Times, TransferOptions, UdpStreamOptions, VideoOptions,
-    World,
+    RequestResponseOptions, RequestsOptions, StreamId, TcpOptions, Times, TransferOptions,
+    UdpStreamOptions, VideoOptions, World,
 };

@@ -28,10 +28,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Final, Literal
 
-from docsis_control.lengths import FCS_BYTES, counted_bytes, frame_length
+from docsis_control.lengths import FCS_BYTES, counted_bytes
 from docsis_experiments.stages.mininet.traffic.receiving import LOST, ReceivingSockets, bound
 from docsis_experiments.stages.mininet.traffic.sending import BEHIND_SECONDS, send_or_lose
-from docsis_experiments.traffic.lengths import TCP_HEADERS, UDP_HEADERS, udp_payload
+from docsis_experiments.traffic.lengths import TCP_HEADERS, datagram_frame, udp_payload
 from docsis_testbed.congestion import CONGESTION_CONTROL
 from docsis_testbed.namespaces import made_in
 
@@ -216,7 +216,7 @@ class Receiver:
                 made = bound(pid, address, socket.SOCK_DGRAM)
                 # Connected, so that of the streams to one port each has its own.
                 made.connect(stream.source)
-                self._sockets.count_datagrams(made, i, _length_of_datagram)
+                self._sockets.count_datagrams(made, i, datagram_frame)
                 continue
             self._expected[address, stream.source] = i
             if address not in listeners:
@@ -254,10 +254,6 @@ class Receiver:
             connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
         )
         return counted_bytes(payload + TCP_HEADERS * segments, segments)
-
-
-def _length_of_datagram(payload: int) -> int:
-    return frame_length(UDP_HEADERS + payload)
 
 
 @contextmanager

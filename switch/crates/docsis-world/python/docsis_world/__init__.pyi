@@ -784,6 +784,36 @@ class World:
             tos: ToS byte, both ways.
         """
 
+    def udp_requests(
+        self,
+        source: str,
+        destination: str,
+        port: int,
+        *,
+        frame_length: int = 64,
+        reply_length: int = 64,
+        timeout_ns: int = 1_000_000_000,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+    ) -> int:
+        """UDP requests in turn, as netperf's UDP_RR: the next one follows the reply.
+
+        Args:
+            source: Asks.
+            destination: Answers at once.
+            port: UDP port.
+            frame_length: Of a request's frame to the end of the CRC.
+            reply_length: The same of a reply's.
+            timeout_ns: The next request does not wait longer for a reply. A reply that comes later
+                still belongs to its own request.
+            start_ns: When the first request is made.
+            stop_ns: Nothing is asked from then on.
+            source_port: Of the requests.
+            tos: ToS byte, both ways.
+        """
+
     def udp_stream(
         self,
         source: str,
@@ -848,7 +878,7 @@ class World:
     def received(self, application: int) -> int:
         """Payload that the receiver of an application has got: of TCP in order, each byte once.
 
-        For `probes` what came back, for `requests` the responses.
+        For `probes` what came back, for `requests` the responses, for `udp_requests` the replies.
         """
 
     def counts(self, application: int) -> Counts:
@@ -861,6 +891,12 @@ class World:
         """When each probe was sent, reached the destination, and came back; -1 is not at all.
 
         In the order of sending, nanoseconds.
+        """
+
+    def round_trip_records(self, application: int) -> tuple[bytes, bytes]:
+        """When each of `udp_requests` was made, and when its reply was there; -1 is not at all.
+
+        In the order of asking, nanoseconds.
         """
 
     def packet_records(self, application: int) -> tuple[bytes, bytes]:

@@ -4,6 +4,7 @@
 mod delay;
 mod pages;
 mod probes;
+mod request_response;
 mod tcp;
 mod udp_stream;
 mod video;
@@ -20,6 +21,7 @@ use crate::wire::{Addresses, FlowKey, frame_length};
 pub use delay::Delay;
 pub use pages::{MOST_VARIATION, Pages, PagesConfig, Server};
 pub use probes::{Probes, ProbesConfig};
+pub use request_response::{RequestResponse, RequestResponseConfig};
 pub use tcp::{
     CONNECTIONS, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp, TransferInfo, Transfers,
 };
@@ -49,7 +51,9 @@ pub struct Counts {
 pub enum Kind {
     /// UDP that comes back.
     Probes(Probes),
-    /// UDP that does not.
+    /// UDP requests, each after the reply to the one before.
+    RequestResponse(RequestResponse),
+    /// UDP that does not come back.
     UdpStream(UdpStream),
     /// TCP.
     Tcp(Box<Tcp>),
@@ -240,6 +244,7 @@ impl Application {
     pub fn begin(&mut self, net: &mut Net) {
         let due = match &self.kind {
             Kind::Probes(probes) => probes.due(),
+            Kind::RequestResponse(requests) => requests.due(),
             Kind::UdpStream(stream) => stream.due(),
             Kind::Tcp(tcp) => tcp.due(),
             Kind::Pages(pages) => pages.due(),
@@ -277,6 +282,7 @@ impl Application {
         }
         let due = match &mut self.kind {
             Kind::Probes(probes) => probes.on_timer(common, net, hosts),
+            Kind::RequestResponse(requests) => requests.on_timer(common, net, hosts),
             Kind::UdpStream(stream) => stream.on_timer(common, net, hosts),
             Kind::Tcp(tcp) => tcp.on_timer(common, net, hosts),
             Kind::Pages(pages) => pages.on_timer(common, net, hosts),
@@ -298,6 +304,12 @@ impl Application {
         match &mut self.kind {
             Kind::Probes(probes) => {
                 probes.receive(common, net, hosts, role, content);
+                true
+            }
+            Kind::RequestResponse(requests) => {
+                if requests.receive(common, net, hosts, role, content) {
+                    common.set_timer(net, requests.due());
+                }
                 true
             }
             Kind::UdpStream(_) => {

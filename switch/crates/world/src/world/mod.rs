@@ -37,7 +37,7 @@ pub use tcp_traffic::{
     Acknowledgements, Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions,
     TransferOptions,
 };
-pub use traffic::{Flow, ProbesOptions, Times, UdpStreamOptions};
+pub use traffic::{Flow, ProbesOptions, RequestResponseOptions, Times, UdpStreamOptions};
 pub use video_traffic::VideoOptions;
 
 /// Devices of a world.

@@ -78,6 +78,19 @@ impl World {
         }
     }
 
+    /// When each request over UDP was made, and when its reply was there; -1 is not at all.
+    ///
+    /// # Errors
+    /// The application makes no such requests.
+    pub fn round_trip_records(&self, application: u32) -> Result<[&[i64]; 2], WorldError> {
+        match &self.application(application)?.kind {
+            Traffic::RequestResponse(requests) => Ok(requests.columns()),
+            _ => Err(invalid(format!(
+                "application {application} makes no requests over UDP"
+            ))),
+        }
+    }
+
     /// When each recorded packet left its host and reached the other one; -1 is not yet.
     ///
     /// # Errors

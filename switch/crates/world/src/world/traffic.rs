@@ -4,8 +4,8 @@
 use super::run::Source;
 use super::{MOST_APPLICATIONS, World, device_rank};
 use crate::application::{
-    Application, Common, Kind as Traffic, Probes, ProbesConfig, Timetable, UdpStream,
-    UdpStreamConfig,
+    Application, Common, Kind as Traffic, Probes, ProbesConfig, RequestResponse,
+    RequestResponseConfig, Timetable, UdpStream, UdpStreamConfig,
 };
 use crate::error::{WorldError, invalid};
 use crate::random::Random;
@@ -57,6 +57,17 @@ pub struct ProbesOptions {
     pub count: u32,
     /// Of each frame to the end of its CRC.
     pub frame_length: usize,
+}
+
+/// Requests over UDP to add, each of which follows the reply to the one before.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestResponseOptions {
+    /// When the first is made, and from when on there are no more.
+    pub times: Times,
+    /// The next request does not wait longer for a reply, nanoseconds.
+    pub timeout: u64,
+    /// Of a request's and of a reply's frame, to the end of the CRC.
+    pub frame_lengths: [usize; 2],
 }
 
 /// A stream of datagrams to add.
@@ -254,6 +265,28 @@ impl World {
             payload,
         });
         Ok(self.begin(draft.common, Traffic::Probes(probes)))
+    }
+
+    /// Adds requests over UDP, each of which follows the reply to the one before, or a timeout.
+    ///
+    /// # Errors
+    /// Which value is not possible.
+    pub fn add_request_response(
+        &mut self,
+        flow: &Flow<'_>,
+        options: &RequestResponseOptions,
+    ) -> Result<u32, WorldError> {
+        let timeout = checked_interval("a timeout of requests", options.timeout)?;
+        let [request, reply] = options.frame_lengths;
+        let payload = [payload_of(request)?, payload_of(reply)?];
+        let draft = self.draft(PROTOCOL_UDP, flow, options.times)?;
+        let requests = RequestResponse::new(RequestResponseConfig {
+            start: draft.start,
+            stop: draft.stop,
+            timeout,
+            payload,
+        });
+        Ok(self.begin(draft.common, Traffic::RequestResponse(requests)))
     }
 
     /// Adds datagrams from source to destination.

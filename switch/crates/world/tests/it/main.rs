@@ -17,6 +17,7 @@ mod entrance;
 mod hosts;
 mod pages;
 mod refusals;
+mod request_response;
 mod stages;
 mod transfers;
 mod videos;
