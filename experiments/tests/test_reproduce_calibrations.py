@@ -18,7 +18,7 @@ from docsis_experiments.reproduction.calibrations.web_round_trip import (
 )
 from docsis_experiments.reproduction.making import Done
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Run
-from docsis_experiments.reproduction.sensitivities import line_rate
+from docsis_experiments.reproduction.sensitivities import game_latency
 from docsis_experiments.reproduction.settings.p000_managers import Manager
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
@@ -43,16 +43,11 @@ def test_trial_seeds_alone_are_played_with_pie_under_the_conditions_of_a_study()
     assert {run.unit for run in runs}.isdisjoint(run.unit for run in works(80))
 
 
-def test_the_line_rate_alone_differs_in_the_sensitivity_runs() -> None:
-    runs = line_rate.works()
-    assert {run.unit.seed for run in runs} == set(line_rate.SEEDS) <= set(TRIAL_SEEDS)
-    assert len({run.unit for run in runs}) == len(runs) == 18
-    by_manager: dict[str, set[str]] = {}
-    for run in runs:
-        manager, _, line = run.label.partition(", line of ")
-        by_manager.setdefault(manager, set()).add(line)
-    lines = {"260 Mbit/s", "400 Mbit/s", "1000 Mbit/s"}
-    assert by_manager == {str(manager): lines for manager in line_rate.MANAGERS}
+def test_sensitivity_runs_are_different_and_on_trial_seeds() -> None:
+    runs = game_latency.works()
+    assert {run.unit.seed for run in runs} == set(game_latency.SEEDS) <= set(TRIAL_SEEDS)
+    assert len({(run.unit, run.label) for run in runs}) == len(runs)
+    assert len({run.unit for run in runs}) == len(runs) == 2 * len(game_latency.VARIANTS)
 
 
 def test_what_a_trial_plays_is_kept_and_a_failure_is_told(
@@ -72,5 +67,5 @@ def test_what_a_trial_plays_is_kept_and_a_failure_is_told(
 
     monkeypatch.setattr(trials, "Processes", fails)
     with pytest.raises(TestbedError, match="a trial failed, so all end: the world ended"):
-        trials.outcomes(line_rate.works()[:2], Shelf(Store(tmp_path)), 1)
+        trials.outcomes(game_latency.works()[:2], Shelf(Store(tmp_path)), 1)
     assert len(played) == 1
