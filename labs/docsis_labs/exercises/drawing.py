@@ -24,7 +24,7 @@ def drawing(path: Path, *, rows: int = 1, height: float = 3.2) -> Iterator[list[
         height: Of each, inches.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    settings = {
+    settings: dict[Any, Any] = {
         "svg.hashsalt": path.name,
         "font.size": 9,
         "axes.grid": True,

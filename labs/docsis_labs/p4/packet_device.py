@@ -62,7 +62,7 @@ class PacketDevice:
             seed: Of what the program draws at random.
         """
         self._program = program
-        self._schema = _schema(program)
+        self._schema = schema_of(program)
         self._world = World(seed)
         self._world.add_device(NAME, _DEVICE_ID, ports)
         for port in ports:
@@ -218,7 +218,12 @@ class PacketDevice:
             ) from None
 
 
-def _schema(program: Program) -> finsy.P4Schema:
+def schema_of(program: Program) -> finsy.P4Schema:
+    """Names of a program's tables, actions and registers.
+
+    Raises:
+        SubmissionError: Its P4Info cannot be read.
+    """
     try:
         info = text_format.Parse(program.p4info.decode("utf-8"), p4i.P4Info())
     except (text_format.ParseError, UnicodeDecodeError) as error:

@@ -19,9 +19,9 @@ def run(context: RunContext) -> None:
     """Plays it, in virtual time or in Mininet."""
     program = context.submission.program(PROGRAM)
     if context.mininet:
-        from docsis_labs import switch_network
+        from docsis_labs.switch_network import run as run_in_mininet
 
-        switch_network.run(context, program)
+        run_in_mininet(context, program)
         return
     from docsis_labs.exercises.codel.line import device, drops, play, standing
     from docsis_labs.exercises.codel.uploads import upload

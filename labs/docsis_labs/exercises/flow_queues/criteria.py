@@ -7,6 +7,7 @@ as many may share as do so by chance in all but one of ten thousand submissions.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -25,6 +26,7 @@ from docsis_labs.exercises.flow_queues.flows import (
 from docsis_labs.p4.program import Program
 
 _START_US: Final = 10_000
+_SEED: Final = 8
 _BULK: Final = Flow(40_000)
 
 SHARED_BY_CHANCE: Final = 8
@@ -83,7 +85,7 @@ def _in_order(came: Sequence[Came], sent: Sequence[Sent]) -> bool:
 def _fragments(came: Sequence[Came]) -> Missed:
     # In a queue of their own the others take turns with the first ones; each in its own queue they
     # are all served before the third datagram begins.
-    third = next(place for place, one in enumerate(came) if one.number == 6)
+    third = next((place for place, one in enumerate(came) if one.number == 6), len(came))
     if third <= 6:
         return Missed(
             "first-fragment-apart",
@@ -111,11 +113,11 @@ def _stuck(program: Program, bulk: Flow, sparse: Sequence[Flow]) -> int:
 
 def apart(program: Program) -> Verdict:
     """40 flows with a frame each, beside one with 20."""
-    ports = range(50_000, 50_040)
-    by_port = [Flow(port) for port in ports]
+    draws = random.Random(_SEED)
+    by_port = [Flow(port) for port in draws.sample(range(1024, 1 << 16), 40)]
     by_address = [
-        Flow(_BULK.source_port, source=f"10.0.{number}.7", destination=f"10.0.9.{number}")
-        for number in range(1, 41)
+        Flow(_BULK.source_port, source=_address(draws), destination=_address(draws))
+        for _ in range(40)
     ]
     udp = _stuck(program, _BULK, by_port)
     tcp = _stuck(program, _BULK.tcp, [flow.tcp for flow in by_port])
@@ -150,10 +152,23 @@ def apart(program: Program) -> Verdict:
     )
 
 
+def _address(draws: random.Random) -> str:
+    return f"10.{draws.randrange(256)}.{draws.randrange(256)}.{draws.randrange(1, 255)}"
+
+
 def all_queues(program: Program) -> Verdict:
-    """With 1000 flows a sub-queue stays empty with a probability below 1e-12."""
+    """With 1000 flows a sub-queue stays empty with a probability below 1e-12.
+
+    They differ in all that a flow has: a CRC is linear, so that neighbouring ports alone may have
+    few results.
+    """
+    draws = random.Random(_SEED)
+    flows = [
+        Flow(draws.randrange(1 << 16), draws.randrange(1 << 16), _address(draws), _address(draws))
+        for _ in range(1000)
+    ]
     switch = device(program)
-    play(switch, [Sent(_START_US + 100 * n, Flow(10_000 + n), 64) for n in range(1000)])
+    play(switch, [Sent(_START_US + 100 * n, flow, 64) for n, flow in enumerate(flows)])
     used = sum(1 for value in switch.read_registers("enqueued_bytes") if value)
     if used < FLOW_QUEUES:
         return Missed(
@@ -176,7 +191,8 @@ def limit(program: Program) -> Verdict:
     switch = device(program)
     came = play(switch, sent)
     longest = max(
-        one.at_us - sent[one.number].at_us for one in came if sent[one.number].flow == _BULK
+        (one.at_us - sent[one.number].at_us for one in came if sent[one.number].flow == _BULK),
+        default=0.0,
     )
     # The frame that is on the line, those before it, and a turn of a sparse flow that came between.
     bound = (FLOW_LIMIT + 2 * QUANTUM) * 8e6 / RATE

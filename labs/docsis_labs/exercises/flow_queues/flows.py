@@ -122,6 +122,7 @@ def play(switch: PacketDevice, sent: Sequence[Sent], wait_us: int = 1_000_000) -
         switch.send(ACCESS, frame, at_ns=one.at_us * 1000)
     switch.run_until((sent[-1].at_us + wait_us) * 1000)
     came: list[Came] = []
+    seen: set[int] = set()
     for one_left in switch.received(NETWORK):
         number = int.from_bytes(one_left.data[-4:], "big")
         if number >= len(frames) or one_left.data != frames[number]:
@@ -130,5 +131,8 @@ def play(switch: PacketDevice, sent: Sequence[Sent], wait_us: int = 1_000_000) -
                 "A frame left the switch that nobody had sent: the program changes frames, which "
                 "it is not to do. Does the deparser emit all that the parser extracts?",
             )
+        if number in seen:
+            raise SubmissionError("copies-frames", "A frame left the switch twice.")
+        seen.add(number)
         came.append(Came(number, one_left.at_ns / 1000))
     return came

@@ -97,7 +97,7 @@ def coin(program: Program) -> Verdict:
     fell = sum(coins)
     if low <= fell <= high and len(coins) == _COINS:
         return Passed(
-            f"Of the {_COINS} frames at which the coin decides first {fell} were dropped; by "
+            f"Of the first {_COINS} frames at which the coin decides {fell} were dropped; by "
             f"chance it is {low} to {high}."
         )
     if fell > high:

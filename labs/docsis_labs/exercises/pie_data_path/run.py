@@ -28,9 +28,9 @@ def play(program: Program) -> list[bool]:
 def run(context: RunContext) -> None:
     """Plays it, in virtual time or in Mininet."""
     if context.mininet:
-        from docsis_labs import switch_network
+        from docsis_labs.switch_network import run as run_in_mininet
 
-        switch_network.run(context, context.submission.program(PROGRAM))
+        run_in_mininet(context, context.submission.program(PROGRAM))
         return
     drops = play(context.submission.program(PROGRAM))
     found = law.gaps(drops)

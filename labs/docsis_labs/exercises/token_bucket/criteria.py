@@ -179,12 +179,14 @@ def not_less(program: Program) -> Verdict:
         )
     frames = _overload()
     through = set(passed(device(program, {1: _OVERLOAD}), frames))
+    if len(through) == len(frames):
+        return _often(program)
     # Up to the last frame that was dropped.
-    last = max((n for n in range(len(frames)) if n not in through), default=0)
+    last = max(n for n in range(len(frames)) if n not in through)
     until = bytes_of([frames[n] for n in range(last) if n in through])
     earned = (frames[last].at_us - frames[0].at_us) * _OVERLOAD.rate // TOKENS_PER_BYTE
     if until < earned + _OVERLOAD.burst - 1518:
-        ratio = (until - _OVERLOAD.burst) / earned
+        ratio = (until - _OVERLOAD.burst) / max(1, earned)
         if 0.94 < ratio < 0.965:
             return Missed(
                 "power-of-two",
