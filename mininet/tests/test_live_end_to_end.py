@@ -59,6 +59,16 @@ def test_an_upload_is_started_switched_traced_and_stopped(system: Running, page:
         page.until(f"{last}[live.store.columns.dropped_aqm] > 0")
         page.until("Math.max(...live.shown().drop_prob) > 0")
 
+        # One of the packets that the law has dropped is read.
+        page.click("#catch")
+        page.until("live.store.drops.length > 0")
+        page.click("#drops button")
+        page.until("document.getElementById('trace').open")
+        assert "sf_drop_aqm" in page.text("#trace-title")
+        assert "sf_drop_aqm.count(" in page.text("#trace-text")
+        assert page.js("live.store.drops[0].index") == PRIMARY_SERVICE_FLOW
+        page.click("#trace button")
+
         page.do("document.getElementById('preset').value = 'drop-tail'")
         page.click("#manage")
         page.until("live.store.detail.service_flows[0].queue_manager === 'drop-tail'")
@@ -66,15 +76,6 @@ def test_an_upload_is_started_switched_traced_and_stopped(system: Running, page:
         # What the switch takes effect on: no law any more, and a queue far above the target.
         page.until(f"{last}[live.store.columns.drop_prob] === null")
         page.until(f"{last}[live.store.columns.delay_ms] > 100")
-
-        # Buffers that are full drop; one such packet is traced.
-        page.click("#catch")
-        page.until("live.store.drops.length > 0")
-        page.click("#drops button")
-        page.until("document.getElementById('trace').open")
-        assert "sf_drop_buffer_full" in page.text("#trace-title")
-        assert "sf_drop_buffer_full.count(" in page.text("#trace-text")
-        assert page.js("live.store.drops[0].index") == PRIMARY_SERVICE_FLOW
 
         page.click('[data-stop="upload"]')
         page.until("live.store.traffic.length === 0")
