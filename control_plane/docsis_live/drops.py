@@ -19,7 +19,7 @@ from docsis_control.p4rt.connection import channel_options
 from docsis_control.status.model import Device
 
 SECONDS: Final = 10.0
-_RATE: Final = 300
+_RATE: Final = 500
 """Packets a second that are traced."""
 
 _MOST_CAUGHT: Final = 20

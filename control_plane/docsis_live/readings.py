@@ -19,6 +19,7 @@ from docsis_control.http2 import Broken, Calls
 from docsis_control.law.arrays import Ints
 from docsis_control.mac import channel_state
 from docsis_control.p4rt.device import READ
+from docsis_control.p4rt.entities import register_id
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.p4rt.register_cells import RegisterCells
 from docsis_control.state.counters import PRIMARY_TABLE, Count, counted
@@ -129,16 +130,25 @@ class DeviceReader:
         now = (before + time.monotonic()) / 2
         values = block.values(answers)
         if values is None:
-            values = self._parsed(answers, len(names) * len(flows))
+            values = self._parsed(answers, names, flows)
         return np.asarray(values).reshape(len(flows), len(names)).T, now
 
-    def _parsed(self, answers: Sequence[bytes], count: int) -> Ints:
-        """The values from answers in another form than the embedded switch's, in order."""
-        entities = [e for raw in answers for e in p4r.ReadResponse.FromString(raw).entities]
-        if len(entities) != count:
-            raise NoAnswer(f"{self.device.name} answered {len(entities)} of {count} registers")
-        values = [int.from_bytes(e.register_entry.data.bitstring, "big") for e in entities]
-        return np.array(values, np.int64)
+    def _parsed(
+        self, answers: Sequence[bytes], names: tuple[str, ...], flows: tuple[int, ...]
+    ) -> Ints:
+        """The values from answers in whatever order and form P4Runtime allows."""
+        found: dict[tuple[int, int], int] = {}
+        for raw in answers:
+            for entity in p4r.ReadResponse.FromString(raw).entities:
+                entry = entity.register_entry
+                value = int.from_bytes(entry.data.bitstring, "big")
+                found[entry.register_id, entry.index.index] = value
+        ids = [register_id(self._pipeline, name) for name in names]
+        asked = [(register, flow) for flow in flows for register in ids]
+        missing = len(set(asked) - found.keys())
+        if missing:
+            raise NoAnswer(f"{self.device.name} left out {missing} of {len(asked)} registers")
+        return np.array([found[cell] for cell in asked], np.int64)
 
     def drops(self, flows: tuple[int, ...], reasons: int = len(DROPS)) -> Ints:
         """Frames dropped, of shape (the first so many reasons of `DROPS`, flows).

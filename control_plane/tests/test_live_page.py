@@ -283,13 +283,14 @@ async def test_who_may_ask(system: Any) -> None:
             assert status == 403
             assert ask(live, "GET", "/api/system", Host=here)[0] == 200
             # With the token what is no request is told, and nothing happens.
-            for body in (
+            wrongs: tuple[object, ...] = (
                 {},
                 {"do": "manage"},
                 {**switch, "more": 1},
                 {**switch, "preset": "x"},
                 [],
-            ):
+            )
+            for body in wrongs:
                 status, content = ask(live, "POST", "/api/act", body, X_Docsis_Token=live.token)
                 assert status == 409
                 assert content["error"]

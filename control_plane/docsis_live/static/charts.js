@@ -75,14 +75,14 @@ function figure(title, unit, lines) {
   made.legend.background_fill_alpha = 0.6;
   made.legend.label_text_font_size = "11px";
   made.legend.padding = 2;
-  made.legend.spacing = 0;
+  made.legend.spacing = 12;
   made.toolbar.logo = null;
   return made;
 }
 
 export async function make(showTrace) {
   source = new Bokeh.ColumnDataSource({ data: nothing() });
-  marks = new Bokeh.ColumnDataSource({ data: { t: [], text: [], y: [] } });
+  marks = new Bokeh.ColumnDataSource({ data: { t: [], text: [], y: [], dy: [] } });
   caught = new Bokeh.ColumnDataSource({ data: { t: [], y: [], id: [] } });
   range = new Bokeh.Range1d({ start: 0, end: 1 });
   const rate = figure("Throughput", "Mbit/s", [
@@ -90,7 +90,8 @@ export async function make(showTrace) {
     ["msr_bps", "#1a7f37", "sustained rate", "dashed"], ["peak_bps", "#b35900", "peak rate", "dotted"],
   ]);
   rate.text({ field: "t" }, { field: "y" }, { field: "text" }, {
-    source: marks, text_color: "#b3261e", text_font_size: "12px", x_offset: 4, y_offset: -2,
+    source: marks, text_color: "#b3261e", text_font_size: "12px", x_offset: 4,
+    y_offset: { field: "dy" },
   });
   const delay = figure("Queue delay", "ms", [
     ["delay_ms", "#0b6bcb", "delay"], ["target_ms", "#1a7f37", "target", "dashed"],
@@ -185,7 +186,7 @@ function drawMarks() {
   const mine = store.marks.filter(
     (one) => one.modem === store.modem && (one.sfid === null || one.sfid === store.sfid));
   marks.data = { t: mine.map((one) => local(one.t)), text: mine.map((one) => one.text),
-    y: mine.map(() => 0) };
+    y: mine.map(() => 0), dy: mine.map((one) => -2 - 14 * (one.id % 4)) };
   const chosen = flow();
   const here = store.drops.filter((one) => chosen && one.device === chosen.device &&
     (one.index === null || one.index === chosen.index));
@@ -209,7 +210,7 @@ export function canvases() {
 export function enlarge(projector) {
   for (const view of views) {
     const model = view.model;
-    model.height = projector ? 380 : 230;
+    model.height = projector ? 340 : 230;
     model.title.text_font_size = projector ? "24px" : "13px";
     for (const axis of [...model.left, ...model.below]) {
       if ("major_label_text_font_size" in axis) {

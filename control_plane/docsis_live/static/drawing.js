@@ -52,7 +52,7 @@ function draw() {
   texts.modem2.textContent = `${(upstream[1] / 1e3).toFixed(1)} KB queued`;
   texts.modem3.textContent = `up to ${upstream[2].toFixed(1)} ms`;
   texts.cmts.textContent = store.system?.devices.find((one) => one.role === "cmts")?.name ?? "CMTS";
-  texts.cmts2.textContent = `${(downstream[1] / 1e3).toFixed(1)} KB queued for it`;
+  texts.cmts2.textContent = `${(downstream[1] / 1e3).toFixed(1)} KB queued`;
   texts.cmts3.textContent = `up to ${downstream[2].toFixed(1)} ms`;
   texts.up.textContent = `upstream ${mbps(upstream[0])} Mbit/s →`;
   texts.down.textContent = `← downstream ${mbps(downstream[0])} Mbit/s`;
