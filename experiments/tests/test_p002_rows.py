@@ -218,11 +218,8 @@ def test_managers_are_those_of_the_slides() -> None:
     red = management("adaptive-red", Read.FIRST)
     assert isinstance(red, AdaptiveRed)
     low, high = red.thresholds(BUFFER)
-    assert (low // FRAME, high // FRAME, red.target_of(BUFFER) / FRAME) == (
-        102,
-        1024,
-        pytest.approx(665.6),
-    )
+    assert (low // FRAME, high // FRAME) == (102, 1024)
+    assert red.target_of(BUFFER) / FRAME == pytest.approx(665.6)
     other = management("adaptive-red", Read.TARGET_563)
     assert isinstance(other, AdaptiveRed)
     assert other.target_of(BUFFER) / FRAME == pytest.approx(563.2, abs=0.01)

@@ -312,6 +312,25 @@ mod tests {
     }
 
     #[test]
+    fn a_port_that_loops_back_is_told_as_it_was_configured() {
+        for loop_back in [false, true] {
+            let message = tm::PortConfig {
+                port: 5,
+                loop_back,
+                ..Default::default()
+            };
+            let Ok(config) = port_config(&message) else {
+                panic!("it was refused");
+            };
+            let state = port_state(&PortState {
+                config,
+                ..Default::default()
+            });
+            assert_eq!(state.config, Some(message));
+        }
+    }
+
+    #[test]
     fn how_sub_queues_take_turns_is_told_as_it_was_configured() {
         for (number, expected) in [(0, RoundRobin::Deficit), (1, RoundRobin::Packets)] {
             let Ok(config) = service_flow_config(&message(number)) else {

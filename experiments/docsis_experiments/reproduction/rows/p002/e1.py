@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Final
 
@@ -135,7 +136,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
             FLOWS_AXIS,
             axis,
             tuple(
-                against_flows(manager, made[rows[0]], lambda n, m=manager: alone(m, n), value)
+                against_flows(manager, made[rows[0]], partial(alone, manager), value)
                 for manager in MANAGERS
             ),
         )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Final
 
@@ -38,6 +39,10 @@ _ALIKE: Final = Setting("codel", 9, Experiment.TIERS)
 """Row E3S: the tier 1 flow whose round trip tier 2 has is the middle one."""
 
 Value = Callable[[Outcome, Setting, Span], float]
+
+
+def _middle(manager: str, n: int) -> Setting:
+    return Setting(manager, n, Experiment.TIERS)
 
 
 def _points(manager: str, n: int, which: Reading) -> list[Setting]:
@@ -177,7 +182,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
             against_flows(
                 manager,
                 row,
-                lambda n, m=manager: Setting(m, n, Experiment.TIERS),
+                partial(_middle, manager),
                 of,
                 shape="points",
             )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from docsis_experiments.reproduction.figure import Axis, Figure, Made, Panel
@@ -53,15 +54,11 @@ def _isolates(made: Measuring) -> None:
         drr = _point("drr", n)
         # UDP can use 12 Mbps, and so can all of them.
         share = share_mbps(n, [UDP_MBPS])
-        part(f"udp over share drr n{n}", drr, lambda one, at, r=share: _udp(one, at) / r)  # type: ignore[misc]
-        part(
-            f"tcp over share drr n{n}",
-            drr,
-            lambda one, at, r=share, of=drr.downloads: mean_goodput(one, of, at) / r,  # type: ignore[misc]
-        )
+        part(f"udp over share drr n{n}", drr, partial(_udp_over, share))
+        part(f"tcp over share drr n{n}", drr, partial(_tcp_over, share, drr))
         for manager in SINGLE_QUEUES:
             name = f"udp over 12 mbps {manager} n{n}"
-            part(name, _point(manager, n), lambda one, at: _udp(one, at) / UDP_MBPS)
+            part(name, _point(manager, n), partial(_udp_over, UDP_MBPS))
     if made.mininet:
         return
     both = [_point("codel", _COMPARED_AT), _point("drr", _COMPARED_AT)]
@@ -71,6 +68,14 @@ def _isolates(made: Measuring) -> None:
         return ratio(_udp(found[0], during), _udp(found[1], during))
 
     made.part(f"udp codel over drr n{_COMPARED_AT}", both, over_drr)
+
+
+def _udp_over(mbps: float, outcome: Outcome, during: tuple[int, int]) -> float:
+    return _udp(outcome, during) / mbps
+
+
+def _tcp_over(mbps: float, of: Setting, outcome: Outcome, during: tuple[int, int]) -> float:
+    return mean_goodput(outcome, of.downloads, during) / mbps
 
 
 def _udp(outcome: Outcome, during: tuple[int, int]) -> float:
@@ -97,9 +102,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
             FLOWS_AXIS,
             Axis("Goodput (Mbit/s)", low=0),
             tuple(
-                against_flows(
-                    manager, row, lambda n, m=manager: _point(m, n), value, shape="points"
-                )
+                against_flows(manager, row, partial(_point, manager), value, shape="points")
                 for manager in MANAGERS
             ),
         )

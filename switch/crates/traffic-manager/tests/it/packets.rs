@@ -349,6 +349,10 @@ fn what_the_other_model_has_is_refused_and_changes_nothing() {
             queue_limit: 1,
             ..port
         }),
+        ports(PortConfig {
+            loop_back: true,
+            ..port
+        }),
     ];
     for request in other {
         let error = tm.configure(0, &request).unwrap_err();
