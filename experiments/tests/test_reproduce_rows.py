@@ -35,7 +35,9 @@ def test_rows_are_of_the_catalogue() -> None:
         assert isinstance(row, Row)
         # Arithmetic needs one, where nothing is drawn.
         least = 1 if registered[name].kind is Kind.DEFINITION else 3
-        assert least <= row.study_seeds <= 5, name
+        # Where each seed is a short test, thousands are registered.
+        most = 5 if registered[name].seeds < 1000 else registered[name].seeds // 5
+        assert least <= row.study_seeds <= most, name
         # A rule may have readings that nothing runs yet; a row has none that no rule has.
         assert row.readings <= len(registered[name].reading_numbers), name
         assert row.mininet is None or registered[name].mininet, name

@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
+from docsis_experiments.reproduction.judge.row import seeds_that_count
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Asked, Level, Row
 from docsis_experiments.runs.sources import StageName
 from docsis_testbed.errors import TestbedError
 
 STUDY_SEEDS: Final = (3, 5)
 """Least and most at `study` (catalogue, section 13)."""
-
-REPETITIONS: Final = 5
-"""In Mininet (catalogue, section 1)."""
 
 _SHOWN: Final = 12
 """Ids that a sentence bears."""
@@ -38,6 +36,10 @@ class Registered(Protocol):
     @property
     def mininet(self) -> bool:
         """Whether it is marked with µ."""
+
+    @property
+    def mininet_runs(self) -> int:
+        """How often it runs in Mininet."""
 
 
 def chosen(
@@ -97,11 +99,17 @@ def asked(
     """
     if level is Level.SMOKE:
         return Asked(level, reading, TRIAL_SEEDS[:1])
-    if seeds is None and level is Level.STUDY:
+    # Where each seed is a test of its own, a study has as many as its row says.
+    if level is Level.STUDY and (seeds is None or row.study_seeds > STUDY_SEEDS[1]):
         seeds = row.study_seeds
     if seeds is None:
         seeds = rule.seeds if reading == 1 else rule.other_seeds
-    return Asked(level, reading, tuple(range(1, seeds + 1)))
+    return Asked(level, reading, seeds_that_count(seeds))
+
+
+def repetitions(rule: Registered) -> tuple[int, ...]:
+    """Numbers of the runs in Mininet."""
+    return seeds_that_count(rule.mininet_runs)
 
 
 def readings(row: Row, level: Level, asked_for: int | None) -> range:

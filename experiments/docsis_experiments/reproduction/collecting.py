@@ -52,7 +52,7 @@ def plan(
         row = rows.get(name)
         if row is not None:
             if request.stage == "mininet":
-                seeds = tuple(range(1, asking.REPETITIONS + 1))
+                seeds = asking.repetitions(registered[name])
                 found.add(row, Asked(Level.FULL, 1, seeds), "mininet")
             else:
                 for reading in asking.readings(row, level, request.readings):

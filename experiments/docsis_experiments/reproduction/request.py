@@ -56,7 +56,7 @@ class Request:
         if self.stage == "mininet" and self.level not in (None, Level.FULL):
             raise TestbedError(
                 f"--level {self.level} has no place beside --stage mininet: rows have one "
-                f"condition and {asking.REPETITIONS} runs there; leave it out"
+                "condition and a registered number of runs there; leave it out"
             )
         asking.check_seeds(self.seeds, self.chosen_level)
         if self.readings is not None and self.readings < 1:

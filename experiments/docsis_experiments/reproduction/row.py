@@ -168,7 +168,8 @@ class Row:
         parts: The rule's parts by their names, each with what was measured of it; a part whose
             works are not there is left out.
         readings: How many it has.
-        study_seeds: At `study`, three to five.
+        study_seeds: At `study`, three to five; or, where each seed is a short test of its own, as
+            many as the statistical error of a share asks for.
         mininet: What is played in Mininet, where the catalogue marks the row with µ: runs of its
             one condition (section 13), with the number of the repetition in the place of the seed.
             None where the row has no such stage.

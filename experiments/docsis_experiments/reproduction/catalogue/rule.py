@@ -13,6 +13,9 @@ from docsis_control.config.models import Model
 from docsis_experiments.experiment.canonical import digest
 from docsis_experiments.reproduction.catalogue.part import Part, Place, Role, as_enum
 
+MININET_RUNS: Final = 5
+"""Of a row marked with µ, unless its rule says otherwise."""
+
 HASH_DIGITS: Final = 12
 """Of a rule's hash."""
 
@@ -83,6 +86,7 @@ class Rule(Model):
         paper: "001".
         kind: See `Kind`.
         mininet: µ: also run in Mininet.
+        mininet_runs: How often there (section 13).
         figure: Number of the paper's figure; "" where none is named.
         done: What was done, as the catalogue says.
         published: What was published, as the catalogue says.
@@ -114,6 +118,7 @@ class Rule(Model):
     readings: tuple[Reading, ...]
     parts: tuple[Part, ...]
     registered: date
+    mininet_runs: int = MININET_RUNS
     amended: tuple[Amendment, ...] = ()
 
     @property

@@ -16,6 +16,7 @@ from docsis_experiments.reproduction.catalogue.part import Family, Part, Role, S
 from docsis_experiments.reproduction.catalogue.rule import (
     FIRST,
     HASH_DIGITS,
+    MININET_RUNS,
     Amendment,
     AnyBest,
     AnyKind,
@@ -45,6 +46,12 @@ class WrittenRule(Model):
     id: str = Field(pattern=r"^[0-9]{3}-[A-Za-z0-9-]{1,20}$", description='"001-F5a".')
     kind: AnyKind = Field(description="N, S, D, X or X→S.")
     mininet: bool = Field(default=False, description="µ: also in Mininet.")
+    mininet_runs: int = Field(
+        default=MININET_RUNS,
+        ge=1,
+        le=_MOST_SEEDS,
+        description=f"How often there; {MININET_RUNS} unless given.",
+    )
     figure: str = Field(default="", description="The paper's.")
     done: str = Field(default="", description="What was done; the setting says the rest.")
     published: str = Field(min_length=1, description="What was published.")
@@ -152,6 +159,7 @@ class Paper(Model):
             paper=self.paper,
             kind=rule.kind,
             mininet=rule.mininet,
+            mininet_runs=rule.mininet_runs,
             figure=rule.figure,
             done=rule.done,
             published=rule.published,

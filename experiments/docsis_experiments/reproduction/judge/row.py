@@ -28,9 +28,6 @@ EXTENDED_SEEDS: Final = 60
 
 EXTENDED_CONFIDENCE: Final = 0.99
 
-MININET_RUNS: Final = 5
-"""Of a row marked with µ."""
-
 
 @dataclass(frozen=True)
 class Asking:
@@ -186,7 +183,7 @@ def _standing(
 
 def _registered(rule: Rule, number: int, asking: Asking) -> tuple[int, ...]:
     if asking.mininet:
-        return seeds_that_count(MININET_RUNS)
+        return seeds_that_count(rule.mininet_runs)
     if number != FIRST:
         return seeds_that_count(rule.other_seeds)
     return seeds_that_count(EXTENDED_SEEDS if asking.extended else rule.seeds)

@@ -67,13 +67,13 @@ fn a_lost_request_is_given_up_after_the_timeout() {
         ..Shape::default()
     });
     let (near, far) = (host(0, 2), host(1, 2));
-    // Twice what the port between the bridges carries.
+    // Twice what the port between the bridges carries, half of the time.
     let stream = UdpStreamOptions {
         times: Times::default(),
         frame_length: 1000,
         interval: 200_000,
         train: 1,
-        on_off: (0, 0),
+        on_off: (100 * MILLISECOND, 100 * MILLISECOND),
         at: None,
     };
     let flooded = Flow {
