@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-TESTED = "<!-- tested -->"
+_MARK = re.compile(r"<!-- (?:tested(?:, exit status (?P<status>\d+))?|file: (?P<file>\S+)) -->")
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,25 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Block:
-    """A fenced block: its language, its text, and the line where it begins (from 1)."""
+class File:
+    """A block that a reader writes into a file: `<!-- file: NAME -->` stands in front of it."""
 
-    language: str
+    name: str
     text: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that a reader types, with what the page says that it prints and how it ends.
+
+    A block of such commands has `<!-- tested -->` in front of it. A line that begins with "$ " is
+    a command, and the lines behind it are some of what it prints, in order. "..." alone stands for
+    lines that are left out, and within a line for what differs from one run to the next.
+    """
+
+    words: str
+    prints: tuple[str, ...]
+    status: int
     line: int
 
 
@@ -64,15 +78,38 @@ def anchors(page: Path) -> set[str]:
     return names
 
 
-def tested_blocks(page: Path) -> Iterator[Block]:
-    """Yields the fenced blocks of the page that a line `<!-- tested -->` stands in front of."""
-    before = None
+def steps(page: Path) -> Iterator[File | Command]:
+    """Yields the files and commands of the page's marked blocks, in the order of the page.
+
+    Raises:
+        ValueError: A mark stands in front of something else, or a block begins with no command.
+    """
+    mark = None
     for token in _tokens(page):
-        if token.type == "fence" and before is not None:
-            yield Block(token.info.strip(), token.content, _line(token))
-        if token.nesting >= 0:
-            marked = token.type == "html_block" and token.content.strip() == TESTED
-            before = token if marked else None
+        if mark is not None:
+            if token.type != "fence":
+                raise ValueError(f"{page}:{_line(token)}: a block has to follow {mark[0]}")
+            if mark["file"]:
+                yield File(mark["file"], token.content)
+            else:
+                yield from _commands(page, token, int(mark["status"] or 0))
+        mark = _MARK.fullmatch(token.content.strip()) if token.type == "html_block" else None
+
+
+def _commands(page: Path, token: Token, status: int) -> Iterator[Command]:
+    line, *rest = (block_line.rstrip() for block_line in token.content.splitlines())
+    if not line.startswith("$ "):
+        raise ValueError(f"{page}:{_line(token)}: the block does not begin with a command")
+    groups = [[line]]
+    for following in rest:
+        if following.startswith("$ "):
+            groups.append([following])
+        else:
+            groups[-1].append(following)
+    for number, (command, *printed) in enumerate(groups, start=1):
+        shown = tuple(text for text in printed if text and text != "...")
+        last = number == len(groups)
+        yield Command(command.removeprefix("$ "), shown, status if last else 0, _line(token))
 
 
 def _tokens(page: Path) -> list[Token]:

@@ -89,4 +89,8 @@ def _outside(place: str, text: str) -> list[str]:
 
 def _listing(target: str, content: str) -> str:
     language = LANGUAGES.get(PurePosixPath(target).suffix, "")
-    return f"# {target}\n\n~~~~~~{language}\n{content.rstrip()}\n~~~~~~\n"
+    # The search is for pages, not for sources.
+    return (
+        "---\nsearch:\n  exclude: true\n---\n\n"
+        f"# {target}\n\n~~~~~~{language}\n{content.rstrip()}\n~~~~~~\n"
+    )
