@@ -37,11 +37,15 @@ help: ## this list
 
 # --- Set-up -----------------------------------------------------------------
 
-.PHONY: setup setup-virtual packages build-packages rust switch world
+.PHONY: setup setup-virtual setup-video packages build-packages rust switch world
 setup: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch world ## Debian packages, Python environment, the switch, the virtual world
 
 # What virtual time takes: no root where a compiler and Python's venv are there, and no Mininet.
 setup-virtual: $(STAMPS)/python $(STAMPS)/stubs world
+
+# The browser of adaptive videos in Mininet is as large as all the rest, and few runs want it.
+setup-video: packages ## besides, the browser that plays adaptive videos in Mininet
+	@mininet/setup/debian-packages.sh "$(PYTHON)" video
 
 packages:
 	@mininet/setup/debian-packages.sh "$(PYTHON)"
@@ -163,7 +167,7 @@ test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
 	$(SHARES_JOBS)cd switch && $(LINTED) && $(GIVES_WAY) cargo test --locked --quiet --lib --bins --tests \
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
-test-python: setup
+test-python: setup setup-video
 	$(GIVES_WAY) $(VENV)/bin/pytest --durations=25 -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
 
 # Their files alone: pytest imports every file that it looks for them in.

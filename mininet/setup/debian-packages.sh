@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that the testbed needs, or only those with which
-# it is built and virtual time runs; in both cases only those that are missing.
+# Installs the Debian packages that the testbed needs, only those with which it
+# is built and virtual time runs, or besides them all the browser that plays
+# videos; in each case only those that are missing.
 # Starts no service and enables none.
 #
-# Usage: debian-packages.sh PYTHON [build]
+# Usage: debian-packages.sh PYTHON [build|video]
 
 set -eu
 python=$1
@@ -36,6 +37,9 @@ if [ "$only" != build ]; then
     need chromium-driver chromedriver
     # A file, not a command: Mininet's Python package.
     [ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
+fi
+if [ "$only" = video ]; then
+    need chromium chromium
 fi
 need gcc cc
 # Files, not commands: libc's start files for the linker.

@@ -43,6 +43,7 @@ from docsis_experiments.stages.mininet.tcp import tcp_metrics
 from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
 from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
+from docsis_experiments.stages.mininet.videos import VideoTraffic
 from docsis_experiments.stages.mininet.web_users import WebTraffic
 from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_testbed.errors import TestbedError
@@ -185,6 +186,7 @@ class Played:
         }
         self._web = WebTraffic(session, plan.users)
         self._requests = RequestTraffic(session, plan.requests)
+        self._videos = VideoTraffic(session, plan.videos, plan.seconds)
         self._start_ns = 0
         self._steps: list[tuple[float, float]] = []
         self._counters: dict[str, int] = {}
@@ -209,10 +211,12 @@ class Played:
         programs = self._start_receivers()
         self._start_servers()
         programs += self._web.start_servers(self._start)
+        programs += self._videos.start(self._start)
         for load in self._loads.values():
             programs += load.start(self._start, self._plan.idle_seconds)
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.measured_from * 1e9)
+        self._videos.tell(origin_ns)
         programs += self._web.start_users(origin_ns)
         programs += self._requests.start(self._start, origin_ns)
         # Last: irtt is told how long to send, and whatever was started before may have taken long.
@@ -365,7 +369,11 @@ class Played:
             begun(run, self._plan, topology, self._scenario.direction),
             packets={**self._captured(), **self._called()},
             messages=self._completed(),
-            received={**self._received(), **self._web.received(self._start_ns)},
+            received={
+                **self._received(),
+                **self._web.received(self._start_ns),
+                **self._videos.received(self._start_ns),
+            },
             steps=tuple(self._steps),
             # The controller's samples have CLOCK_MONOTONIC.
             control=control_samples(
@@ -380,6 +388,7 @@ class Played:
             channels=self._channels_at_end,
             pages=self._web.pages(self._start_ns),
             round_trips=self._requests.round_trips(self._start_ns),
+            videos=self._videos.viewings(self._start_ns, self._plan.measured_from),
         )
 
     def _faults(self) -> Iterator[str]:

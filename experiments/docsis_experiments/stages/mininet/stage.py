@@ -20,8 +20,10 @@ from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import run as one_run
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.mininet.tcp import check_tcp
+from docsis_experiments.stages.mininet.videos import check_browser
 from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_experiments.traffic.senders import (
+    AdaptiveVideo,
     ServiceFlowStreams,
     TcpMessages,
     TcpTransfers,
@@ -40,6 +42,7 @@ SENDERS: Final = (
     TcpTransfers,
     TcpMessages,
     WebPages,
+    AdaptiveVideo,
     UdpTrains,
     UdpCall,
     UdpRequests,
@@ -112,6 +115,8 @@ class MininetStage:
         plan = plan_for(scenario, topology)
         used = {planned.flow.congestion_control for planned in plan.flows}
         used |= {user.congestion_control for user in plan.users}
+        used |= {one.congestion_control for one in plan.videos}
+        check_browser(plan.videos)
         if any(one.transport == "tcp" for load in plan.loads.values() for one in load.loads):
             used.add(CONGESTION_CONTROL)
         check_available(used)
