@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from docsis_experiments.experiment.askers import PlannedAsker
 from docsis_experiments.experiment.plan import Plan, Planned
 from docsis_experiments.experiment.web_users import PlannedPages
 
@@ -25,6 +26,7 @@ def drawn(plan: Plan, seed: int) -> Plan:
         plan,
         flows=tuple(_flow(planned, seed) for planned in plan.flows),
         users=tuple(_user(planned, seed) for planned in plan.users),
+        askers=tuple(_asker(planned, seed) for planned in plan.askers),
     )
 
 
@@ -44,6 +46,11 @@ def _flow(planned: Planned, seed: int) -> Planned:
 def _user(planned: PlannedPages, seed: int) -> PlannedPages:
     late = planned.start_spread * uniform(seed, "start", planned.name)
     return replace(planned, start=planned.start + late, start_spread=0.0, seed=seed)
+
+
+def _asker(planned: PlannedAsker, seed: int) -> PlannedAsker:
+    late = planned.start_spread * uniform(seed, "start", planned.name)
+    return replace(planned, start=planned.start + late, start_spread=0.0)
 
 
 def uniform(seed: int, purpose: str, name: str) -> float:

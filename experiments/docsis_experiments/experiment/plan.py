@@ -16,6 +16,7 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
+from docsis_experiments.experiment.askers import PlannedAsker, ends_of
 from docsis_experiments.experiment.ends import hosts_of, servers_of
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.sending import reply_delay, sending
@@ -30,6 +31,8 @@ from docsis_experiments.traffic.group import Group
 from docsis_experiments.traffic.senders import (
     Sent,
     ServiceFlowStreams,
+    TcpDownloads,
+    TimedPages,
     UdpCall,
     UdpTrains,
     WebPages,
@@ -106,6 +109,7 @@ class Plan:
         idle_seconds: Before the ramp-up, with calls alone.
         loads: Of all service flows, by group.
         users: Of the web.
+        askers: Users who ask a server, in virtual time alone.
     """
 
     flows: tuple[Planned, ...]
@@ -116,6 +120,7 @@ class Plan:
     idle_seconds: float = 0.0
     loads: Mapping[str, LoadPlan] = field(default_factory=dict)
     users: tuple[PlannedPages, ...] = ()
+    askers: tuple[PlannedAsker, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """For a run's details."""
@@ -183,6 +188,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     flows: list[Planned] = []
     calls: list[PlannedCall] = []
     users: list[PlannedPages] = []
+    askers: list[PlannedAsker] = []
     loads: dict[str, LoadPlan] = {}
     offered, elastic = 0.0, False
     for group in scenario.traffic:
@@ -212,6 +218,23 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                         pages=sent.sender,
                         congestion_control=sent.sender.congestion_control
                         or scenario.tcp.usual_congestion_control,
+                        start_spread=spread,
+                    )
+                )
+                continue
+            if isinstance(sent.sender, TimedPages | TcpDownloads):
+                user, server, port = ends_of(group, number, sent.sender, topology)
+                askers.append(
+                    PlannedAsker(
+                        group=group.name,
+                        name=name,
+                        user=user,
+                        server=server,
+                        port=port,
+                        start=start,
+                        end=end,
+                        asks=sent.sender,
+                        congestion_control=scenario.tcp.usual_congestion_control,
                         start_spread=spread,
                     )
                 )
@@ -246,6 +269,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         idle_seconds=scenario.idle / 1e9,
         loads=loads,
         users=tuple(users),
+        askers=tuple(askers),
     )
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,10 @@ from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.measurement.trace import Trace
 
 Floats = npt.NDArray[np.float64]
+
+
+_ROUNDING: Final = 1e-9
+"""Seconds."""
 
 
 def _none() -> Floats:
@@ -85,6 +90,27 @@ class Pages:
             np.concatenate([part.began_s for part in parts]),
             np.concatenate([part.complete_s for part in parts]),
         )
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What the downstream channel carried, with all that its framing adds and with MAPs.
+
+    Attributes:
+        time_s: When it was looked at, at one interval.
+        line_bytes: Bytes on the line by then.
+        rate_mbps: That it has.
+    """
+
+    time_s: Floats
+    line_bytes: Floats
+    rate_mbps: float
+
+    def between(self, start: float, end: float) -> Floats:
+        """Bytes of each interval that lies from `start` to `end` wholly."""
+        # A look at the very end belongs to it, however its time was rounded.
+        chosen = (self.time_s >= start - _ROUNDING) & (self.time_s <= end + _ROUNDING)
+        return np.diff(self.line_bytes[chosen])
 
 
 @dataclass(frozen=True)
@@ -162,6 +188,10 @@ class RunRecord:
         channels: Upstream channels with a request/grant MAC, over the whole run, each with some
             MAPs of the measured time.
         pages: Of web users, by group.
+        unanswered: When messages were sent of which the last byte never came, by group, seconds.
+        acknowledgements: Of each flow of a group: when each left the receiver of the data, and
+            how long it was on its way to the sender.
+        carried: By the downstream channel, where it has a rate; of virtual time alone.
     """
 
     label: str
@@ -191,6 +221,9 @@ class RunRecord:
     timeouts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     channels: tuple[UpstreamChannel, ...] = ()
     pages: Mapping[str, Pages] = field(default_factory=dict)
+    unanswered: Mapping[str, Floats] = field(default_factory=dict)
+    acknowledgements: Mapping[str, Sequence[Packets]] = field(default_factory=dict)
+    carried: Carried | None = None
 
     @property
     def name(self) -> str:
@@ -212,6 +245,7 @@ class RunRecord:
             Trace.PAGES: self.pages,
             Trace.RETRANSMISSIONS: self.retransmitted,
             Trace.TIMEOUTS: self.timeouts,
+            Trace.ACKNOWLEDGEMENTS: self.acknowledgements,
             Trace.SHARES: self.shares,
         }
         return frozenset(trace for trace, groups in there.items() if group in groups)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from docsis_experiments.experiment.askers import PlannedAsker
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
 from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.experiment.web_users import PlannedPages
@@ -15,9 +16,12 @@ from docsis_experiments.traffic.senders import (
     CALL_INTERVAL_MS,
     CALL_PORT,
     LedbatTransfers,
+    Pareto,
     ServiceFlowStreams,
+    TcpDownloads,
     TcpMessages,
     TcpTransfers,
+    TimedPages,
     UdpCall,
     UdpTrains,
     WebPages,
@@ -30,6 +34,8 @@ SENDERS: Final = (
     TcpTransfers,
     TcpMessages,
     WebPages,
+    TimedPages,
+    TcpDownloads,
     LedbatTransfers,
     UdpTrains,
     UdpCall,
@@ -49,6 +55,23 @@ class Started:
     flows: dict[Planned, int]
     calls: dict[PlannedCall, int]
     users: dict[PlannedPages, int]
+    askers: dict[PlannedAsker, int]
+
+    @property
+    def asking(self) -> list[tuple[PlannedPages | PlannedAsker, int]]:
+        """All users, whatever they ask for."""
+        return [*self.users.items(), *self.askers.items()]
+
+    @property
+    def downloads(self) -> list[tuple[PlannedAsker, int]]:
+        """Users who download."""
+        return [one for one in self.askers.items() if isinstance(one[0].asks, TcpDownloads)]
+
+    @property
+    def pages(self) -> list[tuple[PlannedPages | PlannedAsker, int]]:
+        """Users who load pages."""
+        timed = [one for one in self.askers.items() if isinstance(one[0].asks, TimedPages)]
+        return [*self.users.items(), *timed]
 
 
 def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
@@ -63,6 +86,7 @@ def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
         {planned: _flow(play, planned, plan.one_in, tcp) for planned in plan.flows},
         {call: _call(play.world, call, plan) for call in plan.calls},
         {user: _user(play, user, tcp) for user in plan.users},
+        {asker: _asker(play, asker, tcp) for asker in plan.askers},
     )
 
 
@@ -83,6 +107,45 @@ def _user(play: Play, planned: PlannedPages, tcp: Tcp) -> int:
         congestion=planned.congestion_control,
         **tcp_options(tcp),
     )
+
+
+def _asker(play: Play, planned: PlannedAsker, tcp: Tcp) -> int:
+    world, asks = play.world, planned.asks
+    options: dict[str, Any] = {
+        "request": asks.request,
+        "start_ns": play.at(planned.start),
+        "stop_ns": None if planned.end is None else play.at(planned.end),
+        "congestion": planned.congestion_control,
+        **tcp_options(tcp),
+    }
+    match asks:
+        case TimedPages():
+            return world.timed_pages(
+                planned.user,
+                [(planned.server, planned.port)],
+                objects=_law(asks.objects),
+                gap_ns=_law(asks.gap),
+                segments=_law(asks.segments),
+                segment_bytes=asks.segment or tcp.payload,
+                pause_ns=_law(asks.pause),
+                connections=asks.connections,
+                **options,
+            )
+        case TcpDownloads():
+            number = world.requests(
+                planned.user,
+                planned.server,
+                planned.port,
+                response=asks.size,
+                think_ns=asks.idle_ns,
+                **options,
+            )
+            world.record_acknowledgements(number)
+            return number
+
+
+def _law(law: Pareto) -> tuple[int, int]:
+    return law.mean, law.shape
 
 
 def _call(world: World, call: PlannedCall, plan: Plan) -> int:
