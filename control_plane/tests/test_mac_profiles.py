@@ -109,6 +109,8 @@ REFUSED: dict[str, tuple[Profile, str, str]] = {
         changed("docsis-1.1-004", asking=Asking.QUEUE_DEPTH), "packing", "say nothing of frames"),
     "segment headers without a stream": (
         changed("docsis-3.0", packing=Packing.SINGLE), "segment_header", "is 8 B"),
+    "a concatenation of one frame": (
+        changed("docsis-1.1-004", concatenated_frames=1), "concatenated_frames", "2 to 255"),
     "a header that is none": (changed("docsis-3.1", header=5), "header", "6 to 246"),
     "a code word beyond a byte": (
         changed("docsis-3.0", phy=ScQam(384, 312, 48, 223, 33)), "phy.codeword_parity", "0 to 32"),

@@ -468,6 +468,7 @@ CHANNELS = st.builds(
         idle_proactive_grants=st.integers(0, 70_000).map("{} grants".format),
         asking=st.sampled_from(("one-burst", "queue-depth")),
         packing=st.sampled_from(("single", "concatenated", "continuous")),
+        concatenated_frames=_COUNTS,
         fragmentation=st.booleans(),
         header=_with_unit("B"),
         segment_header=_with_unit("B"),

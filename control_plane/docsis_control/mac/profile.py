@@ -14,6 +14,9 @@ MAX_MINISLOTS: Final = 4096
 MOST_REQUESTED: Final = 255
 """Minislots of one burst that a request of DOCSIS 1.x can ask for."""
 
+MOST_CONCATENATED: Final = 255
+"""Frames that the header of a concatenation can count."""
+
 _LONGEST_ETHERNET_FRAME: Final = 1518
 """Bytes of an Ethernet frame without a VLAN tag, with its CRC."""
 
@@ -138,6 +141,8 @@ class Profile:
         tries: A request is made so often, then its frame is dropped.
         asking: How requests are made.
         packing: What fills a burst.
+        concatenated_frames: That a concatenation has at the most, up to the 255 that its header
+            counts.
         fragmentation: Whether frames may be cut where packing does not do so anyway.
         piggyback: Whether a burst may carry a request.
         idle_proactive_grants: A flow with proactive grants that leaves so many in a row empty has
@@ -164,6 +169,7 @@ class Profile:
     tries: int
     asking: Asking
     packing: Packing
+    concatenated_frames: int
     fragmentation: bool
     piggyback: bool
     idle_proactive_grants: int

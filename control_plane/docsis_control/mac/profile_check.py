@@ -8,6 +8,7 @@ from docsis_control.config.units import format_duration, format_rate
 from docsis_control.mac.phy import LEAST_CODEWORD_DATA, Flat, Ofdma, ScQam
 from docsis_control.mac.profile import (
     MAX_MINISLOTS,
+    MOST_CONCATENATED,
     MOST_REQUESTED,
     PS_PER_NS,
     Asking,
@@ -176,6 +177,7 @@ def _check_lead_time(profile: Profile) -> None:
 
 def _check_bursts(profile: Profile) -> None:
     _within("header", profile.header, *_HEADERS)
+    _within("concatenated_frames", profile.concatenated_frames, 2, MOST_CONCATENATED)
     continuous = profile.packing is Packing.CONTINUOUS
     segment = profile.segment_header
     if segment and not (continuous and segment == 8):

@@ -9,6 +9,7 @@ from typing import Final
 
 from docsis_control.mac.phy import Flat, Ofdma, ScQam
 from docsis_control.mac.profile import (
+    MOST_CONCATENATED,
     Asking,
     Backoff,
     Capacity,
@@ -94,6 +95,7 @@ def cablelabs_2014(line_rate: int) -> Profile:
         tries=16,
         asking=Asking.QUEUE_DEPTH,
         packing=Packing.CONTINUOUS,
+        concatenated_frames=MOST_CONCATENATED,
         fragmentation=True,
         piggyback=True,
         idle_proactive_grants=0,
@@ -124,6 +126,7 @@ def _docsis_1_1_004() -> Profile:
         tries=16,
         asking=Asking.ONE_BURST,
         packing=Packing.CONCATENATED,
+        concatenated_frames=MOST_CONCATENATED,
         fragmentation=False,
         piggyback=False,
         idle_proactive_grants=0,
@@ -165,6 +168,7 @@ def _docsis_3_0() -> Profile:
         tries=16,
         asking=Asking.QUEUE_DEPTH,
         packing=Packing.CONTINUOUS,
+        concatenated_frames=MOST_CONCATENATED,
         fragmentation=True,
         piggyback=True,
         idle_proactive_grants=0,
@@ -210,6 +214,7 @@ def _docsis_3_1() -> Profile:
         tries=16,
         asking=Asking.QUEUE_DEPTH,
         packing=Packing.CONTINUOUS,
+        concatenated_frames=MOST_CONCATENATED,
         fragmentation=True,
         piggyback=True,
         idle_proactive_grants=0,

@@ -101,6 +101,10 @@ class UpstreamChannel(Model):
     packing: Literal["single", "concatenated", "continuous"] | None = Field(
         default=None, description="What fills a burst."
     )
+    concatenated_frames: Count | None = Field(
+        default=None,
+        description="That a concatenation has at the most, up to the 255 that its header counts.",
+    )
     fragmentation: bool | None = Field(default=None, description="Whether frames may be cut.")
     piggyback: bool | None = Field(default=None, description="Whether a burst may carry a request.")
     idle_proactive_grants: Grants | None = Field(
@@ -272,6 +276,7 @@ _PLAIN: Final = (
     "tries",
     "asking",
     "packing",
+    "concatenated_frames",
     "fragmentation",
     "piggyback",
     "idle_proactive_grants",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from docsis_experiments.experiment.askers import PlannedAsker
 from docsis_experiments.experiment.plan import Plan, Planned
 from docsis_experiments.experiment.videos import PlannedVideo
 from docsis_experiments.experiment.requests import PlannedRequests
@@ -29,6 +30,7 @@ def drawn(plan: Plan, seed: int) -> Plan:
         users=tuple(_user(planned, seed) for planned in plan.users),
         videos=tuple(_video(planned, seed) for planned in plan.videos),
         requests=tuple(_requests(planned, seed) for planned in plan.requests),
+        askers=tuple(_asker(planned, seed) for planned in plan.askers),
     )
 
 
@@ -56,6 +58,11 @@ def _video(planned: PlannedVideo, seed: int) -> PlannedVideo:
 
 
 def _requests(planned: PlannedRequests, seed: int) -> PlannedRequests:
+    late = planned.start_spread * uniform(seed, "start", planned.name)
+    return replace(planned, start=planned.start + late, start_spread=0.0)
+
+
+def _asker(planned: PlannedAsker, seed: int) -> PlannedAsker:
     late = planned.start_spread * uniform(seed, "start", planned.name)
     return replace(planned, start=planned.start + late, start_spread=0.0)
 

@@ -36,7 +36,7 @@ from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.measurement.trace import IN_IDLE_TIME, Trace
 from docsis_experiments.traffic.group import Group
 from docsis_experiments.traffic.kinds import AnyGroup, kinds_that_leave
-from docsis_experiments.traffic.senders import MOST_FLOWS
+from docsis_experiments.traffic.senders import MOST_FLOWS, MOST_USERS, TcpDownloads, TimedPages
 
 LONGEST: Final = 3_600_000_000_000
 """Nanoseconds of an idle time, a ramp-up or a measured time."""
@@ -162,7 +162,7 @@ def check_groups(groups: Sequence[Group], key: str = "") -> None:
         KeyedError: Not so.
     """
     seen: set[str] = set()
-    flows = 0
+    flows = users = 0
     for index, group in enumerate(groups):
         place = f"{key}.{index}" if key else str(index)
         # Groups and flows are told apart by their names alone.
@@ -170,12 +170,15 @@ def check_groups(groups: Sequence[Group], key: str = "") -> None:
         if twice := sorted(names & seen):
             raise KeyedError(f"{place}.name", f"{twice[0]}: another group or flow has it")
         seen |= names
-        flows += len(group.flow_names)
-        if flows > MOST_FLOWS:
-            raise KeyedError(
-                f"{place}.count",
-                f"makes {flows} flows with the groups before it; there may be {MOST_FLOWS}",
-            )
+        asking = issubclass(group.senders[0], TimedPages | TcpDownloads)
+        flows += 0 if asking else len(group.flow_names)
+        users += len(group.flow_names) if asking else 0
+        for count, what, most in ((flows, "flows", MOST_FLOWS), (users, "users", MOST_USERS)):
+            if count > most:
+                raise KeyedError(
+                    f"{place}.count",
+                    f"makes {count} {what} with the groups before it; there may be {most}",
+                )
 
 
 class Scenario(Model):

@@ -16,11 +16,12 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
+from docsis_experiments.experiment.askers import PlannedAsker, user_and_server
 from docsis_experiments.experiment.ends import hosts_of, servers_of
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.requests import PlannedRequests
 from docsis_experiments.experiment.sending import reply_delay, sending
-from docsis_experiments.experiment.videos import FIRST_VIDEO_PORT, PlannedVideo, ends_of
+from docsis_experiments.experiment.videos import FIRST_VIDEO_PORT, PlannedVideo, viewer_and_server
 from docsis_experiments.experiment.web_users import PlannedPages, origins_of, user_of
 from docsis_experiments.stages.mininet.traffic.capture import sampling
 from docsis_experiments.stages.mininet.traffic.flows import (
@@ -33,6 +34,8 @@ from docsis_experiments.traffic.senders import (
     AdaptiveVideo,
     Sent,
     ServiceFlowStreams,
+    TcpDownloads,
+    TimedPages,
     UdpCall,
     UdpRequests,
     UdpTrains,
@@ -112,6 +115,7 @@ class Plan:
         users: Of the web.
         videos: Those who watch one.
         requests: In turn, over UDP.
+        askers: Users who ask a server, in virtual time alone.
     """
 
     flows: tuple[Planned, ...]
@@ -124,6 +128,7 @@ class Plan:
     users: tuple[PlannedPages, ...] = ()
     videos: tuple[PlannedVideo, ...] = ()
     requests: tuple[PlannedRequests, ...] = ()
+    askers: tuple[PlannedAsker, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """For a run's details."""
@@ -206,6 +211,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
     users: list[PlannedPages] = []
     videos: list[PlannedVideo] = []
     requests: list[PlannedRequests] = []
+    askers: list[PlannedAsker] = []
     loads: dict[str, LoadPlan] = {}
     offered, elastic = 0.0, False
     for group in scenario.traffic:
@@ -256,7 +262,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                 )
                 continue
             if isinstance(sent.sender, AdaptiveVideo):
-                viewer, server = ends_of(group, number, topology)
+                viewer, server = viewer_and_server(group, number, topology)
                 videos.append(
                     PlannedVideo(
                         group=group.name,
@@ -269,6 +275,23 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                         video=sent.sender,
                         congestion_control=sent.sender.congestion_control
                         or scenario.tcp.usual_congestion_control,
+                        start_spread=spread,
+                    )
+                )
+                continue
+            if isinstance(sent.sender, TimedPages | TcpDownloads):
+                user, server, port = user_and_server(group, number, sent.sender, topology)
+                askers.append(
+                    PlannedAsker(
+                        group=group.name,
+                        name=name,
+                        user=user,
+                        server=server,
+                        port=port,
+                        start=start,
+                        end=end,
+                        asks=sent.sender,
+                        congestion_control=scenario.tcp.usual_congestion_control,
                         start_spread=spread,
                     )
                 )
@@ -305,6 +328,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
         users=tuple(users),
         videos=tuple(videos),
         requests=tuple(requests),
+        askers=tuple(askers),
     )
 
 

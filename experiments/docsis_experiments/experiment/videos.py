@@ -46,7 +46,7 @@ class PlannedVideo:
     start_spread: float = 0.0
 
 
-def ends_of(group: Group, number: int, topology: Topology) -> tuple[str, str]:
+def viewer_and_server(group: Group, number: int, topology: Topology) -> tuple[str, str]:
     """The hosts of a player and of its server."""
     hosts, servers = hosts_of(group, topology), servers_of(group, topology)
     return hosts[number % len(hosts)], servers[number % len(servers)]

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,10 @@ from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.measurement.viewing import COLUMNS, Viewing
 
 Floats = npt.NDArray[np.float64]
+
+
+_ROUNDING: Final = 1e-9
+"""Seconds."""
 
 
 def _none() -> Floats:
@@ -86,6 +91,27 @@ class Pages:
             np.concatenate([part.began_s for part in parts]),
             np.concatenate([part.complete_s for part in parts]),
         )
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What the downstream channel carried, with all that its framing adds and with MAPs.
+
+    Attributes:
+        time_s: When it was looked at, at one interval.
+        line_bytes: Bytes on the line by then.
+        rate_mbps: That it has.
+    """
+
+    time_s: Floats
+    line_bytes: Floats
+    rate_mbps: float
+
+    def between(self, start: float, end: float) -> Floats:
+        """Bytes of each interval that lies from `start` to `end` wholly."""
+        # A look at the very end belongs to it, however its time was rounded.
+        chosen = (self.time_s >= start - _ROUNDING) & (self.time_s <= end + _ROUNDING)
+        return np.diff(self.line_bytes[chosen])
 
 
 @dataclass(frozen=True)
@@ -168,6 +194,10 @@ class RunRecord:
         demands_mbps: What flows can use at the most, by flow; of the others nothing limits it.
         round_trips: Of requests in turn, by group: when each was made, in the idle time as well,
             and how long its reply took, with all propagation; NaN where none came.
+        unanswered: When messages were sent of which the last byte never came, by group, seconds.
+        acknowledgements: Of each flow of a group: when each left the receiver of the data, and
+            how long it was on its way to the sender.
+        carried: By the downstream channel, where it has a rate; of virtual time alone.
     """
 
     label: str
@@ -200,6 +230,9 @@ class RunRecord:
     videos: Mapping[str, Mapping[str, Viewing]] = field(default_factory=dict)
     demands_mbps: Mapping[str, float] = field(default_factory=dict)
     round_trips: Mapping[str, Packets] = field(default_factory=dict)
+    unanswered: Mapping[str, Floats] = field(default_factory=dict)
+    acknowledgements: Mapping[str, Sequence[Packets]] = field(default_factory=dict)
+    carried: Carried | None = None
 
     @property
     def name(self) -> str:
@@ -223,6 +256,7 @@ class RunRecord:
             Trace.ROUND_TRIPS: self.round_trips,
             Trace.RETRANSMISSIONS: self.retransmitted,
             Trace.TIMEOUTS: self.timeouts,
+            Trace.ACKNOWLEDGEMENTS: self.acknowledgements,
             Trace.SHARES: self.shares,
         }
         return frozenset(trace for trace, groups in there.items() if group in groups)

@@ -36,6 +36,10 @@ class Trace(StrEnum):
     TIMEOUTS = "timeouts"
     """How often TCP's retransmission timer fired; in virtual time alone."""
 
+    ACKNOWLEDGEMENTS = "acknowledgements"
+    """When each left the receiver of the data, and when it reached the sender; in virtual time
+    alone."""
+
     SHARES = "shares"
     """What each service flow got, beside what it is configured to get."""
 

@@ -18,6 +18,9 @@ from docsis_experiments.measurement.trace import Trace
 MOST_FLOWS: Final = 200
 """Of a run; their ports end below those that the kernel gives by itself."""
 
+MOST_USERS: Final = 1000
+"""Of a run that need none of those ports: their hosts choose them."""
+
 CALL_FRAME_BYTES: Final = 218
 """The frame of 000, section 4.3 (VoIP and gaming), to the end of its CRC: 20 ms of G.711 and the
 headers of RTP, UDP, IPv4 and Ethernet are as long."""
@@ -134,6 +137,68 @@ class AdaptiveVideo:
 
 
 @dataclass(frozen=True)
+class Pareto:
+    """A Pareto distribution: P(X > x) = (scale / x)^shape, scale = mean (shape - 1) / shape.
+
+    Attributes:
+        mean: In the unit of what it is of, whole.
+        shape: Thousandths, above 1000.
+    """
+
+    mean: int
+    shape: int
+
+
+@dataclass(frozen=True)
+class TimedPages:
+    """Pages over TCP, one after the other: objects asked for one by one, a connection each.
+
+    Attributes:
+        objects: Of a page, thousandths.
+        gap: From the request for one to that for the next, nanoseconds.
+        segments: Of an object, thousandths.
+        segment: Bytes of one; a full segment of the experiment's TCP unless given.
+        pause: From the end of a page to the start of the next, nanoseconds.
+        connections: At once.
+        request: Bytes of a request.
+    """
+
+    leaves: ClassVar = WebPages.leaves
+
+    objects: Pareto
+    gap: Pareto
+    segments: Pareto
+    segment: int | None
+    pause: Pareto
+    connections: int
+    request: int
+
+
+@dataclass(frozen=True)
+class TcpDownloads:
+    """Downloads on one TCP connection: the host asks, the server answers, the host waits.
+
+    Attributes:
+        size: Mean bytes of one, exponentially distributed.
+        idle_ns: Mean time from the end of one to the request for the next, and before the first;
+            exponentially distributed.
+        request: Bytes of a request.
+    """
+
+    leaves: ClassVar = frozenset(
+        {Trace.GOODPUT, Trace.RETRANSMISSIONS, Trace.TIMEOUTS, Trace.ACKNOWLEDGEMENTS}
+    )
+
+    size: int
+    idle_ns: int
+    request: int
+
+
+Asking = TimedPages | TcpDownloads
+"""Of users who ask a server, in virtual time alone."""
+
+
+@dataclass(frozen=True)
 class LedbatTransfers:
     """An endless upload by LEDBAT (RFC 6817).
 
@@ -217,6 +282,8 @@ Sender = (
     | TcpMessages
     | WebPages
     | AdaptiveVideo
+    | TimedPages
+    | TcpDownloads
     | LedbatTransfers
     | UdpTrains
     | UdpCall

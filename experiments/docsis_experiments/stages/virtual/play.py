@@ -43,6 +43,9 @@ TIMELESS: Final = Timing({}, "time is virtual, so no switch is late")
 SAMPLE_NS: Final = 100_000_000
 """Between two looks at what was received, as in Mininet."""
 
+METERED_NS: Final = 10_000_000
+"""Between two looks at what the downstream channel carried."""
+
 _SHOWN_NS: Final = 250_000_000
 _READ: Final = "/p4.v1.P4Runtime/Read"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, QUEUES
+from docsis_control.ports import RF_PORT
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.models import Device, Topology
 from docsis_experiments.experiment.channel import Channel
@@ -20,11 +21,25 @@ from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
-from docsis_experiments.measurement.record import Floats, Packets, Pages, Received, RunRecord
+from docsis_experiments.measurement.record import (
+    Carried,
+    Floats,
+    Packets,
+    Pages,
+    Received,
+    RunRecord,
+)
 from docsis_experiments.measurement.viewing import Viewing
 from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_experiments.stages.virtual.machine import Machine
-from docsis_experiments.stages.virtual.play import SAMPLE_NS, TIMELESS, Play, column, playing
+from docsis_experiments.stages.virtual.play import (
+    METERED_NS,
+    SAMPLE_NS,
+    TIMELESS,
+    Play,
+    column,
+    playing,
+)
 from docsis_experiments.stages.virtual.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.virtual.traffic import Started, start
 from docsis_experiments.stages.virtual.upstream import congest
@@ -67,7 +82,8 @@ def measure(
     upstream = scenario.direction == "upstream"
     device = topology.cable_modem if upstream else topology.cmts
     carrying = topology.upstream_channels or () if upstream else ()
-    played = _Played(scenario, drawn(plan, seed), device, [channel.name for channel in carrying])
+    names = [channel.name for channel in carrying]
+    played = _Played(scenario, drawn(plan, seed), device, names, topology)
     with (
         playing(
             topology,
@@ -100,13 +116,21 @@ class _Played:
     """The traffic of a run, and what it left."""
 
     def __init__(
-        self, scenario: Scenario, plan: Plan, device: Device, channels: Sequence[str]
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        device: Device,
+        channels: Sequence[str],
+        topology: Topology,
     ) -> None:
         self._scenario = scenario
         self._plan = plan
         self._device = device
         self._channels = channels
         self._role = QUEUES[scenario.direction]
+        self._cmts = topology.cmts
+        rate = topology.channel.downstream if topology.channel else None
+        self._downstream_mbps = rate / 1e6 if rate else None
         self._steps: list[tuple[float, float]] = []
 
     def play(self, play: Play) -> None:
@@ -122,8 +146,11 @@ class _Played:
             for at, rate in steps:
                 self._step(play, channel, at, rate)
         self._traffic = start(play, plan, self._scenario.tcp)
-        if sampled := self._traffic.sampled:
+        asking = [number for _, number in self._traffic.asking]
+        if sampled := [*self._traffic.flows.values(), *asking]:
             play.world.sample(sampled, SAMPLE_NS)
+        if self._downstream_mbps is not None:
+            play.world.meter(self._cmts.name, RF_PORT, METERED_NS)
         self._loads = {
             group: ServiceFlowTraffic(play, load, self._device, plan.idle_seconds)
             for group, load in plan.loads.items()
@@ -180,6 +207,9 @@ class _Played:
             pages=self._pages(play, self._traffic),
             videos=self._videos(play, self._traffic),
             round_trips=self._round_trips(play, self._traffic),
+            unanswered=self._unanswered(play, self._traffic),
+            acknowledgements=self._acknowledgements(play, self._traffic),
+            carried=self._carried(play),
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:
@@ -218,7 +248,7 @@ class _Played:
             time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
             counts = column(samples["received"]).astype(np.float64)
             groups.setdefault(planned.group, {})[planned.flow.name] = counts
-        for user, number in (*traffic.users.items(), *traffic.videos.items()):
+        for user, number in traffic.asking:
             samples = play.world.samples(number)
             time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
             counts = column(samples["received"]).astype(np.float64)
@@ -227,7 +257,7 @@ class _Played:
 
     def _pages(self, play: Play, traffic: Started) -> dict[str, Pages]:
         found: dict[str, list[Pages]] = {}
-        for user, number in traffic.users.items():
+        for user, number in traffic.pages:
             began, complete = map(column, play.world.page_records(number))
             complete_s = np.where(complete >= 0, (complete - self._start_ns) / 1e9, np.nan)
             pages = Pages((began - self._start_ns) / 1e9, complete_s)
@@ -272,4 +302,30 @@ class _Played:
             if planned.flow.retransmits:
                 found = play.world.transfer_info(number)[what]
                 groups.setdefault(planned.group, {})[planned.flow.name] = found
+        for asker, number in traffic.downloads:
+            found = play.world.transfer_info(number)[what]
+            groups.setdefault(asker.group, {})[asker.name] = found
         return groups
+
+    def _unanswered(self, play: Play, traffic: Started) -> dict[str, Floats]:
+        found: dict[str, list[Floats]] = {}
+        for planned, number in traffic.flows.items():
+            if planned.flow.kind == "messages":
+                sent, came = map(column, play.world.message_records(number))
+                waits = (sent[came < 0] - self._start_ns) / 1e9
+                found.setdefault(planned.group, []).append(waits)
+        return {group: np.sort(np.concatenate(parts)) for group, parts in found.items()}
+
+    def _acknowledgements(self, play: Play, traffic: Started) -> dict[str, list[Packets]]:
+        found: dict[str, list[Packets]] = {}
+        for asker, number in traffic.downloads:
+            each = self._delays(*play.world.acknowledgement_records(number), 0.0)
+            found.setdefault(asker.group, []).append(each)
+        return found
+
+    def _carried(self, play: Play) -> Carried | None:
+        if self._downstream_mbps is None:
+            return None
+        times, line = map(column, play.world.metered(self._cmts.name, RF_PORT))
+        time_s = (times - self._start_ns) / 1e9
+        return Carried(time_s, line.astype(np.float64), self._downstream_mbps)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from docsis_experiments.experiment.askers import PlannedAsker
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
 from docsis_experiments.experiment.requests import PlannedRequests
 from docsis_experiments.experiment.tcp import Tcp
@@ -18,9 +19,12 @@ from docsis_experiments.traffic.senders import (
     CALL_PORT,
     AdaptiveVideo,
     LedbatTransfers,
+    Pareto,
     ServiceFlowStreams,
+    TcpDownloads,
     TcpMessages,
     TcpTransfers,
+    TimedPages,
     UdpCall,
     UdpRequests,
     UdpTrains,
@@ -35,6 +39,8 @@ SENDERS: Final = (
     TcpMessages,
     WebPages,
     AdaptiveVideo,
+    TimedPages,
+    TcpDownloads,
     LedbatTransfers,
     UdpTrains,
     UdpCall,
@@ -63,11 +69,23 @@ class Started:
     users: dict[PlannedPages, int]
     videos: dict[PlannedVideo, int]
     requests: dict[PlannedRequests, tuple[int, ...]]
+    askers: dict[PlannedAsker, int]
 
     @property
-    def sampled(self) -> list[int]:
-        """Those of which it is looked at what was received."""
-        return [*self.flows.values(), *self.users.values(), *self.videos.values()]
+    def asking(self) -> list[tuple[PlannedPages | PlannedVideo | PlannedAsker, int]]:
+        """All users, whatever they ask for."""
+        return [*self.users.items(), *self.videos.items(), *self.askers.items()]
+
+    @property
+    def downloads(self) -> list[tuple[PlannedAsker, int]]:
+        """Users who download."""
+        return [one for one in self.askers.items() if isinstance(one[0].asks, TcpDownloads)]
+
+    @property
+    def pages(self) -> list[tuple[PlannedPages | PlannedAsker, int]]:
+        """Users who load pages."""
+        timed = [one for one in self.askers.items() if isinstance(one[0].asks, TimedPages)]
+        return [*self.users.items(), *timed]
 
 
 def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
@@ -84,6 +102,7 @@ def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
         {user: _user(play, user, tcp) for user in plan.users},
         {video: _video(play, video, tcp) for video in plan.videos},
         {requests: _requests(play, requests) for requests in plan.requests},
+        {asker: _asker(play, asker, tcp) for asker in plan.askers},
     )
 
 
@@ -140,6 +159,45 @@ def _video(play: Play, planned: PlannedVideo, tcp: Tcp) -> int:
         congestion=planned.congestion_control,
         **tcp_options(tcp),
     )
+
+
+def _asker(play: Play, planned: PlannedAsker, tcp: Tcp) -> int:
+    world, asks = play.world, planned.asks
+    options: dict[str, Any] = {
+        "request": asks.request,
+        "start_ns": play.at(planned.start),
+        "stop_ns": None if planned.end is None else play.at(planned.end),
+        "congestion": planned.congestion_control,
+        **tcp_options(tcp),
+    }
+    match asks:
+        case TimedPages():
+            return world.timed_pages(
+                planned.user,
+                [(planned.server, planned.port)],
+                objects=_law(asks.objects),
+                gap_ns=_law(asks.gap),
+                segments=_law(asks.segments),
+                segment_bytes=asks.segment or tcp.payload,
+                pause_ns=_law(asks.pause),
+                connections=asks.connections,
+                **options,
+            )
+        case TcpDownloads():
+            number = world.requests(
+                planned.user,
+                planned.server,
+                planned.port,
+                response=asks.size,
+                think_ns=asks.idle_ns,
+                **options,
+            )
+            world.record_acknowledgements(number)
+            return number
+
+
+def _law(law: Pareto) -> tuple[int, int]:
+    return law.mean, law.shape
 
 
 def _call(world: World, call: PlannedCall, plan: Plan) -> int:

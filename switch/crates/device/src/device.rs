@@ -433,6 +433,13 @@ impl Device {
         self.tm.occupy(now - self.skipped, port, bytes);
     }
 
+    /// Bytes that a port has put on its line so far, with its framing and with the link's own
+    /// messages; `None` where there is no such port, or nobody counts.
+    #[must_use]
+    pub fn line_bytes(&self, port: u16) -> Option<u64> {
+        self.tm.line_bytes(port)
+    }
+
     /// Configuration, counters and state of the traffic manager, all of one moment.
     #[must_use]
     pub fn traffic_manager_state(&self, now: u64) -> TrafficManagerState {

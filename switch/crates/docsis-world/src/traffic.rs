@@ -4,7 +4,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use world::{Acknowledgements, Congestion, Flow, Profile, TcpOptions, Times};
+use world::{Acknowledgements, Congestion, Flow, Pareto, Profile, TcpOptions, Times};
 
 use crate::arguments::{Whole, or, time};
 
@@ -27,6 +27,33 @@ pub fn flow<'a>(
         tos: or(tos, 0, |v| v.u8("tos"))?,
         one_in: or(one_in, 0, |v| v.u32("one_in"))?,
     })
+}
+
+/// Mean and shape of a Pareto distribution.
+pub type Law<'py> = (Whole<'py>, Whole<'py>);
+
+/// A Pareto distribution by its mean and its shape, the latter in thousandths.
+pub fn law((mean, shape): &Law<'_>, name: &str) -> PyResult<Pareto> {
+    Ok(Pareto {
+        mean: mean.u64(name)?,
+        shape: shape.u32(name)?,
+    })
+}
+
+/// A web server: its host and its TCP port.
+pub type Origin<'py> = (String, Whole<'py>);
+
+/// The first of a page's servers, and the others.
+pub fn origins<'a, 'py>(
+    servers: &'a [Origin<'py>],
+) -> PyResult<(&'a Origin<'py>, Vec<(&'a str, u16)>)> {
+    let [first, more @ ..] = servers else {
+        return Err(PyValueError::new_err("a page is on one server at least"));
+    };
+    let more = more
+        .iter()
+        .map(|(name, port)| Ok((name.as_str(), port.u16("a server's port")?)));
+    Ok((first, more.collect::<PyResult<_>>()?))
 }
 
 /// Start and stop.

@@ -13,8 +13,9 @@ use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 use v1model::trace::{JsonTrace, TextTrace, TraceFilter, TraceSink};
 use world::mac_wire::Profile;
 use world::{
-    DeviceOptions, Flow, HostOptions, MessagesOptions, PagesOptions, ProbesOptions, QueueId,
-    RequestResponseOptions, RequestsOptions, TransferOptions, UdpStreamOptions, VideoOptions,
+    Content, DeviceOptions, Flow, HostOptions, MessagesOptions, Named, PagesOptions, ProbesOptions,
+    QueueId, RequestResponseOptions, RequestsOptions, Timed, TransferOptions, UdpStreamOptions,
+    VideoOptions,
 };
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
@@ -22,7 +23,7 @@ use crate::channels;
 use crate::errors::exception;
 use crate::guard::Guard;
 use crate::stream::Stream;
-use crate::traffic::{flow, tcp, times};
+use crate::traffic::{Law, Origin, flow, law, origins, tcp, times};
 
 /// bit/s of a host's link unless given.
 const LINK_RATE: u64 = 1_000_000_000;
@@ -496,7 +497,7 @@ impl World {
         &self,
         py: Python<'_>,
         source: &str,
-        servers: Vec<(String, Whole<'_>)>,
+        servers: Vec<Origin<'_>>,
         page: Whole<'_>,
         html: Whole<'_>,
         objects: Whole<'_>,
@@ -510,28 +511,74 @@ impl World {
         tos: Option<Whole<'_>>,
         tcp_settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u32> {
-        let [(first, port), more @ ..] = servers.as_slice() else {
-            return Err(PyValueError::new_err("a page is on one server at least"));
-        };
+        let (first, more_servers) = origins(&servers)?;
         let flow = flow(
-            (source, first),
-            port,
+            (source, &first.0),
+            &first.1,
             source_port.as_ref(),
             tos.as_ref(),
             None,
         )?;
         let options = PagesOptions {
             times: times(start_ns.as_ref(), stop_ns.as_ref())?,
-            more_servers: more
-                .iter()
-                .map(|(name, port)| Ok((name.as_str(), port.u16("a server's port")?)))
-                .collect::<PyResult<_>>()?,
-            page: page.u64("page")?,
-            html: html.u64("html")?,
-            objects: objects.u32("objects")?,
-            variation: variation_permille.u32("variation_permille")?,
+            more_servers,
+            content: Content::Named(Named {
+                page: page.u64("page")?,
+                html: html.u64("html")?,
+                objects: objects.u32("objects")?,
+                variation: variation_permille.u32("variation_permille")?,
+                pause: pause_ns.u64("pause_ns")?,
+            }),
             connections: connections.u16("connections")?,
-            pause: pause_ns.u64("pause_ns")?,
+            request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
+            tcp: tcp(tcp_settings)?,
+        };
+        self.guard
+            .with(py, |world| world.add_pages(&flow, &options))
+    }
+
+    #[pyo3(signature = (
+        source, servers, *, objects, gap_ns, segments, segment_bytes, pause_ns, connections,
+        request=None, start_ns=None, stop_ns=None, source_port=None, tos=None, **tcp_settings
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn timed_pages(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        servers: Vec<Origin<'_>>,
+        objects: Law<'_>,
+        gap_ns: Law<'_>,
+        segments: Law<'_>,
+        segment_bytes: Whole<'_>,
+        pause_ns: Law<'_>,
+        connections: Whole<'_>,
+        request: Option<Whole<'_>>,
+        start_ns: Option<Whole<'_>>,
+        stop_ns: Option<Whole<'_>>,
+        source_port: Option<Whole<'_>>,
+        tos: Option<Whole<'_>>,
+        tcp_settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<u32> {
+        let (first, more_servers) = origins(&servers)?;
+        let flow = flow(
+            (source, &first.0),
+            &first.1,
+            source_port.as_ref(),
+            tos.as_ref(),
+            None,
+        )?;
+        let options = PagesOptions {
+            times: times(start_ns.as_ref(), stop_ns.as_ref())?,
+            more_servers,
+            content: Content::Timed(Timed {
+                objects: law(&objects, "objects")?,
+                gap: law(&gap_ns, "gap_ns")?,
+                segments: law(&segments, "segments")?,
+                segment: segment_bytes.u64("segment_bytes")?,
+                pause: law(&pause_ns, "pause_ns")?,
+            }),
+            connections: connections.u16("connections")?,
             request: or(request.as_ref(), REQUEST, |v| v.u64("request"))?,
             tcp: tcp(tcp_settings)?,
         };
@@ -896,6 +943,49 @@ impl World {
             .guard
             .with(py, |world| world.packet_records(application).map(columns))?;
         Ok((PyBytes::new(py, &sent), PyBytes::new(py, &received)))
+    }
+
+    fn record_acknowledgements(&self, py: Python<'_>, application: Whole<'_>) -> PyResult<()> {
+        let application = application.u32("application")?;
+        self.guard
+            .with(py, |world| world.record_acknowledgements(application))
+    }
+
+    fn acknowledgement_records<'py>(
+        &self,
+        py: Python<'py>,
+        application: Whole<'_>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let application = application.u32("application")?;
+        let [sent, received] = self.guard.with(py, |world| {
+            world.acknowledgement_records(application).map(columns)
+        })?;
+        Ok((PyBytes::new(py, &sent), PyBytes::new(py, &received)))
+    }
+
+    fn meter(
+        &self,
+        py: Python<'_>,
+        device: &str,
+        port: Whole<'_>,
+        interval_ns: Whole<'_>,
+    ) -> PyResult<()> {
+        let (port, interval) = (port.u16("port")?, interval_ns.u64("interval_ns")?);
+        self.guard
+            .with(py, |world| world.meter(device, port, interval))
+    }
+
+    fn metered<'py>(
+        &self,
+        py: Python<'py>,
+        device: &str,
+        port: Whole<'_>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let port = port.u16("port")?;
+        let [times, bytes] = self
+            .guard
+            .with(py, |world| world.metered(device, port).map(columns))?;
+        Ok((PyBytes::new(py, &times), PyBytes::new(py, &bytes)))
     }
 
     fn sample(

@@ -4,7 +4,7 @@
 use mac_wire::{Amount, FRAGMENT_OVERHEAD, Packing};
 
 use crate::queue::{Eligible, Queue};
-use crate::rules::{CONCATENATION, MOST_CONCATENATED, Rules};
+use crate::rules::{CONCATENATION, Rules};
 use crate::staged::Staged;
 
 /// What a station would ask for now.
@@ -58,7 +58,7 @@ fn burst<Q: Queue>(
 fn concatenated<Q: Queue>(rules: &Rules, eligible: u64, head: u64, queue: &Q) -> (u64, u64) {
     let mut total = head + CONCATENATION;
     let mut frames = 1;
-    while frames < eligible.min(MOST_CONCATENATED) {
+    while frames < eligible.min(rules.most_concatenated) {
         let Some(next) = queue.length(frames as usize) else {
             break;
         };

@@ -4,7 +4,7 @@
 use mac_wire::{FRAGMENT_OVERHEAD, Minislot, Packing, Request};
 
 use crate::queue::{Frame, Queue};
-use crate::rules::{CONCATENATION, MOST_CONCATENATED, Rules};
+use crate::rules::{CONCATENATION, Rules};
 use crate::staged::Staged;
 use crate::statistics::Statistics;
 
@@ -90,7 +90,7 @@ impl<Q: Queue> Burst<'_, Q> {
         let (most, room, headers) = match self.rules.packing {
             Packing::Continuous => (u64::MAX, room, self.rules.segment_header),
             Packing::Concatenated if self.concatenates(room) => (
-                MOST_CONCATENATED,
+                self.rules.most_concatenated,
                 room.min(self.rules.longest_concatenation),
                 CONCATENATION,
             ),

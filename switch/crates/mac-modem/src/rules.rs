@@ -5,8 +5,6 @@ use mac_wire::{Amount, Asking, FlowConfig, Minislot, Packing, Phy, Profile, Serv
 
 /// Bytes of a concatenation header.
 pub(crate) const CONCATENATION: u64 = 6;
-/// Most frames behind one.
-pub(crate) const MOST_CONCATENATED: u64 = u8::MAX as u64;
 
 /// A station's rules.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +30,8 @@ pub(crate) struct Rules {
     /// Most minislots of a request for one burst: its 8 bits, and what the channel can grant at once
     /// where frames go whole.
     pub most_minislots: u32,
+    /// Most frames of a concatenation.
+    pub most_concatenated: u64,
     /// Longest concatenated burst, bytes; `u64::MAX` is no limit.
     pub longest_concatenation: u64,
     /// Eighths of the contention window.
@@ -83,6 +83,7 @@ impl Rules {
             } else {
                 Amount::MOST_MINISLOTS.min(profile.longest_grant())
             },
+            most_concatenated: profile.concatenated_frames.into(),
             longest_concatenation: match flow.max_concatenated_burst {
                 0 => u64::MAX,
                 bytes => bytes.into(),

@@ -120,6 +120,8 @@ pub struct Profile {
     pub asking: Asking,
     /// What fills a burst.
     pub packing: Packing,
+    /// Frames that a concatenation has at the most, up to the 255 that its header counts.
+    pub concatenated_frames: u8,
     /// Whether frames may be cut where packing does not do so anyway.
     pub fragmentation: bool,
     /// Whether a burst may carry a request.

@@ -216,6 +216,7 @@ impl Profile {
 
     fn check_bursts(&self) -> Result<(), Refused> {
         within("header", self.header, *HEADERS.start(), *HEADERS.end())?;
+        within("concatenated_frames", self.concatenated_frames, 2, u8::MAX)?;
         let continuous = self.packing == Packing::Continuous;
         if self.segment_header != 0 && !(continuous && self.segment_header == 8) {
             return Err(Refused::new(

@@ -55,6 +55,7 @@ impl Profile {
             tries,
             asking,
             packing,
+            concatenated_frames,
             fragmentation,
             piggyback,
             idle_proactive_grants,
@@ -81,6 +82,7 @@ impl Profile {
         found.number("tries", *tries);
         found.word("asking", *asking, &ASKINGS);
         found.word("packing", *packing, &PACKINGS);
+        found.number("concatenated_frames", *concatenated_frames);
         found.switch("fragmentation", *fragmentation);
         found.switch("piggyback", *piggyback);
         found.number("idle_proactive_grants", *idle_proactive_grants);

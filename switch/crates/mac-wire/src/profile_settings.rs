@@ -66,6 +66,7 @@ fn change(profile: &mut Profile, value: &Reader<'_>) -> Result<bool, String> {
         "tries" => profile.tries = value.number()?,
         "asking" => profile.asking = value.word(&ASKINGS)?,
         "packing" => profile.packing = value.word(&PACKINGS)?,
+        "concatenated_frames" => profile.concatenated_frames = value.number()?,
         "fragmentation" => profile.fragmentation = value.switch()?,
         "piggyback" => profile.piggyback = value.switch()?,
         "idle_proactive_grants" => profile.idle_proactive_grants = value.number()?,

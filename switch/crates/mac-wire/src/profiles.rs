@@ -96,6 +96,7 @@ impl Profile {
             // "Fragments", and a request piggybacked in every grant (K1).
             asking: Asking::QueueDepth,
             packing: Packing::Continuous,
+            concatenated_frames: u8::MAX,
             fragmentation: true,
             piggyback: true,
             idle_proactive_grants: 0,
@@ -154,6 +155,7 @@ impl Profile {
             tries: 16,
             asking: Asking::OneBurst,
             packing: Packing::Concatenated,
+            concatenated_frames: u8::MAX,
             fragmentation: false,
             // The paper's equations have two MAPs before every burst [?].
             piggyback: false,
@@ -213,6 +215,7 @@ impl Profile {
             tries: 16,
             asking: Asking::QueueDepth,
             packing: Packing::Continuous,
+            concatenated_frames: u8::MAX,
             fragmentation: true,
             piggyback: true,
             idle_proactive_grants: 0,
@@ -272,6 +275,7 @@ impl Profile {
             tries: 16,
             asking: Asking::QueueDepth,
             packing: Packing::Continuous,
+            concatenated_frames: u8::MAX,
             fragmentation: true,
             piggyback: true,
             idle_proactive_grants: 0,

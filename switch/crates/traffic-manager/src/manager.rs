@@ -56,6 +56,8 @@ const NONE: u32 = u32::MAX;
 struct Port {
     config: PortConfig,
     bucket: PortBucket,
+    /// Bytes on the line so far, with all that the framing adds.
+    line_bytes: u64,
     /// All ready queues.
     round: Round,
     /// Those of them that have a minimum reserved rate.
@@ -70,6 +72,14 @@ struct Port {
     own: u32,
     /// Where grants let frames go: the queue_id of what goes to queue 0.
     primary: Option<u32>,
+}
+
+impl Port {
+    /// Bytes go onto the line now.
+    fn carry(&mut self, now: u64, line_bytes: u64) {
+        self.bucket.spend(now, line_bytes);
+        self.line_bytes += line_bytes;
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,6 +157,7 @@ impl<T> TrafficManager<T> {
         self.ports.push(Port {
             config,
             bucket: PortBucket::new(self.now, 0, config.effective_burst()),
+            line_bytes: 0,
             round: Round::default(),
             entitled: Entitled::default(),
             active: false,
@@ -526,7 +537,7 @@ impl<T> TrafficManager<T> {
         let queue = self.queue_mut(slot);
         if port_at <= now && queue.spend(now, len) {
             let item = queue.send(now, len, entitled)?;
-            self.ports[index as usize].bucket.spend(now, line_bytes);
+            self.ports[index as usize].carry(now, line_bytes);
             self.settle(slot, index);
             Some(Commit::Sent(item))
         } else if queue.ready_at(len).is_none() {
@@ -619,6 +630,14 @@ impl<T> TrafficManager<T> {
         let port = &self.ports[self.port(port)? as usize];
         let own = self.queue(port.own);
         Some((port.config, own.overflowed(), own.depth()))
+    }
+
+    /// Bytes that a port has put on its line so far, with all that its framing adds and with what
+    /// went before its frames ([`Self::occupy`]); `None` where there is no such port. A granted port
+    /// has none: what it sends is a channel's.
+    #[must_use]
+    pub fn line_bytes(&self, port: u16) -> Option<u64> {
+        Some(self.ports[self.port(port)? as usize].line_bytes)
     }
 
     /// Whether nothing is queued.

@@ -278,6 +278,15 @@ impl<T> Model<T> {
         either!(self, tm => tm.port_state(port))
     }
 
+    /// [`TrafficManager::line_bytes`]; the bmv2 model counts none.
+    #[must_use]
+    pub fn line_bytes(&self, port: u16) -> Option<u64> {
+        match self {
+            Self::Docsis(tm) => tm.line_bytes(port),
+            Self::Bmv2(_) => None,
+        }
+    }
+
     /// Every service flow, by port and queue_id; none in the bmv2 model.
     #[must_use]
     pub fn service_flows(&self, now: u64) -> Vec<ServiceFlowState> {

@@ -56,6 +56,21 @@ impl Random {
     }
 }
 
+/// 2^(2^-k) for k from 1 to [`DIGITS`], with 62 digits behind the point.
+static ROOTS: [u64; DIGITS as usize] = roots();
+
+const fn roots() -> [u64; DIGITS as usize] {
+    let mut found = [0; DIGITS as usize];
+    let mut square = 2_u128 << 62;
+    let mut place = 0;
+    while place < found.len() {
+        square = (square << 62).isqrt();
+        found[place] = square as u64;
+        place += 1;
+    }
+    found
+}
+
 /// Binary digits of a mantissa that choose a place in [`LOGARITHMS`].
 const PLACE: u32 = 10;
 /// Places of [`LOGARITHMS`], without the end of the last one.
@@ -104,6 +119,20 @@ pub fn minus_logarithm(x: u64) -> u64 {
     ((u128::from(minus) * u128::from(LN_2)) >> DIGITS) as u64
 }
 
+/// 2^x, both in units of 2^-32; x is within 2^5.
+pub fn exp2(x: i64) -> u64 {
+    let (whole, part) = (x >> DIGITS, x as u64 & ((1 << DIGITS) - 1));
+    let mut found = 1_u128 << 62;
+    for (place, root) in ROOTS.iter().enumerate() {
+        if part >> (DIGITS as usize - 1 - place) & 1 == 1 {
+            found = (found * u128::from(*root)) >> 62;
+        }
+    }
+    // Behind the point there are 62 digits, and 32 are wanted.
+    let shift = 62 - i64::from(DIGITS) - whole.clamp(-31, 30);
+    (found >> shift) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +161,18 @@ mod tests {
         }
         assert_eq!(LN_100, (100f64.ln() * 2f64.powi(32)) as u64);
         assert_eq!(LN_2, (2f64.ln() * 2f64.powi(32)) as u64 + 1);
+    }
+
+    #[test]
+    fn powers_and_roots_are_right_to_a_billionth() {
+        for x in [
+            -28.5, -3.25, -1.0, -1e-9, 0.0, 0.3, 0.999_999, 1.0, 2.5, 28.75,
+        ] {
+            let found = exp2((x * 2f64.powi(32)).round() as i64) as f64 / 2f64.powi(32);
+            let exact = x.exp2();
+            let close = 1e-8 * exact + 2f64.powi(-31);
+            assert!((found - exact).abs() < close, "{x}: {found} {exact}");
+        }
     }
 
     #[test]

@@ -757,6 +757,62 @@ class World:
             ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
         """
 
+    def timed_pages(
+        self,
+        source: str,
+        servers: Sequence[tuple[str, int]],
+        *,
+        objects: tuple[int, int],
+        gap_ns: tuple[int, int],
+        segments: tuple[int, int],
+        segment_bytes: int,
+        pause_ns: tuple[int, int],
+        connections: int,
+        request: int = 400,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        source_port: int = 0,
+        tos: int = 0,
+        congestion: Congestion = "cubic",
+        profile: Profile = "linux",
+        acknowledgements: Acknowledgements = "delayed",
+        initial_window: int = 10,
+        segment: int = 1448,
+        least_timeout_ns: int | None = None,
+        receive_window: int | None = None,
+        ledbat_target_ns: int = 100_000_000,
+    ) -> int:
+        """A web user who asks for a page's objects one by one: see `page_records`.
+
+        Each object is over a TCP connection of its own. Laws are Pareto distributions, each by its
+        mean and by its shape in thousandths, 1001 to 100000; what is drawn depends on the world's
+        seed and the user alone. `received` is of all that came.
+
+        Args:
+            source: The user.
+            servers: Hosts and TCP ports, 16 at most; objects are on all of them in turns.
+            objects: Law of a page's objects, whose mean is in thousandths of an object.
+            gap_ns: Law of the time from the request for an object to that for the next.
+            segments: Law of an object's segments, whose mean is in thousandths of a segment. A draw
+                between two whole numbers becomes one of them at random, and 1 at least.
+            segment_bytes: Of one.
+            pause_ns: Law of the time from the end of a page to the start of the next.
+            connections: To one server at once; what is beyond waits.
+            request: Bytes of a request.
+            start_ns: When the first page begins.
+            stop_ns: When connections are reset, and no page follows.
+            source_port: Of the first connection.
+            tos: ToS byte, both ways.
+            congestion: Congestion control.
+            profile: What TCP does.
+            acknowledgements: When the receiver acknowledges data.
+            initial_window: Segments.
+            segment: Largest payload of a segment, bytes.
+            least_timeout_ns: The least retransmission timeout; the profile's unless given.
+            receive_window: Largest window that a receiver offers, bytes; no limit unless given.
+            ledbat_target_ns: The queueing delay that LEDBAT keeps to, up to 100 ms (RFC 6817 2.5).
+        """
+
     def probes(
         self,
         source: str,
@@ -919,6 +975,26 @@ class World:
         The columns are asked_ns, came_ns (all of it was there), plays_ns (its playing began, or
         will), rate (bit/s), bytes, and buffered_ns (playing time in the buffer when it was asked
         for); -1 is not yet.
+        """
+
+    def record_acknowledgements(self, application: int) -> None:
+        """Records the handshakes and pure acknowledgements that the receiver of an application's
+        data sends over TCP from now on: packets of less than 100 bytes."""
+
+    def acknowledgement_records(self, application: int) -> tuple[bytes, bytes]:
+        """When each of them left the receiver's host, and reached the sender's; -1 is not yet.
+
+        At the hosts' interfaces, in the order of sending, nanoseconds.
+        """
+
+    def meter(self, device: str, port: int, interval_ns: int) -> None:
+        """Looks at what a port puts on its line from now on, first one interval from now."""
+
+    def metered(self, device: str, port: int) -> tuple[bytes, bytes]:
+        """When the port was looked at, and how many bytes it had put on its line by then.
+
+        With all that its framing adds, and with the MAPs that went before its frames. Bytes count
+        when they begin to be sent.
         """
 
     def sample(self, applications: Iterable[int], interval_ns: int) -> None:

@@ -19,6 +19,26 @@ fn frames_go_behind_a_concatenation_header_as_far_as_they_fit() {
     assert_eq!(bench.fill(300, 100).1, [(1518, 395)]);
 }
 
+/// Two at most, as in figure 4 of paper 004: what is asked for, and what a longer grant carries.
+#[test]
+fn a_concatenation_has_no_more_frames_than_the_channel_says() {
+    for (most, asked, carried) in [(2, 10, 2), (3, 15, 3), (u8::MAX, 23, 5)] {
+        let profile = Profile {
+            concatenated_frames: most,
+            ..paper_004()
+        };
+        let mut bench = Bench::new(profile, flow());
+        bench.come(&[64; 5]);
+        // 70 bytes each, 6 of the concatenation and 10 of the preamble, in minislots of 16.
+        assert_eq!(
+            bench.contend(0).map(|request| request.amount),
+            Some(Amount::Minislots(asked))
+        );
+        bench.grant(10, 60);
+        assert_eq!(bench.fill(100, 60).1.len(), carried);
+    }
+}
+
 #[test]
 fn a_small_grant_is_useless_without_fragments_and_carries_one_with_them() {
     let mut bench = Bench::new(paper_004(), flow());

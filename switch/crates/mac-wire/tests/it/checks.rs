@@ -265,6 +265,10 @@ fn asking_and_packing_go_together() {
         refused_key(Profile::docsis_3_0(), |profile| profile.segment_header = 4),
         "segment_header"
     );
+    assert_eq!(
+        refused_key(of_004(), |profile| profile.concatenated_frames = 1),
+        "concatenated_frames"
+    );
     let single = Profile {
         packing: Packing::Single,
         ..of_004()

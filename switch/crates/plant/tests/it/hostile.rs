@@ -20,6 +20,7 @@ const KEYS: &[&str] = &[
     "idle_proactive_grants",
     "header",
     "segment_header",
+    "concatenated_frames",
     "backoff.start",
     "backoff.end",
     "clock.per_frame",

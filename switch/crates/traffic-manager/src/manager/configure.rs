@@ -117,7 +117,7 @@ impl<T> TrafficManager<T> {
         let now = self.now;
         let port = &mut self.ports[index as usize];
         let line_bytes = port.config.framing.line_bytes(bytes);
-        port.bucket.spend(now, line_bytes);
+        port.carry(now, line_bytes);
         self.activate(index);
     }
 

@@ -119,6 +119,9 @@ fn nothing_happens_without_a_rate_or_a_port() {
     tm.occupy(0, 2, 1_000_000);
     enqueue(&mut tm, 0, FRAME);
     assert_eq!(leave(&mut tm, 0), 0);
+    // What has no rate is on the line all the same.
+    let carried = MPEG.line_bytes(1_000_000) + MPEG.line_bytes(FRAME as u64);
+    assert_eq!((tm.line_bytes(1), tm.line_bytes(2)), (Some(carried), None));
 }
 
 proptest! {
@@ -142,6 +145,7 @@ proptest! {
             now = leave(&mut tm, now);
             line += framing.line_bytes(len as u64);
             let longest = framing.line_bytes(1518).max(1522);
+            prop_assert_eq!(tm.line_bytes(1), Some(line));
             let earned = u128::from(now) * u128::from(RATE) / 8_000_000_000;
             prop_assert!(u128::from(line) <= earned + u128::from(longest) + 1);
         }

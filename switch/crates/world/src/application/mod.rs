@@ -19,7 +19,7 @@ use crate::samples::{Reading, Samples};
 use crate::wire::{Addresses, FlowKey, frame_length};
 
 pub use delay::Delay;
-pub use pages::{MOST_VARIATION, Pages, PagesConfig, Server};
+pub use pages::{Content, MOST_VARIATION, Named, Pages, PagesConfig, Server, Timed};
 pub use probes::{Probes, ProbesConfig};
 pub use request_response::{RequestResponse, RequestResponseConfig};
 pub use tcp::{
@@ -30,6 +30,11 @@ pub use video::{PlayerConfig, Video, VideoColumns, VideoConfig};
 
 /// IPv4 packets that are shorter are not recorded: handshakes and acknowledgements.
 const SHORTEST_RECORDED: usize = 100;
+
+/// Whether a frame of so many bytes, without its CRC, is a handshake or an acknowledgement.
+fn is_short(bytes: usize) -> bool {
+    bytes < SHORTEST_RECORDED + crate::wire::ETHERNET
+}
 
 /// What an application's packets came to, from its source to its destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +89,8 @@ pub struct Common {
     pub counts: Counts,
     /// The same, one by one.
     pub records: Option<PacketRecords>,
+    /// Pure acknowledgements and handshakes of the end that gets the data, and which end that is.
+    pub acknowledgements: Option<(Role, PacketRecords)>,
     /// What the destination sends is so much longer on its way than its link says.
     pub delay: Option<Box<Delay>>,
     /// The next IPv4 identification, by role.
@@ -113,6 +120,7 @@ impl Common {
             random,
             counts: Counts::default(),
             records: (one_in > 0).then(|| PacketRecords::new(one_in)),
+            acknowledgements: None,
             delay: None,
             identifications,
         }
@@ -162,10 +170,16 @@ impl Common {
             self.counts.sent_frames += 1;
             self.counts.sent_bytes += frame_length(frame.bytes.len()) as u64;
             if let Some(records) = &mut self.records
-                && frame.bytes.len() >= SHORTEST_RECORDED + crate::wire::ETHERNET
+                && !is_short(frame.bytes.len())
             {
                 records.sent(net, id);
             }
+        }
+        if let Some((from, records)) = &mut self.acknowledgements
+            && *from == role
+            && is_short(frame.bytes.len())
+        {
+            records.sent(net, id);
         }
         match &mut self.delay {
             Some(delay) if role == Role::Server => {
@@ -185,6 +199,12 @@ impl Common {
             if let Some(records) = &mut self.records {
                 records.received(now, id);
             }
+        }
+        if let Some((from, records)) = &mut self.acknowledgements
+            && *from != role
+            && is_short(length)
+        {
+            records.received(now, id);
         }
     }
 

@@ -23,6 +23,7 @@ use crate::error::{WorldError, invalid};
 use crate::host::Host;
 use crate::lateness::{Gate, Lateness};
 use crate::link::{End, Link, LinkConfig};
+use crate::meter::Meter;
 use crate::net::Net;
 use crate::random::Random;
 use crate::schedule::{Kind, Rank};
@@ -101,6 +102,7 @@ pub struct World {
     hosts: Vec<Host>,
     applications: Vec<Application>,
     samplers: Vec<Sampler>,
+    meters: Vec<Meter>,
     injections: Vec<Injection>,
     channels: Vec<Upstream>,
     /// Traces, each of a device.
@@ -163,6 +165,7 @@ impl World {
             hosts: Vec::new(),
             applications: Vec::new(),
             samplers: Vec::new(),
+            meters: Vec::new(),
             injections: Vec::new(),
             channels: Vec::new(),
             traces: Vec::new(),

@@ -4,7 +4,9 @@
 use super::World;
 use super::tcp_traffic::{TcpOptions, checked_bytes, config};
 use super::traffic::{Flow, Times};
-use crate::application::{Kind as Traffic, MOST_VARIATION, Pages, PagesConfig, Server};
+use crate::application::{
+    Content, Kind as Traffic, MOST_VARIATION, Named, Pages, PagesConfig, Server, Timed,
+};
 use crate::error::{WorldError, invalid};
 use crate::random::Random;
 use crate::wire::PROTOCOL_TCP;
@@ -16,6 +18,13 @@ const MOST_OBJECTS: u32 = 1000;
 const MOST_PAGE: u64 = 1 << 32;
 /// The longest pause between two pages, nanoseconds.
 const MOST_PAUSE: u64 = 3_600_000_000_000;
+/// The least mean gap between two objects, nanoseconds: what follows at once would never end.
+const LEAST_GAP: u64 = 1_000_000;
+/// Bytes of a segment of an object.
+const MOST_SEGMENT: u64 = 65_535;
+/// Mean segments of an object, and mean objects of a page, thousandths.
+const MOST_SEGMENTS: u64 = 1_000_000_000;
+const MOST_TIMED_OBJECTS: u64 = 1_000_000;
 
 /// A web user to add.
 #[derive(Clone, Debug)]
@@ -25,18 +34,10 @@ pub struct PagesOptions<'a> {
     /// More servers than the flow's destination: hosts and ports. Objects are on all of them in
     /// turns.
     pub more_servers: Vec<(&'a str, u16)>,
-    /// Bytes of a page, the HTML included.
-    pub page: u64,
-    /// Bytes of the HTML, which is on the flow's destination.
-    pub html: u64,
-    /// Objects of a page.
-    pub objects: u32,
-    /// Coefficient of variation of their log-normally distributed sizes, thousandths.
-    pub variation: u32,
+    /// What pages have.
+    pub content: Content,
     /// Connections to one server at once; each has one object.
     pub connections: u16,
-    /// From the end of a page to the start of the next, nanoseconds.
-    pub pause: u64,
     /// Bytes of a request.
     pub request: u64,
     /// How TCP works.
@@ -44,31 +45,9 @@ pub struct PagesOptions<'a> {
 }
 
 fn checked(options: &PagesOptions<'_>) -> Result<(), WorldError> {
-    let objects = options.objects;
-    if objects > MOST_OBJECTS {
-        return Err(invalid(format!(
-            "a page has {MOST_OBJECTS} objects at most, not {objects}"
-        )));
-    }
-    if options.html == 0 || options.page > MOST_PAGE {
-        return Err(invalid(format!(
-            "a page has {MOST_PAGE} bytes at most and its HTML one at least, not {} and {}",
-            options.page, options.html
-        )));
-    }
-    if options.page < options.html.saturating_add(objects.into())
-        || (objects == 0 && options.page != options.html)
-    {
-        return Err(invalid(format!(
-            "a page of {} bytes is not an HTML file of {} and {objects} objects of a byte at least",
-            options.page, options.html
-        )));
-    }
-    if options.variation > MOST_VARIATION {
-        return Err(invalid(format!(
-            "sizes of objects have a coefficient of variation of {} at most",
-            MOST_VARIATION / 1000
-        )));
+    match &options.content {
+        Content::Named(named) => checked_named(named)?,
+        Content::Timed(timed) => checked_timed(timed)?,
     }
     if options.connections == 0 || options.connections > MOST_CONNECTIONS {
         return Err(invalid(format!(
@@ -81,10 +60,81 @@ fn checked(options: &PagesOptions<'_>) -> Result<(), WorldError> {
             "a page is on {MOST_SERVERS} servers at most"
         )));
     }
-    if options.pause > MOST_PAUSE {
+    Ok(())
+}
+
+fn checked_named(named: &Named) -> Result<(), WorldError> {
+    let objects = named.objects;
+    if objects > MOST_OBJECTS {
         return Err(invalid(format!(
-            "a pause between pages is an hour at most, not {} ns",
-            options.pause
+            "a page has {MOST_OBJECTS} objects at most, not {objects}"
+        )));
+    }
+    if named.html == 0 || named.page > MOST_PAGE {
+        return Err(invalid(format!(
+            "a page has {MOST_PAGE} bytes at most and its HTML one at least, not {} and {}",
+            named.page, named.html
+        )));
+    }
+    if named.page < named.html.saturating_add(objects.into())
+        || (objects == 0 && named.page != named.html)
+    {
+        return Err(invalid(format!(
+            "a page of {} bytes is not an HTML file of {} and {objects} objects of a byte at least",
+            named.page, named.html
+        )));
+    }
+    if named.variation > MOST_VARIATION {
+        return Err(invalid(format!(
+            "sizes of objects have a coefficient of variation of {} at most",
+            MOST_VARIATION / 1000
+        )));
+    }
+    checked_pause(named.pause)
+}
+
+fn checked_timed(timed: &Timed) -> Result<(), WorldError> {
+    let laws = [
+        ("objects", timed.objects),
+        ("gaps", timed.gap),
+        ("segments", timed.segments),
+        ("pauses", timed.pause),
+    ];
+    for (what, law) in laws {
+        if !law.is_possible() {
+            return Err(invalid(format!(
+                "{what} with a mean of {} and a shape of {} thousandths are not possible: a shape \
+                 is above 1 and at most 100, and a mean above 0",
+                law.mean, law.shape
+            )));
+        }
+    }
+    if timed.gap.mean < LEAST_GAP {
+        return Err(invalid(format!(
+            "a gap between objects is {LEAST_GAP} ns at least in the mean, not {}",
+            timed.gap.mean
+        )));
+    }
+    if timed.segment == 0 || timed.segment > MOST_SEGMENT {
+        return Err(invalid(format!(
+            "a segment of an object has 1 to {MOST_SEGMENT} bytes, not {}",
+            timed.segment
+        )));
+    }
+    if timed.segments.mean > MOST_SEGMENTS || timed.objects.mean > MOST_TIMED_OBJECTS {
+        return Err(invalid(format!(
+            "a page has at most {} objects and an object {} segments in the mean",
+            MOST_TIMED_OBJECTS / 1000,
+            MOST_SEGMENTS / 1000
+        )));
+    }
+    checked_pause(timed.pause.mean)
+}
+
+fn checked_pause(pause: u64) -> Result<(), WorldError> {
+    if pause > MOST_PAUSE {
+        return Err(invalid(format!(
+            "a pause between pages is an hour at most, not {pause} ns"
         )));
     }
     Ok(())
@@ -129,12 +179,8 @@ impl World {
         let config = PagesConfig {
             tcp,
             servers,
-            page: options.page,
-            html: options.html,
-            objects: options.objects as usize,
-            variation: options.variation,
+            content: options.content,
             connections: options.connections,
-            pause: options.pause,
             request,
             start: draft.start,
             stop: draft.stop,

@@ -9,7 +9,9 @@ use super::{World, device_rank};
 use crate::application::{Application, Counts, Kind as Traffic, Tcp, TransferInfo, VideoColumns};
 use crate::error::{WorldError, invalid};
 use crate::host::HostCounters;
+use crate::meter::Meter;
 use crate::net::Totals;
+use crate::records::PacketRecords;
 use crate::samples::Samples;
 use crate::schedule::Kind;
 
@@ -181,6 +183,83 @@ impl World {
         let first = self.net.now + interval;
         self.net.schedule.set(source, Some(first));
         Ok(())
+    }
+
+    /// Looks at what a device's port has put on its line, at an interval, from now on.
+    ///
+    /// # Errors
+    /// There is no such device or port, it is looked at already, or the interval is none.
+    pub fn meter(&mut self, device: &str, port: u16, interval: u64) -> Result<(), WorldError> {
+        self.check()?;
+        let interval = checked_interval("a time between looks at a port", interval)?;
+        let index = self.device_index(device)?;
+        if !self.devices[index].has_port(port) {
+            return Err(invalid(format!(
+                "device \"{device}\" has no port {port} for a link"
+            )));
+        }
+        if self.meter_of(index, port).is_some() {
+            return Err(invalid(format!(
+                "port {port} of device \"{device}\" is looked at already"
+            )));
+        }
+        let number = self.meters.len() as u32;
+        let id = self.devices[index].device.config().device_id;
+        let rank = device_rank(Kind::Sampler, id, port, 0);
+        let source = self.source(rank, Source::Meter(number));
+        self.meters
+            .push(Meter::new(source, interval, index as u32, port));
+        let first = self.net.now + interval;
+        self.net.schedule.set(source, Some(first));
+        Ok(())
+    }
+
+    /// When a port was looked at, and how many bytes it had put on its line by then, with all that
+    /// its framing adds and with the MAPs that went before its frames.
+    ///
+    /// # Errors
+    /// Nobody looks at it.
+    pub fn metered(&self, device: &str, port: u16) -> Result<[&[i64]; 2], WorldError> {
+        let found = self.meter_of(self.device_index(device)?, port);
+        found.map(Meter::columns).ok_or_else(|| {
+            invalid(format!(
+                "nobody looks at port {port} of device \"{device}\": call meter first"
+            ))
+        })
+    }
+
+    fn meter_of(&self, device: usize, port: u16) -> Option<&Meter> {
+        let same = |meter: &&Meter| meter.device as usize == device && meter.port == port;
+        self.meters.iter().find(same)
+    }
+
+    /// Has the handshakes and pure acknowledgements recorded that the receiver of an application's
+    /// data sends from now on: see [`Self::acknowledgement_records`].
+    ///
+    /// # Errors
+    /// The application does not use TCP, or has pages, which are on many connections.
+    pub fn record_acknowledgements(&mut self, application: u32) -> Result<(), WorldError> {
+        let role = self.tcp(application)?.receiver_role();
+        let common = &mut self.applications[application as usize].common;
+        common
+            .acknowledgements
+            .get_or_insert_with(|| (role, PacketRecords::new(1)));
+        Ok(())
+    }
+
+    /// When each of them left the receiver's host and reached the sender's; -1 is not yet.
+    ///
+    /// # Errors
+    /// Nobody asked for them to be recorded.
+    pub fn acknowledgement_records(&self, application: u32) -> Result<[&[i64]; 2], WorldError> {
+        let records = &self.application(application)?.common.acknowledgements;
+        let records = records.as_ref().map(|(_, records)| records.columns());
+        records.ok_or_else(|| {
+            invalid(format!(
+                "acknowledgements of application {application} are not recorded: call \
+                 record_acknowledgements first"
+            ))
+        })
     }
 
     /// What was sampled of an application: columns by name.

@@ -31,6 +31,8 @@ pub(super) enum Source {
     Application(u32),
     /// Samples are taken.
     Sampler(u32),
+    /// A port's line is looked at.
+    Meter(u32),
     /// Frames that come from nowhere.
     Injection(u32),
     /// An upstream channel's MAC.
@@ -139,6 +141,13 @@ impl World {
                 }
                 let next = net.now + sampler.interval;
                 net.schedule.set(sampler.source, Some(next));
+            }
+            Source::Meter(meter) => {
+                let meter = &mut self.meters[meter as usize];
+                let device = &self.devices[meter.device as usize].device;
+                meter.take(net, device.line_bytes(meter.port).unwrap_or(0));
+                let next = net.now + meter.interval;
+                net.schedule.set(meter.source, Some(next));
             }
             Source::Channel(channel) => {
                 let mut woken = net.take_woken(channel);

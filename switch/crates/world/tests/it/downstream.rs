@@ -32,6 +32,10 @@ fn download(maps: Option<MapTraffic>, framing: Framing) -> (World, Vec<u64>) {
     world
         .with_device(CMTS, |device, now| device.configure(now, &request).unwrap())
         .unwrap();
+    world.meter(CMTS, 1, 10 * MILLISECOND).unwrap();
+    let twice = world.meter(CMTS, 1, SECOND).unwrap_err().to_string();
+    assert!(twice.contains("already"), "{twice}");
+    assert!(world.metered(CMTS, 2).is_err());
     if let Some(maps) = maps {
         world.set_map_traffic(CHANNEL, maps).unwrap();
     }
@@ -110,7 +114,7 @@ fn a_map_of_paper_004_takes_what_its_elements_say() {
         element: 4,
     };
     let (_, without) = download(None, framing);
-    let (_, with) = download(Some(maps), framing);
+    let (world, with) = download(Some(maps), framing);
     // An idle MAP fits one packet. A frame takes nine, the bucket's depth is below that: what it
     // earns in the last nanosecond is lost.
     let frames = FRAMES as u64 - 1;
@@ -122,4 +126,23 @@ fn a_map_of_paper_004_takes_what_its_elements_say() {
         (least..=most).contains(&taken),
         "{taken} is not of {maps} MAPs"
     );
+    // What the line carried, MAPs of two seconds and frames, whole packets.
+    let line = world.device(CMTS).unwrap().line_bytes(1).unwrap();
+    let packets = FRAMES as u64 * 9 + 2 * SECOND / (2 * MILLISECOND);
+    assert!(
+        line.is_multiple_of(188) && (line / 188).abs_diff(packets) <= 2,
+        "{line}"
+    );
+    let [times, bytes] = world.metered(CMTS, 1).unwrap();
+    assert_eq!(times.len(), 200);
+    assert!(
+        times
+            .windows(2)
+            .all(|two| two[1] - two[0] == 10 * MILLISECOND as i64)
+    );
+    assert!(bytes.windows(2).all(|two| two[0] <= two[1]));
+    assert_eq!(bytes[199], i64::try_from(line).unwrap());
+    // A full line carries its rate, but for what earned in a last nanosecond is lost.
+    let full = (bytes[40] - bytes[20]) as u64;
+    assert!((full * 8 * 5).abs_diff(RATE) < RATE / 500, "{full}");
 }

@@ -2,22 +2,47 @@
 //! Web users, and flows with a round trip of their own.
 
 use crate::common::{MILLISECOND, SECOND, Shape, flow, host, world};
-use world::{PagesOptions, TcpOptions, Times, TransferOptions, World};
+use world::{
+    Content, Named, PagesOptions, Pareto, TcpOptions, Timed, Times, TransferOptions, World,
+};
 
 fn options(objects: u32, page: u64) -> PagesOptions<'static> {
     PagesOptions {
         times: Times::default(),
         more_servers: Vec::new(),
-        page,
-        html: 10_000,
-        objects,
-        variation: 2000,
+        content: Content::Named(Named {
+            page,
+            html: 10_000,
+            objects,
+            variation: 2000,
+            pause: SECOND,
+        }),
         connections: 6,
-        pause: SECOND,
         request: 400,
         tcp: TcpOptions::default(),
     }
 }
+
+/// Paper 004's web users (figure 6).
+const OF_004: Timed = Timed {
+    objects: Pareto {
+        mean: 3000,
+        shape: 1500,
+    },
+    gap: Pareto {
+        mean: 500 * MILLISECOND,
+        shape: 1500,
+    },
+    segments: Pareto {
+        mean: 12_000,
+        shape: 1200,
+    },
+    segment: 1448,
+    pause: Pareto {
+        mean: 10 * SECOND,
+        shape: 2000,
+    },
+};
 
 /// Times of the pages that were completed, nanoseconds.
 fn loaded(world: &World, number: u32) -> Vec<(i64, i64)> {
@@ -92,6 +117,60 @@ fn sizes_are_the_seed_s_whatever_the_path_is() {
     assert!(first(1, 50_000_000).1 < one.1);
 }
 
+/// Pauses and objects of users on a fast path, where what is asked for comes at once.
+#[test]
+fn users_of_paper_004_keep_to_its_laws() {
+    let mut world = world(&Shape {
+        rate: 1_000_000_000,
+        queue: 1 << 24,
+        delay: 0,
+        ..Shape::default()
+    });
+    let (near, far) = (host(0, 1), host(1, 1));
+    let numbers: Vec<u32> = (0..20)
+        .map(|user| {
+            let options = PagesOptions {
+                content: Content::Timed(OF_004),
+                ..options(0, 10_000)
+            };
+            let flow = flow(&near, &far, 80 + user);
+            world.add_pages(&flow, &options).unwrap()
+        })
+        .collect();
+    world.run_until(1000 * SECOND).unwrap();
+    let (mut pauses, mut at_once, mut pages) = (Vec::new(), 0, 0);
+    for number in numbers {
+        let found = loaded(&world, number);
+        for two in found.windows(2) {
+            pauses.push((two[1].0 - two[0].1) as f64 / 1e9);
+        }
+        // A gap between objects is a sixth of a second at least.
+        let alone = |page: &&(i64, i64)| page.1 - page.0 < 160 * MILLISECOND as i64;
+        at_once += found.iter().filter(alone).count();
+        pages += found.len();
+        assert!(world.counts(number).unwrap().payload >= 2 * 1448 * found.len() as u64);
+    }
+    assert!(pages > 1500, "{pages}");
+    let shares = |hits: usize, of: usize, law: f64| {
+        let (share, bound) = (
+            hits as f64 / of as f64,
+            5.0 * (law * (1.0 - law) / of as f64).sqrt(),
+        );
+        assert!((share - law).abs() < bound, "{share} of {of} is not {law}");
+    };
+    // Scale 5 s: half of the pauses are below 5 * sqrt(2) s, and none is below 5.
+    let half = pauses
+        .iter()
+        .filter(|pause| **pause < 50_f64.sqrt())
+        .count();
+    shares(half, pauses.len(), 0.5);
+    assert!(pauses.iter().all(|pause| *pause >= 5.0));
+    // Scale 1: a draw x below 2 is one object with the probability 2 - x, so that a page has one
+    // with the integral of (2 - x) 1.5 x^-2.5 from 1 to 2.
+    let law = 2.0 * (1.0 - 2_f64.powf(-1.5)) - 3.0 * (1.0 - 2_f64.powf(-0.5));
+    shares(at_once, pages, law);
+}
+
 #[test]
 fn a_page_goes_on_when_connections_are_lost() {
     // Nearly nothing fits into the queue: SYNs and more are lost all the time.
@@ -128,16 +207,23 @@ fn what_cannot_be_is_refused_in_words() {
     says(&options(0, 10_004), "0 objects");
     says(&options(5, 1 << 33), "4294967296 bytes at most");
     let fine = options(5, 20_000);
+    let named = |change: fn(&mut Named)| {
+        let mut changed = fine.clone();
+        if let Content::Named(named) = &mut changed.content {
+            change(named);
+        }
+        changed
+    };
     let change = |change: fn(&mut PagesOptions<'static>)| {
         let mut changed = fine.clone();
         change(&mut changed);
         changed
     };
-    says(&change(|o| o.html = 0), "its HTML one at least");
-    says(&change(|o| o.variation = 10_001), "of 10 at most");
+    says(&named(|n| n.html = 0), "its HTML one at least");
+    says(&named(|n| n.variation = 10_001), "of 10 at most");
     says(&change(|o| o.connections = 0), "1 to 32 connections");
     says(&change(|o| o.request = 0), "a request");
-    says(&change(|o| o.pause = u64::MAX), "an hour at most");
+    says(&named(|n| n.pause = u64::MAX), "an hour at most");
     says(&change(|o| o.more_servers = vec![("nobody", 80)]), "nobody");
     says(
         &change(|o| o.more_servers = vec![("near1", 80)]),
@@ -149,6 +235,24 @@ fn what_cannot_be_is_refused_in_words() {
         "16 servers at most",
     );
     says(&change(|o| o.tcp.segment = 1449), "not 1449");
+    let timed = |change: fn(&mut Timed)| {
+        let mut changed = OF_004;
+        change(&mut changed);
+        let content = Content::Timed(changed);
+        PagesOptions {
+            content,
+            ..fine.clone()
+        }
+    };
+    says(&timed(|t| t.objects.shape = 1000), "objects with a mean");
+    says(&timed(|t| t.segments.mean = 0), "segments with a mean of 0");
+    says(&timed(|t| t.gap.mean = 999_999), "1000000 ns at least");
+    says(&timed(|t| t.segment = 0), "1 to 65535 bytes");
+    says(
+        &timed(|t| t.segments.mean = 1_000_000_001),
+        "1000000 segments in the mean",
+    );
+    says(&timed(|t| t.pause.mean = 1 << 42), "an hour at most");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A web user: one page after the other, each an HTML file and then objects from several servers,
-//! over a TCP connection each.
+//! A web user: one page after the other, each of objects from several servers, over a TCP
+//! connection each.
 //!
 //! The client asks, the server answers and closes. A page is there when its last object is.
 
+mod content;
 mod page;
 mod sizes;
 
@@ -19,8 +20,8 @@ use crate::random::Random;
 use crate::records::NEVER;
 use crate::wire::{Addresses, Mac};
 use page::Page;
-use sizes::Sizes;
 
+pub use content::{Content, Named, Timed};
 pub use sizes::MOST_VARIATION;
 
 /// Until the client tries again after a connection could not be had, nanoseconds.
@@ -48,18 +49,10 @@ pub struct PagesConfig {
     pub tcp: Config,
     /// In the order in which they take turns; the first one has the HTML. There is one at least.
     pub servers: Vec<Server>,
-    /// Bytes of a page, the HTML included.
-    pub page: u64,
-    /// Bytes of the HTML.
-    pub html: u64,
-    /// Objects of a page.
-    pub objects: usize,
-    /// Coefficient of variation of their sizes, thousandths.
-    pub variation: u32,
+    /// What they have.
+    pub content: Content,
     /// Connections to one server at once.
     pub connections: u16,
-    /// From the end of a page to the start of the next, nanoseconds.
-    pub pause: u64,
     /// Bytes of a request.
     pub request: u64,
     /// When the first one begins, and when everything ends.
@@ -83,8 +76,10 @@ struct Fetch {
 #[derive(Debug)]
 pub struct Pages {
     config: PagesConfig,
-    sizes: Sizes,
+    made: content::Pages,
     page: Option<Page>,
+    /// When the user asks for the next object of the page.
+    asks: Option<u64>,
     open: Vec<Fetch>,
     /// Those that are over for the client, and not yet for TCP.
     lingering: VecDeque<Pair>,
@@ -105,10 +100,11 @@ impl Pages {
     #[must_use]
     pub fn new(config: PagesConfig, random: Random, common: &mut Common) -> Self {
         let mut new = Self {
-            sizes: Sizes::new(config.variation, random),
+            made: content::Pages::new(config.content, random),
             next: Some(config.start),
             config,
             page: None,
+            asks: None,
             open: Vec::new(),
             lingering: VecDeque::new(),
             opened: 0,
@@ -253,15 +249,19 @@ impl Pages {
             *time = now as i64;
         }
         self.page = None;
-        self.next = Some(now + self.config.pause);
+        self.asks = None;
+        self.next = Some(now.saturating_add(self.made.pause()));
         self.plan_wake(common, now);
     }
 
     fn plan_wake(&mut self, common: &mut Common, now: u64) {
         let stop = self.config.stop;
-        let next = self.next.or(self.again).filter(|&at| at < stop);
+        let next = self.next.or(self.again).into_iter().chain(self.asks);
         let busy = self.page.is_some() && stop < u64::MAX;
-        let due = next.into_iter().chain(busy.then_some(stop)).min();
+        let due = next
+            .filter(|&at| at < stop)
+            .chain(busy.then_some(stop))
+            .min();
         let lateness = common.lateness.draw(&mut common.random);
         self.wakes = due.map(|due| due.max(now) + lateness);
     }
@@ -275,15 +275,28 @@ impl Pages {
         self.again = None;
         if self.next.is_some_and(|at| at <= net.now) && self.page.is_none() && net.record(2) {
             self.next = None;
-            let bytes = self.config.page - self.config.html;
-            let objects = self.sizes.draw(self.config.objects, bytes);
-            let (html, servers) = (self.config.html, self.config.servers.len());
-            self.page = Some(Page::new(html, objects, servers, self.config.connections));
+            let servers = self.config.servers.len();
+            self.page = Some(self.made.next(servers, self.config.connections));
+            self.asks = Some(net.now);
             self.began.push(net.now as i64);
             self.completed.push(NEVER);
         }
+        self.ask(net.now);
         self.fill(common, net, hosts);
         self.plan_wake(common, net.now);
+    }
+
+    /// The user asks for what is due, where objects come as time goes by.
+    fn ask(&mut self, now: u64) {
+        while self.asks.is_some_and(|at| at <= now) {
+            self.asks = None;
+            if let Some(page) = &mut self.page
+                && let Some(object) = self.made.object()
+                && page.ask(object.size)
+            {
+                self.asks = Some(now.saturating_add(object.gap));
+            }
+        }
     }
 
     /// The user goes: what is on its way is reset.
@@ -293,6 +306,7 @@ impl Pages {
             self.retire(0, common, net, hosts);
         }
         self.page = None;
+        self.asks = None;
         self.next = None;
         self.again = None;
     }

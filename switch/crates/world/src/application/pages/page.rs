@@ -21,6 +21,10 @@ pub struct Page {
     named: Vec<u64>,
     parts: Vec<Part>,
     connections: u16,
+    /// Objects that the user will ask for later.
+    to_come: u64,
+    /// Objects that the user has asked for, of those that come as time goes by.
+    asked: u64,
 }
 
 impl Page {
@@ -32,7 +36,33 @@ impl Page {
             named: objects,
             parts: vec![Part::default(); servers.max(1)],
             connections: connections.max(1),
+            to_come: 0,
+            asked: 0,
         }
+    }
+
+    /// Of so many objects, which the user asks for as time goes by: see [`Self::ask`].
+    #[must_use]
+    pub fn timed(objects: u64, servers: usize, connections: u16) -> Self {
+        Self {
+            html: None,
+            to_come: objects,
+            ..Self::new(0, Vec::new(), servers, connections)
+        }
+    }
+
+    /// The user asks for another object, of the servers in turns; whether there are more to come.
+    pub fn ask(&mut self, size: u64) -> bool {
+        if self.to_come == 0 {
+            return false;
+        }
+        self.to_come -= 1;
+        let servers = self.parts.len() as u64;
+        self.parts[(self.asked % servers) as usize]
+            .waiting
+            .push_back(size);
+        self.asked += 1;
+        self.to_come > 0
     }
 
     /// The next object to ask a server for on a connection of its own, by its size, if there is one
@@ -81,6 +111,7 @@ impl Page {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.html.is_none()
+            && self.to_come == 0
             && self.named.is_empty()
             && self
                 .parts
@@ -93,6 +124,24 @@ impl Page {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_page_whose_objects_come_later_is_complete_with_the_last_of_them() {
+        let mut page = Page::timed(3, 2, 1);
+        assert!(!page.is_complete() && !page.is_wanted(0));
+        assert!(page.ask(10) && page.ask(20));
+        // In turns, and one connection to a server at once.
+        assert_eq!((page.next(0), page.next(1)), (Some(10), Some(20)));
+        assert!(!page.ask(30) && !page.is_wanted(0));
+        page.complete(1);
+        assert!(!page.is_complete());
+        page.complete(0);
+        assert_eq!(page.next(0), Some(30));
+        page.failed(0, 30);
+        assert_eq!(page.next(0), Some(30));
+        page.complete(0);
+        assert!(page.is_complete() && !page.ask(40));
+    }
 
     proptest! {
         /// Whatever comes when, and however often a connection is lost: the HTML is alone, no server

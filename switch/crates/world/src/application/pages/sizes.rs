@@ -2,29 +2,13 @@
 //! Sizes of a page's objects: log-normally distributed, and scaled so that the page has the bytes
 //! that it is to have. In integers, so that they are the same on every machine.
 
-use crate::random::{LN_2, Random, minus_logarithm};
+use crate::random::{LN_2, Random, exp2, minus_logarithm};
 
 /// Binary digits behind the point of logarithms, deviations and weights.
 const DIGITS: u32 = 32;
-const ONE: u64 = 1 << DIGITS;
 
 /// The largest coefficient of variation, thousandths.
 pub const MOST_VARIATION: u32 = 10_000;
-
-/// 2^(2^-k) for k from 1 to [`DIGITS`], with 62 digits behind the point.
-static ROOTS: [u64; DIGITS as usize] = roots();
-
-const fn roots() -> [u64; DIGITS as usize] {
-    let mut found = [0; DIGITS as usize];
-    let mut square = 2_u128 << 62;
-    let mut place = 0;
-    while place < found.len() {
-        square = (square << 62).isqrt();
-        found[place] = square as u64;
-        place += 1;
-    }
-    found
-}
 
 /// Of objects whose sizes have a coefficient of variation.
 #[derive(Clone, Debug)]
@@ -94,20 +78,6 @@ fn normal(random: &mut Random) -> i64 {
     }
 }
 
-/// 2^x, both in units of 2^-[`DIGITS`]; x is within 2^5.
-fn exp2(x: i64) -> u64 {
-    let (whole, part) = (x >> DIGITS, x as u64 & (ONE - 1));
-    let mut found = 1_u128 << 62;
-    for (place, root) in ROOTS.iter().enumerate() {
-        if part >> (DIGITS as usize - 1 - place) & 1 == 1 {
-            found = (found * u128::from(*root)) >> 62;
-        }
-    }
-    // Behind the point there are 62 digits, and 32 are wanted.
-    let shift = 62 - i64::from(DIGITS) - whole.clamp(-31, 30);
-    (found >> shift) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,18 +85,6 @@ mod tests {
 
     fn random(seed: u64) -> Random {
         Random::stream(seed, "test", "", 0)
-    }
-
-    #[test]
-    fn powers_and_roots_are_right_to_a_billionth() {
-        for x in [
-            -28.5, -3.25, -1.0, -1e-9, 0.0, 0.3, 0.999_999, 1.0, 2.5, 28.75,
-        ] {
-            let found = exp2((x * 2f64.powi(32)).round() as i64) as f64 / 2f64.powi(32);
-            let exact = x.exp2();
-            let close = 1e-8 * exact + 2f64.powi(-31);
-            assert!((found - exact).abs() < close, "{x}: {found} {exact}");
-        }
     }
 
     /// Bounds: five standard errors of what 400,000 draws give.

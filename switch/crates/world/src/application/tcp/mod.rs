@@ -104,6 +104,15 @@ impl Tcp {
         self.plan.sender()
     }
 
+    /// Which end gets the data, and acknowledges them.
+    #[must_use]
+    pub fn receiver_role(&self) -> Role {
+        match self.sender_role() {
+            Role::Client => Role::Server,
+            Role::Server => Role::Client,
+        }
+    }
+
     /// When a timer of TCP or the application is due.
     #[must_use]
     pub fn due(&self) -> Option<u64> {
