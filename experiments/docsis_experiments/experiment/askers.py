@@ -45,7 +45,9 @@ class PlannedAsker:
     start_spread: float = 0.0
 
 
-def user_and_server(group: Group, number: int, asks: Asking, topology: Topology) -> tuple[str, str, int]:
+def user_and_server(
+    group: Group, number: int, asks: Asking, topology: Topology
+) -> tuple[str, str, int]:
     """Host, server and port of a group's user: hosts and servers in turns."""
     hosts, servers = hosts_of(group, topology), servers_of(group, topology)
     port = _PAGES_PORT if isinstance(asks, TimedPages) else _DOWNLOADS_PORT

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from docsis_experiments.experiment.askers import PlannedAsker
 from docsis_experiments.experiment.plan import Plan, Planned
-from docsis_experiments.experiment.videos import PlannedVideo
 from docsis_experiments.experiment.requests import PlannedRequests
+from docsis_experiments.experiment.videos import PlannedVideo
 from docsis_experiments.experiment.web_users import PlannedPages
 
 

@@ -286,6 +286,7 @@ class _Played:
         """Of the measured time; NaN for what never happened."""
         found = column(times)
         return np.where(found >= 0, (found - self._start_ns) / 1e9, np.nan)
+
     def _round_trips(self, play: Play, traffic: Started) -> dict[str, Packets]:
         found: dict[str, list[Packets]] = {}
         for requests, numbers in traffic.requests.items():
