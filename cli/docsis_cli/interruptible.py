@@ -25,7 +25,7 @@ class Interruptible(TyperGroup):
             raise typer.Exit(130) from None
         except Terminated as ended:
             _say(f"ended by {ended.signal.name}")
-            raise typer.Exit(ended.code) from None
+            raise typer.Exit(128 + ended.signal) from None
 
 
 def _say(how: str) -> None:
