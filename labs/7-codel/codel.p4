@@ -64,7 +64,7 @@ control CoDel(inout standard_metadata_t standard_metadata) {
         inverse = inverse_square_root;
     }
 
-    // P4 has no square root and no division: whoever runs the switch fills this table.
+    // P4 has no square root: whoever runs the switch fills this table.
     table inv_sqrt {
         key = { count: range @name("count"); }
         actions = { set_inverse; @defaultonly NoAction; }

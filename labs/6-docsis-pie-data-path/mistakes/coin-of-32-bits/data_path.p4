@@ -71,7 +71,7 @@ control DropEarly(in bytes_t packet_size, in bytes_t backlog, out bool drop) {
                 accu_prob = 0;
             }
 
-            // (2) P1, the probability of a frame of this size, PROB_LOW at the most. The
+            // (2) p1, the probability of a frame of this size, PROB_LOW at the most. The
             // product needs more than 32 bits.
             bit<64> scaled = ((bit<64>)drop_prob * (bit<64>)packet_size) >> 10;
             prob_t p1 = PROB_LOW;

@@ -62,7 +62,7 @@ control CoDel(inout standard_metadata_t standard_metadata) {
         inverse = inverse_square_root;
     }
 
-    // P4 has no square root and no division: whoever runs the switch fills this table.
+    // P4 has no square root: whoever runs the switch fills this table.
     table inv_sqrt {
         key = { count: range @name("count"); }
         actions = { set_inverse; @defaultonly NoAction; }
@@ -83,7 +83,7 @@ control CoDel(inout standard_metadata_t standard_metadata) {
         dropping_.read(dropping, 0);
         inverse = 0;
 
-        // (1) Dodequeue(). Has the sojourn time been above the target for an interval?
+        // (1) dodequeue(). Has the sojourn time been above the target for an interval?
         bool ok_to_drop = false;
         if (sojourn_time < TARGET || standard_metadata.deq_qdepth <= 1) {
             ok_to_drop = false;
@@ -93,7 +93,7 @@ control CoDel(inout standard_metadata_t standard_metadata) {
             ok_to_drop = true;
         }
 
-        // (2) Deque(). Where control_law() counts from, 0 for not at all.
+        // (2) deque(). Where control_law() counts from, 0 for not at all.
         time_us_t law_from = 0;
         if (dropping == 1) {
             if (!ok_to_drop) {
@@ -122,7 +122,7 @@ control CoDel(inout standard_metadata_t standard_metadata) {
             law_from = now;
         }
 
-        // (4) Control_law().
+        // (4) control_law().
         if (law_from != 0) {
             inv_sqrt.apply();
             bit<64> wait = ((bit<64>)INTERVAL * (bit<64>)inverse) >> 31;
