@@ -56,7 +56,11 @@ class Page:
         while not (value := self.js(expression)):
             if time.monotonic() > deadline:
                 log = self.driver.get_log("browser")
-                raise AssertionError(f"never: {expression}; the browser says {log}")
+                known = self.js(
+                    "globalThis.live === undefined ? null : JSON.stringify([live.store.trouble, "
+                    "live.store.connected, live.store.rows.at(-1), live.store.health])"
+                )
+                raise AssertionError(f"never: {expression}; it knows {known}, and says {log}")
             time.sleep(0.02)
         return value
 
