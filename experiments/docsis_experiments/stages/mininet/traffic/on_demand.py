@@ -53,6 +53,9 @@ _EXPEDITED: Final = 0xB8
 _END_SECONDS: Final = 5.0
 _NOWHERE: Final = Path("/dev/null")
 
+_End = tuple[Host, int]
+"""A host, and its port."""
+
 
 class Launcher(Protocol):
     """What of a testbed is used.
@@ -229,27 +232,22 @@ class OnDemand:
         self, file: Path, host: Host, server: Host, port: int, tos: int
     ) -> tuple[list[str], list[str]]:
         """Commands of receiver and sender of frames both ways."""
-        ends = (host, _HOST_PORT + self._number), (server, port)
-        load.write(
-            [
-                load.Stream(
-                    name=name,
-                    transport="udp",
-                    source=(str(source.ip.ip), source_port),
-                    destination=(str(destination.ip.ip), destination_port),
-                    source_pid=self._pid(source),
-                    destination_pid=self._pid(destination),
-                    tos=tos,
-                    rate=CALL_FRAME_BYTES * 8e3 / CALL_INTERVAL_MS,
-                    frame_bytes=CALL_FRAME_BYTES,
-                )
-                for name, (source, source_port), (destination, destination_port) in (
-                    ("up", *ends),
-                    ("down", *reversed(ends)),
-                )
-            ],
-            file,
-        )
+
+        def stream(name: str, source: _End, destination: _End) -> load.Stream:
+            return load.Stream(
+                name=name,
+                transport="udp",
+                source=(str(source[0].ip.ip), source[1]),
+                destination=(str(destination[0].ip.ip), destination[1]),
+                source_pid=self._pid(source[0]),
+                destination_pid=self._pid(destination[0]),
+                tos=tos,
+                rate=CALL_FRAME_BYTES * 8e3 / CALL_INTERVAL_MS,
+                frame_bytes=CALL_FRAME_BYTES,
+            )
+
+        near, far = (host, _HOST_PORT + self._number), (server, port)
+        load.write([stream("up", near, far), stream("down", far, near)], file)
         return load.receive_command(file, _NOWHERE), load.send_command(file)
 
 
