@@ -132,7 +132,7 @@ class Sampler:
         """Asks the controller how it is, and for everything where that is new."""
         health = fetch_health(self._pid, self._folder)
         sight = self._sight
-        if sight is None or sight.system.key != f"{health.pid}.{health.revision}":
+        if sight is None or not sight.system.is_that_of(health.pid, health.revision):
             status = fetch(health.pid if self._pid is None else self._pid, self._folder)
             if sight is not None:
                 sight.close()

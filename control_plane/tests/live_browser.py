@@ -17,7 +17,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
-SECONDS = 120.0
+SECONDS = 180.0
 """How long a busy machine may take for anything that a test waits for."""
 
 needs_browser = pytest.mark.skipif(
@@ -159,7 +159,7 @@ def live_page(*words: str) -> Iterator[LivePage]:
         yield LivePage(process, line.removeprefix("ready: ").strip())
     finally:
         process.terminate()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=2 * SECONDS)
     assert process.returncode == 0, errors
     assert errors == ""
 
