@@ -61,6 +61,10 @@ class NoAnswer(Exception):
     """A switch does not answer, or refused; the message says which and why."""
 
 
+class NotThere(NoAnswer):
+    """A switch does not know what it was asked."""
+
+
 @dataclass(frozen=True)
 class Classified:
     """What the classifiers of a device took: by the modem's number, then by the entries' priority.
@@ -219,7 +223,7 @@ class DeviceReader:
         """The switch's clock, microseconds.
 
         Raises:
-            NoAnswer: See there; also where the target does not tell.
+            NoAnswer: See there; `NotThere` where the target does not tell.
         """
         request = lateness.request(self.device.device_id)
         (answer,) = self._call(lateness.METHOD, request)
@@ -243,4 +247,6 @@ class DeviceReader:
             self.close()
             raise NoAnswer(f"{self.device.name} does not answer: {error}") from None
         except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+                raise NotThere(f"{self.device.name} has no {method}") from None
             raise NoAnswer(f"{self.device.name} refused: {error}") from None

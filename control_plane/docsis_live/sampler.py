@@ -22,7 +22,7 @@ from docsis_control.status.health import Health, fetch_health
 from docsis_control.status.model import ServiceFlow
 from docsis_live.channels import MAPS, channels
 from docsis_live.loops import Judge
-from docsis_live.readings import CELLS, Classified, DeviceReader, NoAnswer
+from docsis_live.readings import CELLS, Classified, DeviceReader, NoAnswer, NotThere
 from docsis_live.samples import Books, limits, values
 from docsis_live.summary import Summary
 from docsis_live.system import System, priorities
@@ -132,7 +132,7 @@ class Sampler:
         """Asks the controller how it is, and for everything where that is new."""
         health = fetch_health(self._pid, self._folder)
         sight = self._sight
-        if sight is None or sight.system.key != f"{health.pid}.{health.revision}":
+        if sight is None or not sight.system.is_that_of(health.pid, health.revision):
             status = fetch(health.pid if self._pid is None else self._pid, self._folder)
             if sight is not None:
                 sight.close()
@@ -156,6 +156,7 @@ class _Sight:
         self._summary = Summary(system)
         # From the machine's monotonic clock to a switch's, microseconds.
         self._offset_us: dict[str, int] = {}
+        self._clockless: set[str] = set()
         self._books: dict[str, dict[int, Books]] = {}
         self._has_channels = bool(system.status.upstream_channels)
 
@@ -195,11 +196,14 @@ class _Sight:
 
     def _learn_clocks(self, troubles: list[str]) -> None:
         for name, reader in self._readers.items():
-            if not reader.device.traffic_manager:
+            if name in self._clockless:
                 continue
             before = time.monotonic()
             try:
                 now_us = reader.clock_us()
+            except NotThere:
+                self._clockless.add(name)
+                continue
             except (NoAnswer, DecodeError) as error:
                 self._offset_us.pop(name, None)
                 troubles.append(str(error))

@@ -41,9 +41,18 @@ class System:
         return {device.name: device for device in self.status.devices}
 
     @property
+    def complete(self) -> bool:
+        """Whether all devices answered; of one that does not, service flows are half known."""
+        return all(device.connected for device in self.status.devices)
+
+    @property
     def key(self) -> str:
         """Another one means that what is known of service flows is old."""
-        return f"{self.status.pid}.{self.revision}"
+        return f"{self.status.pid}.{self.revision}{'' if self.complete else ' in part'}"
+
+    def is_that_of(self, pid: int, revision: int) -> bool:
+        """Whether nothing is new while the controller's process and revision are these."""
+        return self.complete and (self.status.pid, self.revision) == (pid, revision)
 
     def flows(self, modem: str) -> tuple[ServiceFlow, ...]:
         """The service flows of a modem that are shown in detail."""

@@ -17,7 +17,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
-SECONDS = 120.0
+SECONDS = 180.0
 """How long a busy machine may take for anything that a test waits for."""
 
 needs_browser = pytest.mark.skipif(
@@ -56,7 +56,11 @@ class Page:
         while not (value := self.js(expression)):
             if time.monotonic() > deadline:
                 log = self.driver.get_log("browser")
-                raise AssertionError(f"never: {expression}; the browser says {log}")
+                known = self.js(
+                    "globalThis.live === undefined ? null : JSON.stringify([live.store.trouble, "
+                    "live.store.connected, live.store.rows.at(-1), live.store.health])"
+                )
+                raise AssertionError(f"never: {expression}; it knows {known}, and says {log}")
             time.sleep(0.02)
         return value
 
@@ -155,7 +159,7 @@ def live_page(*words: str) -> Iterator[LivePage]:
         yield LivePage(process, line.removeprefix("ready: ").strip())
     finally:
         process.terminate()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=2 * SECONDS)
     assert process.returncode == 0, errors
     assert errors == ""
 

@@ -279,3 +279,15 @@ def test_a_trace_tells_reason_and_service_flow() -> None:
     assert len(drops.listed()) == 100
     assert drops.get(1) is None
     assert len(last.text) == 40_000
+
+
+def test_a_status_without_a_device_is_asked_for_again() -> None:
+    there = tuple(replace(device, connected=True) for device in STATUS.devices)
+    whole = System(replace(STATUS, devices=there), 3)
+    gone = replace(there[0], connected=False)
+    part = System(replace(STATUS, devices=(gone, *there[1:])), 3)
+    assert whole.is_that_of(STATUS.pid, 3)
+    assert not whole.is_that_of(STATUS.pid, 4)
+    assert not whole.is_that_of(STATUS.pid + 1, 3)
+    assert not part.is_that_of(STATUS.pid, 3)
+    assert part.key != whole.key

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from docsis_control.local_socket import ControllerError, Service, ask
+from docsis_control.local_socket import Service, ask, default_folder
+from docsis_control.local_socket import running as running_here
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,16 +90,13 @@ def ask_traffic(order: Order, folder: Path | None = None) -> list[dict[str, Any]
 
     Raises:
         TrafficError: It was not done.
-        ControllerError: Nobody has hosts, or does not answer.
+        ControllerError: The run does not answer, or several run.
     """
-    try:
-        data, path = ask(_ORDER.dump_json(order), Service.TRAFFIC, None, folder)
-    except ControllerError as error:
-        if "no controller runs" in str(error):
-            raise TrafficError(
-                "nobody here has hosts that could send; start the system with `docsis-p4 run`"
-            ) from None
-        raise
+    if not running_here(folder or default_folder(), Service.TRAFFIC):
+        raise TrafficError(
+            "nobody here has hosts that could send; start the system with `docsis-p4 run`"
+        )
+    data, path = ask(_ORDER.dump_json(order), Service.TRAFFIC, None, folder)
     try:
         content = json.loads(data)
         refusal, running = str(content["error"]), list(content["running"])

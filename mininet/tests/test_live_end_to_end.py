@@ -34,6 +34,8 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         traffic_on_demand(running.testbed),
     ):
         yield running
+    for service in ("controller", "health", "changes", "traffic"):
+        assert list(RUN_STATE.glob(f"{service}-*.sock")) == []
 
 
 @pytest.fixture
@@ -115,8 +117,3 @@ def test_calls_and_games_come_and_go(system: Running) -> None:
     finally:
         stop_all()
     assert ask_traffic(Order(do="list")) == []
-
-
-def test_nothing_is_left() -> None:
-    assert list(RUN_STATE.glob("traffic-*.sock")) == []
-    assert list(RUN_STATE.glob("health-*.sock")) == []

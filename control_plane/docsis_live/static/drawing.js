@@ -56,12 +56,16 @@ function draw() {
   texts.cmts3.textContent = `up to ${downstream[2].toFixed(1)} ms`;
   texts.up.textContent = `upstream ${mbps(upstream[0])} Mbit/s →`;
   texts.down.textContent = `← downstream ${mbps(downstream[0])} Mbit/s`;
-  const channel = store.system?.channel;
-  texts.channel.textContent = channel
-    ? `channel ${mbps(channel.upstream_bps)} up, ${mbps(channel.downstream_bps)} Mbit/s down`
-    : "channel as fast as the link";
+  texts.channel.textContent = channelWords();
   lines.up.setAttribute("stroke-width", thickness(upstream[0]));
   lines.down.setAttribute("stroke-width", thickness(downstream[0]));
+}
+
+function channelWords() {
+  const channel = store.system?.channel;
+  if (channel) return `channel ${mbps(channel.upstream_bps)} up, ${mbps(channel.downstream_bps)} Mbit/s down`;
+  const names = store.system?.upstream_channels ?? [];
+  return names.length ? `upstream channels ${names.join(", ")}` : "channel as fast as the link";
 }
 
 // A line three pixels wider for each factor of ten above 10 kbit/s.

@@ -3,7 +3,8 @@
 
 They are made of the flows of experiments, with the topology's first server. A call and a game are
 50 frames of 218 bytes a second each way (000, section 2.2.1), on ports by which the modems of
-`topologies/modems/` tell them: SIP's for a call, those of consoles for a game.
+`topologies/modems/` tell them: SIP's for a call, whose frames are EF, too, those of consoles for a
+game.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any, Final, Protocol
 
 from docsis_control.local_socket import Service, default_folder, listening
 from docsis_control.topology.models import Host, Topology
-from docsis_experiments.stages.mininet.traffic import flows
+from docsis_experiments.stages.mininet.traffic import flows, load
 from docsis_experiments.traffic.senders import CALL_FRAME_BYTES, CALL_INTERVAL_MS
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.host_traffic import (
@@ -42,8 +43,18 @@ _PORTS: Final = {
 }
 """Of the server, one for each that runs."""
 
+_HOST_PORT: Final = 21_000
+"""Of a host, and one more for each that was started: below those that the kernel gives."""
+
+_MOST_NUMBERS: Final = 10_000
+_EXPEDITED: Final = 0xB8
+"""The ToS byte of what telephones send: EF (RFC 4594, section 4.1)."""
+
 _END_SECONDS: Final = 5.0
 _NOWHERE: Final = Path("/dev/null")
+
+_End = tuple[Host, int]
+"""A host, and its port."""
 
 
 class Launcher(Protocol):
@@ -155,56 +166,29 @@ class OnDemand:
         port = next((port for port in _PORTS[kind] if port not in taken), None)
         if port is None:
             raise TrafficError(f"there are {len(_PORTS[kind])} of them, as many as ports; end one")
-        self._number += 1
-        programs = self._launch(self._flows(kind, host, server, port))
+        self._number = self._number % _MOST_NUMBERS + 1
+        programs = self._launch(kind, host, server, port)
         self._running[self._number] = _Running(
             self._number, kind, modem, host.name, server.name, port, programs
         )
 
-    def _flows(self, kind: TrafficKind, host: Host, server: Host, port: int) -> list[flows.Flow]:
-        up = self._flow(f"{kind}-up", host, server)
-        down = self._flow(f"{kind}-down", server, host)
-        match kind:
-            case TrafficKind.UPLOAD:
-                return [up(kind="transfer", port=port)]
-            case TrafficKind.DOWNLOAD:
-                return [down(kind="transfer", port=port, source_port=0)]
-            case TrafficKind.CALL | TrafficKind.GAME:
-                frames = {"kind": "datagrams", "size": CALL_FRAME_BYTES}
-                interval = CALL_INTERVAL_MS / 1e3
-                return [
-                    up(port=port, source_port=port, interval=interval, **frames),
-                    down(port=port, source_port=port, interval=interval, **frames),
-                ]
-
-    def _flow(self, name: str, source: Host, destination: Host) -> Callable[..., flows.Flow]:
-        pids = [self._testbed.node(node.name).pid for node in (source, destination)]
-
-        def make(**values: Any) -> flows.Flow:
-            given: dict[str, Any] = {"size": 0, "interval": 0.0, **values}
-            return flows.Flow(
-                name=name,
-                source=str(source.ip.ip),
-                destination=str(destination.ip.ip),
-                source_pid=pids[0],
-                destination_pid=pids[1],
-                start=0.0,
-                end=None,
-                **given,
-            )
-
-        return make
-
-    def _launch(self, made: list[flows.Flow]) -> tuple[subprocess.Popen[bytes], ...]:
+    def _launch(
+        self, kind: TrafficKind, host: Host, server: Host, port: int
+    ) -> tuple[subprocess.Popen[bytes], ...]:
         """The receiver, and when that listens the sender."""
         file = self._testbed.logs / f"traffic-{self._number}.json"
-        flows.write(made, file)
+        # What they would measure is for experiments, and would grow without an end.
+        match kind:
+            case TrafficKind.UPLOAD:
+                commands = self._transfer(file, host, server, port)
+            case TrafficKind.DOWNLOAD:
+                commands = self._transfer(file, server, host, port)
+            case TrafficKind.CALL:
+                commands = self._frames(file, host, server, port, _EXPEDITED)
+            case TrafficKind.GAME:
+                commands = self._frames(file, host, server, port, 0)
         started: list[subprocess.Popen[bytes]] = []
-        for what, command in (
-            # What they would measure is for experiments, and would grow without an end.
-            ("receiver", flows.receive_command(file, _NOWHERE, _NOWHERE)),
-            ("sender", flows.send_command(file, _NOWHERE)),
-        ):
+        for what, command in zip(("receiver", "sender"), commands, strict=True):
             log = self._testbed.logs / f"traffic-{self._number}-{what}.log"
             program = self._testbed.launch_here(command, log)
             started.append(program)
@@ -216,6 +200,55 @@ class OnDemand:
                     each.wait()
                 raise
         return tuple(started)
+
+    def _pid(self, host: Host) -> int:
+        """A process in its namespace."""
+        return int(self._testbed.node(host.name).pid)
+
+    def _transfer(
+        self, file: Path, source: Host, destination: Host, port: int
+    ) -> tuple[list[str], list[str]]:
+        """Commands of receiver and sender of a TCP transfer without an end."""
+        flow = flows.Flow(
+            name="transfer",
+            kind="transfer",
+            port=port,
+            source=str(source.ip.ip),
+            destination=str(destination.ip.ip),
+            source_pid=self._pid(source),
+            destination_pid=self._pid(destination),
+            start=0.0,
+            end=None,
+            size=0,
+            interval=0.0,
+        )
+        flows.write([flow], file)
+        return (
+            flows.receive_command(file, _NOWHERE, _NOWHERE),
+            flows.send_command(file, _NOWHERE),
+        )
+
+    def _frames(
+        self, file: Path, host: Host, server: Host, port: int, tos: int
+    ) -> tuple[list[str], list[str]]:
+        """Commands of receiver and sender of frames both ways."""
+
+        def stream(name: str, source: _End, destination: _End) -> load.Stream:
+            return load.Stream(
+                name=name,
+                transport="udp",
+                source=(str(source[0].ip.ip), source[1]),
+                destination=(str(destination[0].ip.ip), destination[1]),
+                source_pid=self._pid(source[0]),
+                destination_pid=self._pid(destination[0]),
+                tos=tos,
+                rate=CALL_FRAME_BYTES * 8e3 / CALL_INTERVAL_MS,
+                frame_bytes=CALL_FRAME_BYTES,
+            )
+
+        near, far = (host, _HOST_PORT + self._number), (server, port)
+        load.write([stream("up", near, far), stream("down", far, near)], file)
+        return load.receive_command(file, _NOWHERE), load.send_command(file)
 
 
 @contextmanager
