@@ -85,9 +85,18 @@ class ControllerStats:
 
 
 class DeviceRecord:
-    """The record of one device's control loop."""
+    """The record of one device's control loop.
 
-    def __init__(self, service_flows: Sequence[int], capacity: int = CAPACITY) -> None:
+    Args:
+        service_flows: Their indices, in the order in which the loop sees them.
+        capacity: Ticks that are kept.
+        sampled: Of so many service flows samples are kept, the first ones; of all unless given.
+    """
+
+    def __init__(
+        self, service_flows: Sequence[int], capacity: int = CAPACITY, sampled: int | None = None
+    ) -> None:
+        self._sampled = sampled
         self._ticks = Ring(_TICK, capacity)
         samples = capacity * min(max(1, len(service_flows)), _FULL_FLOWS)
         self._samples = Ring(_SAMPLE, max(samples, SERVICE_FLOWS))
@@ -106,21 +115,22 @@ class DeviceRecord:
 
     def follow(self, service_flows: Sequence[int]) -> None:
         """From now on samples are of these service flows, by index, in this order."""
-        self._sample = np.zeros(len(service_flows), _SAMPLE)
-        self._sample["service_flow"] = service_flows
+        kept = service_flows[: self._sampled]
+        self._sample = np.zeros(len(kept), _SAMPLE)
+        self._sample["service_flow"] = kept
 
     def sample(self, monotonic_ns: int, switch_us: int, seen: Observation) -> None:
         """Adds what an update saw and decided."""
-        sample, state = self._sample, seen.state
+        sample, state, count = self._sample, seen.state, len(self._sample)
         sample["monotonic_ns"] = monotonic_ns
         sample["switch_us"] = switch_us
-        sample["backlog"] = seen.backlog
-        sample["msr_tokens"] = seen.msr_tokens
-        sample["qdelay"] = seen.qdelay
-        sample["rate_estimate"] = seen.rate_estimate
-        sample["drop_prob"] = state.drop_prob
-        sample["burst_allowance"] = state.burst_allowance
-        sample["status"] = state.status
+        sample["backlog"] = seen.backlog[:count]
+        sample["msr_tokens"] = seen.msr_tokens[:count]
+        sample["qdelay"] = seen.qdelay[:count]
+        sample["rate_estimate"] = seen.rate_estimate[:count]
+        sample["drop_prob"] = state.drop_prob[:count]
+        sample["burst_allowance"] = state.burst_allowance[:count]
+        sample["status"] = state.status[:count]
         self._samples.extend(sample)
 
     @property

@@ -92,6 +92,17 @@ def test_samples_are_written_one_by_one_whatever_repeats(
     assert body == written.getvalue()
 
 
+def test_samples_are_of_the_first_service_flows_where_so_many_are_wanted(tmp_path: Path) -> None:
+    record = DeviceRecord([4, 7, 9], sampled=2)
+    seen: list[Row] = [(at, 1.0, 0.0, math.nan, 0.0, 0, Status.INACTIVE) for at in (10, 20, 30)]
+    record.sample(0, 0, observation(seen))
+    record.follow([9])
+    record.sample(1, 1, observation(seen[2:]))
+    found = record.samples
+    assert found["service_flow"].tolist() == [4, 7, 9]
+    assert found["backlog"].tolist() == [10, 20, 30]
+
+
 def test_ticks_are_written_in_milliseconds(tmp_path: Path) -> None:
     record = DeviceRecord([1])
     record.tick(1_000_000_000, 1_000_090_000, 1_001_290_000, 2)
