@@ -32,7 +32,6 @@ from docsis_experiments.populations.loader import load
 from docsis_experiments.populations.models import (
     LONGEST_ROUND_TRIP,
     ModemShare,
-    Population,
     RoundTrip,
 )
 from docsis_experiments.populations.testing import REQUESTS, planned_test
@@ -146,7 +145,7 @@ def test_a_population_that_adds_up_to_nothing(write: Write) -> None:
 
 def test_round_trips_below_the_channels_own(write: Write) -> None:
     near = {"median": "7 ms", "p5": "5 ms", "p95": "10 ms"}
-    with pytest.raises(ConfigError, match=r"round_trip.p5: 5 ms is not above the 5.1 ms that the"):
+    with pytest.raises(ConfigError, match=r"round_trip.p5: 5 ms is not above the 5.0 ms that the"):
         load(write((("round_trip",), near)))
     # Without a channel of its own nothing is in the way.
     assert own_ns(load(write((("round_trip",), near), (("upstream_channel",), "none")))) == 0
@@ -220,6 +219,7 @@ def test_tier_distance_and_modem_have_nothing_to_do_with_each_other() -> None:
     assert np.abs(off).max() < ERRORS / math.sqrt(TESTS)
 
 
+@settings(deadline=None)
 @given(
     median=st.integers(1, 200),
     ratio=st.floats(1.05, 8),
@@ -241,6 +241,7 @@ def test_no_round_trip_is_below_the_channels_or_without_end(
     assert round_trip_ns(law, least * MS, place * 0.9) <= drawn
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1).filter(any), st.floats(0, 1, exclude_max=True))
 def test_whoever_has_no_share_is_never_chosen(shares: list[float], place: float) -> None:
     entries = [ModemShare(modem=str(n), share=share) for n, share in enumerate(shares)]
@@ -266,19 +267,15 @@ def test_arms_have_the_same_subscribers_and_equal_modems_equal_units() -> None:
     assert abs(same - 50) <= ERRORS * math.sqrt(100 / 4)
 
 
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, LARGEST_SEED), number=st.integers(1, 50_000))
 def test_a_test_is_its_seeds_alone(seed: int, number: int) -> None:
     """Whatever else is drawn or compared; titles and other arms change nothing."""
-    whole = load_once()
+    whole = FIELD_STUDY
     other = whole.model_copy(update={"title": "x", "tests": 7, "arms": whole.arms[::-1]})
     one, two = (planned_test(p, whole.arms[1], seed, number) for p in (whole, other))
     assert one == two
     assert 0 <= one.unit.seed < 2**64
-
-
-def load_once() -> Population:
-    return FIELD_STUDY
 
 
 def test_other_seeds_are_other_subscribers() -> None:

@@ -73,7 +73,7 @@ class Metric:
         flows: The same of each flow; None where it is not told of flows.
         main: Whether it is among the few that every table has.
         place: Where it stands among the others in tables, lowest first.
-        needs_idle: Whether there has to be a time with calls alone.
+        needs_idle: Whether there has to be a time with calls and requests alone.
         needs_bound: Whether it needs a bound, so that it is measured only where one is given.
         whole_run: Whether it is of the whole run, so that a part of it cannot be asked for.
         on_request: Whether it is measured only where somebody asks for it, because it tells

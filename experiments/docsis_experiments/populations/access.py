@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a request/grant MAC takes of an idle round trip, on the mean. Pure.
 
-A lone small frame waits for a contention opportunity, its request for a MAP that is made after it
-was heard, and the burst for its place in that MAP (docs/mac.md). Backoff takes so many more
-opportunities; nobody collides. The mean is over a frame that comes at any moment of a MAP, and over
-the places that the profile draws.
+A lone small frame waits for a contention opportunity that it is ready for, its request for a MAP
+that is made after it was heard, and the burst for its place in that MAP (docs/mac.md). Backoff
+takes so many more opportunities; nobody collides. The mean is over a frame that comes at any moment
+of a MAP, and over the places that the profile draws.
 
 This tells how far away a subscriber's server is whose idle round trip is known; it is no part of
 the MAC. A test holds it against runs of each profile. Requests in turn keep step with the MAPs
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from docsis_control.mac.profile import PS_PER_NS, ContentionPlace, GrantPlace, Profile
 
-_POINTS: Final = 200
+_POINTS: Final = 60
 """Moments of a MAP that are looked at, and places in it."""
 
 _SMALLEST: Final = 64
@@ -37,7 +37,7 @@ def mean_access_ns(profile: Profile) -> int:
     """Mean time from when a lone frame comes to when the CMTS has it, nanoseconds."""
     map_ns = profile.map_ps / PS_PER_NS
     slot = profile.clock.frame_ps / PS_PER_NS
-    came = (_EVEN * map_ns)[:, None]
+    came = (_EVEN * map_ns)[:, None, None]
     asked = _asked(profile, map_ns, slot, came)
     timing = profile.timing
     made = asked + profile.request_minislots * slot / profile.clock.per_frame + timing.request_heard
@@ -53,15 +53,18 @@ def mean_access_ns(profile: Profile) -> int:
 
 def _asked(profile: Profile, map_ns: float, slot: float, came: Floats) -> Floats:
     """When the request is sent, by the moment at which the frame came and by what is drawn."""
+    ready: Floats = came + profile.timing.burst_preparation
     if profile.contention_place is ContentionPlace.RANDOM_FRAME:
         # An opportunity in each MAP, anywhere: this one's, or else the next one's.
-        here, there = _EVEN[None, :] * map_ns, map_ns + _EVEN[None, ::-1] * map_ns
-        return np.where(here >= came, here, there)
+        here, there = (_EVEN * map_ns)[:, None], map_ns + _EVEN * map_ns
+        found: Floats = np.where(here >= ready, here, np.maximum(there, ready))
+        return found
     opportunities = (2**profile.backoff.start - 1) / 2
     backoff = opportunities * profile.request_minislots * slot
     # What is left of an idle MAP is for contention as well, or the head alone is.
-    begins: Floats = came if profile.extra_contention else np.ceil(came / map_ns) * map_ns
-    return begins + backoff
+    begins: Floats = ready if profile.extra_contention else np.ceil(ready / map_ns) * map_ns
+    asked: Floats = begins + backoff
+    return asked
 
 
 def _burst(profile: Profile, slot: float) -> float:

@@ -93,12 +93,13 @@ def median(tests: Iterable[ResultOfTest], name: str) -> Estimate:
 
 def share(tests: Iterable[ResultOfTest], name: str, band: Band) -> Share:
     """Of tests, those of which a value is within a band, its ends included."""
-    values = np.asarray(column(tests, name))
+    values = np.asarray(column(tests, name), np.float64)
     within = (values * 1e6 >= band.at_least) & (values * 1e6 <= band.at_most)
     hits = int(np.count_nonzero(within))
     interval = None
     if values.size >= BOOTSTRAP_RUNS:
-        interval = mean_bootstrap(100.0 * within, CONFIDENCE).within(Limits(0, 100))
+        percents = 100 * within.astype(np.float64)
+        interval = mean_bootstrap(percents, CONFIDENCE).within(Limits(0, 100))
     return Share(hits, int(values.size), interval)
 
 

@@ -139,10 +139,13 @@ def _scaled(panels: Any) -> None:
 
 
 def _legend(figure: Figure, panels: Any) -> None:
-    named = {}
+    named: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
     figure.legend(
-        list(named.values()), list(named), loc="outside upper center", ncols=min(3, len(named))
+        handles=list(named.values()),
+        labels=list(named),
+        loc="outside upper center",
+        ncols=min(3, len(named)),
     )
