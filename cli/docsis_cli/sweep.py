@@ -42,7 +42,7 @@ def sweep(
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
 ) -> None:
-    """An experiment under many conditions, in virtual time: managers, rates, buffers, seeds."""
+    """Play an experiment under many conditions in virtual time: managers, rates, buffers."""
     play = _player(Where(jobs, scheduler, tls_ca, tls_cert, tls_key))
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.sweeps import job, loader
@@ -55,7 +55,7 @@ def sweep(
 
 
 def _player(where: Where) -> Player:
-    """Where the runs are played.
+    """Returns where the runs are played.
 
     Raises:
         TestbedError: The options contradict each other, or a file cannot be used.
