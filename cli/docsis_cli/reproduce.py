@@ -51,8 +51,8 @@ def reproduce(
         typer.Option(
             "--level",
             metavar="smoke|study|full",
-            help="smoke runs everything and judges nothing, study gives provisional verdicts from 3 "
-            "to 5 seeds, full gives verdicts. The default is smoke.",
+            help="smoke runs everything and judges nothing, study gives provisional verdicts from "
+            "3 to 5 seeds, full gives verdicts. The default is smoke.",
         ),
     ] = None,
     stage: Annotated[
