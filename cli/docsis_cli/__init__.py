@@ -39,7 +39,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="A DOCSIS cable modem and CMTS as P4 switches.",
+    help="Run a DOCSIS cable modem and a CMTS as P4 switches.",
 )
 for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
     app.command()(command)
@@ -69,9 +69,9 @@ app.add_typer(show.app, name="show")
 
 
 def main() -> None:
-    """Entry point: one sentence for errors that the user can mend, with exit status 1.
+    """Runs the program; an error that the user can mend is one sentence and exit status 1.
 
-    It is 3 where a run was made, but the machine was too slow for a verdict.
+    The exit status is 3 where a run was made but nothing can be said of it.
     """
     try:
         app()

@@ -12,7 +12,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from docsis_experiments.stages.stage import Stage
 
-app = typer.Typer(no_args_is_help=True, help="Whether virtual time may be believed: acceptance.")
+app = typer.Typer(no_args_is_help=True, help="Test whether virtual time may be believed.")
 
 
 @app.command("closed-loop")
@@ -25,10 +25,18 @@ def closed_loop(
     ] = None,
     mininet_runs: Annotated[
         int,
-        typer.Option("--mininet-runs", min=0, max=1000, help="Valid runs of each on Mininet."),
+        typer.Option(
+            "--mininet-runs",
+            min=0,
+            max=1000,
+            help="How many valid runs of each to make in Mininet.",
+        ),
     ] = 10,
     seeds: Annotated[
-        int, typer.Option("--seeds", min=0, max=10_000, help="Runs of each in virtual time.")
+        int,
+        typer.Option(
+            "--seeds", min=0, max=10_000, help="How many runs of each to make in virtual time."
+        ),
     ] = 30,
     results: Annotated[
         Path | None,
@@ -40,9 +48,10 @@ def closed_loop(
         ),
     ] = None,
 ) -> None:
-    """Whole experiments beside Mininet. Are their figures equivalent? Resumes where it was ended.
+    """Play whole experiments beside Mininet, and test whether their figures are equivalent.
 
-    Exit status 1 where something is not, 3 where there are too few runs to tell.
+    It resumes where it was ended. The exit status is 1 where something is not equivalent, and 3
+    where there are too few runs to tell.
     """
     from docsis_experiments.acceptance import cases, closed_loop
     from docsis_experiments.acceptance.collect import Stages, Wanted
@@ -75,10 +84,11 @@ def replay(
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option("--seconds", min=1.0, max=600.0, help="How long the run has its uploads."),
+        typer.Option("--seconds", min=1.0, max=600.0, help="How long the uploads last."),
     ] = 10.0,
     tier: Annotated[
-        str | None, typer.Option("--tier", help="A tier of topologies/tiers, as in the demo.")
+        str | None,
+        typer.Option("--tier", help="Service tier, from topologies/tiers as in the demo."),
     ] = None,
     results: Annotated[
         Path | None,
@@ -90,9 +100,9 @@ def replay(
         ),
     ] = None,
 ) -> None:
-    """A recorded Mininet run, in virtual time. Are all its outputs the same?
+    """Record a Mininet run, replay it in virtual time, and compare all outputs.
 
-    Exit status 1 where something is not, to the nanosecond and the byte.
+    The exit status is 1 where anything differs, to the nanosecond and the byte.
     """
     from docsis_experiments.acceptance import replay
 
@@ -115,11 +125,12 @@ def referee(
         typer.Option(
             "--referee",
             metavar="FILE",
-            help="What the referee measured; what docsis-ns3 did unless given.",
+            help="File with what the referee measured. The default is docsis-ns3's.",
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option("--seeds", min=0, max=10_000, help="Runs in virtual time.")
+        int,
+        typer.Option("--seeds", min=0, max=10_000, help="How many runs to make in virtual time."),
     ] = 20,
     results: Annotated[
         Path | None,
@@ -130,9 +141,10 @@ def referee(
         ),
     ] = None,
 ) -> None:
-    """Medians beside another simulator's. Are they within 15%? Keeps its runs.
+    """Compare medians with another simulator's: are they within 15%?
 
-    Exit status 1 where one is not, 3 where there are too few runs to tell.
+    Runs are kept. The exit status is 1 where a median is not within, and 3 where there are too
+    few runs.
     """
     from docsis_experiments.acceptance import cases
     from docsis_experiments.acceptance.referee import data, job, rule

@@ -16,11 +16,12 @@ def compare(
     results: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RESULT RESULT...", help="Folders of run, demo or sweep; the first is before."
+            metavar="RESULT RESULT...",
+            help="Result folders of run, demo or sweep; the others are held against the first.",
         ),
     ],
 ) -> None:
-    """Distributions of several results over each other, and differences with intervals."""
+    """Put distributions of several results over each other, and tell differences with intervals."""
     from docsis_experiments.comparison import job
 
     job.run(results, console=_CONSOLE)

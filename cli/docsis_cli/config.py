@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="A modem's configuration file, from binary TLVs to YAML and back.",
+    help="Convert a modem's configuration file from binary TLVs to YAML and back.",
 )
 
 _SHOWN: Final = 20
@@ -42,10 +42,18 @@ Secret = Annotated[
     ),
 ]
 ServiceFlows = Annotated[
-    int, typer.Option("--service-flows", min=1, help="Service flows of the modem, each direction.")
+    int,
+    typer.Option(
+        "--service-flows",
+        min=1,
+        help="Service flows that the modem has room for in each direction.",
+    ),
 ]
 Classifiers = Annotated[
-    int, typer.Option("--classifiers", min=1, help="Classifiers of the modem, each direction.")
+    int,
+    typer.Option(
+        "--classifiers", min=1, help="Classifiers that the modem has room for in each direction."
+    ),
 ]
 UpstreamChannel = Annotated[
     str | None,
@@ -56,7 +64,8 @@ UpstreamChannel = Annotated[
     ),
 ]
 DownstreamChannel = Annotated[
-    str | None, typer.Option("--downstream-channel", metavar="RATE", help="As upstream.")
+    str | None,
+    typer.Option("--downstream-channel", metavar="RATE", help="The same of the downstream."),
 ]
 
 _STANDARD: Final = Path("-")
@@ -66,14 +75,14 @@ _STANDARD: Final = Path("-")
 def decode(
     file: Annotated[Path, typer.Argument(help="Binary file (.cfg); - is standard input.")],
     output: Output = _STANDARD,
-    json: Annotated[bool, typer.Option("--json", help="JSON instead of YAML.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False,
     secret: Secret = None,
     service_flows: ServiceFlows = 32,
     classifiers: Classifiers = 64,
     upstream_channel: UpstreamChannel = None,
     downstream_channel: DownstreamChannel = None,
 ) -> None:
-    """YAML of a binary configuration file; nothing is lost."""
+    """Turn a binary configuration file into YAML; nothing is lost."""
     from json import dumps
 
     from docsis_control.config.errors import ConfigError
@@ -109,7 +118,7 @@ def encode(
     upstream_channel: UpstreamChannel = None,
     downstream_channel: DownstreamChannel = None,
 ) -> None:
-    """The binary configuration file of YAML, with its message integrity checks."""
+    """Turn YAML into a binary configuration file, with its message integrity checks."""
     from docsis_control.config.errors import ConfigError
     from docsis_control.modem_config import from_yaml, to_bytes
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CONSOLE = Console()
 
 _WIDTH: Final = 24
-"""Of the longest name of a queue manager."""
+"""Width of the column of names: that of the longest name of a queue manager."""
 
 
 def shipped(
@@ -28,20 +28,20 @@ def shipped(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            help="Only queue-managers, tiers, topologies, experiments, sweeps or populations; all "
-            "unless given.",
+            help="List only queue-managers, tiers, topologies, experiments, sweeps or populations.",
         ),
     ] = None,
     folder: Annotated[
         Path,
         typer.Option(
             "--folder",
-            help="Has topologies, and tiers/, scenarios/, sweeps/ and populations/ beside them.",
+            help="Folder that has topologies, and tiers/, scenarios/, sweeps/ and populations/ "
+            "beside them.",
         ),
     ] = TOPOLOGIES,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Queue managers, tiers, topologies, experiments, sweeps, populations, with a line each."""
+    """List queue managers, tiers, topologies, experiments, sweeps and populations, a line each."""
     from docsis_experiments.experiment.shipped import Sort, entries
 
     if what is not None and what not in list(Sort):
@@ -76,7 +76,7 @@ def _plain(found: list[Entry], sort: Sort) -> list[dict[str, Any]]:
 
 
 def _lines(found: list[Entry], sort: Sort) -> Text:
-    """A line each, however narrow the terminal is: `grep` finds all of it."""
+    """Prints one line for each, however narrow the terminal is, so that `grep` finds all of it."""
     result = Text(sort.replace("-", " ").capitalize(), "bold")
     for entry in found:
         if entry.sort is sort:

@@ -19,9 +19,9 @@ def figures(
     trials: Annotated[
         int, typer.Option("--trials", min=100, help="Trials for each number of sessions.")
     ] = 50_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")] = 1,
 ) -> None:
-    """Figures of the papers about single decisions, of the pipeline; fails when they differ."""
+    """Make the papers' figures about single decisions from the pipeline; fail when they differ."""
     from docsis_experiments.figures import job
 
     _, passed = job.run(frames=frames, trials=trials, seed=seed, console=Console())
@@ -33,7 +33,10 @@ def bench(
         float, typer.Option("--seconds", min=1, help="Length of each measurement.")
     ] = 5.0,
     repetitions: Annotated[
-        int, typer.Option("--repetitions", min=1, help="Turns of all switches; medians count.")
+        int,
+        typer.Option(
+            "--repetitions", min=1, help="How many turns all switches get; the medians count."
+        ),
     ] = 3,
     soak: Annotated[
         float | None,
@@ -41,11 +44,12 @@ def bench(
             "--soak",
             metavar="SECONDS",
             min=20,
-            help="Instead: traffic and control for so long; fails if memory grows.",
+            help="Instead, send traffic and control for so long, and fail if memory grows.",
         ),
     ] = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="File for the JSON, instead of results/.")
+        Path | None,
+        typer.Option("--json", help="Write the JSON to this file instead of into results/."),
     ] = None,
     virtual: Annotated[
         float | None,
@@ -53,11 +57,11 @@ def bench(
             "--virtual",
             metavar="SECONDS",
             min=1,
-            help="Instead: how long so many seconds of virtual time take, and on what.",
+            help="Instead, measure how long so many seconds of virtual time take, and why.",
         ),
     ] = None,
 ) -> None:
-    """The switch's speed beside a bare forwarder, and beside BMv2 where it is installed."""
+    """Measure the switch's speed beside a bare forwarder, and beside BMv2 where it is installed."""
     if virtual is not None:
         from docsis_experiments.stages.virtual import speed
         from docsis_experiments.stages.virtual.speed_cases import CASES
@@ -91,20 +95,25 @@ def ptf(
         typer.Option(
             "--port",
             metavar="NUMBER=INTERFACE",
-            help="With HOST:PORT: a port of the switch and the interface at the other end of its"
-            " cable. Three, the RF port first.",
+            help="With HOST:PORT: a port of the switch, and the interface at the other end of its"
+            " cable. Give three, the RF port first.",
         ),
     ] = None,
     device_id: Annotated[int, typer.Option("--device-id", help="P4Runtime device id.")] = 1,
     election_id: Annotated[
-        int, typer.Option("--election-id", min=1, help="Of the suite, above any other client's.")
+        int,
+        typer.Option(
+            "--election-id",
+            min=1,
+            help="The suite's election id, which must be above any other client's.",
+        ),
     ] = 1,
     programs: Annotated[
         Path | None,
         typer.Option(
             "--programs",
             metavar="FOLDER",
-            help="cm and cmts as compiled for the target, instead of p4src/build.",
+            help="Folder with cm and cmts compiled for the target, instead of p4src/build.",
         ),
     ] = None,
     shaper: Annotated[
@@ -117,18 +126,23 @@ def ptf(
         ),
     ] = "docsis.tm.v1",
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="For an expected event.")
+        float,
+        typer.Option("--timeout", metavar="SECONDS", help="How long an expected event may take."),
     ] = 5.0,
-    seed: Annotated[int, typer.Option("--seed", help="What tests draw at random.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of what tests draw at random.")] = 1,
     results: Annotated[
         Path | None,
-        typer.Option("--results", metavar="FOLDER", help="Instead of results/ptf/TARGET."),
+        typer.Option(
+            "--results",
+            metavar="FOLDER",
+            help="Write results there instead of to results/ptf/TARGET.",
+        ),
     ] = None,
     show: Annotated[
         bool, typer.Option("--list", help="Only print the tests that are selected.")
     ] = False,
 ) -> None:
-    """The PTF conformance suite, with a verdict for each requirement of docs/test-plan.md."""
+    """Run the PTF conformance suite: a verdict for each requirement of docs/test-plan.md."""
     # Before gRPC is there: processes are started beside it, and it goes on in none of them.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from docsis_ptf.runner import main

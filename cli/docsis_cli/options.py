@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def named_or_file(argument: Path, sort: str) -> Path:
-    """A file, or the shipped one of that name, as `docsis-p4 list` tells it.
+    """Returns the file, or the shipped one of that name that `docsis-p4 list` shows.
 
     Args:
         argument: What the user gave.
@@ -51,7 +51,7 @@ DEFAULT_TOPOLOGY = TOPOLOGIES / "residential.yaml"
 
 
 def load(topology: Path, tier: str | None) -> Topology:
-    """The topology that the options name.
+    """Loads the topology that the options name.
 
     Raises:
         TestbedError: It cannot be used; file, line and key are in the message.
@@ -66,7 +66,7 @@ def load(topology: Path, tier: str | None) -> Topology:
 
 
 def management(text: str, option: str) -> QueueManagement:
-    """The queue manager that an option names, or describes in a file.
+    """Returns the queue manager that an option names, or that the file it names describes.
 
     Raises:
         TestbedError: It cannot be used; file, line and key are in the message.
@@ -88,18 +88,18 @@ def stage(
     pcap: Path | None = None,
     trace: Path | None = None,
 ) -> Stage:
-    """Where the options have the runs played.
+    """Returns the stage on which the options have the runs played.
 
     Args:
-        target: The switch.
-        virtual: Whether time is.
-        seed: Of virtual time.
-        metrics_port: Of the controller, in real time.
-        pcap: Gets captures of upstream channels.
-        trace: Gets traces of switches.
+        target: The switch to use.
+        virtual: Whether time is virtual.
+        seed: Seed of virtual time.
+        metrics_port: Port of the controller's metrics, in real time.
+        pcap: Folder that gets captures of upstream channels.
+        trace: Folder that gets traces of switches.
 
     Raises:
-        TestbedError: They contradict each other; or there is no virtual world to be had.
+        TestbedError: The options contradict each other, or the virtual world is not built.
     """
     from docsis_experiments.stages.views import Views
 
@@ -126,7 +126,7 @@ def stage(
 
 
 def is_virtual(where: StageName | None, virtual: bool) -> bool:
-    """Whether time is virtual.
+    """Tells whether time is virtual.
 
     Raises:
         TestbedError: The two options contradict each other.
@@ -141,7 +141,7 @@ def is_virtual(where: StageName | None, virtual: bool) -> bool:
 
 @dataclass(frozen=True)
 class Often:
-    """How often an experiment is played, as options say it; None of one that is not given."""
+    """How often an experiment is played; an option that is not given is None."""
 
     seed: int | None = None
     seeds: int | None = None
@@ -152,7 +152,7 @@ class Often:
         """Refuses options that contradict each other.
 
         Raises:
-            TestbedError: What has no place beside what, and what to do.
+            TestbedError: Two options exclude each other; the message says what to do.
         """
         if self.seeds is not None and not virtual:
             raise TestbedError(
@@ -183,7 +183,7 @@ class Often:
 def maker(
     target: Target, often: Often, *, virtual: bool, metrics_port: int | None = None
 ) -> tuple[Maker, range] | None:
-    """What plays an experiment many times, and the numbers of the repetitions; None of one run.
+    """Returns what plays an experiment many times, with the runs' numbers; None for one run.
 
     Raises:
         TestbedError: Options contradict each other, or are out of range.
@@ -208,11 +208,13 @@ def maker(
 
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
 TierOption = Annotated[
-    str | None, typer.Option("--tier", help="Service tier instead of the topology's.")
+    str | None, typer.Option("--tier", help="Use this service tier instead of the topology's.")
 ]
 QUEUE_MANAGER = "PRESET|FILE.yaml"
-"""How `management` is asked for."""
-TargetOption = Annotated[Target, typer.Option("--target", help="Switch target.")]
+"""What `management` takes, for help texts."""
+TargetOption = Annotated[
+    Target, typer.Option("--target", help="The switch to run: embedded, or bmv2.")
+]
 MetricsPortOption = Annotated[
     int | None,
     typer.Option(
@@ -226,8 +228,8 @@ VirtualOption = Annotated[
     bool,
     typer.Option(
         "--virtual",
-        help="Short for --stage virtual: in a simulated world instead of Mininet, without root and "
-        "without waiting, repeatable bit by bit.",
+        help="Play in a simulated world instead of Mininet: no root, no waiting, and equal seeds "
+        "give equal bits. Short for --stage virtual.",
     ),
 ]
 SeedOption = Annotated[
@@ -235,31 +237,33 @@ SeedOption = Annotated[
     typer.Option(
         "--seed",
         metavar="NUMBER",
-        help="With --virtual: of all that is random, 0 to 2^64-1; 1 unless given.",
+        help="With --virtual: the seed of everything random, 0 to 2^64-1. The default is 1.",
     ),
 ]
 StageOption = Annotated[
     StageName | None,
-    typer.Option("--stage", help="Where it is played; mininet unless given."),
+    typer.Option("--stage", help="Where to play it. The default is mininet."),
 ]
 SeedsOption = Annotated[
     int | None,
     typer.Option(
         "--seeds",
         metavar="NUMBER",
-        help="In virtual time: every run from each of so many seeds, for medians with intervals "
-        "and verdicts.",
+        help="In virtual time: play every run from this many seeds, which gives medians with "
+        "intervals, and verdicts.",
     ),
 ]
 JobsOption = Annotated[
     int | None,
     typer.Option(
-        "--jobs", metavar="NUMBER", help="With --seeds: played at a time; 1 unless given."
+        "--jobs", metavar="NUMBER", help="With --seeds: play this many at a time. The default is 1."
     ),
 ]
 RepeatOption = Annotated[
     int | None,
     typer.Option(
-        "--repeat", metavar="NUMBER", help="In Mininet: every run so many times, for the same."
+        "--repeat",
+        metavar="NUMBER",
+        help="In Mininet: make every run this many times, for medians, intervals and verdicts.",
     ),
 ]

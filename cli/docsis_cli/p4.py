@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 p4`: compile the P4 programs, check the committed output."""
+"""`docsis-p4 p4`: compile the P4 programs, and check the committed output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import typer
 
 from docsis_testbed import p4build, p4programs
 
-app = typer.Typer(no_args_is_help=True, help="Compile the P4 programs; check the compiled output.")
+app = typer.Typer(
+    no_args_is_help=True, help="Compile the P4 programs, or check the committed output."
+)
 
 
 @app.command()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where runs in virtual time are played: processes here, or a cluster; options of some commands."""
+"""Options that say where runs in virtual time are played: processes here, or a cluster."""
 
 from __future__ import annotations
 
@@ -23,22 +23,28 @@ if TYPE_CHECKING:
 
 PlayedAtATimeOption = Annotated[
     int | None,
-    typer.Option("--jobs", help="Processes here; as many as processors unless given."),
+    typer.Option(
+        "--jobs", help="Play in this many processes. The default is one for each processor."
+    ),
 ]
 SchedulerOption = Annotated[
     str | None,
     typer.Option(
-        "--scheduler", metavar="tls://HOST:PORT", help="Of a Dask cluster that plays the runs."
+        "--scheduler",
+        metavar="tls://HOST:PORT",
+        help="Let the Dask cluster of this scheduler play the runs.",
     ),
 ]
 TlsCaOption = Annotated[
-    Path | None, typer.Option("--tls-ca", metavar="FILE", help="Of the cluster, PEM.")
+    Path | None,
+    typer.Option("--tls-ca", metavar="FILE", help="Certificate of the cluster's authority (PEM)."),
 ]
 TlsCertOption = Annotated[
-    Path | None, typer.Option("--tls-cert", metavar="FILE", help="Our certificate, PEM.")
+    Path | None, typer.Option("--tls-cert", metavar="FILE", help="Our own certificate (PEM).")
 ]
 TlsKeyOption = Annotated[
-    Path | None, typer.Option("--tls-key", metavar="FILE", help="Its private key, PEM.")
+    Path | None,
+    typer.Option("--tls-key", metavar="FILE", help="Private key of our certificate (PEM)."),
 ]
 
 
@@ -56,7 +62,7 @@ class Where:
         """Refuses options that contradict each other.
 
         Raises:
-            TestbedError: What has no place, and why.
+            TestbedError: An option has no place here; the message says why.
         """
         if self.scheduler is None:
             for option, given in (
@@ -73,7 +79,7 @@ class Where:
             )
 
     def processes(self) -> int:
-        """How many processes there are here.
+        """Returns how many processes to play in.
 
         Raises:
             TestbedError: The number is out of range.
@@ -83,7 +89,7 @@ class Where:
         return workers.check_jobs(os.cpu_count() or 1 if self.jobs is None else self.jobs)
 
     def access(self) -> Access | None:
-        """To the cluster; None where there is none.
+        """Returns the access to the cluster, or None where no cluster is named.
 
         Raises:
             TestbedError: A file cannot be used.

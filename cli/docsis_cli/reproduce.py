@@ -41,7 +41,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="[PAPER|ROW]...",
-            help='As "001" or "001-F5a"; the whole catalogue unless given.',
+            help='Papers or rows, as "001" or "001-F5a". The default is the whole catalogue.',
         ),
     ] = None,
     level: Annotated[
@@ -49,39 +49,44 @@ def reproduce(
         typer.Option(
             "--level",
             metavar="smoke|study|full",
-            help="smoke runs everything and judges nothing; study gives provisional verdicts from "
-            "3 to 5 seeds, full verdicts; smoke unless given.",
+            help="smoke runs everything and judges nothing, study gives provisional verdicts from "
+            "3 to 5 seeds, full gives verdicts. The default is smoke.",
         ),
     ] = None,
     stage: Annotated[
         StageName,
-        typer.Option("--stage", help="Where it is played; the rows marked µ also in mininet."),
+        typer.Option("--stage", help="Where to play; rows marked µ can also be played in mininet."),
     ] = StageName.VIRTUAL,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Tell what each row costs, and make nothing.")
+        bool, typer.Option("--estimate", help="Only tell what each row would cost.")
     ] = False,
     kept: Annotated[
-        bool, typer.Option("--kept", help="Make nothing: the page of what is there already.")
+        bool, typer.Option("--kept", help="Only write the page of what is there already.")
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", metavar="NUMBER", help="Of a study: 3 to 5.")
+        int | None,
+        typer.Option("--seeds", metavar="NUMBER", help="How many seeds a study has, 3 to 5."),
     ] = None,
     readings: Annotated[
         int | None,
         typer.Option(
-            "--readings", metavar="NUMBER", help="As many readings of each row; full has all."
+            "--readings",
+            metavar="NUMBER",
+            help="How many readings of each row to play; full plays all.",
         ),
     ] = None,
     since: Annotated[
         Path | None,
-        typer.Option("--since", metavar="RESULTS.json", help="Tell what changed since then."),
+        typer.Option(
+            "--since", metavar="RESULTS.json", help="Tell what changed since these results."
+        ),
     ] = None,
     publish: Annotated[
         Path | None,
         typer.Option(
             "--publish",
             metavar="FOLDER",
-            help="Also put the page and results.json there, with what it has of other rows: "
+            help="Also put the page and results.json there, beside the rows that it has already; "
             "docs/results has the last study.",
         ),
     ] = None,
@@ -97,7 +102,7 @@ def reproduce(
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
 ) -> None:
-    """The published results of five papers, run and judged by rules that were set before."""
+    """Run the published results of five papers, and judge them by rules that were set before."""
     where = Where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     where.check()
     _check(stage, where, estimate=estimate, kept=kept)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Service flows and classifiers of a running system.",
+    help="Show and change service flows and classifiers of a running system.",
 )
 
 
@@ -33,14 +33,16 @@ class What(StrEnum):
 
 
 class Direction(StrEnum):
-    """Of a service flow."""
+    """Directions of a service flow."""
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
 
 
 Modem = Annotated[str, typer.Argument(help="Name of the modem.")]
-KindArgument = Annotated[What, typer.Argument(help="A service flow's direction, or a classifier.")]
+KindArgument = Annotated[
+    What, typer.Argument(help="What it is: a service flow of a direction, or a classifier.")
+]
 Reference = Annotated[
     int, typer.Argument(help="Service Flow Reference, or Classifier Reference.", min=1)
 ]
@@ -52,11 +54,15 @@ Values = Annotated[
         "ip.protocol=udp; an empty value takes a key away.",
     ),
 ]
-Pid = Annotated[int | None, typer.Option("--pid", help="The controller, where several run.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON, on one line, instead of sentences.")]
+Pid = Annotated[
+    int | None, typer.Option("--pid", help="Process id of the controller, where several run.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead of sentences.")]
 Folder = Annotated[
     Path | None,
-    typer.Option("--status-folder", metavar="FOLDER", help="Where controllers are looked for."),
+    typer.Option(
+        "--status-folder", metavar="FOLDER", help="Folder in which to look for controllers."
+    ),
 ]
 
 
@@ -64,15 +70,16 @@ Folder = Annotated[
 def add(
     modem: Modem,
     kind: Annotated[
-        What | None, typer.Argument(help="A service flow's direction, or a classifier.")
+        What | None,
+        typer.Argument(help="What it is: a service flow of a direction, or a classifier."),
     ] = None,
     values: Values = None,
     file: Annotated[
         Path | None,
         typer.Option(
             "--file",
-            help="Instead: everything that this YAML file has of upstream_service_flows, "
-            "upstream_classifiers and the same downstream; all of it or nothing.",
+            help="Instead, add all service flows and classifiers of this YAML file, or none of "
+            "them if one is refused.",
         ),
     ] = None,
     json: Json = False,
@@ -129,11 +136,11 @@ def delete(
 @app.command()
 def show(
     modem: Modem,
-    json: Annotated[bool, typer.Option("--json", help="JSON instead of YAML.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False,
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
-    """What a modem is configured with now, in the form of a configuration file."""
+    """Print what a modem is configured with now, as a configuration file."""
     from json import dumps
 
     from docsis_control.modem_config import ModemConfiguration, to_yaml
@@ -157,14 +164,16 @@ def show(
 @app.command()
 def manage(
     modem: Modem,
-    direction: Annotated[Direction, typer.Argument(help="Of the service flow.")],
+    direction: Annotated[Direction, typer.Argument(help="Direction of the service flow.")],
     reference: Reference,
-    preset: Annotated[Preset, typer.Argument(help="Who decides early drops from now on.")],
+    preset: Annotated[
+        Preset, typer.Argument(help="The queue manager that decides early drops from now on.")
+    ],
     values: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[KEY=VALUE]...",
-            help="Other parameters than the preset's: target=5ms, flow_queues.queues=64, "
+            help="Parameters that differ from the preset's: target=5ms, flow_queues.queues=64, "
             'buffer="100 ms"; an empty value takes a key away.',
         ),
     ] = None,
@@ -193,7 +202,7 @@ def _kind(kind: What) -> Kind:
 
 
 def _values(given: list[str] | None) -> dict[str, Any]:
-    """KEY=VALUE by key; dots in a key lead into it."""
+    """Returns the values of KEY=VALUE by their keys; dots in a key lead into it."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

@@ -18,25 +18,30 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     invoke_without_command=True,
-    help="Service flows, classifiers, counters and queues of the system that runs.",
+    help="Show service flows, classifiers, counters and queues of the running system.",
 )
 
 Watch = Annotated[
-    bool, typer.Option("--watch", "-w", help="Show it again and again; Ctrl-C ends it.")
+    bool, typer.Option("--watch", "-w", help="Show it again and again, until Ctrl-C.")
 ]
 Interval = Annotated[
-    float, typer.Option("--interval", min=0.1, help="Seconds between two, with --watch.")
+    float, typer.Option("--interval", min=0.1, help="With --watch: seconds between two.")
 ]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="JSON, one document a line; `docsis-p4 schema` tells its form."),
+    typer.Option(
+        "--json", help="Print JSON, one document a line; `docsis-p4 schema` has its schema."
+    ),
 ]
 Pid = Annotated[
-    int | None, typer.Option("--pid", help="Process of the controller, where several run.")
+    int | None, typer.Option("--pid", help="Process id of the controller, where several run.")
 ]
 Folder = Annotated[
     Path | None,
-    typer.Option("--status-folder", help="Where controllers are looked for, if elsewhere."),
+    typer.Option(
+        "--status-folder",
+        help="Folder in which to look for controllers, instead of the usual ones.",
+    ),
 ]
 
 
@@ -45,9 +50,7 @@ def show(
     context: typer.Context,
     modem: Annotated[
         list[str] | None,
-        typer.Option(
-            "--modem", "-m", help="Only this modem, in detail; may be given more than once."
-        ),
+        typer.Option("--modem", "-m", help="Show only this modem, in detail; repeatable."),
     ] = None,
     watch: Watch = False,
     interval: Interval = 1.0,
@@ -55,7 +58,7 @@ def show(
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
-    """Service flows, classifiers, counters and queues of the system that runs."""
+    """Show service flows, classifiers, counters and queues of the running system."""
     if context.invoked_subcommand is not None:
         return
     from docsis_cli import status_tables as view
@@ -86,7 +89,7 @@ def channel(
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
-    """Upstream channels: MAPs, contention, requests, grants, and what became of them."""
+    """Show upstream channels: MAPs, contention, requests, grants, and what became of them."""
     from docsis_cli import channel_tables as view
 
     def get() -> Status:

@@ -20,20 +20,27 @@ if TYPE_CHECKING:
 
 def snmp(
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="UDP port on 127.0.0.1; 0 for any.")
+        int,
+        typer.Option(
+            "--port", min=0, max=65535, help="UDP port on 127.0.0.1; 0 takes any that is free."
+        ),
     ] = 1161,
     community: Annotated[
-        str, typer.Option("--community", help="Whoever does not name it gets no answer.")
+        str,
+        typer.Option("--community", help="Community; requests that do not name it get no answer."),
     ] = "public",
     pid: Annotated[
-        int | None, typer.Option("--pid", help="Process of the controller, where several run.")
+        int | None, typer.Option("--pid", help="Process id of the controller, where several run.")
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--status-folder", help="Where controllers are looked for, if elsewhere."),
+        typer.Option(
+            "--status-folder",
+            help="Folder in which to look for controllers, instead of the usual ones.",
+        ),
     ] = None,
 ) -> None:
-    """An SNMPv2c agent, read-only, of the system that runs; Ctrl-C ends it."""
+    """Serve the running system over SNMPv2c, read-only, until Ctrl-C."""
     from docsis_control.status import StatusError, fetch
 
     if not community:

@@ -37,7 +37,7 @@ def sweep(
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
 ) -> None:
-    """An experiment under many conditions, in virtual time: managers, rates, buffers, seeds."""
+    """Play an experiment under many conditions in virtual time: managers, rates, buffers."""
     play = player(Where(jobs, scheduler, tls_ca, tls_cert, tls_key), _CONSOLE)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.sweeps import job, loader

@@ -59,10 +59,11 @@ def demo(
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
     aqm: Annotated[
-        list[Preset] | None, typer.Option("--aqm", help="Only these queue managers; repeatable.")
+        list[Preset] | None, typer.Option("--aqm", help="Play only this queue manager; repeatable.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", min=2, max=600, help="Measured time of each run.")
+        float | None,
+        typer.Option("--seconds", min=2, max=600, help="How long each run is measured."),
     ] = None,
     metrics_port: MetricsPortOption = None,
     live: LiveOption = False,
@@ -73,7 +74,7 @@ def demo(
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
 ) -> None:
-    """Queue managers under load one after the other, and a report: a scenario that is shipped."""
+    """Play queue managers under load, one after the other, and write a report."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
     if live and virtual:
         raise TestbedError(
@@ -102,17 +103,25 @@ def shares(
     / "two-tiers.yaml",
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
-    direction: Annotated[Ways, typer.Option("--direction", help="What to load.")] = Ways.BOTH,
+    direction: Annotated[
+        Ways, typer.Option("--direction", help="Which direction to load.")
+    ] = Ways.BOTH,
     seconds: Annotated[
         float | None,
         typer.Option(
-            "--seconds", min=1, max=600, help="Measured time of each direction; 10 unless given."
+            "--seconds",
+            min=1,
+            max=600,
+            help="How long each direction is measured. The default is 10.",
         ),
     ] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(
-            "--tolerance", min=0, metavar="PERCENT", help="How far off is too far; 2 unless given."
+            "--tolerance",
+            min=0,
+            metavar="PERCENT",
+            help="The largest deviation that passes. The default is 2.",
         ),
     ] = None,
     frame_bytes: Annotated[
@@ -121,11 +130,11 @@ def shares(
             "--frame-bytes",
             min=100,
             max=1518,
-            help="To the end of the CRC; 800 unless given.",
+            help="Length of a frame to the end of its CRC. The default is 800.",
         ),
     ] = None,
     tcp: Annotated[
-        bool, typer.Option("--tcp", help="TCP (CUBIC) wherever the classifiers allow it.")
+        bool, typer.Option("--tcp", help="Send TCP (CUBIC) wherever the classifiers allow it.")
     ] = False,
     virtual: VirtualOption = False,
     seed: SeedOption = None,
@@ -133,7 +142,7 @@ def shares(
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
 ) -> None:
-    """Every service flow loaded at once, a scenario that is shipped; fails when shares are off."""
+    """Load every service flow at once, and fail when one does not get its configured share."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
     play = _player(target, often, virtual=virtual)
     chosen = load(topology, tier)
@@ -164,7 +173,9 @@ def run(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="RUN", help="With a scenario: only this run; repeatable."),
+        typer.Option(
+            "--only", metavar="RUN", help="With a scenario: play only this run; repeatable."
+        ),
     ] = None,
     topology: TopologyOption = DEFAULT_TOPOLOGY,
     tier: TierOption = None,
@@ -183,7 +194,7 @@ def run(
         typer.Option(
             "--downstream-aqm",
             metavar=QUEUE_MANAGER,
-            help="The same of the downstream ones; what is configured unless given.",
+            help="Queue manager of the downstream service flows; they keep their own otherwise.",
         ),
     ] = None,
     metrics_port: MetricsPortOption = None,
@@ -193,7 +204,7 @@ def run(
         bool,
         typer.Option(
             "--restart/--no-restart",
-            help="Start controller and switches again when they die, after telling it.",
+            help="Say when the controller or a switch dies, and start it again or not.",
         ),
     ] = True,
     logs: Annotated[
@@ -201,7 +212,7 @@ def run(
         typer.Option(
             "--logs",
             metavar="FOLDER",
-            help="Keep what controller and switches say there, in a new or empty folder.",
+            help="Keep the logs of controller and switches in this new or empty folder.",
         ),
     ] = None,
     stage: StageOption = None,
@@ -215,8 +226,7 @@ def run(
         typer.Option(
             "--pcap",
             metavar="FOLDER",
-            help="With a scenario: write what crosses the upstream channels there, "
-            "RUN/CHANNEL.pcap.",
+            help="With a scenario: capture the upstream channels, into RUN/CHANNEL.pcap there.",
         ),
     ] = None,
     trace: Annotated[
@@ -224,12 +234,11 @@ def run(
         typer.Option(
             "--trace",
             metavar="FOLDER",
-            help="With a scenario: write what happens to the switches' packets there, "
-            "RUN/DEVICE.txt.",
+            help="With a scenario: trace the switches' packets, into RUN/DEVICE.txt there.",
         ),
     ] = None,
 ) -> None:
-    """A scenario held against published figures; without one the system, with you in it."""
+    """Play a scenario beside its published figures, or start the system for you to use."""
     if scenario is not None:
         said = ("topology", "tier", "aqm", "downstream_aqm", "metrics_port")
         _refuse(context, *said, because="the scenario says it")
@@ -308,12 +317,12 @@ def _player(
     pcap: Path | None = None,
     trace: Path | None = None,
 ) -> Callable[[Loaded, Sequence[str]], Path]:
-    """The function that plays an experiment, once or many times, as the options say.
+    """Returns the function that plays an experiment, once or many times, as the options say.
 
-    It takes the experiment, and the labels of the runs to be played; without any it plays all.
+    It takes the experiment and the labels of the runs to play; without labels it plays all.
 
     Raises:
-        TestbedError: They contradict each other; it is told before anything heavy is loaded.
+        TestbedError: The options contradict each other; nothing heavy has been loaded by then.
     """
     many = maker(target, often, virtual=virtual, metrics_port=metrics_port)
     if many is not None:
@@ -343,7 +352,7 @@ def _player(
 
 
 def stop() -> None:
-    """End what runs, and only what is ours."""
+    """End the run that is under way, and nothing that is not ours."""
     from docsis_testbed import runstate
 
     ended = runstate.stop()
@@ -354,7 +363,7 @@ def stop() -> None:
 
 
 def clean() -> None:
-    """Stop, and remove the record of runs."""
+    """End the run that is under way, and remove the record of runs."""
     from docsis_testbed import runstate
     from docsis_testbed.paths import RUN_STATE
 
@@ -376,7 +385,7 @@ def schema(
         Path | None, typer.Argument(help="Write the schemas there instead of printing them.")
     ] = None,
 ) -> None:
-    """JSON Schemas of the files that are read, of results and of the status."""
+    """Print the JSON Schemas of input files, results and the status."""
     import json
 
     from docsis_control.modem_config import schema as modem_config
@@ -419,7 +428,7 @@ def schema(
 
 
 def controller(context: typer.Context) -> None:
-    """The controller alone, for switches that run already; --help tells its options."""
+    """Run the controller alone, for switches that run already."""
     from docsis_control.app import main
 
     raise typer.Exit(main(context.args))

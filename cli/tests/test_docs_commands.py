@@ -64,7 +64,7 @@ def test_commands_of(page: Path, folder: Path) -> None:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=240,
+            timeout=600,
         )
         where = f"{page.relative_to(ROOT)}:{step.line}: {step.words}"
         assert ended.returncode == step.status, f"{where}\n{ended.stdout}"
