@@ -55,9 +55,8 @@ def test_without_requests_there_is_no_collision_rate() -> None:
 
 def carried(*each: float, start: float = -0.02) -> Carried:
     """Looked at every 10 ms: bytes that went on in each interval."""
-    line = np.concatenate([[0.0], np.cumsum(each)])
-    times = start + 0.01 * np.arange(line.size, dtype=np.float64)
-    return Carried(times, line, 8.0)
+    line = np.concatenate([np.zeros(1), np.cumsum(np.array(each, np.float64))])
+    return Carried(start + 0.01 * np.arange(line.size, dtype=np.float64), line, 8.0)
 
 
 def test_utilisation_is_what_is_on_the_line_of_what_could_be() -> None:
