@@ -109,6 +109,8 @@ def browser(folder: Path, size: str = "1400,1400") -> Iterator[Page]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     try:
+        # Selenium's own would be two minutes.
+        driver.command_executor.client_config.timeout = 2 * SECONDS
         driver.set_page_load_timeout(SECONDS)
         driver.set_script_timeout(SECONDS)
         yield Page(driver)
