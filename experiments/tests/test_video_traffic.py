@@ -198,11 +198,12 @@ def running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 def files(tmp_path: Path) -> tuple[Path, Path, Path, Path]:
     """Of a player of VIDEO: what it is told, its times, its segments and its samples."""
-    server = video.VideoServer(WebServer(os.getpid(), "127.0.0.1", 18_380, "cubic"), VIDEO, 60.0)
+    # Another address than that of the player's page, as in Mininet.
+    server = video.VideoServer(WebServer(os.getpid(), "127.0.0.2", 18_380, "cubic"), VIDEO, 60.0)
     video.write([server], tmp_path / "servers.json")
     assert video.read_servers(tmp_path / "servers.json") == [server]
     told = tmp_path / "player.json"
-    video.write(video.VideoPlayer("tv", "127.0.0.1", 18_380, VIDEO), told)
+    video.write(video.VideoPlayer("tv", "127.0.0.2", 18_380, VIDEO), told)
     assert video.read_player(told).video == VIDEO
     return told, tmp_path / "times.json", tmp_path / "segments.csv", tmp_path / "samples.csv"
 

@@ -318,8 +318,13 @@ class RunRecord:
                     for sent, delay in zip(data.sent_s, data.delay_ms, strict=True)
                 ),
             )
-        flows = {n: c for data in self.received.values() for n, c in data.flow_bytes.items()}
         times = next((data.time_s for data in self.received.values()), _none())
+        # Users of the web and players look at their own times.
+        flows = {
+            name: np.interp(times, data.time_s, count)
+            for data in self.received.values()
+            for name, count in data.flow_bytes.items()
+        }
         rows = zip(times, *flows.values(), strict=True)
         _write(folder / "goodput.csv", ("time_s", *(f"{n}_bytes" for n in flows)), rows)
         control = self.control

@@ -30,8 +30,6 @@ _SWITCHES: Final = (
     "--no-first-run",
     "--no-default-browser-check",
     "--no-proxy-server",
-    # It speaks with its page's server and the video's, and with nobody else.
-    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -51,22 +49,29 @@ def installed() -> bool:
     return shutil.which(BROWSER) is not None
 
 
-def command(address: str, profile: Path) -> list[str]:
+def command(address: str, server: str, profile: Path) -> list[str]:
     """The browser on a page.
 
     Args:
         address: Of the page.
+        server: IPv4 address of the video's server.
         profile: A folder that it may write to.
     """
-    return [BROWSER, *_SWITCHES, f"--user-data-dir={profile}", address]
+    # It speaks with its page's server and the video's, and with nobody else; addresses are names.
+    known = f"MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE {server}"
+    own = (f"--host-resolver-rules={known}", f"--user-data-dir={profile}")
+    return [BROWSER, *_SWITCHES, *own, address]
 
 
 @asynccontextmanager
-async def browsing(address: str, log: IO[bytes]) -> AsyncIterator[asyncio.subprocess.Process]:
+async def browsing(
+    address: str, server: str, log: IO[bytes]
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """A browser on a page, until the end of the block.
 
     Args:
         address: Of the page.
+        server: IPv4 address of the video's server.
         log: Gets what the browser says.
     """
     whose: dict[str, Any] = {}
@@ -76,7 +81,7 @@ async def browsing(address: str, log: IO[bytes]) -> AsyncIterator[asyncio.subpro
             os.chown(folder, user.pw_uid, user.pw_gid)
             whose = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         process = await asyncio.create_subprocess_exec(
-            *command(address, Path(folder)),
+            *command(address, server, Path(folder)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -207,7 +207,7 @@ async def play(player: VideoPlayer, times: Path, segments: Path, samples: Path) 
         http.add_socket(listening)
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
         try:
-            async with browsing(address, said) as browser:
+            async with browsing(address, player.address, said) as browser:
                 await _watch(told, browser, log)
         finally:
             http.stop()
