@@ -274,7 +274,7 @@ def test_example_of_the_documentation_is_a_scenario(tmp_path: Path) -> None:
     scenario = load(tmp_path / "mine.yaml").scenario
     assert len(scenario.all_runs) == 3 + 2 * 3
     assert {group.kind for group in scenario.traffic} == {
-        "voip", "transfer", "game", "web", "ledbat", "cbr", "burst",
+        "voip", "transfer", "game", "web", "ledbat", "cbr", "burst", "request-response",
     }  # fmt: skip
 
 
