@@ -81,10 +81,13 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// The link type of a capture that is a whole one of ours, and its records: nanoseconds since 1970,
-/// and what is kept of the frame. `None` for anything else.
+/// A frame of a capture: nanoseconds since 1970, and what is kept of it.
+pub type Record<'f> = (u64, &'f [u8]);
+
+/// The link type of a capture that is a whole one of ours, and its records. `None` for anything
+/// else.
 #[must_use]
-pub fn records(file: &[u8]) -> Option<(u32, Vec<(u64, &[u8])>)> {
+pub fn records(file: &[u8]) -> Option<(u32, Vec<Record<'_>>)> {
     let word = |bytes: &[u8], at: usize| {
         let word = bytes.get(at..at + 4)?.try_into().ok()?;
         Some(u32::from_le_bytes(word))
