@@ -3,59 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 
-from docsis_experiments.reproduction.row import (
-    Asked,
-    Exact,
-    Level,
-    Measured,
-    Results,
-    Row,
-    Seeds,
-    Work,
-)
+from docsis_experiments.reproduction.row import Level, Row
+from docsis_experiments.reproduction.settings import rows_of_settings
 from docsis_experiments.reproduction.settings.p004_readings import Reading, reading
 from docsis_experiments.reproduction.settings.p004_units import Setting, runs
-from docsis_experiments.runs.outcome import Outcome
+from docsis_experiments.reproduction.settings.rows_of_settings import Making
 
-
-@dataclass
-class Measuring:
-    """What is made of a row's runs.
-
-    Attributes:
-        level: How much was run.
-        reading: What is read into the paper.
-        results: What came of the works.
-        parts: What was measured so far, by the rule's parts.
-    """
-
-    level: Level
-    reading: Reading
-    results: Results
-    parts: dict[str, Measured] = field(default_factory=dict)
-
-    def part(
-        self, name: str, settings: Sequence[Setting], value: Callable[[Sequence[Outcome]], float]
-    ) -> None:
-        """A part that has a number of each seed; it is left out where no seed has all runs.
-
-        Args:
-            name: Of the rule's part.
-            settings: Whose runs it is made of.
-            value: Gets their outcomes from one seed, in the order of the settings.
-        """
-        found = [self.results.runs(setting.work) for setting in settings]
-        seeds = sorted(set.intersection(*(set(outcomes) for outcomes in found)))
-        if seeds:
-            values = {seed: value([outcomes[seed] for outcomes in found]) for seed in seeds}
-            self.parts[name] = Seeds(values)
-
-    def exact(self, name: str, value: float) -> None:
-        """A part that is arithmetic."""
-        self.parts[name] = Exact(value)
+Measuring = rows_of_settings.Measuring[Setting, Reading]
+"""What is made of a row's runs."""
 
 
 def row(
@@ -64,21 +21,10 @@ def row(
     settings: Callable[[Level], Iterable[Setting]],
     measure: Callable[[Measuring], None],
 ) -> Row:
-    """A row whose parts are made of runs.
+    """A row whose parts are made of runs; see `Making.row`. All readings have the same settings."""
 
-    Args:
-        name: Its id.
-        readings: That it has, the first of which decides.
-        settings: What it runs at a level.
-        measure: Makes its parts.
-    """
+    def of_any(level: Level, which: Reading) -> Iterable[Setting]:
+        del which
+        return settings(level)
 
-    def works(asked: Asked) -> Iterable[Work]:
-        return runs(settings(asked.level), asked, reading(asked, readings))
-
-    def parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
-        measuring = Measuring(asked.level, reading(asked, readings), results)
-        measure(measuring)
-        return measuring.parts
-
-    return Row(name, works, parts, len(readings))
+    return Making(Reading.FIRST, reading, runs, Measuring).row(name, readings, of_any, measure)
