@@ -196,7 +196,9 @@ impl Cmts {
             Arc::new(Program::load(&std::fs::read(path).unwrap()).unwrap())
         };
         let mut device = Device::new(DeviceConfig::default());
-        [RF, SERVER].into_iter().for_each(|port| device.add_port(port));
+        [RF, SERVER]
+            .into_iter()
+            .for_each(|port| device.add_port(port));
         device.load(0, Arc::clone(PROGRAM.get_or_init(load)));
         let mut cmts = Self {
             device,
