@@ -124,7 +124,8 @@ def play(
             for number in range(load.uploads)
         ]
         world.sample(uploads, _SAMPLE_NS)
-        run.run_until("playing", load.seconds)
+        # What was sent at the end comes back, too.
+        run.run_until("playing", load.seconds + 1)
         sent, _, returned = (column(times) for times in world.probe_records(call))
         received = sum(column(world.samples(upload)["received"]) for upload in uploads)
         return Measured(
