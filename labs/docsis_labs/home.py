@@ -68,7 +68,8 @@ class Measured:
         """Of the packets that were sent within these seconds and came back."""
         sent, returned = np.array(self.sent_ns), np.array(self.returned_ns)
         chosen = (sent >= begin * 1e9) & (sent < end * 1e9) & (returned >= 0)
-        return (returned - sent)[chosen] / 1e6
+        trips: npt.NDArray[np.float64] = (returned - sent)[chosen] / 1e6
+        return trips
 
 
 _GROWING: Final = 3

@@ -18,7 +18,7 @@ from docsis_testbed.errors import TestbedError
 CLASSIFY = LABS / "2-classify"
 
 
-def lab(*arguments: str | Path) -> tuple[int, str]:
+def lab(*arguments: str | int | Path) -> tuple[int, str]:
     """Exit status and output; what a user is told of errors is raised."""
     result = CliRunner().invoke(app, ["lab", *map(str, arguments)])
     if isinstance(result.exception, TestbedError):
