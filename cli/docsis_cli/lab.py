@@ -27,6 +27,9 @@ app = typer.Typer(
 
 _CONSOLE = Console()
 
+_OWN_SECONDS = 60.0
+"""Wall time of one's own files, on whatever machine."""
+
 _Number = Annotated[int, typer.Argument(metavar="N", help="The exercise's number.")]
 _Folder = Annotated[
     Path | None,
@@ -117,7 +120,7 @@ def check(
     if not sandbox.is_one:
         words = f"docsis-p4: your program runs with limits, but without a sandbox: {why_not()}"
         print(words, file=sys.stderr)
-    result = grade(exercise, starting.folder_of(exercise, folder), sandbox)
+    result = grade(exercise, starting.folder_of(exercise, folder), sandbox, _OWN_SECONDS)
     if as_json:
         print(json.dumps(result.document(), indent=2))
     else:
@@ -146,6 +149,12 @@ def graded(
     jobs: Annotated[
         int, typer.Option("--jobs", min=1, max=64, metavar="NUMBER", help="Graded at a time.")
     ] = 1,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            "--seconds", min=1, max=600, help="Wall time of each: more on a busy machine."
+        ),
+    ] = 10,
 ) -> None:
     """Grades a class's files, each in a sandbox and within 10 s."""
     from docsis_labs.exercises import exercise as numbered
@@ -157,7 +166,7 @@ def graded(
     exercise = exercise_of(folders) if number is None else numbered(number)
     if form is Format.GRADESCOPE and out is None and len(folders) > 1:
         raise TestbedError("--format gradescope has a file of each submission: give --out FOLDER")
-    results = list(grade_all(exercise, folders, here, jobs))
+    results = list(grade_all(exercise, folders, here, jobs, seconds))
     from docsis_labs.grading import writing
 
     if form is Format.TABLE:

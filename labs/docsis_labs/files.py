@@ -52,10 +52,10 @@ def read_bytes(folder: Path, name: str) -> bytes:
     except OSError as error:
         words = "is a link" if (folder / name).is_symlink() else f"cannot be read: {error.strerror}"
         raise SubmissionError("no-file", f"{name} {words}: hand in the file itself.") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SubmissionError("no-file", f"{name} is not a file: hand in the file itself.")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise SubmissionError("no-file", f"{name} is not a file: hand in the file itself.")
         content = file.read(LONGEST + 1)
     if len(content) > LONGEST:
         raise SubmissionError(

@@ -68,8 +68,8 @@ class Measured:
         """Of the packets that were sent within these seconds and came back."""
         sent, returned = np.array(self.sent_ns), np.array(self.returned_ns)
         chosen = (sent >= begin * 1e9) & (sent < end * 1e9) & (returned >= 0)
-        found: npt.NDArray[np.float64] = (returned - sent)[chosen] / 1e6
-        return found
+        trips: npt.NDArray[np.float64] = (returned - sent)[chosen] / 1e6
+        return trips
 
 
 _GROWING: Final = 3
@@ -125,7 +125,8 @@ def play(
             for number in range(load.uploads)
         ]
         world.sample(uploads, _SAMPLE_NS)
-        run.run_until("playing", load.seconds)
+        # What was sent at the end comes back, too.
+        run.run_until("playing", load.seconds + 1)
         sent, _, returned = (column(times) for times in world.probe_records(call))
         received = sum(column(world.samples(upload)["received"]) for upload in uploads)
         return Measured(

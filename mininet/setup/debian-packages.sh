@@ -27,6 +27,8 @@ if [ "$only" != build ]; then
     need tcpdump tcpdump
     need snmp snmpwalk
     need kmod modprobe
+    # Students' programs are graded in its sandbox.
+    need bubblewrap bwrap
     need iputils-ping ping
     # Only tests call these: they look at what was set with a program that is not ours.
     need iproute2 ip

@@ -67,8 +67,8 @@ def grade(exercise: Exercise, folder: Path, sandbox: Sandbox, seconds: float = S
             # can tell here.
             mistake, status = "too-slow", Status.BY_HAND
             text = (
-                f"Grading took more than {seconds:.0f} s until here, and was ended. Grade it alone "
-                "once more; if that does not help, the program waits for something."
+                f"Grading took more than {seconds:.0f} s until here, and was ended. Give it more "
+                "with --seconds: if that does not help, the program waits for something."
             )
         else:
             mistake, status = "defect", Status.BY_HAND
@@ -88,11 +88,15 @@ def grade(exercise: Exercise, folder: Path, sandbox: Sandbox, seconds: float = S
 
 
 def grade_all(
-    exercise: Exercise, folders: Sequence[Path], sandbox: Sandbox, jobs: int
+    exercise: Exercise,
+    folders: Sequence[Path],
+    sandbox: Sandbox,
+    jobs: int = 1,
+    seconds: float = SECONDS,
 ) -> Iterator[Result]:
     """Grades many, some at a time; the results in the order of the folders."""
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(lambda folder: grade(exercise, folder, sandbox), folders)
+        yield from pool.map(lambda folder: grade(exercise, folder, sandbox, seconds), folders)
 
 
 def _documents(output: bytes) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ class Result:
         submission: The folder's name.
         criteria: In the exercise's order.
         sandbox: Whether its programs ran in a sandbox.
-        processor_seconds: That grading took.
+        processor_seconds: That grading took, without those of programs that had to be killed.
         memory_mb: The most that one of its processes had, megabytes.
     """
 

@@ -118,7 +118,7 @@ class Sandbox:
             *(
                 ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
                 if root
-                else ("--unshare-user",)
+                else ("--unshare-user", "--disable-userns")
             ),
             *("--die-with-parent", "--new-session", "--clearenv"),
             *("--setenv", "LC_ALL", "C.UTF-8", "--setenv", "PATH", "/usr/bin:/bin"),

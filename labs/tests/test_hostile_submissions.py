@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No submission hangs or harms the grader, or another submission."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hostile import HOSTILE
+
+from docsis_labs.criterion import Criterion
+from docsis_labs.exercise import ALL_POINTS, PYTHON, Exercise, StudentFile
+from docsis_labs.exercises import exercise as numbered
+from docsis_labs.exercises.docsis_pie import criteria
+from docsis_labs.grading.grader import grade_all
+from docsis_labs.grading.judge import judge
+from docsis_labs.grading.result import Status
+from docsis_labs.sandbox.sandbox import sandbox, why_not
+
+needs_sandbox = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+
+SHORT = Exercise(
+    number=5,
+    folder="5-docsis-pie-control-law",
+    title="The first criterion alone",
+    files=(StudentFile("law.py", PYTHON),),
+    criteria=(Criterion("queue-delay", "The delay", ALL_POINTS, criteria.queue_delay),),
+    run=lambda context: None,
+)
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", HOSTILE)
+def test_each_is_told_what_is_wrong(name: str, tmp_path: Path) -> None:
+    make, mistake = HOSTILE[name]
+    make(tmp_path)
+    result = judge(SHORT, tmp_path, sandbox())
+    [one] = result.criteria
+    assert one.status is Status.MISSED, one
+    assert one.points == 0
+    assert not mistake or one.mistake == mistake, one
+    assert one.text.isprintable()
+    assert len(one.text) < 700
+    assert not Path("/tmp/docsis-lab-was-here").exists()
+
+
+@needs_sandbox
+def test_the_others_of_a_class_are_untouched(tmp_path: Path) -> None:
+    exercise = numbered(5)
+    solution = exercise.path / "solution" / "law.py"
+    names = ["anna", "loops", "floods", "forks", "fifo", "bert", "no-file", "carla"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        make = HOSTILE[name][0] if name in HOSTILE else lambda folder: shutil.copy(solution, folder)
+        make(tmp_path / name)
+    # A busy machine has its time: what is looked at here is who gets which points.
+    results = list(grade_all(exercise, [tmp_path / n for n in names], sandbox(), 2, seconds=300))
+    assert [result.submission for result in results] == names
+    for result in results:
+        good = result.submission not in HOSTILE
+        assert result.points == (ALL_POINTS if good else 0), result
+        assert not result.by_hand
+        assert result.processor_seconds < 10
+        assert result.memory_mb < 256
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_a_link_to_a_folder_is_no_submission(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(numbered(5).path / "solution")
+    result = judge(SHORT, tmp_path / "link")
+    assert result.criteria[0].mistake == "missing-file"
+    assert "link" in result.criteria[0].text

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 lab`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from docsis_cli import app
+from docsis_labs.exercise import LABS
+from docsis_labs.sandbox import sandbox
+from docsis_testbed.errors import TestbedError
+
+CLASSIFY = LABS / "2-classify"
+
+
+def lab(*arguments: str | int | Path) -> tuple[int, str]:
+    """Exit status and output; what a user is told of errors is raised."""
+    result = CliRunner().invoke(app, ["lab", *map(str, arguments)])
+    if isinstance(result.exception, TestbedError):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_copy_has_no_solution_and_is_checked_where_it_is(here: Path) -> None:
+    status, words = lab("start", 2)
+    assert status == 0
+    assert "2-classify/modem.yaml" in words
+    copy = here / "2-classify"
+    names = {path.name for path in copy.iterdir()}
+    assert names == {"README.md", "Makefile", "modem.yaml", "topology.yaml", "images"}
+    status, words = lab("check", 2, "--json")
+    assert status == 1
+    document = json.loads(words[words.index("{") :])
+    assert document["points"] == 10
+    shutil.copy(CLASSIFY / "solution" / "modem.yaml", copy)
+    status, words = lab("check", 2)
+    assert (status, words.splitlines()[-1]) == (0, "100 of 100 points")
+
+
+def test_nobody_s_work_is_overwritten(here: Path) -> None:
+    (here / "mine").mkdir()
+    (here / "mine" / "modem.yaml").write_text("my work")
+    with pytest.raises(TestbedError, match="your work in it stays"):
+        lab("start", 2, "mine")
+    assert (here / "mine" / "modem.yaml").read_text() == "my work"
+    (here / "file").write_text("")
+    with pytest.raises(TestbedError, match="no folder"):
+        lab("start", 2, "file")
+    (here / "empty").mkdir()
+    assert lab("start", 2, "empty")[0] == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_not_there_is_told() -> None:
+    with pytest.raises(TestbedError, match="there is no exercise 99; there are 1, 2"):
+        lab("start", 99)
+    with pytest.raises(TestbedError, match="docsis-p4 lab start 2"):
+        lab("check", 2)
+    with pytest.raises(TestbedError, match="not a folder"):
+        lab("check", 2, "--folder", "nowhere")
+    with pytest.raises(TestbedError, match="say which one it is with --exercise"):
+        lab("grade", "nowhere")
+
+
+def test_without_a_sandbox_only_one_s_own_files_run(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sandbox, "why_not", lambda: "there is none")
+    monkeypatch.setattr("docsis_labs.sandbox.sandbox.why_not", lambda: "there is none")
+    shutil.copytree(CLASSIFY / "solution", here / "anna")
+    with pytest.raises(TestbedError, match="in a sandbox only, and there is none"):
+        lab("grade", "anna")
+    status, words = lab("check", 2, "--folder", "anna")
+    assert status == 0
+    assert "without a sandbox" in words + capfd.readouterr().err
+
+
+def test_a_class_in_all_formats(here: Path) -> None:
+    if sandbox.why_not() is not None:
+        pytest.skip(str(sandbox.why_not()))
+    shutil.copytree(CLASSIFY / "solution", here / "Anna_17_assignsubmission_file_")
+    shutil.copytree(CLASSIFY / "mistakes" / "udp-too", here / "Bert_18_assignsubmission_file_")
+    folders = sorted(here.iterdir())
+    status, words = lab("grade", *folders, "--format", "moodle", "--seconds", 300)
+    assert status == 0
+    assert "Participant 17,Anna,100.00,100.00" in words
+    assert "Participant 18,Bert,75.00,100.00" in words
+    status, _ = lab("grade", *folders, "--format", "gradescope", "--out", "all", "--seconds", 300)
+    assert status == 0
+    scores = [json.loads(file.read_text())["score"] for file in sorted((here / "all").iterdir())]
+    assert scores == [100, 75]
+    with pytest.raises(TestbedError, match="give --out FOLDER"):
+        lab("grade", *folders, "--format", "gradescope")
+
+
+def test_the_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docsis_labs.doctor.find_compiler", lambda: None)
+    status, words = lab("doctor")
+    assert status == 0
+    assert "p4lang-p4c" in words
+    assert "sandbox" in words
+
+
+def test_all_are_listed() -> None:
+    _, words = lab("list")
+    assert "Measure bufferbloat" in words
+    assert "modem.yaml" in words
