@@ -18,7 +18,13 @@ from docsis_control.config.errors import ConfigError
 from docsis_experiments.experiment.draws import drawn
 from docsis_experiments.experiment.loader import load
 from docsis_experiments.experiment.plan import plan_for
-from docsis_experiments.measurement.metrics import played_rate, rate_switches, stall_time
+from docsis_experiments.measurement.metrics import (
+    played_rate,
+    rate_fall,
+    rate_return,
+    rate_switches,
+    stall_time,
+)
 from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.measurement.viewing import Viewing, mean_rate
 
@@ -130,6 +136,26 @@ def test_measures_of_a_schedule_by_hand() -> None:
     assert list(gone.played(0, 20)) == [4, 2]
     # A twentieth of a second between two segments is no stall.
     assert viewing([0, 4.05], [1, 1], end_s=8.0).stalled(0, 20) == 0
+
+
+def test_rates_that_are_asked_for_by_hand() -> None:
+    # Asked for at -2, 2, 6, 10, 14, 18 and 22 s.
+    one = viewing([0, 4, 8, 12, 16, 20, 24], [1, 3, 3, 3, 1.5, 1, 3])
+    assert list(one.asked(2, 14)) == [3, 3, 3]
+    # What is asked for before the measured time is not looked at.
+    assert rate_fall.fall_percent(one, 12, 15) == pytest.approx(50)
+    assert rate_fall.fall_percent(one, 12, 20) == pytest.approx(100 * 2 / 3)
+    assert rate_fall.fall_percent(one, 4, 12) == 0
+    assert rate_return.return_seconds(one, 12, 17) == 5
+    assert rate_return.return_seconds(one, 12, 22) == 0
+    assert rate_return.return_seconds(one, 12, 23) == math.inf
+    # Nothing before it, and nothing in it.
+    for start, end in ((2, 20), (12, 13)):
+        assert math.isnan(rate_fall.fall_percent(one, start, end))
+        assert math.isnan(rate_return.return_seconds(one, start, end))
+    # The mean of equal rates is not above them.
+    same = viewing([4.0 * place for place in range(12)], [4.2] * 12)
+    assert rate_return.return_seconds(same, 30, 36) == 2
 
 
 @given(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,6 +21,9 @@ from docsis_experiments.reproduction.catalogue.loader import load_catalogue
 from docsis_experiments.reproduction.catalogue.part import Place
 from docsis_experiments.reproduction.catalogue.rule import Kind, Rule
 from docsis_experiments.reproduction.figure import Made as FromRow
+from docsis_experiments.reproduction.judge.estimate import estimate
+from docsis_experiments.reproduction.judge.part import place
+from docsis_experiments.reproduction.judge.verdict import Verdict
 from docsis_experiments.reproduction.row import (
     Asked,
     Computation,
@@ -33,11 +37,13 @@ from docsis_experiments.reproduction.row import (
 from docsis_experiments.reproduction.settings import p002_readings as readings
 from docsis_experiments.reproduction.settings.p002_apart import apart, sessions
 from docsis_experiments.reproduction.settings.p002_levels import Times
-from docsis_experiments.reproduction.settings.p002_managers import DRR_QUEUES, management
+from docsis_experiments.reproduction.settings.p002_managers import management
 from docsis_experiments.reproduction.settings.p002_network import BUFFER, FRAME
 from docsis_experiments.reproduction.settings.p002_outcomes import (
+    r_squared,
     rank_correlation,
     share_mbps,
+    shares_beside_videos,
     spread,
 )
 from docsis_experiments.reproduction.settings.p002_readings import Reading as Read
@@ -51,13 +57,10 @@ ROWS: Final[dict[str, Row]] = {
     row.id: row for module in modules(package.__name__, package.__path__) for row in module.ROWS
 }
 
-VIDEO: Final = {"002-E2a", "002-E2b", "002-E2c", "002-NF"}
-"""Rows whose adaptive video there is no workload for yet."""
-
 RULES: Final[dict[str, Rule]] = {
     name: rule
     for name, rule in load_catalogue().rules.items()
-    if rule.paper == "002" and rule.kind is not Kind.IRREPRODUCIBLE and name not in VIDEO
+    if rule.paper == "002" and rule.kind is not Kind.IRREPRODUCIBLE
 }
 
 SEEDS: Final = (901, 902)
@@ -138,6 +141,13 @@ def number(found: Measured) -> float:
     return value
 
 
+def verdict(name: str, part: str, found: Mapping[str, Measured]) -> Verdict:
+    """Of a part of a row, at the level of study."""
+    [registered] = [one for one in RULES[name].judged_at(1, Place.STUDY) if one.name == part]
+    measured = found[part]
+    return place(registered, measured, estimate(measured, 0.95), without_mac=False)[0]
+
+
 def units(name: str, reading: int, level: Level = Level.STUDY) -> list[Unit]:
     works = ROWS[name].works(Asked(level, reading, SEEDS))
     return [work.unit for work in works if isinstance(work, Run)]
@@ -155,6 +165,7 @@ def test_readings_are_those_of_the_rule(name: str) -> None:
         "002-E3W": readings.OF_SIGNS,
         "002-E3S": readings.OF_BINS,
         "002-T2": (Read.FIRST,),
+        "002-NF": readings.OF_ONE_VIDEO,
     }.get(name, readings.USUAL)
     assert tuple(reading.name for reading in RULES[name].readings) == of_row[1:]
     assert ROWS[name].readings == len(of_row)
@@ -230,20 +241,23 @@ def test_managers_are_those_of_the_slides() -> None:
     assert (pie.alpha, pie.beta, pie.target) == (0.25, 2.5, 15_000_000)
 
 
-@pytest.mark.parametrize("number_", [1, 11])
-@pytest.mark.parametrize("experiment", Experiment)
+@pytest.mark.parametrize("number_", [1, 5, 9, 11])
+@pytest.mark.parametrize("experiment", set(Experiment) - {Experiment.ONE_VIDEO})
 def test_drr_has_a_queue_for_each_flow(number_: int, experiment: Experiment) -> None:
     setting = Setting("drr", number_, experiment)
     found = setting.loaded(Level.SMOKE, Read.FIRST)
     [run] = found.scenario.all_runs
     queues = run.managed.management.flow_queues
     assert queues is not None
-    assert (queues.queues, queues.divided) == (16, True)
+    # With eleven downloads EXP2 has 17 flows.
+    wanted = 32 if experiment is Experiment.VIDEOS else 16
+    assert (queues.queues, queues.divided) == (wanted, True)
     assert run.managed.management.buffer is not None
-    assert run.managed.management.buffer.size == 16 * 128 * FRAME
+    assert run.managed.management.buffer.size == wanted * 128 * FRAME
     of = sessions(found)
-    assert len(of) == number_ + (1 if experiment is Experiment.ALONE else 2)
-    places = {queue(session, queues.multiplier, DRR_QUEUES) for session in of}
+    beside = {Experiment.ALONE: 1, Experiment.VIDEOS: 6}.get(experiment, 2)
+    assert len(of) == number_ + beside
+    places = {queue(session, queues.multiplier, queues.queues) for session in of}
     assert len(places) == len(of)
 
 
@@ -287,6 +301,46 @@ def test_rows_share_their_runs() -> None:
     assert set(units("002-E5", 1)) < alone[0]
     assert set(units("002-E3T", 1)) == set(units("002-E3R", 1)) == set(units("002-E3W", 2))
     assert set(units("002-E3S", 3)) < set(units("002-E3T", 1))
+    videos = set(units("002-E2a", 1))
+    assert videos == set(units("002-E2c", 1))
+    # EXP1 is not played again for what it is compared with.
+    assert set(units("002-E2b", 1)) == videos | alone[0]
+
+
+def test_what_is_played_with_videos() -> None:
+    setting = Setting("codel", 11, Experiment.VIDEOS)
+    found = setting.loaded(Level.STUDY, Read.FIRST)
+    trips = {server.name: server.round_trip_time // 1_000_000 for server in found.topology.servers}
+    assert [trips[f"video-{n}-s"] for n in range(1, 6)] == [20, 30, 40, 50, 60]
+    # Those of the downloads are the same as without videos.
+    assert [trips[f"ftp-{n}-s"] for n in (1, 11)] == [20, 120]
+    plan = plan_for(found.scenario, found.topology)
+    assert [(one.viewer, one.server) for one in plan.videos] == [
+        (f"video-{n}-h", f"video-{n}-s") for n in range(1, 6)
+    ]
+    for one in plan.videos:
+        # Section 8 of the catalogue.
+        kbps = [rate // 1000 for rate in one.video.ladder]
+        assert kbps == [300, 600, 1000, 1500, 2100, 3000, 4200]
+        assert (one.video.segment_ns, one.video.buffer_ns) == (4 * 10**9, 30 * 10**9)
+        assert (one.video.safety_permille, one.video.samples) == (800, 3)
+        assert one.start_spread == 1
+    record = begun(found.scenario.all_runs[0], plan, found.topology, "downstream")
+    assert record.demands_mbps == {f"video-{n}": 4.2 for n in range(1, 6)}
+
+
+def test_one_video_and_one_download_at_6_mbps() -> None:
+    [unit] = set(units("002-NF", 1, Level.FULL)[:1])
+    scenario = json.loads(unit.scenario)
+    assert {group["kind"] for group in scenario["traffic"]} == {"transfer", "adaptive-video"}
+    [ftp] = [group for group in scenario["traffic"] if group["kind"] == "transfer"]
+    # 600 to 1200 s of the run.
+    assert (scenario["ramp_up"], ftp["start"], ftp["end"]) == ("100 s", "500 s", "1100 s")
+    found = Setting("drop-tail", 1, Experiment.ONE_VIDEO).loaded(Level.STUDY, Read.FIRST)
+    assert sustained_rate(found.topology, "downstream") == 6_000_000
+    at = Times(600)
+    assert tuple(at.ramp_up + second for second in at.competing) == (180, 360)
+    assert (at.bins[0], at.bins[-1]) == ((0, 15), (555, 570))
 
 
 def test_nothing_that_counts_is_run_at_smoke_for_long() -> None:
@@ -315,6 +369,8 @@ def test_shares() -> None:
     for n, share in wanted.items():
         assert number(found[f"share n{n}"]) == pytest.approx(share)
     assert number(found["largest video share"]) == 4.2
+    assert shares_beside_videos(1) == pytest.approx((17, 4.2))
+    assert shares_beside_videos(11) == pytest.approx((38 / 16, 38 / 16))
 
 
 def test_spread_converges() -> None:
@@ -422,6 +478,153 @@ def test_udp_beside_drr_and_in_one_queue() -> None:
     assert number(found["udp codel over drr n9"]) == pytest.approx(3)
 
 
+R, C, U = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "verdicts"),
+    [
+        (-25, -5, (R, R, R)),
+        (-31.5, -9.5, (U, U, R)),
+        (-18.5, -0.5, (U, U, R)),
+        (-41, -16.5, (C, C, R)),
+        (-11.5, 3.5, (C, C, U)),
+        # Nearer to 0 by 10 points, and by 2; from -25% to +5% it is 20.
+        (-19.5, -9.5, (R, U, U)),
+        (-20, -18, (R, C, C)),
+        (-25, 5, (R, C, R)),
+    ],
+)
+def test_error_of_videos(first: float, last: float, verdicts: tuple[Verdict, ...]) -> None:
+    shares = {"1": 4.2, "5": 3.8, "9": 38 / 14, "11": 38 / 16}
+    # DRR is none of the four; what they differ by is gone in their mean.
+    off = {"drop-tail": -3, "adaptive-red": -1, "codel": 1, "pie": 3, "drr": 50}
+
+    def value(label: str, quantity: dict[str, Any]) -> float:
+        manager, n = label.rsplit(" n", 1)
+        error = {"1": first, "11": last}.get(n, 0) + off[manager]
+        return 5 * shares[n] * (1 + error / 100)
+
+    found = parts("002-E2a", value=value)
+    assert number(found["video error n1"]) == pytest.approx(first)
+    assert number(found["video error n11"]) == pytest.approx(last)
+    assert number(found["fall"]) == pytest.approx(abs(first) - abs(last))
+    names = ("video error n1", "video error n11", "fall")
+    assert tuple(verdict("002-E2a", name, found) for name in names) == verdicts
+
+
+@pytest.mark.parametrize(("wider", "expected"), [(1.3, R), (1.15, U), (0.85, U), (0.7, C)])
+def test_variation_beside_that_of_exp1(wider: float, expected: Verdict) -> None:
+    def value(label: str, quantity: dict[str, Any]) -> float:
+        if quantity["metric"] != "min-max-ratio":
+            return 1.0
+        around = {"drop-tail": -0.2, "adaptive-red": -0.1, "codel": 0.1, "pie": 0.2, "drr": 0}
+        off = around[label.rsplit(" n", 1)[0]]
+        return 0.6 + off * wider if "video" in quantity["of"] else 0.7 + off
+
+    found = parts("002-E2b", value=value)
+    assert number(found["sd of min over max"]) == pytest.approx(wider)
+    assert verdict("002-E2b", "sd of min over max", found) is expected
+
+
+@pytest.mark.parametrize(
+    ("downloads", "videos", "largest", "expected"),
+    [
+        (-0.8, -6, 6, R),
+        (5, -0.5, 5, R),
+        (-0.8, 0.2, 0.8, U),
+        (-13, 1, 13, U),
+        (0.3, -0.4, 0.4, C),
+    ],
+)
+def test_largest_error_of_drr(
+    downloads: float, videos: float, largest: float, expected: Verdict
+) -> None:
+    """It is at nine downloads; elsewhere there is none."""
+
+    def value(label: str, quantity: dict[str, Any]) -> float:
+        if quantity["metric"] != "goodput":
+            # Not all alike: a deviation of nothing is none.
+            return 0.5 if label.startswith("drr") else 0.6
+        n = int(label.rsplit(" n", 1)[1])
+        download, video = shares_beside_videos(n)
+        errors = (downloads, videos) if label == "drr n9" else (0, 0)
+        if quantity["of"] == ["video"]:
+            return 5 * video * (1 + errors[1] / 100)
+        return download * (1 + errors[0] / 100)
+
+    found = parts("002-E2b", value=value)
+    assert number(found["largest error drr"]) == pytest.approx(largest)
+    assert verdict("002-E2b", "largest error drr", found) is expected
+
+
+@pytest.mark.parametrize(
+    ("rates", "squared", "expected"),
+    [
+        ((3.0, 2.0, 1.5), 1, R),
+        # sxy^2 / (sxx syy): 2.2^2 / (18.667 x 0.38), and 1.767^2 / (18.667 x 0.1817).
+        ((2.0, 1.9, 1.2), 0.682, C),
+        ((2.0, 1.75, 1.4), 0.920, U),
+    ],
+)
+def test_played_rate_falls_on_a_line(
+    rates: tuple[float, ...], squared: float, expected: Verdict
+) -> None:
+    def value(label: str, quantity: dict[str, Any]) -> float:
+        n = int(label.rsplit(" n", 1)[1])
+        if quantity["metric"] != "played-rate" or n == 1:
+            return 4.2
+        return rates[(5, 9, 11).index(n)]
+
+    found = parts("002-E2c", value=value)
+    assert number(found["r squared codel"]) == pytest.approx(squared, abs=1e-3)
+    assert verdict("002-E2c", "r squared codel", found) is expected
+    assert number(found["spread of managers"]) == 0
+    assert verdict("002-E2c", "spread of managers", found) is R
+
+
+@pytest.mark.parametrize(("best", "expected"), [(2.18, R), (2.3, U), (2.7, C)])
+def test_managers_play_alike(best: float, expected: Verdict) -> None:
+    def value(label: str, quantity: dict[str, Any]) -> float:
+        # With one download it does not count.
+        return {"pie n11": best, "pie n1": 4.2}.get(label, 2.0)
+
+    found = parts("002-E2c", value=value)
+    spread_ = 100 * (best - 2) / ((4 * 2 + best) / 5)
+    assert number(found["spread of managers"]) == pytest.approx(spread_)
+    assert verdict("002-E2c", "spread of managers", found) is expected
+
+
+def test_a_line_of_equal_values_has_no_r_squared() -> None:
+    assert r_squared([1, 2, 3], [2, 4, 6]) == pytest.approx(1)
+    assert math.isnan(r_squared([1, 2, 3], [2, 2, 2]))
+    assert math.isnan(r_squared([1], [2]))
+
+
+@pytest.mark.parametrize(
+    ("fall", "back", "verdicts"),
+    [(26, 59, (R, R)), (24, 61, (C, C)), (26, math.inf, (R, C))],
+)
+def test_a_video_gives_way(fall: float, back: float, verdicts: tuple[Verdict, ...]) -> None:
+    def value(label: str, quantity: dict[str, Any]) -> float:
+        during = quantity.get("during")
+        match quantity["metric"]:
+            case "rate-fall":
+                # Of 600 s, in seconds after 30 s of ramp-up.
+                assert during == {"start": "150 s", "end": "180 s"}
+                return fall
+            case "rate-return":
+                assert during == {"start": "150 s", "end": "330 s"}
+                return back
+        return 1.0
+
+    found = parts("002-NF", value=value)
+    assert number(found["fall within 30s"]) == fall
+    assert number(found["time back"]) == back
+    names = ("fall within 30s", "time back")
+    assert tuple(verdict("002-NF", name, found) for name in names) == verdicts
+
+
 @pytest.mark.parametrize(
     ("x", "y", "rho"),
     [
@@ -456,7 +659,9 @@ def test_figures_draw_what_was_run() -> None:
             {row.id: FromRow(asked, made(row.works(asked), tiers)) for row in module.ROWS}
         )
     ]
-    assert {figure.id for figure in found} == {"002-EXP1", "002-EXP3", "002-EXP4", "002-E5"}
+    assert {figure.id for figure in found} == {
+        *("002-EXP1", "002-EXP2", "002-EXP3", "002-EXP4", "002-E5", "002-NF")
+    }
     for figure in found:
         assert all(line.x for panel in figure.panels for line in panel.lines)
     [table] = [figure for figure in found if figure.id == "002-EXP3"]

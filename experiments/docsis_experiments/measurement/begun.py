@@ -69,6 +69,10 @@ def _demands(plan: Plan, topology: Topology, direction: Direction) -> Iterator[t
         rates = [rate for rate in (own, caps.get(planned.destination, 0)) if rate]
         if rates:
             yield flow.name, min(rates) / 1e6
+    for video in plan.videos:
+        # Whoever watches the highest rate needs no more, but for the filling of the buffer.
+        most = video.video.ladder[-1]
+        yield video.name, min(most, caps.get(video.viewer, 0) or most) / 1e6
 
 
 def _caps(topology: Topology) -> Iterator[tuple[str, int]]:

@@ -44,6 +44,10 @@ class Viewing:
     segment_s: float
     end_s: float = math.inf
 
+    def asked(self, start: float, end: float) -> Floats:
+        """Rates of the segments that were asked for from `start` up to `end`, Mbit/s."""
+        return self.rate_mbps[(self.asked_s >= start) & (self.asked_s < end)]
+
     def played(self, start: float, end: float) -> Floats:
         """How long each segment was played from `start` to `end`, seconds."""
         return np.array([max(0.0, b - a) for a, b in self._pieces(start, end)])

@@ -7,15 +7,20 @@ import functools
 import itertools
 import random
 from socket import IPPROTO_TCP, IPPROTO_UDP
+from typing import Final
 
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.reproduction.settings.session_hash import first_multiplier, session
 from docsis_experiments.traffic.senders import CALL_PORT
 
+_PLAYERS_PORT: Final = 32_768
+"""The first port that a host of the world chooses by itself; a player has a host of its own, and
+one connection."""
+
 
 def sessions(loaded: Loaded) -> tuple[int, ...]:
-    """Of all flows, in the direction of the traffic, and of calls."""
+    """Of all flows, in the direction of the traffic, of calls, and of videos."""
     plan = plan_for(loaded.scenario, loaded.topology)
     addresses = {node.name: str(node.ip.ip) for node in loaded.topology.nodes}
     found = [
@@ -35,6 +40,15 @@ def sessions(loaded: Loaded) -> tuple[int, ...]:
             (call.port, CALL_PORT),
         )
         for call in plan.calls
+    ]
+    found += [
+        session(
+            addresses[video.server],
+            addresses[video.viewer],
+            IPPROTO_TCP,
+            (video.port, _PLAYERS_PORT),
+        )
+        for video in plan.videos
     ]
     return tuple(found)
 

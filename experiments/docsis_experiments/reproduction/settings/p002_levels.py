@@ -54,6 +54,25 @@ class Times:
         """When what comes and goes is there: half of the run, in seconds of the measured time."""
         return self.all // 4 - self.ramp_up, 3 * self.all // 4 - self.ramp_up
 
+    @property
+    def competing(self) -> tuple[int, int]:
+        """When the download beside a video is there, 600 to 1200 s of 2000 s, in seconds of the
+        measured time.
+
+        Of 600 s it is 180 to 360 s: there are 150 s of the video alone before, 180 s beside the
+        download where row NF looks at 30, and 240 s after it where row NF looks at 60.
+        """
+        return 3 * self.all // 10 - self.ramp_up, 3 * self.all // 5 - self.ramp_up
+
+    @property
+    def bins(self) -> tuple[tuple[int, int], ...]:
+        """Parts of the measured time that a figure over time has a value of."""
+        length = self.all // _BINS
+        return tuple((at, at + length) for at in range(0, self.measured, length))
+
+
+_BINS: Final = 40
+"""Of a run; two of them are no part of the measured time."""
 
 _TIMES: Final[Mapping[Level, Times]] = {
     Level.SMOKE: Times(40),

@@ -18,6 +18,9 @@ PRINTED_TARGET: Final = 0.325
 DRR_QUEUES: Final = 16
 """Each of 2048 / 16 packets."""
 
+DRR_QUEUES_BESIDE_VIDEOS: Final = 32
+"""As long each. EXP2 has up to 17 flows, and none may share a queue; those left over stay empty."""
+
 MANAGERS: Final[Mapping[str, QueueManagement]] = {
     "drop-tail": PRESETS[Preset.DROP_TAIL],
     "adaptive-red": changed(PRESETS[Preset.ADAPTIVE_RED], {"target_queue": PRINTED_TARGET}),

@@ -9,15 +9,19 @@ from statistics import fmean
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from docsis_experiments.measurement.max_min import shares
 from docsis_experiments.measurement.metrics.allocation_error import error_percent
 from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.reproduction.settings.p002_network import CAPACITY
 from docsis_experiments.reproduction.settings.p002_quantities import Span, goodput
+from docsis_experiments.reproduction.settings.p002_traffic import VIDEO_BPS, VIDEOS
 from docsis_experiments.runs.outcome import Outcome
 
 MEGABIT: Final = 1e6
+
+_Floats = npt.NDArray[np.float64]
 
 
 def share_mbps(flows: int, demands_mbps: Sequence[float] = ()) -> float:
@@ -28,6 +32,13 @@ def share_mbps(flows: int, demands_mbps: Sequence[float] = ()) -> float:
         demands_mbps: Of the others.
     """
     return shares(CAPACITY / MEGABIT, [*([math.inf] * flows), *demands_mbps])[0]
+
+
+def shares_beside_videos(downloads: int) -> tuple[float, float]:
+    """The max-min shares of a download and of a video, Mbit/s, where five of those are watched."""
+    demands = [math.inf] * downloads + [VIDEO_BPS / MEGABIT] * VIDEOS
+    found = shares(CAPACITY / MEGABIT, demands)
+    return found[0], found[-1]
 
 
 def measured(outcome: Outcome, quantity: Quantity) -> float:
@@ -67,17 +78,28 @@ def spread(values: Sequence[float]) -> float:
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
     """Spearman's: Pearson's of ranks, equal values having the mean of theirs; NaN without any."""
-    x, y = _ranks(one), _ranks(other)
-    if x.size < 2 or not (np.isfinite(one).all() and np.isfinite(other).all()):
+    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+        return math.nan
+    return _correlation(_ranks(one), _ranks(other))
+
+
+def r_squared(x: Sequence[float], y: Sequence[float]) -> float:
+    """Of the straight line of y over x; NaN where there are no two points or all y are alike."""
+    return _correlation(np.asarray(x, np.float64), np.asarray(y, np.float64)) ** 2
+
+
+def _correlation(x: _Floats, y: _Floats) -> float:
+    """Pearson's; NaN where there are no two points, or one of them has only equal values."""
+    if x.size < 2:
         return math.nan
     dx, dy = x - x.mean(), y - y.mean()
     scale = math.sqrt(float((dx * dx).sum() * (dy * dy).sum()))
     return float((dx * dy).sum()) / scale if scale else math.nan
 
 
-def _ranks(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _ranks(values: Sequence[float]) -> _Floats:
     found = np.asarray(values, np.float64)
     below = (found[:, None] > found[None, :]).sum(axis=1)
     equal = (found[:, None] == found[None, :]).sum(axis=1)
-    ranks: np.ndarray[tuple[int], np.dtype[np.float64]] = below + (equal + 1) / 2
+    ranks: _Floats = below + (equal + 1) / 2
     return ranks

@@ -7,11 +7,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from docsis_experiments.measurement.quantity import Quantity
+from docsis_experiments.reproduction.settings.p002_levels import Times
 from docsis_experiments.reproduction.settings.p002_readings import Reading
-from docsis_experiments.reproduction.settings.p002_traffic import CALL, FIRST_ROUND_TRIP_US
+from docsis_experiments.reproduction.settings.p002_traffic import (
+    CALL,
+    FIRST_ROUND_TRIP_US,
+    VIDEO,
+    ftp,
+)
 
 BINS_S: Final = {Reading.FIRST: 10, Reading.BINS_1S: 1, Reading.BINS_100S: 100}
 """Seconds of the bins of row E3S."""
+
+_SOON_S: Final = 30
+"""Row NF: "rate falls within 30 s"."""
 
 Span = tuple[int, int]
 
@@ -28,14 +37,35 @@ def rating() -> Quantity:
     return asked("r-value", [CALL], bound=f"{FIRST_ROUND_TRIP_US // 2} us")
 
 
-def fairness(downloads: Sequence[str]) -> Quantity:
-    """Jain's index of the downloads' T / r."""
-    return asked("normalised-fairness", downloads)
+def fairness(groups: Sequence[str]) -> Quantity:
+    """Jain's index of their flows' T / r."""
+    return asked("normalised-fairness", groups)
 
 
-def least_over_most(downloads: Sequence[str]) -> Quantity:
-    """Their min/max ratio."""
-    return asked("min-max-ratio", downloads)
+def least_over_most(groups: Sequence[str]) -> Quantity:
+    """Their flows' min/max ratio."""
+    return asked("min-max-ratio", groups)
+
+
+def played_rate(during: Span | None = None) -> Quantity:
+    """Of all who watch."""
+    return asked("played-rate", [VIDEO], during)
+
+
+def switches() -> Quantity:
+    """How often they changed the rate, all together."""
+    return asked("rate-switches", [VIDEO])
+
+
+def fall(beside: Span) -> Quantity:
+    """By how much the rate that is asked for falls soon after the start of a download."""
+    start, end = beside
+    return asked("rate-fall", [VIDEO], (start, min(start + _SOON_S, end)))
+
+
+def time_back(beside: Span) -> Quantity:
+    """From the end of a download to the rate from before it."""
+    return asked("rate-return", [VIDEO], beside)
 
 
 def delay(downloads: Sequence[str]) -> Quantity:
@@ -80,3 +110,22 @@ def quantities(
     for group in (*downloads, beside):
         yield goodput(group, middle)
         yield from (deviation(group, middle, seconds) for seconds in BINS_S.values())
+
+
+def of_videos(downloads: Sequence[str]) -> Iterable[Quantity]:
+    """Of the runs of a setting with videos."""
+    everybody = (*downloads, VIDEO)
+    yield fairness(everybody)
+    yield least_over_most(everybody)
+    yield played_rate()
+    yield switches()
+
+
+def of_competition(at: Times) -> Iterable[Quantity]:
+    """Of a video with a download beside it for some time."""
+    yield fall(at.competing)
+    yield time_back(at.competing)
+    for during in at.bins:
+        yield played_rate(during)
+        yield goodput(VIDEO, during)
+        yield goodput(ftp(1), during)

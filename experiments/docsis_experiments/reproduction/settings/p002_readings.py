@@ -57,6 +57,9 @@ OF_BINS: Final = (
 )
 """Of EXP3's two flows over time, which are CoDel's."""
 
+OF_ONE_VIDEO: Final = (Reading.FIRST, *_TCP)
+"""Of a video beside a download behind drop tail, at its own rate and at one round trip."""
+
 
 def reading(asked: Asked, readings: tuple[Reading, ...]) -> Reading:
     """The reading that is asked for, of those that a row has."""

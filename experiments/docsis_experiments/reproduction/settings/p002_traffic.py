@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from docsis_experiments.reproduction.settings.p002_network import Subscriber
@@ -27,6 +28,16 @@ TIER2_CAP: Final = 12_000_000
 
 UDP_MBPS: Final = 12
 
+VIDEO: Final = "video"
+VIDEOS: Final = 5
+"""Those who watch in EXP2."""
+
+LADDER: Final = ("0.3 Mbps", "0.6 Mbps", "1 Mbps", "1.5 Mbps", "2.1 Mbps", "3 Mbps", "4.2 Mbps")
+"""Rates of the video (catalogue, section 8; the paper has the highest one alone)."""
+
+VIDEO_BPS: Final = 4_200_000
+"""bit/s: "HAS flows have a demand of 4.2 Mbps"."""
+
 Group = dict[str, Any]
 
 
@@ -36,7 +47,7 @@ def ftp(number: int) -> str:
 
 
 def round_trips_us(flows: int, which: Reading) -> list[int]:
-    """Of the downloads, microseconds."""
+    """Of so many downloads, or of so many who watch, microseconds."""
     if which is not Reading.EVEN_ROUND_TRIPS:
         return [FIRST_ROUND_TRIP_US + _STEP_US * number for number in range(flows)]
     span = _LAST_US - FIRST_ROUND_TRIP_US
@@ -60,6 +71,28 @@ def constant(of: Subscriber, active: tuple[int, int]) -> Group:
     """EXP4's UDP."""
     rate = {"rate": f"{UDP_MBPS} Mbps", "frame": "1000 B"}
     return {"name": of.name, "kind": "cbr", **rate, **_ends(of), **_span(active)}
+
+
+def player(number: int) -> str:
+    """Name of somebody who watches, from 1."""
+    return f"{VIDEO}-{number}"
+
+
+def watched(by: Sequence[Subscriber]) -> Group:
+    """An adaptive video from each one's own server, as section 8 of the catalogue has it."""
+    return {
+        "name": VIDEO,
+        "kind": "adaptive-video",
+        "count": len(by),
+        "hosts": [one.host for one in by],
+        "servers": [one.server for one in by],
+        "ladder": list(LADDER),
+        "segment": "4 s",
+        "buffer": "30 s",
+        "safety": 0.8,
+        "samples": 3,
+        "start_spread": START_SPREAD,
+    }
 
 
 def _ends(of: Subscriber) -> Group:

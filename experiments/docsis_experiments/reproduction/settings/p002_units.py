@@ -19,7 +19,11 @@ from docsis_experiments.reproduction.row import Asked, Level
 from docsis_experiments.reproduction.row import Run as RunOf
 from docsis_experiments.reproduction.settings.p002_apart import apart, sessions
 from docsis_experiments.reproduction.settings.p002_levels import IN_MININET, Times, times
-from docsis_experiments.reproduction.settings.p002_managers import DRR_QUEUES, management
+from docsis_experiments.reproduction.settings.p002_managers import (
+    DRR_QUEUES,
+    DRR_QUEUES_BESIDE_VIDEOS,
+    management,
+)
 from docsis_experiments.reproduction.settings.p002_network import (
     BUFFER,
     CAPACITY,
@@ -27,7 +31,11 @@ from docsis_experiments.reproduction.settings.p002_network import (
     Subscriber,
     network,
 )
-from docsis_experiments.reproduction.settings.p002_quantities import quantities
+from docsis_experiments.reproduction.settings.p002_quantities import (
+    of_competition,
+    of_videos,
+    quantities,
+)
 from docsis_experiments.reproduction.settings.p002_readings import Reading, played
 from docsis_experiments.reproduction.settings.p002_traffic import (
     CALL,
@@ -37,19 +45,25 @@ from docsis_experiments.reproduction.settings.p002_traffic import (
     TIER2,
     TIER2_CAP,
     UDP,
+    VIDEOS,
     Group,
     call,
     constant,
     download,
     ftp,
+    player,
     round_trips_us,
     tcp,
+    watched,
 )
 from docsis_experiments.runs.unit import Unit
 
 _SEGMENT: Final = 1460
 _GOODPUT: Final = 38_900_000
 """bit/s of payload, in the reading that has it."""
+
+_ONE_VIDEO: Final = 6_000_000
+"""bit/s of the channel of row NF."""
 
 
 class Experiment(StrEnum):
@@ -61,6 +75,10 @@ class Experiment(StrEnum):
     """All capped, and for half of the time one more download with twice the cap."""
     OVERLOAD = "exp4"
     """For half of the time UDP at a constant rate."""
+    VIDEOS = "exp2"
+    """Five who watch adaptive videos."""
+    ONE_VIDEO = "one video"
+    """No call, and somebody who watches at 6 Mbps; the download comes and goes."""
 
 
 @dataclass(frozen=True)
@@ -113,23 +131,39 @@ class Setting:
         found = [
             Subscriber(name, trip, cap) for name, trip in zip(self.downloads, trips, strict=True)
         ]
+        if self.experiment is Experiment.ONE_VIDEO:
+            return (*found, *self.viewers(which))
         # "Set all flow services rates to 6 Mbps": a call never has as much.
         found.append(Subscriber(CALL, FIRST_ROUND_TRIP_US, cap))
         if tiered:
             found.append(Subscriber(TIER2, trips[(self.like or self.middle) - 1], TIER2_CAP))
         if self.experiment is Experiment.OVERLOAD:
             found.append(Subscriber(UDP, FIRST_ROUND_TRIP_US))
-        return tuple(found)
+        return (*found, *self.viewers(which))
+
+    def viewers(self, which: Reading) -> tuple[Subscriber, ...]:
+        """Who watches; their round trips are staggered as the downloads' are."""
+        count = {Experiment.VIDEOS: VIDEOS, Experiment.ONE_VIDEO: 1}.get(self.experiment, 0)
+        return tuple(
+            Subscriber(player(number), trip)
+            for number, trip in enumerate(round_trips_us(count, which), 1)
+        )
 
     def topology(self, which: Reading) -> Topology:
         """What it is played on."""
         payload = which is Reading.CAPACITY_389
         rate = _GOODPUT * FRAME // _SEGMENT if payload else CAPACITY
+        if self.experiment is Experiment.ONE_VIDEO:
+            rate = _ONE_VIDEO
         return network(rate, self.subscribers(which))
 
     def groups(self, at: Times, which: Reading) -> Iterator[Group]:
         """All of the traffic."""
+        viewers = self.viewers(which)
+        comes_and_goes = at.competing if self.experiment is Experiment.ONE_VIDEO else None
         for one in self.subscribers(which):
+            if one in viewers:
+                continue
             match one.name:
                 case "call":
                     yield call(one)
@@ -138,7 +172,9 @@ class Setting:
                 case "udp":
                     yield constant(one, at.middle)
                 case _:
-                    yield download(one)
+                    yield download(one, comes_and_goes)
+        if viewers:
+            yield watched(viewers)
 
     def times(self, level: Level) -> Times:
         """Of its runs."""
@@ -149,9 +185,21 @@ class Setting:
         plain = self._loaded(level, which, management(self.manager, which))
         if self.manager != "drr":
             return plain
-        multiplier = apart(sessions(plain), DRR_QUEUES)
-        queues = changed(management("drr", which), {"flow_queues": {"multiplier": multiplier}})
-        return self._loaded(level, which, queues)
+        queues = self.queues
+        divided = {"queues": queues, "multiplier": apart(sessions(plain), queues)}
+        managed = changed(management("drr", which), {"flow_queues": divided})
+        return self._loaded(level, which, managed)
+
+    @property
+    def queues(self) -> int:
+        """Of DRR."""
+        beside_videos = self.experiment is Experiment.VIDEOS
+        return DRR_QUEUES_BESIDE_VIDEOS if beside_videos else DRR_QUEUES
+
+    @property
+    def buffer(self) -> int:
+        """Bytes: 2048 packets, or as many queues of DRR as there are of 2048 / 16 packets each."""
+        return BUFFER * self.queues // DRR_QUEUES if self.manager == "drr" else BUFFER
 
     def _loaded(self, level: Level, which: Reading, managed: QueueManagement) -> Loaded:
         at, topology = self.times(level), self.topology(which)
@@ -162,7 +210,7 @@ class Setting:
             "direction": "downstream",
             "ramp_up": f"{at.ramp_up} s",
             "measured": f"{at.measured} s",
-            "runs": [{"label": self.label, "manager": managed, "buffer": f"{BUFFER} B"}],
+            "runs": [{"label": self.label, "manager": managed, "buffer": f"{self.buffer} B"}],
             "traffic": list(self.groups(at, which)),
             "tcp": REAL_TCP if self.mininet else tcp(which),
             "every_packet": self.every_packet,
@@ -180,6 +228,11 @@ class Setting:
 
     def quantities(self, level: Level, which: Reading) -> Iterable[Quantity]:
         """Beside the usual statistics."""
+        match self.experiment:
+            case Experiment.VIDEOS:
+                return of_videos(self.downloads)
+            case Experiment.ONE_VIDEO:
+                return of_competition(self.times(level))
         beside = {Experiment.TIERS: TIER2, Experiment.OVERLOAD: UDP}.get(self.experiment)
         return quantities(
             self.downloads,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of paper 002, "Managing Fairness and Application Performance with AQM in DOCSIS" (2014).
 
-Its experiments 1, 3 and 4: one queue under several service flows, by the number of downloads.
+Its experiments 1 to 4: one queue under several service flows, by the number of downloads; and an
+adaptive video beside a download.
 """

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from docsis_experiments.measurement.max_min import shares
 from docsis_experiments.reproduction.row import (
     Asked,
     Computation,
@@ -17,10 +16,7 @@ from docsis_experiments.reproduction.row import (
     Work,
 )
 from docsis_experiments.reproduction.settings.p002_levels import FLOWS
-from docsis_experiments.reproduction.settings.p002_network import CAPACITY
-
-VIDEOS: Final = 5
-VIDEO_BPS: Final = 4_200_000
+from docsis_experiments.reproduction.settings.p002_outcomes import shares_beside_videos
 
 _LABEL: Final = "shares"
 
@@ -30,9 +26,7 @@ def computed(seed: int) -> Mapping[str, float]:
     del seed
     found: dict[str, float] = {}
     for n in FLOWS:
-        of = shares(float(CAPACITY), [float("inf")] * n + [float(VIDEO_BPS)] * VIDEOS)
-        found[f"share n{n}"] = of[0] / 1e6
-        found[f"video n{n}"] = of[-1] / 1e6
+        found[f"share n{n}"], found[f"video n{n}"] = shares_beside_videos(n)
     return found
 
 
