@@ -132,6 +132,8 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "comparison.schema.json",
         "figures.schema.json",
         "modem.schema.json",
+        "population-summary.schema.json",
+        "population.schema.json",
         "queue-manager.schema.json",
         "referee-results.schema.json",
         "referee.schema.json",

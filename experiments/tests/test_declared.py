@@ -59,7 +59,7 @@ def test_metrics_are_known_by_their_values() -> None:
 
 def test_kinds_are_told_of_what_their_senders_leave() -> None:
     assert kinds_that_leave(Trace.CALL) == "voip"
-    assert kinds_that_leave(Trace.RETRANSMISSIONS) == "game or ledbat or transfer"
+    assert kinds_that_leave(Trace.RETRANSMISSIONS) == "downloads or game or ledbat or transfer"
     assert all(Trace.PACKETS in KINDS[name].leaves() for name in ("burst", "cbr", "voip"))
     assert Trace.GOODPUT not in KINDS["voip"].leaves()
 

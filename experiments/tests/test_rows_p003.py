@@ -42,8 +42,8 @@ from docsis_experiments.reproduction.settings.p003_population import (
 )
 from docsis_experiments.reproduction.settings.p003_told import (
     least_ratio,
+    outcomes_of_tests,
     spread_of_medians,
-    tests_of,
 )
 from docsis_experiments.runs.outcome import Group, Outcome
 from docsis_testbed.paths import TOPOLOGIES
@@ -195,7 +195,9 @@ def test_parts_of_maxima_and_throughput(given: Given) -> None:
     maxima = rows()["003-F4"].parts(ASKED, given)
     above = maxima["maxima above 1s b2"]
     assert isinstance(above, Share)
-    slow = sum(one.tier == "upload-5" for one in tests_of(ASKED, given, Modems.B2).of.values())
+    slow = sum(
+        one.tier == "upload-5" for one in outcomes_of_tests(ASKED, given, Modems.B2).of.values()
+    )
     assert above.hits == slow > 0
     largest = rows()["003-S7"].parts(ASKED, given)
     assert largest == {f"largest {mbps}mbps": Exact(250.0) for mbps in TIERS_MBPS}

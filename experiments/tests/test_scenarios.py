@@ -33,12 +33,16 @@ from docsis_testbed.paths import ROOT, TOPOLOGIES
 SHIPPED = sorted((TOPOLOGIES / "scenarios").glob("*.yaml"))
 
 
+LONGEST = {"adaptive-video": 225}
+"""Seconds: a player falls, and comes back, over a buffer of 30 s each."""
+
+
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_shipped_scenario_is_valid_and_short_enough(file: Path) -> None:
     loaded = load(file)
     jsonschema.validate(YAML(typ="safe", pure=True).load(file.read_text()), json_schema())
     seconds = plan_for(loaded.scenario, loaded.topology).seconds
-    assert 15 <= seconds <= 65
+    assert 15 <= seconds <= LONGEST.get(file.stem, 65)
     assert len(loaded.scenario.all_runs) * (seconds + MininetStage.build_seconds) <= 6.5 * 60
     # What is published is held against it; what is configured has to hold in every run.
     published = [one for one in loaded.scenario.expectations if not one.every_run]
@@ -94,7 +98,7 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
         ("label: codel", "label: tail", 9, "runs", 'two runs are called "tail"'),
         ("label: codel", "label: Tail!", 9, "runs", '"tail" and "Tail!" are the same folder'),
         ("label: codel", "label: '?!'", 11, "runs.1.label", "no letter or digit"),
-        ("kind: voip", "kind: voice", 13, "traffic.0.kind", "one of burst, cbr"),
+        ("kind: voip", "kind: voice", 13, "traffic.0.kind", "browsing, burst, cbr"),
         ("count: 3", "count: 0", 14, "traffic.1.count", "not possible"),
         ("count: 3", "sizes: 3 MB", 14, "traffic.1.sizes", 'did you mean "size"'),
         ("count: 3", "pause: 3 s", 14, "traffic.1.pause", "endless"),
@@ -142,7 +146,7 @@ def test_quantities_fit_their_traffic(tmp_path: Path) -> None:
         (
             "metric: latency, of: [call], statistic: p90",
             "metric: retransmissions, of: [call]",
-            "of the kind game or ledbat or transfer; call is none",
+            "of the kind downloads or game or ledbat or transfer; call is none",
         ),
         (
             "metric: latency, of: [call], statistic: p90",
@@ -274,7 +278,8 @@ def test_example_of_the_documentation_is_a_scenario(tmp_path: Path) -> None:
     scenario = load(tmp_path / "mine.yaml").scenario
     assert len(scenario.all_runs) == 3 + 2 * 3
     assert {group.kind for group in scenario.traffic} == {
-        "voip", "transfer", "game", "web", "ledbat", "cbr", "burst", "request-response",
+        "voip", "transfer", "game", "web", "adaptive-video", "ledbat", "cbr", "burst",
+        "request-response",
     }  # fmt: skip
 
 

@@ -72,7 +72,7 @@ class Tests:
         )
 
 
-def tests_of(asked: Asked, results: Results, modems: Modems) -> Tests:
+def outcomes_of_tests(asked: Asked, results: Results, modems: Modems) -> Tests:
     """Results of an arm that are there."""
     whole = population(asked.level, asked.reading)
     arm = arm_of(whole, modems)

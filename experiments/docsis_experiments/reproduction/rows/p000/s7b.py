@@ -66,6 +66,7 @@ def _case(reading: Reading) -> alone.Case:
         5,
         # Fifty changes: a trial seed had 25 in 450 s.
         950,
+        smoke=20.0,
         congestion=reading.congestion,
     )
 

@@ -26,9 +26,9 @@ from docsis_experiments.reproduction.settings.p003_population import (
 from docsis_experiments.reproduction.settings.p003_told import (
     Tests,
     least_ratio,
+    outcomes_of_tests,
     ratio_of_means,
     spread_of_medians,
-    tests_of,
 )
 
 NEAR: Final = Band.model_validate({"at_least": "15 ms", "at_most": "30 ms"})
@@ -59,7 +59,7 @@ def _suffix(modems: Modems) -> str:
 def _consistency(asked: Asked, results: Results) -> Mapping[str, Measured]:
     found: dict[str, Measured] = {}
     for modems in Modems:
-        tests = tests_of(asked, results, modems)
+        tests = outcomes_of_tests(asked, results, modems)
         if not tests.of:
             continue
         found[f"tests in 15-30{_suffix(modems)}"] = tests.share(mean_ms, NEAR)
@@ -79,7 +79,7 @@ def _works_without(asked: Asked) -> Iterator[Run]:
 def _without(asked: Asked, results: Results) -> Mapping[str, Measured]:
     found: dict[str, Measured] = {}
     for modems in _NONE:
-        tests = tests_of(asked, results, modems)
+        tests = outcomes_of_tests(asked, results, modems)
         if tests.of:
             found[f"tests in 15-30 {modems}"] = tests.share(mean_ms, NEAR)
             found[f"mean {modems}"] = tests.seeds(mean_ms)
@@ -87,10 +87,10 @@ def _without(asked: Asked, results: Results) -> Mapping[str, Measured]:
 
 
 def _lower(asked: Asked, results: Results) -> Mapping[str, Measured]:
-    aqm = tests_of(asked, results, Modems.AQM)
+    aqm = outcomes_of_tests(asked, results, Modems.AQM)
     found: dict[str, Measured] = {}
     for modems in _NONE:
-        tests = tests_of(asked, results, modems)
+        tests = outcomes_of_tests(asked, results, modems)
         if tests.of and aqm.of:
             found[f"none over aqm {modems}"] = tests.pooled(ratio_of_means, mean_ms, beside=aqm)
             found[f"least ratio {modems}"] = tests.pooled(
@@ -105,7 +105,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
     if row is None:
         return
     tests: dict[Modems, Tests] = {
-        modems: tests_of(row.asked, row.results, modems) for modems in Modems
+        modems: outcomes_of_tests(row.asked, row.results, modems) for modems in Modems
     }
     if not any(one.of for one in tests.values()):
         return

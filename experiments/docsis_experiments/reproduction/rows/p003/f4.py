@@ -24,8 +24,8 @@ from docsis_experiments.reproduction.settings.p003_population import (
 from docsis_experiments.reproduction.settings.p003_told import (
     Floats,
     Tests,
+    outcomes_of_tests,
     ratio_of_means,
-    tests_of,
 )
 
 _SECOND: Final = 1000.0
@@ -66,11 +66,11 @@ def _works_of_maxima(asked: Asked) -> Iterator[Run]:
 
 def _maxima(asked: Asked, results: Results) -> Mapping[str, Measured]:
     found: dict[str, Measured] = {}
-    aqm = tests_of(asked, results, Modems.AQM)
+    aqm = outcomes_of_tests(asked, results, Modems.AQM)
     if aqm.of:
         found["max over mean"] = aqm.pooled(_median, _max_over_mean)
         found["maxima in 15-45"] = aqm.share(_max_ms, WIDER)
-    none = tests_of(asked, results, Modems.B2)
+    none = outcomes_of_tests(asked, results, Modems.B2)
     if none.of:
         found["p95 over p50 b2"] = none.pooled(_tail, _max_ms)
         found["maxima above 1s b2"] = none.above(_max_ms, _SECOND)
@@ -82,7 +82,7 @@ def _works_of_buffer_control(asked: Asked) -> Iterator[Run]:
 
 
 def _largest(asked: Asked, results: Results) -> Mapping[str, Measured]:
-    tests = tests_of(asked, results, Modems.B1)
+    tests = outcomes_of_tests(asked, results, Modems.B1)
     found: dict[str, Measured] = {}
     for mbps in TIERS_MBPS:
         added = [
@@ -96,10 +96,10 @@ def _largest(asked: Asked, results: Results) -> Mapping[str, Measured]:
 
 
 def _throughput(asked: Asked, results: Results) -> Mapping[str, Measured]:
-    aqm = tests_of(asked, results, Modems.AQM)
+    aqm = outcomes_of_tests(asked, results, Modems.AQM)
     found: dict[str, Measured] = {}
     for modems in (Modems.B1, Modems.B2):
-        none = tests_of(asked, results, modems)
+        none = outcomes_of_tests(asked, results, modems)
         if aqm.of and none.of:
             found[f"goodput aqm over {modems}"] = aqm.pooled(ratio_of_means, _goodput, beside=none)
     return found
@@ -111,7 +111,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
     if row is None:
         return
     tests: dict[Modems, Tests] = {
-        modems: tests_of(row.asked, row.results, modems) for modems in Modems
+        modems: outcomes_of_tests(row.asked, row.results, modems) for modems in Modems
     }
     if not any(one.of for one in tests.values()):
         return
