@@ -33,8 +33,10 @@ from docsis_testbed.paths import ROOT, TOPOLOGIES
 SHIPPED = sorted((TOPOLOGIES / "scenarios").glob("*.yaml"))
 
 
-LONGEST = {"adaptive-video": 225}
-"""Seconds: a player falls, and comes back, over a buffer of 30 s each."""
+USUAL = (65, 6.5 * 60)
+LONGER = {"adaptive-video": (225, 12 * 60)}
+"""Seconds of a run, and of all with their building. A player falls, and comes back, over a buffer of
+30 s each."""
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
@@ -42,8 +44,9 @@ def test_shipped_scenario_is_valid_and_short_enough(file: Path) -> None:
     loaded = load(file)
     jsonschema.validate(YAML(typ="safe", pure=True).load(file.read_text()), json_schema())
     seconds = plan_for(loaded.scenario, loaded.topology).seconds
-    assert 15 <= seconds <= LONGEST.get(file.stem, 65)
-    assert len(loaded.scenario.all_runs) * (seconds + MininetStage.build_seconds) <= 6.5 * 60
+    of_one, of_all = LONGER.get(file.stem, USUAL)
+    assert 15 <= seconds <= of_one
+    assert len(loaded.scenario.all_runs) * (seconds + MininetStage.build_seconds) <= of_all
     # What is published is held against it; what is configured has to hold in every run.
     published = [one for one in loaded.scenario.expectations if not one.every_run]
     assert bool(published) == (loaded.scenario.source is not None)
