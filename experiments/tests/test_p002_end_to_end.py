@@ -9,9 +9,10 @@ import pytest
 
 from docsis_experiments.reproduction.row import Level
 from docsis_experiments.reproduction.settings.p002_network import FRAME
-from docsis_experiments.reproduction.settings.p002_outcomes import goodput_mbps
+from docsis_experiments.reproduction.settings.p002_outcomes import goodput_mbps, measured
+from docsis_experiments.reproduction.settings.p002_quantities import least_over_most
 from docsis_experiments.reproduction.settings.p002_readings import Reading
-from docsis_experiments.reproduction.settings.p002_traffic import TIER2, ftp
+from docsis_experiments.reproduction.settings.p002_traffic import TIER2, VIDEO, ftp
 from docsis_experiments.reproduction.settings.p002_units import Experiment, Setting
 from docsis_experiments.runs.outcome import Outcome
 from docsis_experiments.runs.play import play
@@ -56,3 +57,10 @@ def test_udp_gets_its_share_from_turns_and_nearly_all_from_one_queue(tmp_path: P
         found[manager] = goodput_mbps(played(setting, tmp_path), "udp", during)
     assert found["drr"] < 7
     assert found["drop-tail"] > 9
+
+
+def test_turns_give_downloads_and_videos_the_same(tmp_path: Path) -> None:
+    """Two of the 17 flows in one queue would have half of the others' shares."""
+    setting = Setting("drr", 11, Experiment.VIDEOS)
+    outcome = played(setting, tmp_path)
+    assert measured(outcome, least_over_most((*setting.downloads, VIDEO))) > 0.8
