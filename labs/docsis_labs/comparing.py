@@ -14,6 +14,9 @@ from docsis_labs.submission import Submission
 TOLERANCE: Final = 1e-9
 """Relative, and absolute around 0: floating point may be added up in another order."""
 
+_LONGEST: Final = 120
+"""Characters of a value in a message."""
+
 Values = Sequence[Any]
 
 
@@ -82,7 +85,7 @@ def compared(
     words = ", ".join(_words(value) for value in cases[first])
     seen = (
         f"{function}({words}) returned {_words(answers[first])} where {_words(expected[first])} "
-        "is right."
+        f"is right.{_difference(answers[first], expected[first])}"
     )
     if all(answer is None for answer in answers):
         return Missed("returns-nothing", f"{function}() returns nothing: is there a return?")
@@ -123,7 +126,21 @@ def _same(mistake: Mistake, case: Values, answer: Any, part: str | None) -> bool
         return False
 
 
+def _difference(is_so: Any, should: Any) -> str:
+    """Where two lists begin to differ, if words about all of them would not show it."""
+    if not isinstance(is_so, list | tuple) or not isinstance(should, list | tuple):
+        return ""
+    if max(len(repr(is_so)), len(repr(should))) <= _LONGEST:
+        return ""
+    if len(is_so) != len(should):
+        return f" The list has {len(is_so)} values, and should have {len(should)}."
+    for number, (one, other) in enumerate(zip(is_so, should, strict=True)):
+        if not close(one, other):
+            return f" At index {number} it has {_words(one)} where {_words(other)} is right."
+    return ""
+
+
 def _words(value: Any) -> str:
     words = f"{value:.6g}" if isinstance(value, float) else repr(value)
     words = "".join(c if c.isprintable() else " " for c in words)
-    return words if len(words) <= 120 else f"{words[:117]}..."
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 3]}..."

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import partial
-from statistics import fmean
+from statistics import fmean, median
 from typing import Final
 
 from docsis_labs.comparing import Mistake, compared
@@ -144,7 +144,11 @@ def percentile(submission: Submission) -> Verdict:
 
 def added_delay(submission: Submission) -> Verdict:
     """TODO 4."""
-    cases = [(sent, returned, _BEGIN, _END) for sent, returned in _CALLS]
+    edges = [0, _BEGIN, _END]
+    trips_ms = (20, 200, 100)
+    at_the_edges = [at + trip * 1_000_000 for at, trip in zip(edges, trips_ms, strict=True)]
+    calls = [*_CALLS, (edges, at_the_edges)]
+    cases = [(sent, returned, _BEGIN, _END) for sent, returned in calls]
     wrong = partial(partial, reference.added_delay)
     mistakes = (
         Mistake(
@@ -171,6 +175,17 @@ def added_delay(submission: Submission) -> Verdict:
             "mean-for-median",
             wrong(centre=fmean),
             "Those are means: a few long round trips move a mean, and hardly a median.",
+        ),
+        Mistake(
+            "average-of-two",
+            wrong(centre=median),
+            "Of an even number of values this median is the average of the two in the middle: the "
+            "nearest-rank one is percentile(values, 50).",
+        ),
+        Mistake(
+            "load-end-included",
+            wrong(end_included=True),
+            "A packet that is sent at load_end counts as loaded: the load is on *before* load_end.",
         ),
         Mistake(
             "lost-as-delay",

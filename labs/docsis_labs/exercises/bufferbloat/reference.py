@@ -38,6 +38,7 @@ def added_delay(
     centre: Callable[[Sequence[float]], float] = _median,
     baseline: str = "before",
     tail: bool = False,
+    end_included: bool = False,
 ) -> float:
     """What load adds to the median, milliseconds.
 
@@ -48,13 +49,16 @@ def added_delay(
         centre: Instead of the median.
         baseline: "before" the load; "all" packets; "outside" of the load; "none".
         tail: Whether packets that were sent after the load count as loaded.
+        end_included: Whether a packet that was sent when the load ended counts as loaded.
     """
 
     def chosen(wanted: Callable[[int], bool]) -> list[float]:
         pairs = [pair for pair in zip(sent, returned, strict=True) if wanted(pair[0])]
         return trips([left for left, _ in pairs], [back for _, back in pairs])
 
-    loaded = centre(chosen(lambda at: begin <= at and (tail or at < end)))
+    loaded = centre(
+        chosen(lambda at: begin <= at and (tail or at < end or (end_included and at == end)))
+    )
     match baseline:
         case "none":
             return loaded

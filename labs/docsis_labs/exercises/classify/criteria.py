@@ -15,6 +15,12 @@ FILE: Final = "modem.yaml"
 _NAMES: Final = {PRIMARY: "the primary service flow", 0: "none"}
 
 
+_NOT_TAKEN: Final = (
+    "No classifier takes it: is there an active one for it, and do all of its conditions hold?"
+)
+_TAKEN: Final = "Which of your classifiers takes it, and by which of its conditions should it not?"
+
+
 def _flows(submission: Submission) -> Mapping[str, int]:
     from docsis_labs.exercises.classify import modem
 
@@ -128,6 +134,13 @@ def backup(submission: Submission) -> Verdict:
         return _missed(
             flows, "backup-udp", "udp-too", "The classifier takes UDP, too: give a protocol."
         )
+    if flows["backup-far-after"] == BACKUP and flows["backup"] == BACKUP:
+        return _missed(
+            flows,
+            "backup-far-after",
+            "port-without-end",
+            "One port is a range, too: without an end it goes up to 65535.",
+        )
     return _all_right(flows, ("backup", "backup-port", "backup-udp"), "wrong-backup")
 
 
@@ -140,6 +153,14 @@ def chat(submission: Submission) -> Verdict:
             "chat",
             "priorities-turned",
             "Two classifiers match it: the higher rule_priority wins.",
+        )
+    from docsis_labs.exercises.classify import written
+
+    if flows["chat"] == VOICE and written.of_equal_priority(submission.text(FILE), VOICE, GAMES):
+        return Missed(
+            "priorities-equal",
+            "The classifiers of voice and of games both match it, and have the same rule_priority: "
+            "which of them wins is then a matter of the modem. Give voice the higher one.",
         )
     return _all_right(flows, ("chat",), "wrong-chat")
 
@@ -156,7 +177,8 @@ def _missed(flows: Mapping[str, int], name: str, mistake: str, hint: str) -> Mis
 def _all_right(flows: Mapping[str, int], names: tuple[str, ...], mistake: str) -> Verdict:
     for name in names:
         if flows[name] != PACKETS[name].flow:
-            return _missed(flows, name, mistake, "Trace its fields through your classifiers.")
+            hint = _NOT_TAKEN if flows[name] == PRIMARY else _TAKEN
+            return _missed(flows, name, mistake, hint)
     return Passed(f"Packets looked at: {len(names)}. All went where they belong.")
 
 

@@ -74,6 +74,9 @@ PACKETS: Final = {
     "backup": _tcp("the backup", server=SERVER_2, ports=(51_000, 873), flow=BACKUP),
     "backup-other": _tcp("TCP to 873 of server1", server=SERVER_1, ports=(1, 873), flow=PRIMARY),
     "backup-port": _tcp("TCP to 80 of server2", server=SERVER_2, ports=(1, 80), flow=PRIMARY),
+    "backup-far-after": _tcp(
+        "TCP to 50000 of server2", server=SERVER_2, ports=(1, 50_000), flow=PRIMARY
+    ),
     "backup-udp": _udp("UDP to 873 of server2", server=SERVER_2, ports=(1, 873), flow=PRIMARY),
     "chat": _udp("voice chat", server=SERVER_1, ports=(50_000, 3075), flow=VOICE, tos=EF),
 }

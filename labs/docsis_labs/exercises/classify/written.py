@@ -14,11 +14,22 @@ from docsis_control.modem_config.document import ModemConfiguration
 _DSCP_EF = 46
 
 
+def _classifiers(text: str, flow: int) -> Iterator[tuple[int, Ip]]:
+    """Priorities and IP conditions of the active classifiers of a service flow."""
+    for classifier in _configuration(text).upstream_classifiers:
+        if classifier.service_flow_reference == flow and classifier.active is not False:
+            yield classifier.rule_priority or 0, classifier.ip or Ip()
+
+
+def _configuration(text: str) -> ModemConfiguration:
+    """Of a text that boots."""
+    document = yaml_file.parse(text, Path("modem.yaml"))
+    return yaml_file.validate(document, ModemConfiguration, yaml_file.plain(document.root))
+
+
 def _conditions(text: str, flow: int) -> Iterator[Ip]:
     """The IP conditions of the upstream classifiers of a service flow, of a text that boots."""
-    document = yaml_file.parse(text, Path("modem.yaml"))
-    configuration = yaml_file.validate(document, ModemConfiguration, yaml_file.plain(document.root))
-    for classifier in configuration.upstream_classifiers:
+    for classifier in _configuration(text).upstream_classifiers:
         if classifier.service_flow_reference == flow and classifier.ip is not None:
             yield classifier.ip
 
@@ -35,6 +46,18 @@ def address_outside_mask(text: str, flow: int) -> bool:
         for ip in _conditions(text, flow)
         if ip.destination_address is not None and ip.destination_mask is not None
     )
+
+
+def of_equal_priority(text: str, one: int, other: int) -> bool:
+    """Whether each of two flows has one classifier, and the two leave it open which of them wins.
+
+    With more classifiers, or with conditions on the ToS byte in both, packets alone can tell.
+    """
+    first, second = list(_classifiers(text, one)), list(_classifiers(text, other))
+    if len(first) != 1 or len(second) != 1:
+        return False
+    (priority, _), (other_priority, ip) = first[0], second[0]
+    return priority == other_priority and ip.tos is None
 
 
 def has_the_dscp_itself(text: str, flow: int) -> bool:

@@ -151,6 +151,11 @@ _WRONG: Final = (
         "no_cap",
     ),
     (
+        "cap-above-the-bound",
+        "At a drop_prob of 0.1 itself the step is limited, too: >= and not >.",
+        "cap_above",
+    ),
+    (
         "step-replaces",
         "The step is the new probability here: it has to be added to the old one.",
         "replaced",
@@ -200,6 +205,11 @@ _WRONG: Final = (
         "goes up to MAX_PROB, 13.6.",
         "at_one",
     ),
+    (
+        "burst-keeps",
+        "While a burst is allowed the probability stays as it was: it has to be 0.",
+        "burst_keeps",
+    ),
     ("burst-ignored", "While a burst is allowed the probability has to be 0.", "no_burst"),
 )
 
@@ -208,7 +218,7 @@ def step(submission: Submission) -> Verdict:
     """TODO 3 and 4: probabilities that neither end of the range is near."""
     from docsis_labs.exercises.docsis_pie import reference
 
-    cases = _states((0.02, 0.05, 0.09, 0.12, 0.4), _MIDDLE)
+    cases = _states((0.02, 0.05, 0.09, 0.1, 0.12, 0.4), _MIDDLE)
     return compared(submission, FILE, "update", reference.update, cases, _mistakes())
 
 

@@ -77,7 +77,8 @@ class Wrong:
         p = weights[0] * distance + weights[1] * trend
         if "not_scaled" not in wrong:
             p = scale(p, prob)
-        if prob >= 0.1 and "no_cap" not in wrong:
+        capped = prob > 0.1 if "cap_above" in wrong else prob >= 0.1
+        if capped and "no_cap" not in wrong:
             p = min(p, 0.02)
         prob = p if "replaced" in wrong else prob + p
         both = (qdelay < 0.005, old < 0.005)
@@ -90,5 +91,5 @@ class Wrong:
         high_bound = 1e9 if "no_ceiling" in wrong else 1.0 if "at_one" in wrong else 13.6
         prob = min(max(prob, low_bound), high_bound)
         if bursting and "no_burst" not in wrong:
-            prob = 0.0
+            prob = state["drop_prob"] if "burst_keeps" in wrong else 0.0
         return {"drop_prob": prob, "qdelay_old": old if "keeps_old" in wrong else qdelay}

@@ -104,14 +104,17 @@ def product(submission: Submission) -> Verdict:
 
 
 def _traffic(seed: int) -> list[tuple[float, int]]:
-    """Bursts that overflow the queue, and pauses in which it empties."""
+    """Bursts that overflow the queue, and pauses in which it empties.
+
+    No frame arrives when another one leaves: which is first would be a matter of rounding.
+    """
     draws = random.Random(seed)
     frames, now = [], 0.0
     for _ in range(12):
         for _ in range(draws.randint(3, 20)):
-            frames.append((round(now, 6), draws.choice((64, 590, 1000, 1518))))
-            now += draws.choice((0.0, 0.0001, 0.0004))
-        now += draws.choice((0.001, 0.01))
+            frames.append((round(now, 7), draws.choice((64, 590, 1000, 1518))))
+            now += draws.choice((0.0, 0.0001003, 0.0004007))
+        now += draws.choice((0.0010001, 0.0100009))
     return frames
 
 
@@ -154,6 +157,13 @@ def departures(submission: Submission) -> Verdict:
             "nothing-leaves",
             lambda frames, limit, rate: [None] * len(frames),
             "No frame ever leaves: TODO 4 is open.",
+        ),
+        Mistake(
+            "dropped-left-out",
+            lambda frames, limit, rate: [
+                left for left in reference.departures(frames, limit, rate) if left is not None
+            ],
+            "Frames that are dropped are left out of the list: each of them is a None in it.",
         ),
     )
     return compared(submission, FILE, "departures", reference.departures, cases, mistakes)
