@@ -35,8 +35,8 @@ SHIPPED = sorted((TOPOLOGIES / "scenarios").glob("*.yaml"))
 
 USUAL = (65, 6.5 * 60)
 LONGER = {"adaptive-video": (225, 12 * 60)}
-"""Seconds of a run, and of all with their building. A player falls, and comes back, over a buffer of
-30 s each."""
+"""Seconds of a run, and of all with their building. A player falls, and comes back, over a buffer
+of 30 s each."""
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
