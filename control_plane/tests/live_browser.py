@@ -95,6 +95,7 @@ def browser(folder: Path, size: str = "1400,1400") -> Iterator[Page]:
     """A browser that fetches nothing by itself; its profile is in the folder."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.remote.remote_connection import RemoteConnection
 
     assert CHROMIUM is not None
     options = webdriver.ChromeOptions()
@@ -110,7 +111,9 @@ def browser(folder: Path, size: str = "1400,1400") -> Iterator[Page]:
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     try:
         # Selenium's own would be two minutes.
-        driver.command_executor.client_config.timeout = 2 * SECONDS
+        executor = driver.command_executor
+        assert isinstance(executor, RemoteConnection)
+        executor.client_config.timeout = 2 * SECONDS
         driver.set_page_load_timeout(SECONDS)
         driver.set_script_timeout(SECONDS)
         yield Page(driver)
