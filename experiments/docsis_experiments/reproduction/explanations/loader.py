@@ -27,6 +27,7 @@ class Grounds(StrEnum):
     THEORY = "theory"
     ARITHMETIC = "arithmetic"
     SENSITIVITY = "a sensitivity run"
+    DEFECT = "a defect of ours, mended since"
     OPEN = "not explained yet"
 
 
