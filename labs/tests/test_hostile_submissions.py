@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -10,13 +11,16 @@ import pytest
 from hostile import HOSTILE
 
 from docsis_labs.criterion import Criterion
+from docsis_labs.errors import SubmissionError
 from docsis_labs.exercise import ALL_POINTS, PYTHON, Exercise, StudentFile
 from docsis_labs.exercises import exercise as numbered
 from docsis_labs.exercises.docsis_pie import criteria
 from docsis_labs.grading.grader import grade_all
 from docsis_labs.grading.judge import judge
 from docsis_labs.grading.result import Status
-from docsis_labs.sandbox.sandbox import sandbox, why_not
+from docsis_labs.sandbox.sandbox import Sandbox, sandbox, why_not
+from docsis_labs.student import starved
+from docsis_labs.student.client import Student
 
 needs_sandbox = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
@@ -71,3 +75,18 @@ def test_a_link_to_a_folder_is_no_submission(tmp_path: Path) -> None:
     result = judge(SHORT, tmp_path / "link")
     assert result.criteria[0].mistake == "missing-file"
     assert "link" in result.criteria[0].text
+
+
+def test_time_without_a_processor_is_not_the_student_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that takes longer than its time, of which the machine kept it waiting for a part."""
+    text = "import time\ndef f(seconds):\n    time.sleep(seconds)\n    return 1\n"
+    monkeypatch.setattr("docsis_labs.student.client._CALL_SECONDS", 1.0)
+    student = Student(Sandbox(None), "law.py", text)
+    assert starved.waited(os.getpid()) >= 0
+    times = iter((0.0, *(1.5 for _ in range(1000))))
+    monkeypatch.setattr(starved, "waited", lambda pid: next(times))
+    assert student.call("f", 1.3) == 1
+    monkeypatch.setattr(starved, "waited", lambda pid: 0.0)
+    with pytest.raises(SubmissionError, match="did not end"):
+        student.call("f", 3600)
+    student.close()
