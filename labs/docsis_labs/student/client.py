@@ -98,7 +98,7 @@ class Student:
         values = answer.get("values")
         if isinstance(values, list) and len(values) == len(each):
             return values
-        raise self._refusal(answer, function)
+        raise self._refusal(answer, function, each)
 
     def _ready(self) -> None:
         if self._pipes is not None:
@@ -174,7 +174,9 @@ class Student:
             "to exit.",
         )
 
-    def _refusal(self, answer: dict[str, Any], function: str | None) -> SubmissionError:
+    def _refusal(
+        self, answer: dict[str, Any], function: str | None, each: Sequence[Sequence[Any]] = ()
+    ) -> SubmissionError:
         doing = "loading it" if function is None else f"{function}()"
         raised, line = answer.get("raises"), answer.get("line")
         place = f", line {line}" if isinstance(line, int) else ""
@@ -187,6 +189,9 @@ class Student:
                 mistake, words = "ended", "it has to return, and not to exit"
             if raised == "BlockingIOError":
                 words = "it may start no other process and no thread"
+            number = answer.get("number")
+            if type(number) is int and 0 <= number < len(each):
+                doing = f"{function}({', '.join(_short(repr(value)) for value in each[number])})"
             return SubmissionError(
                 mistake, f"{self._name}{place}: {doing} raised {_short(raised)}: {words}"
             )
