@@ -7,6 +7,7 @@ import functools
 import hashlib
 import json
 import re
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -28,11 +29,16 @@ COMPILER_MISSING: Final = (
     "the skeleton and the solution run without."
 )
 
-_SECONDS: Final = 6.0
+_WALL_SECONDS: Final = 60.0
+"""A program is too slow by processor time alone. This ends a compiler that waits for something."""
+_OUT_OF_TIME: Final = (-signal.SIGXCPU, 128 + signal.SIGXCPU)
+"""How a compiler ends that used up its processor time: without a sandbox, and in one."""
 _LONGEST: Final = 4 << 20
 """Bytes of each of p4c's files."""
 
-_ERROR: Final = re.compile(r"^[^\n(]*\((\d+)\)[^\n]*error: ([^\n]*)", re.MULTILINE)
+_ERROR: Final = re.compile(
+    r"^[^\n(]*\((\d+)\)(?:[^\n]*error: |:(?=syntax error))([^\n]*)", re.MULTILINE
+)
 
 
 def digest(source: str) -> str:
@@ -94,7 +100,7 @@ def compiled(compiler: Compiler, name: str, source: str, sandbox: Sandbox) -> Pr
         (folder / name).write_text(source)
         (folder / name).chmod(0o644)
         arguments = [
-            str(compiler.command),
+            str(compiler.command.resolve()),
             *(("--target", "bmv2") if compiler.command.name == "p4c" else ()),
             *("--arch", "v1model", "--std", "p4-16"),
             *("--p4runtime-files", "out.p4info.txt"),
@@ -106,12 +112,20 @@ def compiled(compiler: Compiler, name: str, source: str, sandbox: Sandbox) -> Pr
         )
         with process:
             try:
-                _, errors = process.communicate(timeout=_SECONDS)
+                _, errors = process.communicate(timeout=_WALL_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise SubmissionError(
-                    "too-slow", f"{name}: p4c did not end within {_SECONDS:.0f} s."
+                    "too-slow",
+                    f"{name}: p4c did not end within {_WALL_SECONDS:.0f} s. Either this machine is "
+                    "busy or p4c waits for something: try again.",
+                    by_hand=True,
                 ) from None
+        if process.returncode in _OUT_OF_TIME:
+            raise SubmissionError(
+                "too-slow",
+                f"{name}: p4c took more than {COMPILER.processor_seconds} s of processor time.",
+            )
         if process.returncode != 0:
             raise SubmissionError("does-not-compile", _first_error(name, errors))
         made_json = folder / (f"{Path(name).stem}.json" if arguments[-2] == "." else "out.json")
@@ -121,7 +135,9 @@ def compiled(compiler: Compiler, name: str, source: str, sandbox: Sandbox) -> Pr
 def _compiler_folders(compiler: Compiler) -> list[Path]:
     """Where an installation of p4c is that is not the system's."""
     command = compiler.command.resolve()
-    return [] if command.is_relative_to("/usr") else [command.parent.parent]
+    if command.is_relative_to("/usr"):
+        return []
+    return [command.parent.parent]
 
 
 def _first_error(name: str, errors: bytes) -> str:
