@@ -10,6 +10,7 @@ import pytest
 
 from docsis_labs.errors import SubmissionError
 from docsis_labs.p4 import compiling
+from docsis_labs.sandbox.limits import COMPILER
 from docsis_labs.sandbox.sandbox import own_files
 from docsis_testbed.p4build import Compiler
 
@@ -35,7 +36,7 @@ def _compile(compiler: Compiler) -> SubmissionError:
 def test_a_compiler_that_uses_up_its_processor_time_is_too_slow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "COMPILER", replace(compiling.COMPILER, processor_seconds=1))
+    monkeypatch.setattr(compiling, "COMPILER", replace(COMPILER, processor_seconds=1))
     error = _compile(_compiler(tmp_path, "while :; do :; done"))
     assert "1 s of processor time" in error.missed.hint
     assert not error.by_hand
