@@ -119,6 +119,11 @@ class DeviceController:
         """Whether there is a control loop: to manage queues, or to observe the modems'."""
         return bool(self.plan.managed_service_flows) or self.plan.role is Role.CABLE_MODEM
 
+    @property
+    def provisioned(self) -> bool:
+        """Whether the device has its plan now, and the connection to it stands."""
+        return self._session is not None and not self._session.connection.lost.done()
+
     async def run(self) -> None:
         """Runs until it is cancelled; see `Controller.run`."""
         # Of the event loop, which need not be the machine's.
