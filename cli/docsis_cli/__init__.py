@@ -14,6 +14,7 @@ from rich.console import Console
 
 from docsis_cli import (
     accept,
+    chaos,
     compare,
     config,
     lab,
@@ -46,6 +47,7 @@ for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.
 app.command()(sweep.sweep)
 app.command()(population.population)
 app.command()(compare.compare)
+app.command()(chaos.chaos)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)
 app.command()(snmp.snmp)

@@ -16,7 +16,12 @@ from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.law.service_flows import DeviceLaw, Observation
 from docsis_control.mac.channel_state import METHOD, request
 from docsis_control.options import Options
-from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
+from docsis_control.p4rt.errors import (
+    ConnectionLost,
+    ElectionIdInUseError,
+    NotPrimaryError,
+    P4RuntimeError,
+)
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.p4rt.primary import Primary
 from docsis_control.plan import DevicePlan, Role, ServiceFlow
@@ -35,6 +40,8 @@ _BACK_OFF_FIRST: Final = 0.05
 _BACK_OFF_START: Final = 0.25
 """Longest pause while a device has yet to answer, seconds; afterwards it is the longest."""
 _BACK_OFF_LONGEST: Final = 2.0
+_IN_USE_SECONDS: Final = 3.0
+"""How long a device may take to learn that an earlier connection with the election id is over."""
 CLOCK_INTERVAL: Final = 10.0
 """Seconds after which the switch's clock is learned anew."""
 _NO_CHANNELS: Final = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.FAILED_PRECONDITION)
@@ -129,6 +136,7 @@ class DeviceController:
         # Of the event loop, which need not be the machine's.
         now = asyncio.get_running_loop().time
         give_up = now() + self._options.connect_timeout
+        in_use_until: float | None = None
         back_off = _BACK_OFF_FIRST
         while True:
             try:
@@ -151,7 +159,15 @@ class DeviceController:
                         await self._control(session)
                     finally:
                         self._session = None
+                    in_use_until = None
+            except ElectionIdInUseError:
+                # The device may not know yet that an earlier connection of this controller, or of
+                # one that was killed, is over.
+                in_use_until = in_use_until or now() + _IN_USE_SECONDS
+                if now() >= in_use_until:
+                    raise
             except ConnectionLost as lost:
+                in_use_until = None
                 if not self.ready.is_set() and now() >= give_up:
                     raise ConnectionLost(
                         f"{self.plan.name}: no switch answers at {self.address} ({lost}); "
@@ -401,8 +417,11 @@ class DeviceController:
         while not self.looped:
             self._changed.clear()
             changed = asyncio.ensure_future(self._changed.wait())
-            await asyncio.wait((changed, connection.lost), return_when=asyncio.FIRST_COMPLETED)
-            changed.cancel()
+            try:
+                await asyncio.wait((changed, connection.lost), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                # Whoever is cancelled leaves no task behind, either.
+                changed.cancel()
             connection.check()
 
     @staticmethod

@@ -10,7 +10,7 @@ from finsy.proto import p4r
 
 from docsis_control.http2.calls import unix_path
 from docsis_control.p4rt.device import READ, RPC_TIMEOUT
-from docsis_control.p4rt.errors import ConnectionLost, explain
+from docsis_control.p4rt.errors import ConnectionLost
 from docsis_control.p4rt.primary import Primary
 
 _END: Final[object] = getattr(grpc.aio, "EOF")  # noqa: B009 - not in the stubs
@@ -109,10 +109,12 @@ class Connection(Primary):
                 if response is _END:
                     code = await self._stream.code()
                     details = await self._stream.details()
-                    raise _stream_error(self.place, code, details)
+                    if code is grpc.StatusCode.OK:
+                        raise ConnectionLost(f"{self.place} ended the stream")
+                    raise _StreamStatus(code, details)
                 self.heard(response)
         except grpc.RpcError as error:
-            self.fail(explain(error, f"the stream of {self.place}"))
+            self.ended(error)
         except Exception as error:
             self.fail(error)
 
@@ -143,13 +145,6 @@ def _any(value: Any) -> Any:
 
 def _serialize(message: Any) -> bytes:
     return bytes(message.SerializeToString())
-
-
-def _stream_error(place: str, code: grpc.StatusCode, details: str | None) -> Exception:
-    failure = _StreamStatus(code, details)
-    if code is grpc.StatusCode.OK:
-        return ConnectionLost(f"{place} ended the stream")
-    return explain(failure, f"the stream of {place}")
 
 
 class _StreamStatus(grpc.RpcError):

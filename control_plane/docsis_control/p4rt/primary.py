@@ -7,10 +7,17 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
+import grpc
 from finsy.proto import U128, p4r, rpc_code
 
 from docsis_control.p4rt.device import RPC_TIMEOUT, P4Device
-from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError
+from docsis_control.p4rt.errors import (
+    ConnectionLost,
+    ElectionIdInUseError,
+    NotPrimaryError,
+    P4RuntimeError,
+    explain,
+)
 
 PacketHandler = Callable[[Any], None]
 """Takes a p4.v1.PacketIn; must not block."""
@@ -115,6 +122,17 @@ class Primary(P4Device):
     def abandon(self, reason: str) -> None:
         """Counts the connection as lost: what the device has is no longer known."""
         self.fail(ConnectionLost(reason))
+
+    def ended(self, error: grpc.RpcError) -> None:
+        """The stream has ended with a status."""
+        reason = explain(error, f"the stream of {self.place}")
+        if (
+            isinstance(reason, P4RuntimeError)
+            and reason.code is grpc.StatusCode.INVALID_ARGUMENT
+            and not self._arbitrated.done()
+        ):
+            reason = ElectionIdInUseError(str(reason))
+        self.fail(reason)
 
     def fail(self, error: Exception) -> None:
         """The connection has ended, for that reason, unless it has before."""

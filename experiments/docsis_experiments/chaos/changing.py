@@ -102,7 +102,7 @@ class Expected:
         for modem in deployment.modems:
             if modem.configuration != self.configurations[modem.name]:
                 said.append(f"{modem.name} is configured otherwise than was acknowledged")
-        flows = {
+        flows: dict[tuple[str, str, int], str] = {
             (flow.modem_name, flow.direction, flow.reference): flow.management.algorithm
             for device in deployment.devices
             for flow in device.service_flows

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -153,6 +154,11 @@ def _below(chance: random.Random, limit: int) -> int:
 def end_of(faults: Iterable[Fault]) -> int:
     """When the last of them is over, nanoseconds."""
     return max((fault.end_ns for fault in faults), default=0)
+
+
+def tally_targets(faults: Iterable[Fault]) -> Counter[tuple[Target, Kind]]:
+    """How many faults of each kind every target has."""
+    return Counter((fault.target, fault.kind) for fault in faults)
 
 
 @dataclass(frozen=True)

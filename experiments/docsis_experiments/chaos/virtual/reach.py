@@ -11,7 +11,7 @@ from finsy.proto import p4r
 
 from docsis_control.law.service_flows import Observation
 from docsis_control.p4rt.device import RPC_TIMEOUT
-from docsis_control.p4rt.errors import ConnectionLost, explain
+from docsis_control.p4rt.errors import ConnectionLost
 from docsis_control.p4rt.primary import Primary
 from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.reach import LearningClock, Loop, LoopEntrance
@@ -80,7 +80,8 @@ class WorldConnection(Primary):
             stream.send(request.SerializeToString())
         except RpcError as error:
             self._stream = None
-            self.fail(explain(Refused(error), f"the stream of {self.place}"))
+            self._way.refused(stream)
+            self.ended(Refused(error))
             self.check()
         for raw in stream.receive():
             try:

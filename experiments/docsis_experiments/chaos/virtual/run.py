@@ -220,7 +220,7 @@ class _Played:
             await asyncio.sleep(_LOOK_EVERY)
             now = system.now_ns
             for name, recovery in self.recovery.items():
-                recovery.look(now, system.updated_ns.get(name))
+                recovery.look(now, system.controlled_ns(name))
                 self.findings.check(now, Invariant.RECOVERY, recovery.failures())
             settled = all(recovery.settled(now) for recovery in self.recovery.values())
             span = max(recovery.span_start for recovery in self.recovery.values())

@@ -31,6 +31,8 @@ from docsis_experiments.stages.virtual.machine import Machine
 if TYPE_CHECKING:
     from docsis_world import World
 
+_RESTART_SECONDS: Final = 1.0
+"""Between a controller's end by itself and the next one."""
 _READ: Final = "/p4.v1.P4Runtime/Read"
 
 
@@ -123,10 +125,16 @@ class System:
         error = task.exception()
         words = f"the controller ended: {type(error).__name__}: {error}"
         self.findings.check(self.now_ns, Invariant.RECOVERY, [words])
-        # As whoever watches over it does.
+        # As whoever watches over it does, and not at once for ever.
         self.life.died.set()
         self.changed()
-        self.start_controller()
+        life = self.life
+
+        def again() -> None:
+            if self.life is life:
+                self.start_controller()
+
+        asyncio.get_running_loop().call_later(_RESTART_SECONDS, again)
 
     def kill_controller(self) -> None:
         """Its process dies: what it was about to say is never said."""
@@ -257,6 +265,13 @@ class System:
                 queue.suppressed.frames,
             )
         return failures
+
+    def controlled_ns(self, name: str) -> int | None:
+        """When a device was last under control; now, where it needs no loop and has its plan."""
+        device = self.controller.devices[name]
+        if device.provisioned and not device.looped and self.life.alive:
+            self.updated_ns[name] = self.now_ns
+        return self.updated_ns.get(name)
 
     @property
     def provisioned(self) -> bool:

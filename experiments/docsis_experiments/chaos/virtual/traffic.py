@@ -25,7 +25,7 @@ _CALL_PORT: Final = 5060
 _PORTS: Final = (5201, 5202, 5203, 5204)
 """Of service flows that are added at run time."""
 _UPLOAD: Final = 3_000_000
-_DOWNLOAD: Final = 4_000_000
+_DOWNLOAD: Final = 8_000_000
 _BURST_NS: Final = 12_000_000
 
 
@@ -50,7 +50,8 @@ def start(world: World, topology: Topology, faults: Sequence[Fault], end_ns: int
             # An upload, a download, a call, and bursts that fill buffers.
             up, down, burst = (_PORTS[(number + count + step) % len(_PORTS)] for step in range(3))
             for source, destination, port, rate in (
-                (host.name, server, up, _UPLOAD),
+                # One that fills its queue, and others that do not.
+                (host.name, server, up, _UPLOAD if number else None),
                 (server, host.name, down, _DOWNLOAD),
             ):
                 world.tcp_transfer(

@@ -170,6 +170,11 @@ class Way:
         else:
             self._end(stream)
 
+    def refused(self, stream: Stream) -> None:
+        """The device has ended a stream."""
+        if stream in self._open:
+            self._open.remove(stream)
+
     def _end(self, stream: Stream) -> None:
         stream.close()
 
