@@ -37,9 +37,9 @@ from docsis_control.tm.lateness import Lateness
 from docsis_control.turn import Turn
 
 _BACK_OFF_FIRST: Final = 0.05
-_BACK_OFF_START: Final = 0.25
-"""Longest pause while a device has yet to answer, seconds; afterwards it is the longest."""
-_BACK_OFF_LONGEST: Final = 2.0
+_BACK_OFF_LONGEST: Final = 0.25
+"""Longest pause between two attempts to connect, seconds: however long a device was away, it has
+its plan and its control loop within a second of being back."""
 _IN_USE_SECONDS: Final = 3.0
 """How long a device may take to learn that an earlier connection with the election id is over."""
 CLOCK_INTERVAL: Final = 10.0
@@ -176,8 +176,7 @@ class DeviceController:
                 if self.ready.is_set() and back_off == _BACK_OFF_FIRST:
                     _LOG.warning("%s: lost: %s; trying again", self.plan.name, lost)
             await asyncio.sleep(back_off)
-            longest = _BACK_OFF_LONGEST if self.ready.is_set() else _BACK_OFF_START
-            back_off = min(2 * back_off, longest)
+            back_off = min(2 * back_off, _BACK_OFF_LONGEST)
 
     async def observe(self) -> Observed | None:
         """What the device counted, and its queues, now; None while it does not answer.

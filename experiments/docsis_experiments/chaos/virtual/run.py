@@ -51,7 +51,7 @@ def run(
     machine: Machine = MEASURED,
     rhythm: Rhythm | None = None,
 ) -> Report:
-    """Plays a plan of faults, with traffic, dynamic service and manager changes going on.
+    """Draws a plan of faults and plays it.
 
     Args:
         topology: What to build; without upstream channels.
@@ -64,12 +64,35 @@ def run(
     Raises:
         TestbedError: The world cannot be built, or cannot go on.
     """
+    plan = plans.drawn(possible(topology), count, seed, rhythm)
+    return play(topology, plan, seed, progress=progress, machine=machine)
+
+
+def play(
+    topology: Topology,
+    plan: list[Fault],
+    seed: int,
+    *,
+    progress: Progress,
+    machine: Machine = MEASURED,
+) -> Report:
+    """Plays a plan of faults, with traffic, dynamic service and manager changes going on.
+
+    Args:
+        topology: What to build; without upstream channels.
+        plan: The faults, in the order of their starts.
+        seed: Of all else that is random.
+        progress: Told how far the run is.
+        machine: How late hosts, switches and controller are without faults.
+
+    Raises:
+        TestbedError: The world cannot be built, or cannot go on.
+    """
     if topology.upstream_channels:
         raise TestbedError(
             f"topology {topology.name} has upstream channels, whose switches cannot be stopped or "
             "killed in virtual time yet; take one without, or --stage mininet"
         )
-    plan = plans.drawn(possible(topology), count, seed, rhythm)
     with in_words(), _quietly():
         played = _Played(topology, plan, seed, machine, progress)
         with asyncio.Runner(loop_factory=lambda: WorldLoop(played.system.world)) as runner:
