@@ -42,7 +42,7 @@ class ModemBridges:
             yield MulticastGroup(port, (RF_PORT, *near))
 
     def entries(self) -> Iterator[TableEntry]:
-        """Of the tables interface and station."""
+        """Yields the entries of the tables `interface` and `station`."""
         yield _interface(RF_PORT, GROUP_MODEM)
         for port, number, host in self._hosts:
             if number not in self._barred:
@@ -70,7 +70,7 @@ class CmtsBridge:
             yield MulticastGroup(port, tuple(other for other in ports if other != port))
 
     def entries(self) -> Iterator[TableEntry]:
-        """Of the tables interface and station."""
+        """Yields the entries of the tables `interface` and `station`."""
         yield _interface(RF_PORT, GROUP_MODEM)
         for port, server in self._servers:
             yield _interface(port, GROUP_MODEM)

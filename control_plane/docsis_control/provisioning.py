@@ -45,7 +45,7 @@ from docsis_control.topology.models import Host, Server, Topology
 from docsis_control.topology.services import check_reservations, configuration_of, service_of
 
 CLASSIFIER_ENTRIES: Final = 8192
-"""Of a device's table; a classifier takes one or more."""
+"""Size of a device's classifier table; a classifier takes one entry or more."""
 
 _PATIENCE_US: Final = 1 << 22
 """How long nothing may leave a queue before its books are in doubt, unless an entry says otherwise:

@@ -19,7 +19,7 @@ from docsis_control.queue_managers.presets import PRESETS
 from docsis_testbed.host_traffic import Order, TrafficError, TrafficKind, ask_traffic
 
 MOST_BYTES: Final = 4_096
-"""Of a request."""
+"""The longest request that is read."""
 
 _MOST_BPS: Final = 10**12
 

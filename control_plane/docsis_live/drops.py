@@ -27,7 +27,7 @@ _MOST_CAUGHT: Final = 20
 
 _MOST_KEPT: Final = 100
 _MOST_BYTES: Final = 40_000
-"""Of a trace; what is longer is cut."""
+"""The longest trace; what is longer is cut."""
 
 _OVER: Final = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 _METHOD: Final = "/docsis.switch.v1.Switch/Trace"

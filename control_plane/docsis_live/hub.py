@@ -14,7 +14,7 @@ from docsis_live.sampler import Update, encode
 from docsis_live.system import System
 
 MOST_UPDATE_BYTES: Final = 64_000
-"""Of one update to one page, and of one answer with history."""
+"""The largest update to one page, and the largest answer with history."""
 
 MOST_PAGES: Final = 8
 """That are sent updates at a time."""

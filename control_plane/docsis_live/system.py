@@ -137,7 +137,8 @@ def _words(match: Mapping[str, str]) -> str:
 
 
 def priorities(flow: ServiceFlow) -> Iterable[tuple[int | None, int | None]]:
-    """Of the classifiers that are shown: reference, and P4Runtime's priority of the entries."""
+    """Yields, for each classifier that is shown, its reference and the P4Runtime priority of its
+    entries."""
     for one in (flow.classifiers or ())[:MOST_CLASSIFIERS]:
         if one.reference is None or one.rule_priority is None:
             yield None, None

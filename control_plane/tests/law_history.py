@@ -96,7 +96,8 @@ def history(managements: Sequence[QueueManagement], seed: int) -> str:
 
 
 def hashes() -> dict[str, str]:
-    """Of each law with one service flow and with some, and of all laws together."""
+    """Hashes the results of each law with one service flow and with several, and of all laws
+    together."""
     found = {}
     every: tuple[QueueManagement, ...] = EVERY
     for number, management in enumerate(every):

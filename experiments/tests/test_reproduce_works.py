@@ -28,7 +28,7 @@ from docsis_experiments.runs.store import ASIDE, Store
 from docsis_testbed.errors import TestbedError
 
 _NUMBERS = itertools.count()
-"""Of folders: two of one second would be the same."""
+"""Numbers for folders: two of one second would have the same name."""
 
 FIRST = ("000-A1", "000-A2", "000-B1")
 """Rows that can be made."""

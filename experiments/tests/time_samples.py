@@ -10,7 +10,7 @@ from docsis_experiments.measurement.timing import Timing
 
 
 def lateness(p99_ns: int, jumps: int = 0) -> Lateness:
-    """Of a switch whose p99 that is."""
+    """The lateness of a switch with this p99."""
     return Lateness(((20_000, 900), (p99_ns, 100)), p99_ns, 20_000_000, jumps, jumps * 4_500_000)
 
 

@@ -21,7 +21,7 @@ LABS: Final = ROOT / "labs"
 """Has the exercises' folders."""
 
 ALL_POINTS: Final = 100
-"""Of every exercise."""
+"""The points of every exercise."""
 
 
 class Kind(StrEnum):

@@ -65,7 +65,7 @@ class Measured:
     goodput: float
 
     def round_trips_ms(self, begin: float, end: float) -> npt.NDArray[np.float64]:
-        """Of the packets that were sent within these seconds and came back."""
+        """Round trips of the packets that were sent within these seconds and came back."""
         sent, returned = np.array(self.sent_ns), np.array(self.returned_ns)
         chosen = (sent >= begin * 1e9) & (sent < end * 1e9) & (returned >= 0)
         trips: npt.NDArray[np.float64] = (returned - sent)[chosen] / 1e6

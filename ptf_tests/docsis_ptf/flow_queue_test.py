@@ -20,7 +20,7 @@ from docsis_ptf.shaping_test import ShapingTest
 TABLE: Final = "FrameIngress.flow_queue.flow_queues"
 MULTIPLIER: Final = 0x9E3779B1
 FIRST: Final = 128
-"""Of the pool: where the service flow's sub-queues begin."""
+"""The first of the service flow's sub-queues in the pool."""
 GROUP: Final = 4
 RATE: Final = 8_000_000
 

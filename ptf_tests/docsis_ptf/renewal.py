@@ -39,7 +39,7 @@ class Distribution(Protocol):
 
     @property
     def probability(self) -> npt.NDArray[np.float64]:
-        """Of each value."""
+        """The probability of each value."""
 
 
 def p1_of(drop_prob: int, size: int) -> int:

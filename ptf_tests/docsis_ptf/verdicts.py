@@ -20,7 +20,7 @@ _NOT_RUN_WORDS: Final = "the run did not include it"
 
 
 class Outcome(StrEnum):
-    """Of a test or a requirement. A test is never passed in part."""
+    """The outcome of a test or a requirement. A test is never passed in part."""
 
     PASSED = "passed"
     FAILED = "failed"

@@ -84,7 +84,8 @@ class Mixture(aqm_test.AqmTest):
         return int(frames.size)
 
     def all_fates(self, flows: range) -> list[Fates]:
-        """Of "none" and the service flows that this test uses, by index."""
+        """Reads the fates of frames of "none" and of each service flow that this test uses, by
+        index."""
         cells = [(name, flow) for flow in flows for name in FATE_COUNTERS]
         counts = [count.packets for count in self.client.counters(cells)]
         width = len(FATE_COUNTERS)

@@ -33,7 +33,8 @@ OTHER_MODEM = 2
 
 
 class Priority(classifier_test.ClassifierTest):
-    """Of the rules that match the one of highest priority decides, in whatever order they came."""
+    """Among the rules that match, the one of highest priority decides, in whatever order they
+    came."""
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"first": 200}, {"first": 100}]

@@ -23,8 +23,8 @@ PROACTIVE_PERCENT: Final = 5
 """What a proactive grant has beyond the guaranteed rate, as mac-cmts makes it (docsis-ns3)."""
 
 MOST_PROMISED: Final = Fraction(90, 100)
-"""Of a channel's minislots for data, what grants and polls that come by themselves and reserved
-rates may take; mac-cmts admits no more."""
+"""The greatest part of a channel's data minislots that unsolicited grants, polls and reserved rates
+may take; mac-cmts admits no more."""
 
 _ASSUMED_FRAME = 1522
 """Bytes of the frames of a reserved rate whose flow assumes none."""

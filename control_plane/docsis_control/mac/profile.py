@@ -9,7 +9,7 @@ from typing import Final
 from docsis_control.mac.phy import Phy
 
 MAX_MINISLOTS: Final = 4096
-"""Of a MAP [?]."""
+"""The most minislots of a MAP [?]."""
 
 MOST_REQUESTED: Final = 255
 """Minislots of one burst that a request of DOCSIS 1.x can ask for."""

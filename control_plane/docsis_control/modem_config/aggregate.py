@@ -25,8 +25,8 @@ UNQUOTED: Final = (
 """Why hexadecimal that YAML read as a number is refused."""
 
 MAX_ENTRIES: Final = 256
-"""Of service flows and classifiers of a direction; no modem has room for near as many,
-and it bounds what a damaged file can ask for."""
+"""The most service flows, and the most classifiers, of a direction; no modem has room for near as
+many, and it bounds what a damaged file can ask for."""
 
 
 def parse_hex(value: object) -> bytes:

@@ -99,7 +99,7 @@ def _codel(flow: ServiceFlow, control: str, management: Codel | CodelDt) -> Tabl
 
 
 def _codel_002(flow: ServiceFlow, management: Codel002) -> Iterator[TableEntry]:
-    """Of the arrival, and of the departure."""
+    """Yields the entries of the arrival and of the departure."""
     interval = management.interval // 1000
     yield _entry(flow, f"{CODEL_002}.parameters", "set_interval", control_interval=interval)
     yield _entry(

@@ -21,7 +21,7 @@ class Syntax(Enum):
 
     @property
     def largest(self) -> int:
-        """Of the numbers that it holds."""
+        """The largest number that it holds."""
         if self is Syntax.INTEGER:
             return 2**31 - 1
         return 2**64 - 1 if self is Syntax.COUNTER64 else 2**32 - 1

@@ -35,7 +35,7 @@ egress: a counter of events, not of frames."""
 PRIMARY_TABLE: Final = "FrameIngress.classifier.primary"
 
 MODEM_FIELD: Final = "modem"
-"""Of both tables' keys."""
+"""The key field of both tables that holds the modem."""
 
 _FLOWS_A_READ: Final = 64
 """Service flows whose counters are asked for at once: a switch that answers for thousands in one

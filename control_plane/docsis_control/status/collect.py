@@ -29,11 +29,12 @@ _STATES: Final[Mapping[int, model.AqmState]] = {
 }
 
 _MAPS: Final = 8
-"""Of the last MAPs of each upstream channel; some of them are of time to come."""
+"""How many of its last MAPs each upstream channel is asked for; some of them are of time to
+come."""
 
 _Seen = Observed | None
 _NOTHING: Final = Count(0, 0)
-"""Of a classifier that no packet can meet, which has no entries."""
+"""Count of a classifier that no packet can meet, which has no entries."""
 
 
 class Collector:

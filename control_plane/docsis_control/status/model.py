@@ -294,7 +294,7 @@ class Modem:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Quantiles:
-    """Of a time in milliseconds over the last minute; 0 where there was none."""
+    """Quantiles of a time in milliseconds over the last minute; 0 where there was none."""
 
     p50: float = Field(ge=0, description="Median.")
     p99: float = Field(ge=0, description="99th percentile.")

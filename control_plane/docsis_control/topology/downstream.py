@@ -25,7 +25,7 @@ from docsis_control.framing import Framing
 from docsis_control.topology.counted import Counted
 
 MOST_PACKETS: Final = 100_000
-"""Of a queue; more is a typing error."""
+"""The longest queue that may be configured; more is a typing error."""
 
 Packets = Annotated[int, Counted("packets", 1, MOST_PACKETS, "a queue's limit", 50)]
 """A number in Python, "50 packets" in YAML."""

@@ -126,7 +126,7 @@ _SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
 """Labels of runs by the scenario's name."""
 
 NAMES: Final = (*_TIERS, *_SCENARIOS)
-"""Of all registered cases."""
+"""The names of all registered cases."""
 
 
 def chosen(names: Sequence[str]) -> list[Case]:

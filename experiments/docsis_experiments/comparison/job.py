@@ -27,7 +27,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 
 VERSION: Final = 1
-"""Of the summary's shape."""
+"""Version of the summary's shape."""
 
 MOST_RESULTS: Final = 8
 

@@ -164,7 +164,7 @@ def _of_outcomes(summary: Mapping[str, Any], outcomes: list[Outcome]) -> dict[st
 
 
 def _of_runs(folder: Path, summary: Mapping[str, Any]) -> dict[str, Series]:
-    """Of a single run of each queue manager, whose packets are in a file."""
+    """Reads a single run of each queue manager, whose packets are in a file."""
     found = {}
     for run in summary["runs"]:
         if run["faults"] or not run["timing"]["valid"]:

@@ -53,7 +53,7 @@ first host to the first server, at the ports of the shipped scenarios, shares it
 upload of voip-latency.yaml; 19001 and 19002 would."""
 
 _FRAME: Final = frame_length(1514)
-"""Of a full TCP segment, to the end of the CRC."""
+"""Length of a full TCP segment's frame, to the end of the CRC."""
 
 
 @dataclass(frozen=True)

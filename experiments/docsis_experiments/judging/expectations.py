@@ -13,7 +13,7 @@ from docsis_experiments.experiment.tagged import chosen_by
 from docsis_experiments.measurement.quantity import Names, Quantity
 
 _HASH_DIGITS: Final = 12
-"""Of an expectation's hash."""
+"""Digits of an expectation's hash."""
 
 
 class Band(Model):
@@ -77,7 +77,7 @@ class _Expectation(Model):
 
     @property
     def hash(self) -> str:
-        """Of the expectation as written: another band is another hash."""
+        """The hash of the expectation as written: another band is another hash."""
         return digest(self.model_dump(mode="json", exclude_none=True))[:_HASH_DIGITS]
 
     @field_validator("runs")

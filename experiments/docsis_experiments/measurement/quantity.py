@@ -93,7 +93,7 @@ class Quantity(Model):
 
     @property
     def unit(self) -> str:
-        """Of its values."""
+        """The unit of its values."""
         return self.measures.unit.words
 
     @property

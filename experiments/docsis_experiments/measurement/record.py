@@ -53,12 +53,12 @@ class Packets:
 
     @property
     def delays(self) -> Floats:
-        """Of those that arrived, as far as they are known."""
+        """The delays of the packets that arrived, as far as they are known."""
         return self.delay_ms[np.isfinite(self.delay_ms)]
 
     @staticmethod
     def together(parts: Sequence[Packets]) -> Packets:
-        """Of several groups or flows."""
+        """Puts the packets of several groups or flows together."""
         if not parts:
             return Packets(_none(), _none())
         sent = np.concatenate([part.sent_s for part in parts])
@@ -86,7 +86,7 @@ class Pages:
 
     @staticmethod
     def together(parts: Sequence[Pages]) -> Pages:
-        """Of several users."""
+        """Puts the pages of several users together."""
         return Pages(
             np.concatenate([part.began_s for part in parts]),
             np.concatenate([part.complete_s for part in parts]),

@@ -31,7 +31,7 @@ SEEDS_APART: Final = 100_000
 """Between the first tests of two populations' seeds."""
 
 LARGEST_SEED: Final = 2**64 // SEEDS_APART - 2
-"""Of a population: its tests' seeds are below 2^64."""
+"""The largest seed of a population: its tests' seeds are below 2^64."""
 
 _NORMAL: Final = NormalDist()
 S = TypeVar("S", bound=Shared)

@@ -78,7 +78,7 @@ _COLUMNS: Final[Sequence[tuple[str, str, pa.DataType]]] = (
     ("key", "key", pa.string()),
     ("digest", "digest", pa.string()),
 )
-"""Of the file: name, attribute and type."""
+"""The file's columns: name, attribute and type."""
 
 
 def result_of(test: PlannedTest, outcome: Outcome) -> ResultOfTest:

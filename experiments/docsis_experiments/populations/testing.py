@@ -30,7 +30,7 @@ UPLOADS: Final = "uploads"
 """The group that loads the upstream."""
 
 _NAME: Final = "population"
-"""Of every scenario: what is told apart by a name would be played twice."""
+"""The name of every scenario: what is told apart by a name would be played twice."""
 
 _SERVER: Final = "server"
 

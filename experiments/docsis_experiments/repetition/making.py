@@ -39,7 +39,7 @@ class Order:
 
     @property
     def count(self) -> int:
-        """Of all runs."""
+        """The number of all runs."""
         return len(self.runs) * len(self.numbers)
 
 

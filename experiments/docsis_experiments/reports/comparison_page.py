@@ -60,7 +60,7 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _greatest(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:
-    """Of those that are on one side of zero, where there are any."""
+    """Tells the greatest of the differences that are on one side of zero, where there are any."""
     medians = [entry for entry in entries if entry["quantity"] == "latency p50"]
     found = [entry for entry in medians if clear(entry)] or medians
     if not found:

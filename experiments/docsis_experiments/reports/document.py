@@ -15,7 +15,7 @@ from docsis_experiments.reports.metric_schema import metric_properties
 from docsis_testbed.errors import TestbedError
 
 VERSION: Final = 3
-"""Of the shape of a scenario's summary. Those of its first shape have no number."""
+"""Version of the shape of a scenario's summary. Summaries of the first shape have no number."""
 
 _OLD: Final[Mapping[str, str]] = {"latency": "a demo", "shares": "shares"}
 """What summaries called themselves, if they did, of commands that were no scenarios yet."""

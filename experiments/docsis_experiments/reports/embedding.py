@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from docsis_experiments.reports.plots.chart import Chart
 
 MOST_BYTES: Final = 2 << 20
-"""Of a chart's file."""
+"""The largest file of a chart."""
 
 _KEYS: Final = {"doc", "root_id", "target_id", "version"}
 

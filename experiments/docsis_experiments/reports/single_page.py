@@ -27,7 +27,7 @@ def measured(entry: dict[str, Any]) -> str:
 
 
 def _colours(summary: dict[str, Any]) -> list[str]:
-    """Of each run, as in the figures; "" where they do not go by the queue manager."""
+    """The colour of each run, as in the figures; "" where they do not go by the queue manager."""
     looks = [_look(run) for run in summary["runs"]]
     if None in looks or len(set(looks)) < len(looks):
         return [""] * len(looks)
@@ -117,13 +117,14 @@ def _valid(run: Mapping[str, Any]) -> bool:
 
 
 def _goodput(run: Mapping[str, Any]) -> float | None:
-    """Of all traffic together."""
+    """The goodput of all traffic together, Mbit/s."""
     rates = [group["goodput_mbps"] for group in run["groups"].values() if "goodput_mbps" in group]
     return sum(rates) if rates else None
 
 
 def _plan(run: Mapping[str, Any], details: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of the run; results from before runs had directions of their own have one plan for all."""
+    """The run's plan; results from before runs had directions of their own have one plan for
+    all."""
     plans = details.get("plans")
     plan: Mapping[str, Any] = details["plan"] if plans is None else plans[run["direction"]]
     return plan

@@ -25,7 +25,7 @@ def figures(channel: UpstreamChannel) -> dict[str, Any]:
 
 
 def rows(summary: Entry) -> Iterator[dict[str, Any]]:
-    """Of each run and channel, the cells of its row as they are written."""
+    """Yields a row for each run and channel, with its cells as they are written."""
     for run in summary["runs"]:
         for channel in run.get("upstream_channels", ()):
             counted, delay = channel["counters"], channel["request_to_grant"]

@@ -136,7 +136,8 @@ def _with_parents(name: str) -> Iterator[str]:
 
 @functools.cache
 def _file(name: str) -> Path | None:
-    """Of a module of the project; None where there is none, as of a package without a file."""
+    """The file of a module of the project; None where there is none, as for a package without a
+    file."""
     top, *rest = name.split(".")
     if top not in PACKAGES:
         return None

@@ -26,7 +26,7 @@ PROBABILITIES: Final[tuple[float, ...]] = (
     0.999,
     1.0,
 )
-"""Of the quantiles that stand for a group's distribution of latency."""
+"""Probabilities of the quantiles that stand for a group's distribution of latency."""
 
 MOST_WORDS: Final = 500
 """Characters of a sentence that is kept."""

@@ -22,7 +22,7 @@ from docsis_experiments.stages.virtual.module import LARGEST_SEED
 from docsis_testbed.errors import TestbedError
 
 MOST_BYTES: Final = 4 << 20
-"""Of a unit as text."""
+"""The largest unit as text."""
 
 MOST_QUANTITIES: Final = 1000
 
@@ -80,7 +80,7 @@ class Unit:
 
     @property
     def label(self) -> str:
-        """Of the run."""
+        """The run's label."""
         label: str = json.loads(self.scenario)["runs"][0]["label"]
         return label
 

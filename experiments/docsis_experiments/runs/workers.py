@@ -27,10 +27,10 @@ from docsis_testbed.errors import TestbedError
 MOST_JOBS: Final = 256
 
 MOST_TRIES: Final = 3
-"""Of a job whose process ends before it does."""
+"""How often a job is tried whose process ends before it does."""
 
 MOST_SECONDS: Final = 3600.0
-"""Of a job; then its process is ended, as if it had been killed."""
+"""Time for a job; then its process is ended, as if it had been killed."""
 
 MOST_ORDER: Final = 8 << 20
 """Bytes that a process gets of a job."""
@@ -274,6 +274,6 @@ def _answered(order: bytes, scratch: Path) -> bytes:
 
 
 def _processor_seconds() -> float:
-    """Of this process and of those that it has started and that have ended."""
+    """Processor time of this process and of those that it has started and that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system

@@ -35,7 +35,7 @@ from docsis_testbed.paths import RESULTS
 TABLE: Final = "table.parquet"
 
 _SHOWN_POINTS: Final = 40
-"""Of the table on the terminal."""
+"""The most points that the table on the terminal shows."""
 
 
 def run(

@@ -117,7 +117,7 @@ class Group(Model):
 
     @property
     def flow_names(self) -> tuple[str, ...]:
-        """Of its flows."""
+        """The names of its flows."""
         return tuple(name for _, name, _ in self.flows())
 
 

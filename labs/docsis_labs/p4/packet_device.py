@@ -23,7 +23,7 @@ from docsis_labs.errors import SubmissionError
 from docsis_labs.p4.program import Program
 
 NAME: Final = "switch"
-"""Of the device in its world."""
+"""Name of the device in its world."""
 
 _DEVICE_ID: Final = 1
 _CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"

@@ -13,13 +13,13 @@ from enum import StrEnum
 from typing import Final
 
 MARGIN: Final = 0.15
-"""Of the referee's median."""
+"""The margin, as a part of the referee's median."""
 
 RUNS: Final = 10
-"""Of either side that a verdict needs at the least."""
+"""The fewest runs of either side that a verdict needs."""
 
 CONFIDENCE: Final = 0.95
-"""Of the ratio's interval."""
+"""Confidence of the ratio's interval."""
 
 CASE: Final = "residential-cable-20"
 """The registered case of `acceptance.cases` that both sides play."""

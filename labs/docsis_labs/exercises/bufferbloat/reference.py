@@ -10,7 +10,7 @@ Times = Sequence[int]
 
 
 def round_trips(sent: Times, returned: Times) -> list[float]:
-    """Of the packets that came back, milliseconds."""
+    """The round trips of the packets that came back, milliseconds."""
     return [(back - left) / 1e6 for left, back in zip(sent, returned, strict=True) if back >= 0]
 
 

@@ -22,7 +22,7 @@ def _classifiers(text: str, flow: int) -> Iterator[tuple[int, Ip]]:
 
 
 def _configuration(text: str) -> ModemConfiguration:
-    """Of a text that boots."""
+    """Reads the configuration from a text that boots."""
     document = yaml_file.parse(text, Path("modem.yaml"))
     return yaml_file.validate(document, ModemConfiguration, yaml_file.plain(document.root))
 

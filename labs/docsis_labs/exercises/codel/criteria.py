@@ -29,7 +29,7 @@ from docsis_labs.p4.program import Program
 
 _START_US: Final = 10_000
 _FRAMES: Final = 60
-"""Of a queue that stands: 60 ms, and 55 drops above the target."""
+"""Frames of a queue that stands: 60 ms, and 55 drops above the target."""
 
 
 def bursts(program: Program) -> Verdict:

@@ -19,7 +19,7 @@ MEDIAN_MS: Final = 20.0
 """Twice LATENCY_TARGET (RFC 8034, 4.1): what the median queueing delay may be."""
 
 LEAST_GOODPUT: Final = 0.8
-"""Of the Maximum Sustained Traffic Rate."""
+"""The least goodput, as a part of the Maximum Sustained Traffic Rate."""
 
 
 def queue_delay(submission: Submission) -> Verdict:

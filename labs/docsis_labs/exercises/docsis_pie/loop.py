@@ -21,7 +21,7 @@ from docsis_labs.exercise import LABS
 from docsis_labs.student.client import Student
 
 MSR: Final = 20_000_000
-"""Of the exercise's modem, bit/s."""
+"""Maximum Sustained Traffic Rate of the exercise's modem, bit/s."""
 
 ROUND_TRIP_MS: Final = 20.0
 """To the server and back, without a queue."""

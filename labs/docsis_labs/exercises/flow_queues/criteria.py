@@ -30,7 +30,8 @@ _SEED: Final = 8
 _BULK: Final = Flow(40_000)
 
 SHARED_BY_CHANCE: Final = 8
-"""Of 40 flows: more than these share one given sub-queue of 32 with a probability of 2e-5."""
+"""The most of 40 flows that may share one given sub-queue of 32: more do with a probability of
+2e-5."""
 
 
 def anything(program: Program) -> Verdict:

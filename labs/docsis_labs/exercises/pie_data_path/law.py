@@ -18,7 +18,8 @@ PROB_LOW: Final = 228170138
 PROB_HIGH: Final = 2281701376
 
 CONFIDENCE: Final = 0.9999
-"""Of the intervals: of ten thousand seeds a right program misses with one; the seed is fixed."""
+"""Confidence of the intervals: of ten thousand seeds a right program misses with one; the seed is
+fixed."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ _FRAMES: Final = 20_000
 
 
 def play(program: Program) -> list[bool]:
-    """Of 20,000 frames of 1024 bytes to a queue that stands: whether each was dropped."""
+    """Offers 20,000 frames of 1024 bytes to a queue that stands, and tells whether each was
+    dropped."""
     bench = Bench(program, seed=6)
     bench.control(drop_prob=PROBABILITY, qdelay_old_us=2 * TARGET_US)
     return bench.drops(bench.offer(_FRAMES))

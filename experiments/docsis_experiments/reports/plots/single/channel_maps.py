@@ -64,7 +64,7 @@ class _Panel:
 
 
 def _panels(runs: Runs) -> list[_Panel]:
-    """Of the first run that has such channels."""
+    """The panels of the first run that has such channels."""
     for record in runs.records:
         seen = [channel for channel in record.channels if channel.last_maps]
         if seen:

@@ -97,7 +97,7 @@ class Counted:
 
 
 def sampling(packets_a_second: float) -> int:
-    """Of how many packets one is looked at, so that it is about `MOST_A_SECOND` at the most."""
+    """Chooses n so that one of n packets is looked at, about `MOST_A_SECOND` at the most."""
     one_in = 1
     while packets_a_second / one_in > MOST_A_SECOND:
         one_in *= 2

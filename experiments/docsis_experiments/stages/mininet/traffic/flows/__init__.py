@@ -32,8 +32,8 @@ FIRST_PORT: Final = 5201
 """Destination port of the first flow; each has the next one."""
 
 FIRST_SOURCE_PORT: Final = 20_001
-"""Of the first flow; each has the next one. The same sessions have the same ports in every run, so
-that the same ones share a flow queue."""
+"""Source port of the first flow; each has the next one. The same sessions have the same ports in
+every run, so that the same ones share a flow queue."""
 
 PORTS_BETWEEN: Final = MOST_FLOWS
 _CONNECTIONS: Final = 60
