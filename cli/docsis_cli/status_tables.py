@@ -30,7 +30,7 @@ _UNKNOWN: Final = "?"
 """Shown for a device that does not answer."""
 
 _NONE: Final = "-"
-"""What there cannot be."""
+"""Shown for a value that cannot exist."""
 
 _STATE_STYLES: Final = {"INACTIVE": "dim", "QUIESCENT": "", "ACTIVE": "bold yellow"}
 

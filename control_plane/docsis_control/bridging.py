@@ -100,7 +100,7 @@ def _interface(port: int, modem: int, *, flood_group: int | None = None) -> Tabl
 
 
 def _station(of: int, host: Host, port: int, modem: int) -> TableEntry:
-    """Where `host` is for frames from an interface of the modem `of`."""
+    """The entry by which frames from an interface of the modem `of` reach `host`."""
     return TableEntry(
         "FrameIngress.bridge.station",
         {"modem": of, "address": int(host.mac.replace(":", ""), 16)},

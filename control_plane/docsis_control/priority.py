@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who goes first: the control loop, before the load that it controls and before who looks at it."""
+"""Priorities: the control loop runs before the load that it controls and before its observers."""
 
 import asyncio
 import contextlib

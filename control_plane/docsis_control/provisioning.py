@@ -156,7 +156,7 @@ def _touched(
 def _assigned(
     managed: Mapping[FlowKey, QueueManagement], modems: Sequence[int], before: Deployment | None
 ) -> Assigned:
-    """What these service flows are given, which are all of these modems."""
+    """Assigns numbers to these service flows, which are all of these modems."""
     queues = {
         key: management.flow_queues.queues
         for key, management in managed.items()
@@ -231,7 +231,7 @@ def _device(
     parts: tuple[Part, ...],
     known: DevicePlan | None,
 ) -> DevicePlan:
-    """What a device gets; where it is known, with other parts."""
+    """Plans a device; with other parts where it is known."""
     device = topology.cable_modem if role is Role.CABLE_MODEM else topology.cmts
     entries = sum([part.classifiers for part in parts])
     if entries > CLASSIFIER_ENTRIES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the control loop did, tick by tick, and a summary of it."""
+"""The record of the control loop, tick by tick, and a summary of it."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page can do with its token: switch queue managers and rates, start and stop traffic.
+"""The actions of a page with its token: switch queue managers and rates, start and stop traffic.
 
 Each goes to whoever does it: the controller, or the run that has the hosts. Nothing is done here.
 """
@@ -81,7 +81,7 @@ _ACT: Final = TypeAdapter[Act](Annotated[Act, Field(discriminator="do")])
 
 @dataclass(frozen=True)
 class Done:
-    """What was done.
+    """An action that was done.
 
     Attributes:
         text: In words.

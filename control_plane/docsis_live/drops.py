@@ -60,7 +60,7 @@ class Drop:
 
 
 class Drops:
-    """What was caught; the oldest goes first."""
+    """The drops that were caught; the oldest goes first."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, Drop] = OrderedDict()
@@ -110,7 +110,7 @@ def packets(text: str) -> Iterator[str]:
 
 
 def why(error: grpc.RpcError) -> str:
-    """What a failed call says of itself."""
+    """The words in which a failed call explains itself."""
     details = getattr(error, "details", None)
     return str(details() if callable(details) else error)
 

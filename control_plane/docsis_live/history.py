@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was shown, kept for pages that are reloaded or opened later; bounded in rows and bytes."""
+"""The history, kept for pages that are reloaded or opened later; bounded in rows and bytes."""
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ class Page(Protocol):
 
 
 class Hub:
-    """What all pages share."""
+    """The hub that all pages share."""
 
     def __init__(self, watch: Callable[[tuple[str, ...]], None]) -> None:
         """Args: told the names of the modems that are looked at."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration file says of an upstream service flow's grants, with every default."""
+"""The grants of an upstream service flow in a configuration file, with every default."""
 
 from dataclasses import replace
 from pathlib import Path

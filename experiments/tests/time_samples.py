@@ -24,4 +24,4 @@ TIMERS: Final[dict[str, Any]] = {
     "realtime": {"samples": 1300, "lateness_ms": {"p50": 0.037, "p99": 0.082, "max": 0.12}},
     "other": {"samples": 1290, "lateness_ms": {"p50": 0.041, "p99": 0.23, "max": 1.6}},
 }
-"""What the machine itself did."""
+"""The machine's own timers."""

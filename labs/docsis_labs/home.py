@@ -33,7 +33,7 @@ _SAMPLE_NS: Final = 100_000_000
 
 @dataclass(frozen=True)
 class Load:
-    """What a home does, in seconds of its run.
+    """The load of a home, in seconds of its run.
 
     Attributes:
         seconds: How long the run is.
@@ -52,7 +52,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of it.
+    """The measurements of a run.
 
     Attributes:
         sent_ns: When each packet of the call was sent, since the run began.

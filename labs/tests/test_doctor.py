@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `lab doctor` says of p4c. No test here has a real p4c: each has a script in its place."""
+"""The findings of `lab doctor` about p4c. No test has a real p4c: a script is in its place."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def build(p4src: Path = P4SRC) -> dict[str, Any]:
 
 
 def staleness(p4src: Path = P4SRC) -> list[str]:
-    """What no longer matches the manifest, one sentence each; empty when all does."""
+    """Lists what no longer matches the manifest, one sentence each; empty when all does."""
     path = p4src / "build" / "manifest.json"
     try:
         manifest = json.loads(path.read_text())

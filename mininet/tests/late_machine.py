@@ -80,7 +80,8 @@ def repeated(run: Callable[[], T], no_verdict: Callable[[T], bool]) -> tuple[T, 
 
 
 def judged(run: Callable[[], T]) -> T:
-    """What a run gives that may raise `NoVerdict`; skips the test where it is the machine's."""
+    """Runs something that may raise `NoVerdict`; skips the test where that is the machine's
+    fault."""
 
     def attempt() -> T | NoVerdict:
         try:

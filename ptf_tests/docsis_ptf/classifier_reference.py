@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which classifier takes a frame: the standard's text (MULPI, annex C.2.1) as a plain function.
+"""Finds the classifier that takes a frame: the standard's text (MULPI, annex C.2.1) as a function.
 
 Written without a look at what turns classifiers into table entries, to be held against it. The
 comments are what the standard says of the parameter.

@@ -96,7 +96,7 @@ class DocsisTest(P4RuntimeTest):
 
     @property
     def near_modem(self) -> int:
-        """Whose frames come in at the near and the far port."""
+        """The modem whose frames come in at the near and the far port."""
         return MODEM if self.program == "cm" else NO_MODEM
 
     def setUp(self) -> None:

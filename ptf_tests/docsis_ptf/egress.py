@@ -115,7 +115,7 @@ class Egress:
 
 
 def difference(port: int, expected: bytes, found: bytes) -> str:
-    """Where two frames that are not equal part, in words."""
+    """Tells where two unequal frames differ, in words."""
     at = next(
         (n for n, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
         min(len(expected), len(found)),

@@ -34,7 +34,7 @@ def session_hash(stream: Stream) -> int:
 
 
 def place(stream: Stream, places: int, multiplier: int = MULTIPLIER) -> int:
-    """Which of so many places, sub-queues or groups of them, the session has."""
+    """The session's place among so many sub-queues or groups of them."""
     return ((session_hash(stream) * multiplier) % (1 << 32) * places) >> 32
 
 
@@ -112,7 +112,7 @@ class FlowQueueTest(ShapingTest):
         self.client.set_register("queue_enqueued_bytes", index, (dequeued + octets) % (1 << 32))
 
     def state_index(self, sub_queue: int) -> int:
-        """Where a manager keeps the state of a sub-queue."""
+        """The index at which a manager keeps the state of a sub-queue."""
         return SERVICE_FLOWS + FIRST + sub_queue
 
     def queue_frames(self, index: int, stream: Stream, count: int, first: int = 0) -> None:

@@ -53,7 +53,7 @@ def binary(kind: str) -> Path:
 
 
 def _realtime() -> tuple[str, ...]:
-    """Where it is permitted: the suite is about the shaper, not about other processes."""
+    """Takes a real-time priority where permitted: other processes are not under test."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(REALTIME_PRIORITY))
     except PermissionError:

@@ -33,8 +33,7 @@ OTHER_MODEM = 2
 
 
 class Priority(classifier_test.ClassifierTest):
-    """Among the rules that match, the one of highest priority decides, in whatever order they
-    came."""
+    """The rule of highest priority decides among those that match, whatever their order."""
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"first": 200}, {"first": 100}]

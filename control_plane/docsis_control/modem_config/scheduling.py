@@ -115,7 +115,7 @@ class Scheduling:
 
 
 BEST_EFFORT: Final = Scheduling(SchedulingType.BEST_EFFORT)
-"""What a service flow has that says nothing."""
+"""The scheduling of a service flow that says nothing of it."""
 
 
 def scheduling_of(flow: UpstreamQos) -> Scheduling:

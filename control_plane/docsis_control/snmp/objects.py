@@ -153,7 +153,7 @@ _Found = Iterator[tuple[Object, Oid, int | str | bytes]]
 
 
 def tree(status: Status) -> Tree:
-    """What an agent answers from."""
+    """Makes the tree from which an agent answers."""
     values: dict[Oid, Value] = {}
     for item, instance, value in _all(status):
         fitting = _fit(item, value)

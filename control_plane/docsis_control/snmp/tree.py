@@ -10,7 +10,7 @@ Oid = tuple[int, ...]
 
 
 class Syntax(Enum):
-    """What a value is on the wire (RFC 2578, 7.1), and the largest of its kind."""
+    """The type of a value on the wire (RFC 2578, 7.1), and the largest number of each."""
 
     INTEGER = "Integer32"
     UNSIGNED32 = "Unsigned32"

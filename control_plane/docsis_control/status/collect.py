@@ -61,7 +61,7 @@ class Collector:
         return await asyncio.to_thread(self._status, deployment, seen, channels)
 
     async def _channels(self, deployment: Deployment) -> list[bytes]:
-        """What the switches say of upstream channels, those that have some."""
+        """Asks the switches for the states of their upstream channels."""
         if not deployment.topology.upstream_channels:
             return []
         devices = self._controller.devices.values()

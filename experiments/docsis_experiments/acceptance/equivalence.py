@@ -27,7 +27,7 @@ MEAN_CONFIDENCE: Final = 0.95
 
 
 class Verdict(StrEnum):
-    """What a comparison says."""
+    """The verdict of a comparison."""
 
     EQUIVALENT = "equivalent"
     """The interval of the difference lies within the margin."""

@@ -93,7 +93,7 @@ KINDS: Final[dict[str, type[P4Switch]]] = {
 
 @dataclass(frozen=True)
 class Result:
-    """What one switch carried.
+    """The measurements of one switch.
 
     Attributes:
         tcp_mbps: Payload of one CUBIC connection, Mbit/s.

@@ -36,7 +36,7 @@ _READABLE: Final = ("scenario", "repeated", "sweep")
 
 @dataclass(frozen=True)
 class Series:
-    """What is compared: a queue manager under the same conditions.
+    """A series that is compared: a queue manager under the same conditions.
 
     Attributes:
         name: Of the manager, and of the conditions where they are varied.
@@ -69,7 +69,7 @@ class Result:
 
 
 def read(folder: Path) -> Result:
-    """What a folder holds.
+    """Reads the result in a folder.
 
     Raises:
         TestbedError: It is none, is damaged, or of another version.

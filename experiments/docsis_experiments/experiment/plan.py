@@ -102,7 +102,7 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Plan:
-    """What every run of a scenario does.
+    """The plan of every run of a scenario.
 
     Attributes:
         flows: Sent by our own programs.
@@ -185,7 +185,7 @@ def buffer_bytes(run: Run, topology: Topology, direction: Direction) -> int:
 
 
 def load_of(streams: ServiceFlowStreams, topology: Topology, direction: Direction) -> LoadPlan:
-    """What is sent into the service flows of a direction.
+    """Plans the traffic into the service flows of a direction.
 
     Raises:
         TestbedError: It reaches none, or the topology cannot be deployed.

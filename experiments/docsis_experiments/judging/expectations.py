@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario is held against: published values, and tolerances chosen before a run."""
+"""The expectations of a scenario: published values, and tolerances chosen before a run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Tolerated = Annotated[Tolerance, BeforeValidator(_as_tolerance)]
 
 
 class _Expectation(Model):
-    """What all have."""
+    """The common part of all expectations."""
 
     check: str
     quantity: Quantity

@@ -29,7 +29,7 @@ Bounds = tuple[float | None, float | None]
 
 
 class Readings(Protocol):
-    """What was measured of the runs that belong together: a seed's, or a repetition's."""
+    """The measurements of the runs that belong together: a seed's, or a repetition's."""
 
     def value(self, quantity: Quantity, label: str) -> float:
         """NaN where nothing was there to be measured, infinite for never."""

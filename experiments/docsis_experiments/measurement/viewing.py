@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the player of an adaptive video left: its segments, and when each was played. Pure."""
+"""The viewing of an adaptive video: its segments, and when each was played. Pure."""
 
 from __future__ import annotations
 

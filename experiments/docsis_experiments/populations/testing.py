@@ -78,7 +78,7 @@ def _unit(population: Population, who: Subscriber, modem: Modem) -> Unit:
 
 
 _SAME: Final[dict[str, Any]] = {"name": "", "title": "", "source": None, "tests": 1, "arms": ()}
-"""What changes nothing of a single test."""
+"""Values that change nothing of a single test."""
 
 
 @functools.lru_cache(maxsize=256)

@@ -49,7 +49,7 @@ def clear(entry: Mapping[str, Any]) -> bool:
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """What was found: the greatest change of a median latency, and what differences are worth."""
+    """The findings: the greatest change of a median latency, and what differences are worth."""
     entries = told(summary)
     if not entries:
         return [

@@ -76,7 +76,7 @@ def read(path: Path) -> str | None:
 
 @functools.cache
 def scripts() -> tuple[str, ...]:
-    """What a page with charts runs, in order: BokehJS, and what puts charts in their places.
+    """The scripts of a page with charts, in order: BokehJS, and one that places the charts.
 
     Raises:
         TestbedError: Bokeh's script is not one that a page can hold.

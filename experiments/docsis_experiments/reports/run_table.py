@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, for the terminal, from summary.json's content."""
+"""The tables of measurements for the terminal, from summary.json's content."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What upstream channels did over a run: in summary.json, and as rows of the report's table."""
+"""The counters of upstream channels over a run: in summary.json, and as rows of a table."""
 
 from __future__ import annotations
 

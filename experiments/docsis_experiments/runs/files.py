@@ -178,7 +178,7 @@ def read(path: Path) -> list[Outcome]:
 
 
 class _Refused(Exception):
-    """What is wrong with a file, as the end of a sentence."""
+    """Raised for a file that is wrong, with the end of a sentence."""
 
 
 def _decode(content: bytes) -> list[Outcome]:

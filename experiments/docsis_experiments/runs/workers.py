@@ -64,7 +64,7 @@ class Job(Generic[T]):
 
 @dataclass(frozen=True)
 class Ended(Generic[T]):
-    """What came of a job.
+    """The result of a job.
 
     Attributes:
         what: As the job has it.
@@ -152,7 +152,7 @@ class _Worker(Generic[T]):
 
     @property
     def places(self) -> list[Connection | int]:
-        """What becomes ready when something has happened."""
+        """The objects that become ready when something has happened."""
         if self._process is None or self._connection is None:
             return []
         return [self._connection, self._process.sentinel]

@@ -104,7 +104,7 @@ def _units(loaded: LoadedSweep) -> list[tuple[Point, int, Unit]]:
 
 
 def words_of(planned: Sequence[tuple[Point, int, Unit]]) -> Mapping[Unit, str]:
-    """What each unit is, for people."""
+    """Names each unit for people."""
     return {unit: f"{point.words}, seed {seed}" for point, seed, unit in planned}
 
 

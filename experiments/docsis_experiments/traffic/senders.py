@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hosts of both stages can send. Kinds of traffic are made of these.
+"""The senders that hosts of both stages have. Kinds of traffic are made of these.
 
 A stage realises each of them: Mininet with programs in the hosts' namespaces
 (`stages/mininet/traffic/`), virtual time with applications of its world
@@ -295,7 +295,7 @@ Sender = (
 
 @dataclass(frozen=True)
 class Sent:
-    """What one flow sends.
+    """The traffic of one flow.
 
     Attributes:
         sender: How.

@@ -58,7 +58,7 @@ class Load:
 
     @property
     def transport(self) -> Literal["udp", "tcp"]:
-        """What its packets are."""
+        """The transport protocol of its packets."""
         return "tcp" if self.header.protocol == TCP else "udp"
 
     @property
@@ -80,7 +80,7 @@ class Load:
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """What is sent in a direction.
+    """The plan of the traffic in a direction.
 
     Attributes:
         direction: The direction.

@@ -150,7 +150,7 @@ def compiled(
 
 
 def _compiler_folders(compiler: Compiler) -> list[Path]:
-    """Where an installation of p4c is that is not the system's."""
+    """The folders of an installation of p4c that is not the system's."""
     command = compiler.command.resolve()
     if command.is_relative_to("/usr"):
         return []

@@ -30,7 +30,8 @@ _CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
 _GET: Final = "/docsis.tm.v1.TrafficManager/Get"
 
 Match = int | tuple[int, int]
-"""What a key is compared with: a number; (value, prefix length); (value, mask); (low, high)."""
+"""The value that a key is compared with: a number; (value, prefix length); (value, mask); (low,
+high)."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class PacketDevice:
         return [int(cell.data) for cell in sorted(cells, key=lambda cell: int(cell.index))]
 
     def counter(self, name: str, index: int) -> tuple[int, int]:
-        """What a counter has at an index: packets and bytes, as P4 counts them."""
+        """Reads a counter at an index: packets and bytes, as P4 counts them."""
         [cell] = self._read(finsy.P4CounterEntry(name, index=index), "no-such-counter")
         return int(cell.data.packet_count), int(cell.data.byte_count)
 

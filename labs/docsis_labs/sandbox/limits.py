@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program of somebody else's may use."""
+"""The limits of a program of somebody else."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ CASE: Final = "residential-cable-20"
 
 
 class Verdict(StrEnum):
-    """What a comparison says."""
+    """The verdict of a comparison."""
 
     WITHIN = "within"
     OUTSIDE = "outside"
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared.
+    """A quantity that is compared.
 
     Attributes:
         name: Key in the referee's results and in the document.

@@ -20,8 +20,7 @@ from docsis_experiments.measurement.viewing import Viewing
 
 
 def fall_percent(one: Viewing, start: float, end: float) -> float:
-    """The fall of a player's rate, percent; below 0 where all rates are above; NaN without a
-    segment before or in it."""
+    """The fall of a player's rate, percent; below 0 where all rates are above; NaN without segments."""
     before, during = one.asked(0.0, start), one.asked(start, end)
     if not (before.size and during.size):
         return math.nan

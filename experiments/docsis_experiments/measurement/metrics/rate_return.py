@@ -24,8 +24,7 @@ _ROUNDING: Final = 1e-9
 
 
 def return_seconds(one: Viewing, start: float, end: float) -> float:
-    """How long a player takes to return, seconds; infinite for never; NaN without a segment before
-    or in that time."""
+    """How long a player takes to return, seconds; infinite for never; NaN without segments."""
     before = one.asked(0.0, start)
     if not (before.size and one.asked(start, end).size):
         return math.nan

@@ -40,7 +40,7 @@ def added_delay(
     tail: bool = False,
     end_included: bool = False,
 ) -> float:
-    """What load adds to the median, milliseconds.
+    """The delay that load adds to the median, milliseconds.
 
     Args:
         sent, returned: Of a call's packets, nanoseconds; -1 of one that was lost.

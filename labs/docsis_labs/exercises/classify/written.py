@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a student's classifiers say, to tell mistakes apart that packets cannot."""
+"""A student's classifiers as written, to tell mistakes apart that packets cannot."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is graded of exercise 7.
+"""The criteria of exercise 7.
 
 Times follow from RFC 8289 alone. Decisions are made when a frame comes to the head of the queue,
 so a drop is late by up to the time of one frame, and whole microseconds are rounded down at each

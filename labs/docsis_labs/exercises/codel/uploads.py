@@ -40,7 +40,7 @@ _LINK_RATE: Final = 1_000_000_000
 
 @dataclass(frozen=True)
 class Uploads:
-    """What came of it, from 5 s to 20 s.
+    """The measurements from 5 s to 20 s.
 
     Attributes:
         median_qdelay_ms: Of the probes' latencies, above the least.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exercise 5 is graded by: each function alone, then the law in a closed loop."""
+"""The criteria of exercise 5: each function alone, then the law in a closed loop."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ _MIDDLE: Final = ((0.012, 0.015), (0.016, 0.012), (0.008, 0.006), (0.006, 0.190)
 
 
 def _mistakes() -> list[Mistake]:
-    """What may be wrong in update(), the most telling first."""
+    """The mistakes that update() may have, the most telling first."""
     from docsis_labs.exercises.docsis_pie.reference import Wrong
 
     return [Mistake(name, Wrong(*flags), hint) for name, hint, *flags in _WRONG]

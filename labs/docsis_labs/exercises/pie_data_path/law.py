@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drop_early() of RFC 8034 makes of a probability: which frames may be dropped, must be, and
-at which a coin is thrown. And what chance makes of coins.
-"""
+"""The decisions of RFC 8034's drop_early() for a probability: which frames may be dropped, must be,
+and depend on a coin; and the distribution of those coins."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exercise 4 is graded by: functions alone, then a buffer in front of an upload."""
+"""The criteria of exercise 4: functions alone, then a buffer in front of an upload."""
 
 from __future__ import annotations
 

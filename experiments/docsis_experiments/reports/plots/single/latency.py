@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Panels:
-    """What is shown: rows of groups, columns of at most three runs.
+    """The panels: rows of groups, columns of at most three runs.
 
     Attributes:
         groups: Names of the traffic.

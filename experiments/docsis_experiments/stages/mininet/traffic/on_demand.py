@@ -59,7 +59,7 @@ _End = tuple[Host, int]
 
 
 class Launcher(Protocol):
-    """What of a testbed is used.
+    """The part of a testbed that is used.
 
     Attributes:
         topology: What was built.
@@ -129,7 +129,7 @@ class OnDemand:
         return answer(self.running())
 
     def running(self) -> list[dict[str, Any]]:
-        """What there is; what has ended by itself is forgotten."""
+        """Lists the traffic that runs; what has ended by itself is forgotten."""
         for one in tuple(self._running.values()):
             if not one.lives:
                 one.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What receivers of traffic share: sockets in hosts' namespaces, counts, and samples on time."""
+"""The common part of receivers: sockets in hosts' namespaces, counts, and samples on time."""
 
 from __future__ import annotations
 

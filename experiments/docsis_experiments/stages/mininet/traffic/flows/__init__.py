@@ -140,7 +140,7 @@ def write(flows: Sequence[Flow], path: Path) -> None:
 
 
 def read(path: Path) -> list[Flow]:
-    """What `write` wrote."""
+    """Reads a file of `write`."""
     return [Flow(**item) for item in json.loads(path.read_text())]
 
 
@@ -151,7 +151,7 @@ def write_retransmitted(counts: Mapping[str, int], path: Path) -> None:
 
 
 def read_retransmitted(path: Path) -> dict[str, int]:
-    """What `write_retransmitted` wrote.
+    """Reads a file of `write_retransmitted`.
 
     Raises:
         TestbedError: It is not there, or not whole.
