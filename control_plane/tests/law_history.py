@@ -96,7 +96,7 @@ def history(managements: Sequence[QueueManagement], seed: int) -> str:
 
 
 def hashes() -> dict[str, str]:
-    """Hashes each law's results with one service flow and with several, and those of all together."""
+    """Hashes each law's results with one service flow and with several, and all laws' together."""
     found = {}
     every: tuple[QueueManagement, ...] = EVERY
     for number, management in enumerate(every):

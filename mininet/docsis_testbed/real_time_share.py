@@ -38,8 +38,7 @@ class Setting:
     period: Path
 
     def read(self) -> tuple[int, int] | None:
-        """Reads the share and what a run needs, microseconds; None where there is no such
-        setting."""
+        """Reads the share and what a run needs, microseconds; None without such a setting."""
         try:
             return int(self.runtime.read_text()), int(_SHARE * int(self.period.read_text()))
         except (OSError, ValueError):

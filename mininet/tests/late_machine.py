@@ -80,8 +80,7 @@ def repeated(run: Callable[[], T], no_verdict: Callable[[T], bool]) -> tuple[T, 
 
 
 def judged(run: Callable[[], T]) -> T:
-    """Runs something that may raise `NoVerdict`; skips the test where that is the machine's
-    fault."""
+    """Runs something that may raise `NoVerdict`, for which it skips the test on a late machine."""
 
     def attempt() -> T | NoVerdict:
         try:

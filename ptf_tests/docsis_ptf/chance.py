@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What independent decisions must look like: counts, runs, and how far chance takes them."""
+"""The statistics of independent decisions: counts, runs, and how far chance takes them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SNAP_DSAP = 0xAA
 
 @dataclass(frozen=True)
 class Ip:
-    """What a classifier sees of an IP header.
+    """The fields of an IP header that a classifier sees.
 
     `protocol` is the IP protocol, or the first next header of IPv6. `ports` are the source and
     the destination port where TCP or UDP follows: not in a fragment after the first.
@@ -38,7 +38,7 @@ class Ip:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a classifier sees of an Ethernet frame.
+    """The fields of an Ethernet frame that a classifier sees.
 
     `carries` is an encapsulation and the protocol in it: ("dix", EtherType), ("snap", EtherType)
     or ("llc", DSAP), behind the tag where there is one. `tag` is user priority and VLAN id.

@@ -26,7 +26,7 @@ RATE: Final = 8_000_000
 
 
 def session_hash(stream: Stream) -> int:
-    """What a session is known by: CRC-32 of the 5-tuple, room for IPv6 addresses in it."""
+    """The hash of a session: CRC-32 of the 5-tuple, with room for IPv6 addresses."""
     addresses = socket.inet_aton(stream.src_ip) + socket.inet_aton(stream.dst_ip)
     ports = struct.pack("!HH", stream.src_port, stream.dst_port)
     udp = bytes([socket.IPPROTO_UDP])

@@ -57,7 +57,7 @@ def check_wiring(target: str, ports: Mapping[int, str]) -> None:
 
 
 def noise(ports: Mapping[int, str]) -> list[str]:
-    """What would put the host's own frames on the wire, with how to turn it off."""
+    """Lists what would put the host's own frames on the wire, with how to turn it off."""
     found = []
     for interface in ports.values():
         setting = Path("/proc/sys/net/ipv6/conf", interface, "disable_ipv6")

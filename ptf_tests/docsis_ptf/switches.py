@@ -30,7 +30,7 @@ class SwitchError(Exception):
 
 
 def params_for(kind: str) -> TestParams:
-    """What the suite is told of a switch that the runner starts."""
+    """The parameters for a switch that the runner starts."""
     if kind == EMBEDDED:
         return TestParams(target=kind, seeded=True, batch=128, frames=100_000)
     return TestParams(target=kind, batch=32, frames=30_000)

@@ -181,7 +181,7 @@ class ModemBridges(classifier_test.ClassifierTest):
 
 
 class PrimaryServiceFlow(classifier_test.ClassifierTest):
-    """What no rule takes is the primary service flow's, which can become another."""
+    """A frame that no rule takes is the primary service flow's, which can become another."""
 
     def doRunTest(self) -> None:
         self.rule(self.service_flow(), {"ip_protocol": 6})

@@ -136,7 +136,7 @@ def _with_parents(name: str) -> Iterator[str]:
 
 @functools.cache
 def _file(name: str) -> Path | None:
-    """The file of one of the project's modules; None for a package without a file and for others."""
+    """The file of one of the project's modules; None for any other name."""
     top, *rest = name.split(".")
     if top not in PACKAGES:
         return None

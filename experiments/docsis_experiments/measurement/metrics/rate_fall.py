@@ -20,7 +20,7 @@ from docsis_experiments.measurement.viewing import Viewing
 
 
 def fall_percent(one: Viewing, start: float, end: float) -> float:
-    """The fall of a player's rate, percent; below 0 where all rates are above; NaN without segments."""
+    """The fall of a player's rate, percent; below 0 where all rates are above; NaN without any."""
     before, during = one.asked(0.0, start), one.asked(start, end)
     if not (before.size and during.size):
         return math.nan

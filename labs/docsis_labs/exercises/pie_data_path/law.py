@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decisions of RFC 8034's drop_early() for a probability: which frames may be dropped, must be,
-and depend on a coin; and the distribution of those coins."""
+"""The decisions of RFC 8034's drop_early() for a probability, and the distribution of its coins.
+
+A frame may not be dropped, must be, or depends on a coin.
+"""
 
 from __future__ import annotations
 
