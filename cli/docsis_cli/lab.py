@@ -38,7 +38,7 @@ _Folder = Annotated[
 
 
 class Format(StrEnum):
-    """Of a class's results."""
+    """The forms of a class's results."""
 
     TABLE = "table"
     JSON = "json"
@@ -181,7 +181,7 @@ def graded(
 
 @app.command()
 def doctor() -> None:
-    """What is here of what exercises need, and how to get the rest."""
+    """Checks that everything exercises need is here and works, and says how to get the rest."""
     from docsis_labs.doctor import findings
 
     for finding in findings():

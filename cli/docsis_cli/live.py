@@ -78,7 +78,7 @@ def page(console: Console, port: int, *, only_show: bool = False) -> Iterator[No
 
 @contextmanager
 def beside_run(testbed: Launcher, console: Console, *, port: int | None) -> Iterator[None]:
-    """What `docsis-p4 run` has beside the system: traffic on demand, and a live page if wanted.
+    """Runs services beside the system: traffic on demand, and a live page if one is wanted.
 
     Args:
         testbed: Whose hosts send.

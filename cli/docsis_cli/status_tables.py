@@ -27,10 +27,10 @@ from docsis_experiments.measurement.timing import MOST_P99_MS
 from docsis_testbed.errors import TestbedError
 
 _UNKNOWN: Final = "?"
-"""Of a device that does not answer."""
+"""Shown for a device that does not answer."""
 
 _NONE: Final = "-"
-"""What there cannot be."""
+"""Shown for a value that cannot exist."""
 
 _STATE_STYLES: Final = {"INACTIVE": "dim", "QUIESCENT": "", "ACTIVE": "bold yellow"}
 

@@ -32,7 +32,7 @@ Respond = Callable[[bytes], Awaitable[bytes]]
 
 
 class Service(StrEnum):
-    """What can be asked of a controller or a run; a socket's name without the process."""
+    """The services of a controller or a run; a socket's name without the process."""
 
     STATUS = "controller"
     CHANGES = "changes"

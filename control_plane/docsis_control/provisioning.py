@@ -45,7 +45,7 @@ from docsis_control.topology.models import Host, Server, Topology
 from docsis_control.topology.services import check_reservations, configuration_of, service_of
 
 CLASSIFIER_ENTRIES: Final = 8192
-"""Of a device's table; a classifier takes one or more."""
+"""Size of a device's classifier table; a classifier takes one entry or more."""
 
 _PATIENCE_US: Final = 1 << 22
 """How long nothing may leave a queue before its books are in doubt, unless an entry says otherwise:
@@ -156,7 +156,7 @@ def _touched(
 def _assigned(
     managed: Mapping[FlowKey, QueueManagement], modems: Sequence[int], before: Deployment | None
 ) -> Assigned:
-    """What these service flows are given, which are all of these modems."""
+    """Assigns numbers to these service flows, which are all of these modems."""
     queues = {
         key: management.flow_queues.queues
         for key, management in managed.items()
@@ -231,7 +231,7 @@ def _device(
     parts: tuple[Part, ...],
     known: DevicePlan | None,
 ) -> DevicePlan:
-    """What a device gets; where it is known, with other parts."""
+    """Plans a device; with other parts where it is known."""
     device = topology.cable_modem if role is Role.CABLE_MODEM else topology.cmts
     entries = sum([part.classifiers for part in parts])
     if entries > CLASSIFIER_ENTRIES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was shown, kept for pages that are reloaded or opened later; bounded in rows and bytes."""
+"""The history, kept for pages that are reloaded or opened later; bounded in rows and bytes."""
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from itertools import dropwhile
 from typing import Final
 
 MOST_ROWS: Final = 3_000
-"""Of a modem: five minutes at ten a second."""
+"""The most rows that are kept of a modem: five minutes at ten a second."""
 
 MOST_BYTES: Final = 4 << 20
-"""Of a modem's rows."""
+"""The most bytes that a modem's rows take."""
 
 MOST_MODEMS: Final = 4
 """That are followed in detail; the one that nobody has looked at for longest goes first."""

@@ -162,7 +162,7 @@ def test_an_entry_stays_when_others_come_and_go() -> None:
 
 
 def field_values(frame: Frame) -> dict[str, int]:
-    """What the pipeline sees of a frame (docs/p4-contract.md, "Tables")."""
+    """The values that the pipeline has for a frame (docs/p4-contract.md, "Tables")."""
     encapsulation, carried = frame.carries
     values = {
         "dst_mac": frame.destination,
@@ -202,7 +202,7 @@ def meets(condition: MatchValue, value: int) -> bool:
 
 
 def look_up(entries: tuple[TableEntry, ...], modem: int, frame: Frame) -> TableEntry | None:
-    """What a P4 table makes of the entries, in whatever order they were written."""
+    """Looks a frame up in the entries as a P4 table does, in whatever order they were written."""
     values = field_values(frame) | {"modem": modem}
     found = [
         entry

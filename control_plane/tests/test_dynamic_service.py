@@ -51,7 +51,7 @@ def entries(switch: Any, table: str) -> list[Any]:
 
 
 def everything(system: Any) -> tuple[object, ...]:
-    """What both devices were told, and the deployment."""
+    """Everything that both devices were told, and the deployment."""
     return (
         [dict(switch.tables) for switch in (system.modem, system.cmts)],
         [

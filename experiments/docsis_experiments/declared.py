@@ -22,7 +22,7 @@ def modules(package: str, path: Iterable[str]) -> Iterator[ModuleType]:
 
 
 def declared(package: str, path: Iterable[str], name: str) -> Iterator[Any]:
-    """What each module of a package has under a name, in the order of the modules' names.
+    """Yields what each module of a package has under a name, in the order of the names.
 
     Args:
         package: Its full name.

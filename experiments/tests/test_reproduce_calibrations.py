@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is calibrated on trial seeds: the search, and what it plays."""
+"""Calibrations on trial seeds: the search, and what it plays."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _same(mistake: Mistake, case: Values, answer: Any, part: str | None) -> bool
 
 
 def _difference(is_so: Any, should: Any) -> str:
-    """Where two lists begin to differ, if words about all of them would not show it."""
+    """Tells where two lists begin to differ, if words about all of them would not show it."""
     if not isinstance(is_so, list | tuple) or not isinstance(should, list | tuple):
         return ""
     if max(len(repr(is_so)), len(repr(should))) <= _LONGEST:

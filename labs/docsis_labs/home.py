@@ -33,7 +33,7 @@ _SAMPLE_NS: Final = 100_000_000
 
 @dataclass(frozen=True)
 class Load:
-    """What a home does, in seconds of its run.
+    """The load of a home, in seconds of its run.
 
     Attributes:
         seconds: How long the run is.
@@ -52,7 +52,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of it.
+    """The measurements of a run.
 
     Attributes:
         sent_ns: When each packet of the call was sent, since the run began.
@@ -65,7 +65,7 @@ class Measured:
     goodput: float
 
     def round_trips_ms(self, begin: float, end: float) -> npt.NDArray[np.float64]:
-        """Of the packets that were sent within these seconds and came back."""
+        """Round trips of the packets that were sent within these seconds and came back."""
         sent, returned = np.array(self.sent_ns), np.array(self.returned_ns)
         chosen = (sent >= begin * 1e9) & (sent < end * 1e9) & (returned >= 0)
         trips: npt.NDArray[np.float64] = (returned - sent)[chosen] / 1e6

@@ -28,7 +28,7 @@ _LOOPBACK: Final = "lo"
 
 
 def reason(error: OSError) -> str:
-    """What went wrong, without the number of the error."""
+    """The words of an error, without its number."""
     return error.strerror or str(error)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are in the project's tree.
+"""Paths of the project's tree.
 
 The testbed runs from a checkout (it needs topologies/, p4src/build/ and the
 switch built from switch/), so paths hang on the root of the checkout.

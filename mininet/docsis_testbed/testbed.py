@@ -42,7 +42,7 @@ def root_interfaces(topology: Topology) -> list[str]:
 
 
 def recording_of(device: Device, folder: Path) -> Path:
-    """What a device's switch records in a folder."""
+    """The file in a folder to which a device's switch writes its recording."""
     return folder / f"{device.name}.rec"
 
 

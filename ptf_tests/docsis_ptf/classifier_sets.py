@@ -202,7 +202,7 @@ def _ip_near(draw: Random, near: PacketClassifier) -> Ip | None:
 def _payload_near(
     draw: Random, near: PacketClassifier, tag: tuple[int, int] | None
 ) -> tuple[str, int]:
-    """What a frame without IP carries."""
+    """The payload of a frame without IP."""
     kind, value = near.ethernet or ("all-data", 0)
     if kind == "dsap" and draw.random() < 0.9:
         return "llc", value & 0xFF

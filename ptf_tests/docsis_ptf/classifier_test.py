@@ -94,7 +94,7 @@ class ClassifierTest(DocsisTest):
         self.undo(before)
 
     def ports_of(self, frame: Any) -> tuple[int, ...]:
-        """Where a frame from the near port leaves: to the network, or to everybody."""
+        """The ports at which a frame from the near port leaves: to the network, or to everybody."""
         known = bytes(frame)[:6] == mac_bytes(NETWORK_MAC)
         return (self.rf,) if known else (self.rf, self.far)
 

@@ -88,7 +88,7 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
         """Nothing: see setUp."""
 
     def shortDescription(self) -> str | None:
-        """What the test is about, rather than that it walks its cases."""
+        """The test's subject, rather than that it walks its cases."""
         return (self.__doc__ or "").partition("\n")[0] or None
 
     def cases(self) -> Iterable[Mapping[str, Any]]:

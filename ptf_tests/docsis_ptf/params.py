@@ -18,7 +18,7 @@ PROGRAMS: Final = Path(__file__).resolve().parents[2] / "p4src" / "build"
 
 @dataclass(frozen=True)
 class TestParams:
-    """Where the target is and how it is wired.
+    """The target's address and wiring.
 
     Attributes:
         grpc: host:port of its P4Runtime server.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What de-randomised dropping must look like (RFC 8034, appendix A.2, drop_early()).
+"""The statistics of de-randomised dropping (RFC 8034, appendix A.2, drop_early()).
 
 Between two drops the k-th frame has accu_prob = k * p1. It is dropped never
 while that is below PROB_LOW, with probability p1 up to PROB_HIGH, and always
@@ -39,7 +39,7 @@ class Distribution(Protocol):
 
     @property
     def probability(self) -> npt.NDArray[np.float64]:
-        """Of each value."""
+        """The probability of each value."""
 
 
 def p1_of(drop_prob: int, size: int) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suite asks of a target's traffic manager, whatever it is configured by.
+"""The suite's interface to a target's traffic manager, whatever it is configured by.
 
 P4Runtime does not describe queues, so each target has an interface of its own for them. A `Shaper`
 speaks it; the tests know only this file. Which one a run uses: `--shaper`, and shapers.py.
@@ -54,7 +54,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class QueueState:
-    """What a queue holds and has counted since it was created.
+    """The content of a queue and its counters since it was created.
 
     Attributes:
         config: As the target has it; `initial_tokens` is None.
@@ -113,7 +113,7 @@ class Shaper(Protocol):
         ...
 
     def states(self) -> States:
-        """What all queues hold and have counted."""
+        """The states of all queues."""
         ...
 
     def lateness(self) -> Lateness | None:

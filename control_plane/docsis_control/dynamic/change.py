@@ -18,7 +18,7 @@ from docsis_control.queue_managers.presets import name_of
 
 
 class Action(StrEnum):
-    """What is done; DSA, DSC and DSD."""
+    """The action of a change: DSA, DSC and DSD."""
 
     ADD = "add"
     SET = "set"
@@ -26,7 +26,7 @@ class Action(StrEnum):
 
 
 class Kind(StrEnum):
-    """What it is done to; keys of the configuration file."""
+    """The kind of object that a change is about; keys of the configuration file."""
 
     UPSTREAM_SERVICE_FLOW = "upstream_service_flows"
     DOWNSTREAM_SERVICE_FLOW = "downstream_service_flows"

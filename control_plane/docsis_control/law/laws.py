@@ -37,7 +37,7 @@ _NOTHING: Final = whole(0)
 
 
 class Interval(NamedTuple):
-    """What a law is told of its service flows; arrays in the order of its columns.
+    """The input of a law for one interval; arrays in the order of its columns.
 
     Attributes:
         readings: Of the registers.
@@ -69,7 +69,7 @@ class Interval(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a law found and decided, in the order of its columns.
+    """The output of a law, in the order of its columns.
 
     Attributes:
         qdelay: The delay as the law sees it now, seconds.
@@ -120,7 +120,7 @@ class Law(ABC):
 
     @abstractmethod
     def observe(self, interval: Interval) -> Outcome:
-        """What it sees between two ticks; changes nothing."""
+        """Observes the queues between two ticks; changes nothing."""
 
     @abstractmethod
     def follow(self, before: Self, here: Ints, there: Ints) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stage needs to build the upstream channels of a deployment: integers alone.
+"""The plan from which a stage builds the upstream channels of a deployment: integers alone.
 
 Names and units are those of the switch's crate mac-wire: nanoseconds, minislots, bytes, bit/s.
 """

@@ -44,7 +44,7 @@ def provision(
     limits: Limits | None = None,
     downstream_buffer: BufferLimit = DEFAULT_BUFFER,
 ) -> Modem:
-    """What a modem is to run.
+    """Makes the service that a modem is to run from its configuration.
 
     Args:
         channel: Stands in where a service flow has no Maximum Sustained Traffic Rate,

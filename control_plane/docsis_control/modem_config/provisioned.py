@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration file means: service flows and classifiers with every default filled in.
+"""The meaning of a configuration file: service flows and classifiers with every default filled in.
 
 Frozen and free of TLVs, for what runs a modem; the file's form is `document`.
 Rates are bit/s, sizes bytes, times nanoseconds.

@@ -47,10 +47,11 @@ class Policy(IntFlag):
 
 
 USUAL_UNSOLICITED: Final = 0x17F
-"""Of UGS and UGS-AD [?]: neither requests nor parts, and nothing that is too long."""
+"""The usual policy of UGS and UGS-AD [?]: neither requests nor parts, and nothing that is too
+long."""
 
 USUAL_REAL_TIME_POLLING: Final = 0x1F
-"""Of rtPS [?]: requests in polls only."""
+"""The usual policy of rtPS [?]: requests in polls only."""
 
 _USUAL_POLICIES: Final = {
     SchedulingType.UGS: USUAL_UNSOLICITED,
@@ -59,7 +60,8 @@ _USUAL_POLICIES: Final = {
 }
 
 DEFAULT_POLLING_INTERVAL: Final = 1_000_000_000
-"""Of nrtPS, nanoseconds; the standard leaves it to the CMTS, "about every second" [?]."""
+"""nrtPS's polling interval, nanoseconds; the standard leaves it to the CMTS, "about every second"
+[?]."""
 
 DEFAULT_BACKOFF_EIGHTHS: Final = 8
 """The whole window (DOCS-QOS3-MIB, docsQosParamSetMultiplierContentionReqWindow)."""
@@ -113,7 +115,7 @@ class Scheduling:
 
 
 BEST_EFFORT: Final = Scheduling(SchedulingType.BEST_EFFORT)
-"""What a service flow has that says nothing."""
+"""The scheduling of a service flow that says nothing of it."""
 
 
 def scheduling_of(flow: UpstreamQos) -> Scheduling:

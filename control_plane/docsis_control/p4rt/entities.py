@@ -118,7 +118,7 @@ def table_updates(pipeline: Pipeline, entries: Iterable[TableEntry]) -> Iterator
 def updates_between(
     pipeline: Pipeline, old: Iterable[TableEntry], new: Iterable[TableEntry]
 ) -> list[tuple[Any, str]]:
-    """What makes the old entries of a device the new ones: p4.v1.Updates, and a name for each.
+    """Yields the updates that turn a device's old entries into the new ones, with a name for each.
 
     An entry is known by its table, key and priority. First comes what is new, in its order,
     then what changes, then goes what is no longer there, in the reverse order. So an entry that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the modems of a topology share: rates of the channel, and upstream channels by modem."""
+"""The shared channels of a topology: rates of the channel, and upstream channels by modem."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -27,7 +27,7 @@ NO_SHARED_QUEUE: Final = (
 
 
 class ChannelRates(Model):
-    """What the modems share, in bit/s of Ethernet frames."""
+    """The rates of the shared channel, in bit/s of Ethernet frames."""
 
     upstream: DataRate | None = Field(
         default=None,

@@ -109,7 +109,7 @@ def _resolve(
 
 
 def _number(modem: dict[str, Any], key: str, default: int) -> int:
-    """What validation may still refuse."""
+    """A number that validation may still refuse."""
     value = modem.get(key, default)
     return value if isinstance(value, int) else default
 

@@ -260,7 +260,7 @@ class UpstreamChannel(Model):
 
 @lru_cache(maxsize=MOST_CHANNELS)
 def _numbers(channel: UpstreamChannel) -> Profile:
-    """What is asked for with every service flow, made once."""
+    """The channel's profile, which every service flow asks for, made once."""
     return channel._made()
 
 
@@ -286,7 +286,7 @@ _PLAIN: Final = (
 
 
 def _given(model: Model | None) -> dict[str, Any]:
-    """What a part says."""
+    """The values that a part gives."""
     if model is None:
         return {}
     return {key: value for key, value in model if value is not None}

@@ -36,7 +36,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared.
+    """A quantity that is compared.
 
     Attributes:
         name: Key in the document.

@@ -28,7 +28,7 @@ from docsis_experiments.measurement.intervals import (
 
 @dataclass(frozen=True)
 class Difference:
-    """Of a quantity, after less before.
+    """A quantity's difference: after less before.
 
     Attributes:
         before, after: Medians over the runs that have a value; NaN where none has.

@@ -36,7 +36,7 @@ _READABLE: Final = ("scenario", "repeated", "sweep")
 
 @dataclass(frozen=True)
 class Series:
-    """What is compared: a queue manager under the same conditions.
+    """A series that is compared: a queue manager under the same conditions.
 
     Attributes:
         name: Of the manager, and of the conditions where they are varied.
@@ -69,7 +69,7 @@ class Result:
 
 
 def read(folder: Path) -> Result:
-    """What a folder holds.
+    """Reads the result in a folder.
 
     Raises:
         TestbedError: It is none, is damaged, or of another version.
@@ -164,7 +164,7 @@ def _of_outcomes(summary: Mapping[str, Any], outcomes: list[Outcome]) -> dict[st
 
 
 def _of_runs(folder: Path, summary: Mapping[str, Any]) -> dict[str, Series]:
-    """Of a single run of each queue manager, whose packets are in a file."""
+    """Reads a single run of each queue manager, whose packets are in a file."""
     found = {}
     for run in summary["runs"]:
         if run["faults"] or not run["timing"]["valid"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan leaves to the seed of a run: when flows begin, and how long their ways are. Pure.
+"""Draws from the seed of a run: when flows begin, and how long their ways are. Pure.
 
 A draw depends on the seed and on the flow's own name alone, so that queue managers are compared
 under the same draws, and another group changes none of them.

@@ -19,7 +19,7 @@ from docsis_control.queue_managers.presets import PRESETS, name_of, preset_of
 
 
 def managed(value: object) -> object:
-    """What a file says, as a QueueManagement."""
+    """Reads a queue management from a file's value."""
     if isinstance(value, str):
         if value not in list(Preset):
             raise ValueError(

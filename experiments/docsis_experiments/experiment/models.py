@@ -70,7 +70,7 @@ RampUp = Annotated[
 
 
 class Source(Model):
-    """Where the published figures stand."""
+    """The publication that has the figures."""
 
     paper: str = Field(description="Title, authors, year.")
     section: str = Field(default="", description="Section of the paper.")

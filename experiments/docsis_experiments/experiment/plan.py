@@ -53,7 +53,7 @@ first host to the first server, at the ports of the shipped scenarios, shares it
 upload of voip-latency.yaml; 19001 and 19002 would."""
 
 _FRAME: Final = frame_length(1514)
-"""Of a full TCP segment, to the end of the CRC."""
+"""Length of a full TCP segment's frame, to the end of the CRC."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Plan:
-    """What every run of a scenario does.
+    """The plan of every run of a scenario.
 
     Attributes:
         flows: Sent by our own programs.
@@ -185,7 +185,7 @@ def buffer_bytes(run: Run, topology: Topology, direction: Direction) -> int:
 
 
 def load_of(streams: ServiceFlowStreams, topology: Topology, direction: Direction) -> LoadPlan:
-    """What is sent into the service flows of a direction.
+    """Plans the traffic into the service flows of a direction.
 
     Raises:
         TestbedError: It reaches none, or the topology cannot be deployed.

@@ -22,7 +22,7 @@ from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
 
 _PROBABILITIES: Final = tuple(float(f"{p:.4g}") for p in np.geomspace(1e-3, 10, 33))
-"""Of figure 16."""
+"""The probabilities of figure 16."""
 
 _CURVE_DROPS: Final = 4000
 _CURVE_FRAMES: Final = 50_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `docsis-switch sample` counts in the compiled pipeline."""
+"""Samples of the compiled pipeline, as `docsis-switch sample` counts them."""
 
 from __future__ import annotations
 

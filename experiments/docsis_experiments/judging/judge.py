@@ -92,7 +92,7 @@ def judge(scenario: Scenario, records: Sequence[RunRecord]) -> list[Verdict]:
 
 
 def not_judged(scenario: Scenario, records: Sequence[RunRecord]) -> list[str]:
-    """What of the expectations was not judged because its runs were not made, in words."""
+    """Lists the expectations that were not judged because their runs were not made, in words."""
     made = {record.label for record in records}
     names = {run.label: run.name for run in scenario.all_runs}
     return [

@@ -34,7 +34,7 @@ from docsis_experiments.runs.outcome import Outcome
 
 
 class Verdict(StrEnum):
-    """What follows of all runs together; never of one."""
+    """The verdict of all runs together; never of one."""
 
     REPRODUCED = "reproduced"
     CONTRADICTED = "contradicted"
@@ -131,7 +131,7 @@ def together(verdicts: Iterable[Verdict | None]) -> Verdict | None:
 
 
 def verdict_of(interval: Interval, allowed: Bounds) -> Verdict:
-    """Where an interval lies to a band, whose ends are inside."""
+    """Judges an interval against a band, whose ends are inside."""
     low = -math.inf if allowed[0] is None else allowed[0]
     high = math.inf if allowed[1] is None else allowed[1]
     if low <= interval.low and interval.high <= high:

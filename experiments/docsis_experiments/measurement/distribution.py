@@ -18,7 +18,7 @@ from docsis_experiments.measurement.record import Floats
 
 @dataclass(frozen=True)
 class Distribution:
-    """What many runs say of a quantity's distribution.
+    """The distribution of a quantity over many runs.
 
     Attributes:
         runs: How many have one.

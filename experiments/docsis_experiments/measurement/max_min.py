@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each flow is to have by the max-min criterion, and what it had of that (002, metrics). Pure.
+"""Max-min shares of flows, and what each flow had of its share (002, metrics). Pure.
 
     x = T / r
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a metric is: a number of a run, and all that files, tables and reports have to know of it.
+"""A metric: a number of a run, and all that files, tables and reports have to know of it.
 
 The modules of `metrics/` are the metrics, each with one as `METRIC`.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run left, on one time axis: 0 is the start of the measured time, in seconds."""
+"""The record of a run on one time axis: 0 is the start of the measured time, in seconds."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Packets:
 
     @property
     def delays(self) -> Floats:
-        """Of those that arrived, as far as they are known."""
+        """The delays of the packets that arrived, as far as they are known."""
         return self.delay_ms[np.isfinite(self.delay_ms)]
 
     @staticmethod
     def together(parts: Sequence[Packets]) -> Packets:
-        """Of several groups or flows."""
+        """Puts the packets of several groups or flows together."""
         if not parts:
             return Packets(_none(), _none())
         sent = np.concatenate([part.sent_s for part in parts])
@@ -86,7 +86,7 @@ class Pages:
 
     @staticmethod
     def together(parts: Sequence[Pages]) -> Pages:
-        """Of several users."""
+        """Puts the pages of several users together."""
         return Pages(
             np.concatenate([part.began_s for part in parts]),
             np.concatenate([part.complete_s for part in parts]),
@@ -95,7 +95,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class Carried:
-    """What the downstream channel carried, with all that its framing adds and with MAPs.
+    """The load of the downstream channel, with all that its framing adds and with MAPs.
 
     Attributes:
         time_s: When it was looked at, at one interval.
@@ -136,7 +136,7 @@ class Received:
 
 @dataclass(frozen=True)
 class Control:
-    """What the controller saw of the service flow; empty where it has no law for it.
+    """The controller's samples of the service flow; empty where it has no law for it.
 
     Attributes:
         time_s: When it looked.
@@ -245,7 +245,7 @@ class RunRecord:
         return Packets.together([]) if packets is None else packets.between(0.0, self.seconds)
 
     def traces(self, group: str) -> frozenset[Trace]:
-        """What the record has of a group of the traffic."""
+        """The traces that the record has of a group of the traffic."""
         there: Mapping[Trace, Iterable[str]] = {
             Trace.PACKETS: self.packets,
             Trace.CALL: self.calls,

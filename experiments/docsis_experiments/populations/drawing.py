@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is tested: a tier, a distance and a modem for each test. Pure.
+"""Draws the subscriber of each test: a tier, a distance and a modem. Pure.
 
 Each is drawn from the test's own seed and for its own purpose, so that a test is the same whatever
 is compared, however many there are, and a changed distribution of one thing moves no other. Arms
@@ -31,7 +31,7 @@ SEEDS_APART: Final = 100_000
 """Between the first tests of two populations' seeds."""
 
 LARGEST_SEED: Final = 2**64 // SEEDS_APART - 2
-"""Of a population: its tests' seeds are below 2^64."""
+"""The largest seed of a population: its tests' seeds are below 2^64."""
 
 _NORMAL: Final = NormalDist()
 S = TypeVar("S", bound=Shared)
@@ -42,7 +42,7 @@ _GRAIN: Final = 1_000
 
 @dataclass(frozen=True)
 class Subscriber:
-    """Who is tested.
+    """The subscriber of a test.
 
     Attributes:
         number: Of the test, from 1 up.
@@ -62,7 +62,7 @@ class Subscriber:
 
 
 def own_ns(population: Population) -> int:
-    """What the upstream channel takes of an idle round trip, nanoseconds on the mean."""
+    """The part of an idle round trip that the upstream channel takes, nanoseconds on the mean."""
     return sum(mean_access_ns(channel.numbers) for channel in population.upstream_channels)
 
 
@@ -77,7 +77,7 @@ def seed_of(seed: int, number: int) -> int:
 
 
 def subscriber(population: Population, seed: int, number: int) -> Subscriber:
-    """Who is tested.
+    """Draws the subscriber of a test.
 
     Args:
         population: From which.

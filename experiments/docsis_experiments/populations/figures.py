@@ -92,7 +92,7 @@ def median(tests: Iterable[ResultOfTest], name: str) -> Estimate:
 
 
 def share(tests: Iterable[ResultOfTest], name: str, band: Band) -> Share:
-    """Of tests, those of which a value is within a band, its ends included."""
+    """The share of the tests whose value is within a band, its ends included."""
     values = np.asarray(column(tests, name), np.float64)
     within = (values * 1e6 >= band.at_least) & (values * 1e6 <= band.at_most)
     hits = int(np.count_nonzero(within))

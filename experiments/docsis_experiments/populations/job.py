@@ -39,7 +39,7 @@ POPULATION: Final = "population.yaml"
 
 @dataclass(frozen=True)
 class Place:
-    """Where tests are played.
+    """The place where tests are played.
 
     Attributes:
         name: Of the stage.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of all tests: a row for each test of each arm, and its file."""
+"""The results of all tests: a row for each test of each arm, and its file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ResultOfTest:
 
     @property
     def added_ms(self) -> float:
-        """What load adds to the idle round trip, on the mean."""
+        """The mean delay that load adds to the idle round trip."""
         return self.mean_ms - self.idle_ms
 
 
@@ -78,7 +78,7 @@ _COLUMNS: Final[Sequence[tuple[str, str, pa.DataType]]] = (
     ("key", "key", pa.string()),
     ("digest", "digest", pa.string()),
 )
-"""Of the file: name, attribute and type."""
+"""The file's columns: name, attribute and type."""
 
 
 def result_of(test: PlannedTest, outcome: Outcome) -> ResultOfTest:

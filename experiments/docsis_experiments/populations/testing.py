@@ -30,7 +30,7 @@ UPLOADS: Final = "uploads"
 """The group that loads the upstream."""
 
 _NAME: Final = "population"
-"""Of every scenario: what is told apart by a name would be played twice."""
+"""The name of every scenario: what is told apart by a name would be played twice."""
 
 _SERVER: Final = "server"
 
@@ -78,7 +78,7 @@ def _unit(population: Population, who: Subscriber, modem: Modem) -> Unit:
 
 
 _SAME: Final[dict[str, Any]] = {"name": "", "title": "", "source": None, "tests": 1, "arms": ()}
-"""What changes nothing of a single test."""
+"""Values that change nothing of a single test."""
 
 
 @functools.lru_cache(maxsize=256)

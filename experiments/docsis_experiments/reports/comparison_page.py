@@ -49,7 +49,7 @@ def clear(entry: Mapping[str, Any]) -> bool:
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """What was found: the greatest change of a median latency, and what differences are worth."""
+    """The findings: the greatest change of a median latency, and what differences are worth."""
     entries = told(summary)
     if not entries:
         return [
@@ -60,7 +60,7 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _greatest(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:
-    """Of those that are on one side of zero, where there are any."""
+    """Tells the greatest of the differences that are on one side of zero, where there are any."""
     medians = [entry for entry in entries if entry["quantity"] == "latency p50"]
     found = [entry for entry in medians if clear(entry)] or medians
     if not found:

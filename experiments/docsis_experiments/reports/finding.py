@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was found, in a sentence in front of a report: latency and goodput of every run. Pure."""
+"""The sentence in front of a report: latency and goodput of every run. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOLD_SINGLY: Final = 3
 
 @dataclass(frozen=True)
 class Reading:
-    """What the sentence says of a run.
+    """The values of a run that the sentence tells.
 
     Attributes:
         name: For people.

@@ -18,7 +18,7 @@ from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.sweep_summary import estimate_figures
 
 VERSION: Final = 1
-"""Of the summary's shape."""
+"""Version of the summary's shape."""
 
 _COMPARED: Final = ("mean", "max", "goodput")
 

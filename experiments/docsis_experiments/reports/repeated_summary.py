@@ -106,7 +106,7 @@ def _groups(counted: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _service_flows(rates: Sequence[Mapping[str, Rates]]) -> list[dict[str, Any]]:
-    """Of a group that loads all service flows, each of them; else nothing."""
+    """The rates of each service flow where a group loads all of them; else nothing."""
     return [
         {
             "name": name,
@@ -119,7 +119,7 @@ def _service_flows(rates: Sequence[Mapping[str, Rates]]) -> list[dict[str, Any]]
 
 
 def _of(values: Iterable[float], limits: Limits = UNLIMITED) -> Estimate:
-    """Of the runs that have a value."""
+    """Estimates the mean over the runs that have a value."""
     return estimate([value for value in values if not math.isnan(value)], limits)
 
 

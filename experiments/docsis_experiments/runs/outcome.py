@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a run: plain, bounded data, made from the record of either stage. Pure."""
+"""The outcome of a run: plain, bounded data, made from the record of either stage. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROBABILITIES: Final[tuple[float, ...]] = (
     0.999,
     1.0,
 )
-"""Of the quantiles that stand for a group's distribution of latency."""
+"""Probabilities of the quantiles that stand for a group's distribution of latency."""
 
 MOST_WORDS: Final = 500
 """Characters of a sentence that is kept."""
@@ -104,7 +104,7 @@ def of_record(
     key: str,
     number: int,
 ) -> Outcome:
-    """What is kept of a run.
+    """Makes the outcome of a run.
 
     Args:
         record: What it left.

@@ -119,7 +119,7 @@ class _Crew:
 
     @property
     def threads(self) -> int:
-        """Of all workers that may play."""
+        """The number of threads of all workers that may play."""
         return sum(self.accepted.values())
 
     def look(self) -> None:

@@ -59,7 +59,7 @@ def sources(exercise: Exercise) -> Iterator[Source]:
 
 
 def problems(exercise: Exercise) -> list[str]:
-    """What is not as the sources are, a sentence each."""
+    """Lists what differs from the sources, a sentence each."""
     folder = exercise.path / "compiled"
     found: list[str] = []
     expected: set[str] = set()

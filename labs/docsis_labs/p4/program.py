@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Program:
-    """What p4c made.
+    """The output of p4c.
 
     Attributes:
         name: Of the source, such as "data_path.p4".

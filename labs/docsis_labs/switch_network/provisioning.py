@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller would have set on the switch: the program, its entries, registers, queues."""
+"""Sets up the switch as a controller would: the program, its entries, registers, queues."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LABELLED: Final = 24
 
 @dataclass(frozen=True)
 class Pair:
-    """What is beside each other, Mbit/s.
+    """A pair of bars beside each other, Mbit/s.
 
     Attributes:
         label: Below the bars.

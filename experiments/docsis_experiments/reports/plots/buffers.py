@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plots against the size of the buffer have in common, of one run and of many."""
+"""The common part of plots against the size of the buffer, of one run and of many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS: Final = {
     "goodput": ("Goodput of all flows together", "Goodput (Mbit/s)"),
     "loss": ("Packets lost", "Loss (%)"),
 }
-"""What is drawn, and each panel's title and axis; latency and loss are of each kind of traffic."""
+"""The panels with their titles and axes; latency and loss are of each kind of traffic."""
 
 
 @dataclass(frozen=True)

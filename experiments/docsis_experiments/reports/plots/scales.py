@@ -10,7 +10,7 @@ from typing import Any, Final
 import matplotlib as mpl
 
 TICKS: Final = tuple(base * 10.0**power for power in range(-3, 6) for base in (1, 2, 5))
-"""Of logarithmic scales."""
+"""Ticks of logarithmic scales."""
 
 SMALL: Final = 7
 """Ticks of which more would touch each other in a panel that is one of several."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What plots are given, by the kind of result."""
+"""The inputs of plots, by the kind of result."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Compared:
 
 
 def called(summary: Summary) -> dict[str, str]:
-    """What each result of a comparison is called: its title, unless another has the same."""
+    """Names each result of a comparison: by its title, unless another has the same."""
     titles = [result["title"] for result in summary["results"]]
     distinct = len(set(titles)) == len(titles)
     return {

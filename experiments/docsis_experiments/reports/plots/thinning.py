@@ -16,7 +16,7 @@ COLUMNS: Final = 2000
 """Columns of pixels that a line is thinned to: twice a page's width, so that zooming has more."""
 
 _TAIL: Final = 200
-"""Of a distribution, the greatest values that are all kept."""
+"""How many of a distribution's greatest values are all kept."""
 
 
 def thinned(x: Floats, y: Floats, columns: int = COLUMNS) -> tuple[Floats, Floats]:

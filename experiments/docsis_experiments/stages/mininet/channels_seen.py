@@ -41,7 +41,7 @@ class ChannelsSeen:
             self._looks.add(channel)
 
     def channels(self) -> tuple[UpstreamChannel, ...]:
-        """What they have done by now, with the MAPs that were kept.
+        """Reads the channels' counters as of now, with the MAPs that were kept.
 
         Raises:
             TestbedError: The switch does not tell.

@@ -18,10 +18,10 @@ RATE: Final = 10_000_000
 FLOW_QUEUES: Final = 32
 FLOW_LIMIT: Final = 30_000
 QUANTUM: Final = 1522
-"""Of the traffic manager's deficit round robin, which is the longest frame, too."""
+"""Quantum of the traffic manager's deficit round robin, which is the longest frame, too."""
 
 BUFFER: Final = 150_000
-"""Of the traffic manager, for all sub-queues."""
+"""The traffic manager's buffer for all sub-queues, bytes."""
 
 FCS: Final = 4
 _MACS: Final = bytes.fromhex("020000000001020000000002")

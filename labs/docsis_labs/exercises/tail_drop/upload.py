@@ -21,7 +21,7 @@ _SETTLED: Final = 5.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of a buffer.
+    """The results of a buffer.
 
     Attributes:
         longest_ms: Of the call's packets in the queue.

@@ -27,7 +27,7 @@ MOST_COLUMNS: Final = 3
 
 @dataclass(frozen=True)
 class _Picture:
-    """What one of them shows.
+    """The content of one picture.
 
     Attributes:
         group: Of the traffic.

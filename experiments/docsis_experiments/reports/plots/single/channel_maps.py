@@ -64,7 +64,7 @@ class _Panel:
 
 
 def _panels(runs: Runs) -> list[_Panel]:
-    """Of the first run that has such channels."""
+    """The panels of the first run that has such channels."""
     for record in runs.records:
         seen = [channel for channel in record.channels if channel.last_maps]
         if seen:
@@ -138,7 +138,7 @@ def _draw_panel(axes: Any, panel: _Panel) -> None:
 def _pieces(
     panel: _Panel, one: UpstreamMap, first: int, minislots: int
 ) -> Iterator[tuple[float, float, float, float]]:
-    """Where minislots are in a row: left end and width in ms, bottom and height in the band.
+    """Yields the pieces of a row that minislots take: left and width in ms, bottom and height.
 
     Args:
         panel: The channel.
@@ -225,7 +225,7 @@ def _box(axes: Any, corner: tuple[float, float], size: tuple[float, float], **lo
 
 
 def _legend(panel: _Panel) -> Iterator[Patch | Line2D]:
-    """What is there, and no more."""
+    """Yields legend entries for the elements that are there, and no others."""
     sids = {element.sid for one in panel.maps for element in one.elements}
     sids |= {request.sid for one in panel.maps for request in one.requests}
     for sid, colour in panel.colours.items():

@@ -108,7 +108,7 @@ def write(streams: Sequence[Stream], path: Path) -> None:
 
 
 def read(path: Path) -> list[Stream]:
-    """What `write` wrote."""
+    """Reads a file of `write`."""
     return [
         Stream(**{**s, "source": tuple(s["source"]), "destination": tuple(s["destination"])})
         for s in json.loads(path.read_text())

@@ -24,7 +24,7 @@ TIMESCALE: Final = 1_000_000
 """Units of a second in the files."""
 
 PICTURES: Final = 8
-"""Of a segment."""
+"""Pictures in a segment."""
 
 _TRACK: Final = 1
 _SYNC_SAMPLE: Final = 0x0200_0000
