@@ -31,17 +31,20 @@ def live(
         int, typer.Option("--port", min=0, max=65535, help="TCP port on 127.0.0.1; 0 for any.")
     ] = DEFAULT_PORT,
     pid: Annotated[
-        int | None, typer.Option("--pid", help="Process of the controller, where several run.")
+        int | None, typer.Option("--pid", help="Process id of the controller, where several run.")
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--status-folder", help="Where controllers are looked for, if elsewhere."),
+        typer.Option(
+            "--status-folder",
+            help="Folder in which to look for controllers, instead of the usual ones.",
+        ),
     ] = None,
     only_show: Annotated[
-        bool, typer.Option("--only-show", help="Nothing can be started or switched from the page.")
+        bool, typer.Option("--only-show", help="Let the page start and switch nothing.")
     ] = False,
 ) -> None:
-    """A page in the browser that shows, and switches, the system that runs; Ctrl-C ends it."""
+    """Serve a page that shows and switches the running system, until Ctrl-C."""
     from docsis_live.app import main
 
     words = ["--port", str(port)]
