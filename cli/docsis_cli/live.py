@@ -63,7 +63,7 @@ def page(console: Console, port: int, *, only_show: bool = False) -> Iterator[No
 
     Args:
         console: Where it is told.
-        port: Of the page.
+        port: Port of the page.
         only_show: Nothing can be done from it.
 
     Raises:
@@ -86,7 +86,7 @@ def beside_run(testbed: Launcher, console: Console, *, port: int | None) -> Iter
     Args:
         testbed: Whose hosts send.
         console: Where the page's address is told.
-        port: Of the page; None for no page.
+        port: Port of the page; None for no page.
     """
     from docsis_experiments.stages.mininet.traffic.on_demand import traffic_on_demand
 

@@ -50,7 +50,7 @@ def classifier_entries(
 
     Args:
         modem: Its number in the pipeline, above 0.
-        classifiers: Of one device's direction; references are unique.
+        classifiers: Classifiers of one device's direction; references are unique.
         service_flows: Index in the pipeline by Service Flow Reference, of the service flows
             that are there. Classifiers of others take no part.
 

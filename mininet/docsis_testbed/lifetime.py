@@ -100,7 +100,7 @@ class Lifetime:
         Args:
             command: The program and its arguments, without a shell.
             end_signal: What it ends on: SIGTERM, or SIGHUP for interactive shells.
-            options: Of subprocess.Popen.
+            options: Options of subprocess.Popen.
 
         Raises:
             OSError: it cannot be started.

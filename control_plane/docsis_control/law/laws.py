@@ -40,7 +40,7 @@ class Interval(NamedTuple):
     """The input of a law for one interval; arrays in the order of its columns.
 
     Attributes:
-        readings: Of the registers.
+        readings: Readings of the registers.
         backlog: Bytes queued.
         tokens: Bytes in the sustained rate's bucket.
         acknowledged: Sequence numbers of aqm_data_state that the controller has seen.

@@ -54,7 +54,7 @@ class Sent:
         flow: Whose; None is no IPv4.
         length: Bytes to the end of the FCS; 64 at least.
         fragment: None, or where a fragment begins, in 8 bytes; 0 is the first one.
-        identification: Of IPv4; unless given the frame's own.
+        identification: Identification field of IPv4; the frame's own unless given.
     """
 
     at_us: int
