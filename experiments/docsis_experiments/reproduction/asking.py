@@ -23,7 +23,7 @@ class Registered(Protocol):
 
     @property
     def id(self) -> str:
-        """Of the row."""
+        """The row's id."""
 
     @property
     def seeds(self) -> int:
@@ -113,7 +113,7 @@ def repetitions(rule: Registered) -> tuple[int, ...]:
 
 
 def readings(row: Row, level: Level, asked_for: int | None) -> range:
-    """Which readings are run: the first, at `full` all, or as many as are asked for."""
+    """The readings that are run: the first, at `full` all, or as many as are asked for."""
     most = asked_for or (row.readings if level is Level.FULL else 1)
     return range(1, min(most, row.readings) + 1)
 

@@ -20,7 +20,7 @@ from docsis_testbed.errors import TestbedError
 MOST_BYTES: Final = 256 << 20
 
 _MOST_PART_CHANGES: Final = 5
-"""Of a row; the rest is counted."""
+"""The most changes of parts that are told of a row; the rest is counted."""
 
 Data = dict[str, Any]
 """results.json, or a part of it."""

@@ -173,6 +173,6 @@ def over_seeds(
 
 
 def place(id: str) -> tuple[tuple[int, str], ...]:
-    """Where a figure or a row stands among others by its id: 9 comes before 10."""
+    """The key by which figures and rows are sorted by id: 9 comes before 10."""
     parts = re.findall(r"\d+|\D+", id)
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)

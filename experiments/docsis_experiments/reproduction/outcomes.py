@@ -33,7 +33,8 @@ FILE: Final = "reproduced.jsonl"
 """All outcomes that there ever were, beside what is kept of runs."""
 
 _TELLING: Final = ("rule", "level", "mininet", "extended", "standing", "outcome", "parts")
-"""Of an outcome: where all are as they were, there is nothing new."""
+"""The fields of an outcome that tell something new; where all are as before there is nothing
+new."""
 
 
 @dataclass
@@ -187,5 +188,5 @@ def of(shelf: Shelf) -> kept.History:
 
 
 def path(shelf: Shelf) -> Path:
-    """Where they are."""
+    """The path of the outcomes' file."""
     return shelf.store.folder / FILE

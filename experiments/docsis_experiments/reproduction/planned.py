@@ -55,7 +55,7 @@ class PlannedRow:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Of its works."""
+        """The keys of its works."""
         return frozenset(entry.key for entry in self.entries)
 
 

@@ -21,9 +21,9 @@ class IntervalKind(StrEnum):
     """How a statistic gets its interval (catalogue, section 1)."""
 
     SEEDS = "seeds"
-    """Of one number a seed: Student's t below ten seeds, from ten on a bootstrap."""
+    """One number a seed: Student's t below ten seeds, from ten on a bootstrap."""
     POOLED = "pooled"
-    """Of a statistic of all seeds together: a bootstrap of whole seeds (section 6)."""
+    """One statistic of all seeds together: a bootstrap of whole seeds (section 6)."""
     SHARE = "share"
     """Wilson's, of draws or runs."""
     EXACT = "exact"
@@ -44,7 +44,7 @@ class Role(StrEnum):
 
 
 class Place(StrEnum):
-    """Where less is run than at the level `full` (catalogue, section 13)."""
+    """The places where less is run than at the level `full` (catalogue, section 13)."""
 
     STUDY = "study"
     MININET = "mininet"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hashes the rules have had: a rule that is changed shows as such, with its date.
+"""The history of the rules' hashes: a changed rule shows as such, with its date.
 
 `hashes.json` has for each rule the hashes that it had, oldest first, and for each paper those of
 what its rules have in common. Who changes a rule adds an `amended` entry to the file, with the hash
@@ -23,7 +23,7 @@ from docsis_experiments.reproduction.catalogue.rule import Amendment
 HASHES: Final = Path(__file__).with_name("hashes.json")
 
 REGISTERED: Final = "8ff42da52a18c4f573f7ef3ef2e025b2cea662c26c6463f6c7c0c5acd632367d"
-"""Of the first hash of every rule and paper."""
+"""The hash over the first hash of every rule and paper."""
 
 _MOST_BYTES: Final = 1_000_000
 

@@ -18,7 +18,7 @@ from docsis_experiments.reproduction.row import Computation, Draws, Run, Work
 from docsis_experiments.runs.unit import Unit
 
 _FRAME_BITS: Final = 1518 * 8
-"""Of a full segment's frame."""
+"""Bits of a full segment's frame."""
 
 _CALL_FRAMES: Final = 50
 """A second, of a call or a game over UDP."""
@@ -26,11 +26,12 @@ _CALL_FRAMES: Final = 50
 _TIMES: Final = ("idle", "ramp_up", "measured")
 
 RUN_FEATURES: Final = ("start", "virtual_seconds", "mac_seconds", "frames")
-"""Of a run: that there is one, its virtual time, the same where modems have a MAC, and about how
-many frames its traffic has."""
+"""Features of a run: that there is one, its virtual time, the same where modems have a MAC, and
+about how many frames its traffic has."""
 
 OTHER_FEATURES: Final = ("decisions", "sessions", "computations")
-"""Of draws: frames through the pipeline, and sessions hashed; and of computations their number."""
+"""Features of draws, frames through the pipeline and sessions hashed, and of computations, their
+number."""
 
 NAMES: Final = (*RUN_FEATURES, *OTHER_FEATURES)
 
@@ -65,7 +66,7 @@ class Reader:
         self._read: dict[tuple[str, str, tuple[str, ...]], Features] = {}
 
     def of(self, work: Work) -> Features:
-        """Of a work."""
+        """The features of a work."""
         if not isinstance(work, Run):
             return _of_small(work)
         unit = work.unit

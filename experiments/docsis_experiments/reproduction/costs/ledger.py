@@ -23,10 +23,10 @@ from docsis_testbed.errors import TestbedError
 FILE: Final = "costs.jsonl"
 
 _MOST_BYTES: Final = 32 << 20
-"""Of the file; then what is said twice of a condition is dropped."""
+"""The largest file; above it, repeated costs of a condition are dropped."""
 
 _WEIGHT: Final = 0.3
-"""Of the newest cost of a condition in its mean, so that old ones are forgotten."""
+"""Weight of the newest cost of a condition in its mean, so that old ones are forgotten."""
 
 
 @dataclass(frozen=True)

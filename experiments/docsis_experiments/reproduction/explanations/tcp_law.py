@@ -79,7 +79,7 @@ def wait(curve: Lred, share: float, path: Path) -> float:
 
 
 def _root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that falls comes below zero."""
+    """The point where a falling function comes below zero."""
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)

@@ -41,7 +41,7 @@ class Bench:
     absent: str = ""
 
     def estimate(self, part: Part) -> Estimated:
-        """Of a part, with the confidence that it wants.
+        """Estimates a part, with the confidence that it wants.
 
         Raises:
             ValueError: It was not measured as the rule says.
@@ -85,7 +85,7 @@ def judge_part(part: Part, bench: Bench) -> PartJudged:
 def place(
     part: Part, measured: Measured, found: Estimated, without_mac: bool
 ) -> tuple[Verdict, str]:
-    """Where an interval lies to a part's bands, and why that is undecided, in words.
+    """Compares an interval with a part's bands; tells in words why the verdict is undecided.
 
     Args:
         part: Whose bands.

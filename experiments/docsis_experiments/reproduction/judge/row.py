@@ -198,7 +198,7 @@ def _best(rule: Rule, verdict: Verdict | None, without_mac: bool) -> Verdict | N
 
 
 def _said(parts: list[PartJudged], verdict: Verdict | None) -> str:
-    """Which part the row's verdict follows from, where it is not that all are reproduced."""
+    """Tells which part decides the row's verdict, where not all are reproduced."""
     if verdict in (None, Verdict.REPRODUCED, Verdict.HELD, Verdict.NOT_HELD):
         return ""
     first = next((one for one in parts if one.verdict is verdict), None)

@@ -44,10 +44,10 @@ ORDER: Final = (
     "not run",
     "not reproducible",
 )
-"""Of states, as they are counted."""
+"""The order in which states are counted."""
 
 _SHOWN_PARTS: Final = 4
-"""Of a row in the first table; the others are below."""
+"""The most parts of a row in the first table; the others are below."""
 
 _WORST: Final = ("contradicted", "not held", "undecided", "not run")
 

@@ -34,7 +34,7 @@ from docsis_experiments.stages.virtual.machine import EXACT
 from docsis_experiments.stages.virtual.play import column, playing
 
 PACKETS: Final = 500_000
-"""Of one world."""
+"""Packets of one world."""
 
 _SHORTEST: Final = 762
 """Bytes. Two shorter frames may leave at once, and would then wait for each other on the link."""
@@ -43,7 +43,7 @@ _LONGEST: Final = 1518
 _ON_NS: Final = 40_000_000
 _OFF_NS: Final = 60_000_000
 _OVERLOAD: Final = 1.6
-"""Of the peak rate, while something is sent: less than half of the time, so tokens come back."""
+"""Times the peak rate, while something is sent: less than half of the time, so tokens come back."""
 
 Nanoseconds = npt.NDArray[np.int64]
 

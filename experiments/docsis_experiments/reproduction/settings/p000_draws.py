@@ -59,7 +59,7 @@ class Drops:
 
     @property
     def variance_of_blocks(self) -> float:
-        """Of the drops in a thousand."""
+        """The variance of the drops in a thousand."""
         mean = self.mean_block
         count = sum(times for _, times in self.blocks)
         return sum(times * (drops - mean) ** 2 for drops, times in self.blocks) / count

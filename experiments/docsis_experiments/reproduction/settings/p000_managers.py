@@ -106,7 +106,7 @@ def with_multiplier(management: QueueManagement, odd: int) -> QueueManagement:
 
 
 def multiplier(seed: int) -> int:
-    """Of the flow queues' hash: odd, and as if drawn anew with each seed.
+    """The multiplier of the flow queues' hash: odd, and as if drawn anew with each seed.
 
     The finaliser of SplitMix64 (Steele, Lea and Flood 2014); what is near together in seeds must
     not be so in hashes, or sessions would meet in neighbouring seeds again.

@@ -101,7 +101,7 @@ def works(
 
 
 def hash_seed(condition: Condition, seed: int) -> int:
-    """Of the flow queues' hash: another one in each condition, and the same for all managers.
+    """The seed of the flow queues' hash: another in each condition, the same for all managers.
 
     Were it the seed alone, one unlucky seed would have its collisions in all 36 conditions, and
     runs that are counted as independent would not be.

@@ -41,7 +41,7 @@ class Series:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Of all of it."""
+        """The span of all steps, seconds."""
         return self.start / 1e3, (self.start + self.count * self.step) / 1e3
 
 

@@ -119,7 +119,7 @@ def _curve(seed: int, trains: int) -> Mapping[str, float]:
 
 
 def _sent(seed: int, trains: int) -> npt.NDArray[np.bool_]:
-    """Which frames of each train were dropped."""
+    """Sends the trains; tells which frames of each were dropped."""
     topology = network(RATE, 0, Peak(RATE, SMALLEST_BURST))
     management = lred(f"{MIN_THRESHOLD_MS:g} ms", f"{MAX_THRESHOLD_MS:g} ms", PMIN, PMAX)
     with (

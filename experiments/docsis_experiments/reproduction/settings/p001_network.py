@@ -35,7 +35,7 @@ class Peak:
 
 @functools.cache
 def network(rate: int, round_trip_ms: int, peak: Peak | None = None) -> Topology:
-    """Of one service flow upstream.
+    """The network with one service flow upstream.
 
     Args:
         rate: bit/s, sustained: Tmax.

@@ -29,10 +29,10 @@ class Reading(StrEnum):
 
 
 TCP_ALONE: Final = (Reading.FIRST, Reading.ACK_PER_SEGMENT)
-"""Of rows to which K3 alone applies."""
+"""The readings of rows to which K3 alone applies."""
 
 TCP_AND_LATENCY: Final = (*TCP_ALONE, Reading.L0, Reading.L2)
-"""Of rows to which K3 and K6 apply."""
+"""The readings of rows to which K3 and K6 apply."""
 
 
 def reading(asked: Asked, readings: tuple[Reading, ...]) -> Reading:

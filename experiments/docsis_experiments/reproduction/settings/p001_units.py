@@ -123,7 +123,7 @@ class Setting:
         return Loaded(resolved(scenario, self.topology), self.topology)
 
     def unit(self, level: Level, which: Reading, seed: int) -> Unit:
-        """Of one seed, with all quantities that any row wants of such a setting."""
+        """The unit of one seed, with all quantities that any row wants of such a setting."""
         found = self.loaded(level, which)
         [run] = found.scenario.all_runs
         names = tuple(group.name for group in found.scenario.traffic)

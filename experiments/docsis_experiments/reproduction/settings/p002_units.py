@@ -142,7 +142,7 @@ class Setting:
         return (*found, *self.viewers(which))
 
     def viewers(self, which: Reading) -> tuple[Subscriber, ...]:
-        """Who watches; their round trips are staggered as the downloads' are."""
+        """The viewers; their round trips are staggered as the downloads' are."""
         count = {Experiment.VIDEOS: VIDEOS, Experiment.ONE_VIDEO: 1}.get(self.experiment, 0)
         return tuple(
             Subscriber(player(number), trip)
@@ -177,7 +177,7 @@ class Setting:
             yield watched(viewers)
 
     def times(self, level: Level) -> Times:
-        """Of its runs."""
+        """The times of its runs."""
         return IN_MININET if self.mininet else times(level)
 
     def loaded(self, level: Level, which: Reading) -> Loaded:
@@ -192,7 +192,7 @@ class Setting:
 
     @property
     def queues(self) -> int:
-        """Of DRR."""
+        """The number of DRR's queues."""
         beside_videos = self.experiment is Experiment.VIDEOS
         return DRR_QUEUES_BESIDE_VIDEOS if beside_videos else DRR_QUEUES
 
@@ -218,7 +218,7 @@ class Setting:
         return Loaded(resolved(Scenario.model_validate(data), topology), topology)
 
     def unit(self, level: Level, which: Reading, seed: int) -> Unit:
-        """Of one seed, with all quantities that any row wants of such a setting."""
+        """The unit of one seed, with all quantities that any row wants of such a setting."""
         found = self.loaded(level, which)
         [run] = found.scenario.all_runs
         return replace(

@@ -283,7 +283,7 @@ class _Played:
         return found
 
     def _seconds(self, times: bytes) -> Floats:
-        """Of the measured time; NaN for what never happened."""
+        """Times as seconds of the measured time; NaN for what never happened."""
         found = column(times)
         return np.where(found >= 0, (found - self._start_ns) / 1e9, np.nan)
 
