@@ -70,7 +70,7 @@ def validate(content: Mapping[str, Any], name: str) -> None:
 
 
 def since(before: Mapping[str, Any], rows: list[Data], name: str) -> Data:
-    """What changed, for results.json.
+    """Lists the changes, for results.json.
 
     Args:
         before: The earlier results.

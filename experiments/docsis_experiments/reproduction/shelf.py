@@ -44,7 +44,7 @@ def key_of(work: Work, stage: StageName = "virtual") -> str:
 
 
 class Shelf:
-    """What came of works, by key."""
+    """The results of works, by key."""
 
     def __init__(self, store: Store | None = None) -> None:
         """Args: where outcomes are kept."""

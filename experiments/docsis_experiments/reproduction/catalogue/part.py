@@ -31,7 +31,7 @@ class IntervalKind(StrEnum):
 
 
 class Role(StrEnum):
-    """What a part does for its row."""
+    """The role of a part in its row."""
 
     JUDGED = "judged"
     """The row's verdict follows from it."""
@@ -76,7 +76,7 @@ class WithoutMac(Model):
 
 
 class Statistic(Model):
-    """What a part and a family of parts have in common."""
+    """The common part of a part and of a family of parts."""
 
     name: str = Field(description="What `Row.parts` calls it; lower-case words.")
     measure: str = Field(default="", description="What is measured, where the name leaves it open.")

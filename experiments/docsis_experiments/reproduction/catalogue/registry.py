@@ -31,7 +31,7 @@ Hashes = Mapping[str, tuple[str, ...]]
 
 
 def read_hashes(file: Path = HASHES) -> Hashes:
-    """What is in the file.
+    """Reads the hashes of the file.
 
     Raises:
         ConfigError: It cannot be read, or is something else.
@@ -55,7 +55,7 @@ def first_of(hashes: Hashes) -> str:
 
 
 def fault(name: str, now: str, amended: Sequence[Amendment], hashes: Hashes) -> str:
-    """What is wrong with a rule's history, in words; "" where nothing is.
+    """Tells what is wrong with a rule's history, in words; "" where nothing is.
 
     Args:
         name: The rule's id, or the paper.
@@ -81,5 +81,5 @@ def fault(name: str, now: str, amended: Sequence[Amendment], hashes: Hashes) -> 
 
 
 def gone(names: Iterable[str], hashes: Hashes) -> list[str]:
-    """What was registered and is no longer there."""
+    """The registered names that are no longer there."""
     return sorted(hashes.keys() - set(names))

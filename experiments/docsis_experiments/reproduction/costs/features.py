@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a work's cost follows from, known before it is made. Pure."""
+"""The features from which a work's cost follows, known before it is made. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMES: Final = (*RUN_FEATURES, *OTHER_FEATURES)
 
 @dataclass(frozen=True)
 class Features:
-    """What a cost follows from.
+    """The features from which a cost follows.
 
     Attributes:
         condition: A hash: works that differ in the seed alone have the same.
@@ -52,7 +52,7 @@ class Features:
 
     @property
     def length(self) -> float:
-        """What cost grows with within a family: virtual seconds, or draws; 0 where nothing is."""
+        """The length with which cost grows within a family: virtual seconds, or draws; or 0."""
         return sum(
             self.values.get(name, 0.0) for name in ("virtual_seconds", "decisions", "sessions")
         )

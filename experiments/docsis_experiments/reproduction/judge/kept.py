@@ -82,7 +82,7 @@ class Kept(Model):
 
 @dataclass(frozen=True)
 class History:
-    """What a file of outcomes has.
+    """The content of a file of outcomes.
 
     Attributes:
         outcomes: In the order of the file.

@@ -24,7 +24,7 @@ _TYPES: Mapping[IntervalKind, type[Measured]] = {
 
 @dataclass(frozen=True)
 class Bench:
-    """What a row's parts are judged with.
+    """The tools with which a row's parts are judged.
 
     Attributes:
         parts: Of the reading, by name.
@@ -151,7 +151,7 @@ def _unmet(part: Part, bench: Bench) -> tuple[Verdict, str] | None:
 
 
 def _not_also(part: Part, bench: Bench) -> tuple[Verdict, str]:
-    """What of "reproduced" is left once what must fail the part's bands is held against them."""
+    """Holds what must fail the part's bands against them; tells what is left of "reproduced"."""
     for name in part.not_also:
         other = bench.parts[name]
         measured = bench.measured.get(name)

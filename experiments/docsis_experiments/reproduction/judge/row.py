@@ -57,7 +57,7 @@ def judge(
     asking: Asking,
     absent: Mapping[int, str] | None = None,
 ) -> RowJudged:
-    """What follows from what was measured.
+    """Judges the measurements.
 
     Args:
         rule: The registered one.
@@ -152,7 +152,7 @@ def _part(rule: Rule, part: Part, bench: Bench, asking: Asking) -> PartJudged:
 def _standing(
     rule: Rule, number: int, parts: tuple[PartJudged, ...], asking: Asking
 ) -> tuple[Standing, str]:
-    """What the verdict is worth; refuses seeds that must not count."""
+    """The standing of the verdict; refuses seeds that must not count."""
     if asking.level is Level.SMOKE:
         return Standing.NONE, ""
     registered = _registered(rule, number, asking)

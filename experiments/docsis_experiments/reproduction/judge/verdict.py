@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be said of a part, of a reading and of a row."""
+"""The verdicts on parts, readings and rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Verdict(StrEnum):
 
 
 class Standing(StrEnum):
-    """What a verdict is worth (catalogue, section 13)."""
+    """The standing of a verdict (catalogue, section 13)."""
 
     VERDICT = "verdict"
     """From the registered seeds, at the level `full`."""

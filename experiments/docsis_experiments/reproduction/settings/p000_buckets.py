@@ -50,7 +50,7 @@ Nanoseconds = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a seed draws.
+    """The draws of a seed.
 
     Attributes:
         service: Rates and burst.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 000's figures 1 to 6 draw: distributions over conditions, a line a queue manager. Pure."""
+"""The lines of 000's figures 1 to 6: distributions over conditions, one a queue manager. Pure."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ OF_LOSS: Final = _OF_RUNS
 OF_MOS: Final = (*_OF_RUNS, "effective-latency", "game-alone")
 OF_PAGES: Final = ("web-100ms", *OF_SFQ)
 OF_CELLS: Final = ("own-mac", "no-mac", "cubic", "plain-pie", "full-docsis-pie")
-"""What rows have from reading 2 on, in the order of the catalogue's data."""
+"""The readings that rows have from reading 2 on, in the order of the catalogue's data."""
 
 
 def chosen(names: Sequence[str], asked: Asked) -> Reading:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the runs of the population tell, seed by seed. Pure."""
+"""The results of the population's runs, seed by seed. Pure."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def value_of(
     during: tuple[float, float] | None = None,
     bound_ms: float | None = None,
 ) -> float:
-    """What a quantity was; NaN where nothing was there to be measured."""
+    """The value of a quantity; NaN where nothing was there to be measured."""
     return outcome.quantities[quantity(metric, list(of), statistic, during, bound_ms).key].value
 
 

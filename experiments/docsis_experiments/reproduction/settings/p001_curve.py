@@ -55,7 +55,7 @@ FRAMES: Final = 100_000
 """At each point, at least."""
 
 _LINK_MS: Final = 8e-6 * (FRAME + 20)
-"""What a frame of a train comes later than the one before: its time on a link of 1 Gbit/s."""
+"""Time between frames of a train: a frame's time on a link of 1 Gbit/s."""
 
 _PORT: Final = 20_000
 

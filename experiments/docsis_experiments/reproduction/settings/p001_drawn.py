@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 001's figures draw: a number against the buffer, and distributions of latency."""
+"""The lines of 001's figures: a number against the buffer, and distributions of latency."""
 
 from __future__ import annotations
 

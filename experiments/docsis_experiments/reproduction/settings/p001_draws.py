@@ -32,7 +32,7 @@ class Hashed:
 
     @property
     def label(self) -> str:
-        """What the rows call it."""
+        """The label that the rows have for it."""
         return "search" if self.search else "plain"
 
 

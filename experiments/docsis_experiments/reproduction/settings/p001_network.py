@@ -22,7 +22,7 @@ _SHALLOW: Final = "3044 B"
 
 @dataclass(frozen=True)
 class Peak:
-    """What a service flow may send above its sustained rate.
+    """The peak of a service flow above its sustained rate.
 
     Attributes:
         rate: bit/s.

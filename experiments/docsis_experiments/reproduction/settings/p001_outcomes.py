@@ -78,7 +78,7 @@ def variation_percent(outcome: Outcome, added_ms: float) -> float:
 
 
 def asked(outcome: Outcome, quantity: Quantity) -> float:
-    """What the run's setting measures beside the usual statistics."""
+    """The value of a quantity that the run's setting measures beside the usual statistics."""
     return outcome.quantities[quantity.key].value
 
 

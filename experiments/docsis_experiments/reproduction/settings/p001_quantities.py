@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured of 001's runs beside the usual statistics, for all rows of a setting at once."""
+"""The quantities of 001's runs beside the usual statistics, for all rows of a setting at once."""
 
 from __future__ import annotations
 

@@ -44,5 +44,5 @@ _OTHERS: Final[Mapping[Reading, Mapping[str, QueueManagement]]] = {
 
 
 def management(manager: str, which: Reading) -> QueueManagement:
-    """What a manager is under a reading."""
+    """The management of a manager under a reading."""
     return _OTHERS.get(which, {}).get(manager, MANAGERS[manager])

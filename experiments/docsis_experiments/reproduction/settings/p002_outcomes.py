@@ -42,7 +42,7 @@ def shares_beside_videos(downloads: int) -> tuple[float, float]:
 
 
 def measured(outcome: Outcome, quantity: Quantity) -> float:
-    """What the run's setting measures beside the usual statistics."""
+    """The value of a quantity that the run's setting measures beside the usual statistics."""
     return outcome.quantities[quantity.key].value
 
 

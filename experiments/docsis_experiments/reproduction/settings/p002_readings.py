@@ -10,7 +10,7 @@ from docsis_experiments.reproduction.row import Asked
 
 
 class Reading(StrEnum):
-    """What is read into the paper where it is silent. The first decides."""
+    """The readings of the paper where it is silent. The first decides."""
 
     FIRST = "first"
     """Round trips of 20, 30, 40 ms ...; a channel of 38 Mbps; the laws of the slides."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 002's rows run, as units of work. Equal settings are equal units, whichever row asks."""
+"""The runs of 002's rows as units of work. Equal settings are equal units, whichever row asks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _ONE_VIDEO: Final = 6_000_000
 
 
 class Experiment(StrEnum):
-    """What is beside the downloads and the call."""
+    """The experiments: the traffic beside the downloads and the call."""
 
     ALONE = "exp1"
     """Nothing; no service rates."""
@@ -150,7 +150,7 @@ class Setting:
         )
 
     def topology(self, which: Reading) -> Topology:
-        """What it is played on."""
+        """The topology on which it is played."""
         payload = which is Reading.CAPACITY_389
         rate = _GOODPUT * FRAME // _SEGMENT if payload else CAPACITY
         if self.experiment is Experiment.ONE_VIDEO:

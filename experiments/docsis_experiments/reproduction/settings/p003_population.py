@@ -124,7 +124,7 @@ def population(level: Level, reading: int) -> Population:
 
 
 def arm_of(whole: Population, modems: Modems) -> Arm:
-    """What the rules call so."""
+    """The arm of these modems."""
     return whole.arms[list(Modems).index(modems)]
 
 

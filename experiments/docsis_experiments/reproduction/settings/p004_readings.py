@@ -10,7 +10,7 @@ from docsis_experiments.reproduction.row import Asked
 
 
 class Reading(StrEnum):
-    """What is read into the paper where it is silent. The first decides."""
+    """The readings of the paper where it is silent. The first decides."""
 
     FIRST = "first"
     """Delayed acknowledgements; the collision rate is of requests."""
