@@ -167,7 +167,7 @@ def _ip(classifier: PacketClassifier) -> _Alternatives:
     common: dict[str, MatchValue] = {"has_ports": _TRUE, **ports} if ports else {}
     protocols: tuple[int | None, ...] = (protocol,)
     if protocol == TCP_OR_UDP:
-        # What has ports is one of them.
+        # A rule with ports is about one of these protocols.
         protocols = (None,) if ports else (_TCP, _UDP)
     asks_for_ip = classifier.tos is not None or protocol is not None
     # A field that a frame lacks is 0: beside another protocol, or ports, it is an IP packet.

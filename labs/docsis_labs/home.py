@@ -125,7 +125,7 @@ def play(
             for number in range(load.uploads)
         ]
         world.sample(uploads, _SAMPLE_NS)
-        # What was sent at the end comes back, too.
+        # Packets sent at the end come back, too.
         run.run_until("playing", load.seconds + 1)
         sent, _, returned = (column(times) for times in world.probe_records(call))
         received = sum(column(world.samples(upload)["received"]) for upload in uploads)

@@ -185,7 +185,7 @@ def part_figures(judged: Judged) -> dict[str, Any]:
     part = judged.part
     return {
         "hash": part.expectation.hash,
-        # Of an order the name has both runs.
+        # An order's name has both runs.
         "what": f"difference of {part.expectation.quantity.words}"
         if isinstance(part.expectation, Order)
         else part.what,

@@ -92,7 +92,7 @@ def bytes_of(number: int, sent: Sent) -> bytes:
         if not sent.fragment:
             head += struct.pack("!HH", flow.source_port, flow.destination_port)
         else:
-            # What would be ports in another frame differs from fragment to fragment.
+            # The bytes that are ports in another frame differ from fragment to fragment.
             head += struct.pack("!HH", 7919 * number & 0xFFFF, 104729 * number & 0xFFFF)
     return head.ljust(length - 4, b"\0") + number.to_bytes(4, "big")
 
