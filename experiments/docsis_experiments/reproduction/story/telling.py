@@ -58,6 +58,11 @@ class _Teller:
         """The outcome of a row in a table."""
         return values.verdict(self._row(row)["state"], self._row(row)["standing"])
 
+    def seeds(self, row: str) -> str:
+        """How many seeds a row has."""
+        decides = values.first(self._row(row))
+        return "" if decides is None else f"{len(decides['seeds']):,}"
+
     def count(self, paper: str, *outcomes: str) -> int:
         """How many rows of a paper have one of these outcomes; definitions are not counted."""
         return sum(
@@ -114,10 +119,10 @@ def told(content: Data) -> Story:
         value=teller.value,
         within=teller.within,
         outcome=teller.outcome,
+        seeds=teller.seeds,
         count=teller.count,
         picture=teller.picture,
-        made=content["made"],
-        when=values.when,
+        papers=sorted(values.PAPERS.items()),
     )
     if teller.untrue:
         raise TestbedError(
