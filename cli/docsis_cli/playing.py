@@ -125,7 +125,7 @@ def on_cluster(access: Access, console: Console) -> Player:
     """Makes the player that plays units on a cluster.
 
     Args:
-        access: Of its scheduler.
+        access: Access to its scheduler.
         console: Is told of workers that are refused.
     """
     from docsis_experiments.sweeps import cluster

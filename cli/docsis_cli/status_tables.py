@@ -66,7 +66,7 @@ def render(status: Status, *, in_detail: bool = False) -> RenderableType:
     """Tables of service flows, queues, frames, classifiers and devices.
 
     Args:
-        status: Of the modems that are to be shown.
+        status: Status with the modems that are to be shown.
         in_detail: However many they are; else many modems are summed up, a line each.
     """
     when = datetime.fromtimestamp(status.time_unix_s).strftime("%H:%M:%S")

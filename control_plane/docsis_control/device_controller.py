@@ -100,7 +100,7 @@ class DeviceController:
         self.address = options.addresses.get(plan.name, plan.address)
         self._thrift = options.thrift.get(plan.name)
         self._law = DeviceLaw(plan.service_flows)
-        # What the device's pipeline was marked with when all was pushed.
+        # The mark that the device's pipeline got when everything was pushed.
         self._cookie: int | None = None
         self._told_no_traffic_manager = False
         self._session: _Session | None = None

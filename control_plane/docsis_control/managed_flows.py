@@ -74,7 +74,7 @@ class Choice:
             return self.chosen[key]
         wanted = self.upstream if key[1] == "upstream" else self.downstream
         if shared:
-            # Who manages the queue behind it drops for all.
+            # The manager of the queue behind it drops for all.
             return _NONE
         if wanted is None:
             return _AS_CONFIGURED if configured.aqm_enabled else _NONE

@@ -69,7 +69,7 @@ class SubQueues:
         first: Index of the first in the pool.
         queues: How many; the traffic manager knows them as 0 to queues - 1.
         search: Whether a session looks for a queue of its own in its group.
-        multiplier: Of the session's hash; odd.
+        multiplier: Multiplier of the session's hash; odd.
         divided: Whether each may hold its part of the buffer alone.
         round_robin: How they take turns.
     """

@@ -96,7 +96,7 @@ def deploy(
         # Its queue is the one that is looked at where it serves all: PRIMARY_SERVICE_FLOW.
         managed = group | managed if topology.shares_downstream else managed | group
     assigned = _assigned(managed, [modem.number for modem in touched], before)
-    # Of service flows that are gone there is nothing to be remembered.
+    # Choices for service flows that are gone are forgotten.
     chosen = {key: one for key, one in choice.chosen.items() if key in assigned.numbers.indexes}
     parts = _parts(touched, ManagedFlows(topology, assigned), before)
     barred = _barred(modems)
@@ -245,7 +245,7 @@ def _device(
     if role is Role.CABLE_MODEM:
         near: tuple[Host, ...] = topology.hosts
         bridge: ModemBridges | CmtsBridge = ModemBridges(topology, barred)
-        # What grants let go needs no rate of the port.
+        # Grants release the frames, so the port needs no rate.
         rf = PortSettings(
             RF_PORT, rate=0 if topology.upstream_channels else topology.upstream_rate or 0
         )

@@ -90,7 +90,7 @@ class DeviceRecord:
     Args:
         service_flows: Their indices, in the order in which the loop sees them.
         capacity: Ticks that are kept.
-        sampled: Of so many service flows samples are kept, the first ones; of all unless given.
+        sampled: Number of service flows whose samples are kept; all unless given.
     """
 
     def __init__(

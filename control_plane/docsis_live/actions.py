@@ -86,7 +86,7 @@ class Done:
     Attributes:
         text: In words.
         modem: Whose curves get a mark; "" for none.
-        direction, reference: Of the service flow, where it is about one.
+        direction, reference: Direction and reference of the service flow, where it is about one.
         at_ms: When packets had it, Unix time in milliseconds.
         traffic: The traffic that there is now, where it is about that.
     """

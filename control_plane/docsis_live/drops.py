@@ -46,7 +46,7 @@ class Drop:
         number: Known by it.
         time_ms: Unix time when it was told, milliseconds.
         device: Name of the switch.
-        index: Of its service flow in the switch; None where the trace does not name it.
+        index: Index of its service flow in the switch; None where the trace does not name it.
         reason: Name of the counter that has it.
         text: Its trace.
     """

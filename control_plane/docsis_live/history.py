@@ -21,7 +21,7 @@ class Row:
     """A modem's service flows at one moment.
 
     Attributes:
-        number: Of the update that it was in; they are never numbered anew.
+        number: Number of the update that it was in; they are never numbered anew.
         time_ms: Unix time, milliseconds.
         text: The row as JSON.
     """
@@ -52,8 +52,8 @@ class Rows:
         """Rows from that number on, as a JSON list, and the number to go on with.
 
         Args:
-            number: Of the first that is wanted.
-            most_bytes: Of the list.
+            number: Number of the first update that is wanted.
+            most_bytes: Most bytes of the list.
 
         Returns:
             The second is None where there are no more.

@@ -112,7 +112,7 @@ class DeviceReader:
         """Cells of registers, and the monotonic time (seconds) at which they were true.
 
         Args:
-            names: Of the registers.
+            names: Names of the registers.
             flows: Indexes of the service flows.
 
         Returns:

@@ -109,7 +109,7 @@ class Sampler:
             due += INTERVAL_SECONDS if update.system is not None else _RETRY_SECONDS
             now = time.monotonic()
             if due < now:
-                # What was missed is not made up for: a page shows what is.
+                # Missed updates are not made up for: a page shows the present.
                 due = now + INTERVAL_SECONDS / 2
             self._ended.wait(due - now)
         if self._sight is not None:

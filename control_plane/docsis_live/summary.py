@@ -47,7 +47,7 @@ class Summary:
         """Reads the next part of each device.
 
         Args:
-            readers: Of the devices, by name.
+            readers: Readers of the devices, by name.
             now: A monotonic clock, seconds.
 
         Raises:

@@ -215,7 +215,7 @@ def look_up(entries: tuple[TableEntry, ...], modem: int, frame: Frame) -> TableE
 @given(draw=st.randoms(use_true_random=False), size=st.integers(1, 64))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_generated_sets_against_the_reference(draw: Random, size: int) -> None:
-    # Of the references 1 to 5 the service flow 5 is not there.
+    # Classifiers refer to 1 to 5, but there is no service flow 5.
     flows = {reference: 10 + reference for reference in range(1, 5)}
     sets = {modem: classifier_set(draw, size, range(1, 6)) for modem in (1, 2)}
     entries = tuple(

@@ -72,7 +72,7 @@ def everything_but_queues(system: Any) -> tuple[object, ...]:
 
 async def test_a_flow_and_its_rule_are_added(running: Any) -> None:
     async with running() as system:
-        # Of another that had the index.
+        # Another service flow has left these at the index.
         for name in ("sf_enqueued_bytes", "aqm_data_state", "aqm_drop_prob"):
             system.modem.registers[name, 2] = 77
         system.modem.counters["sf_received", 2] = (5, 500)

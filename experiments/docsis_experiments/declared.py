@@ -27,7 +27,7 @@ def declared(package: str, path: Iterable[str], name: str) -> Iterator[Any]:
     Args:
         package: Its full name.
         path: Its `__path__`.
-        name: Of what every module has.
+        name: Name that every module has.
 
     Raises:
         TypeError: A module has nothing of the name.

@@ -610,7 +610,7 @@ def test_a_video_gives_way(fall: float, back: float, verdicts: tuple[Verdict, ..
         during = quantity.get("during")
         match quantity["metric"]:
             case "rate-fall":
-                # Of 600 s, in seconds after 30 s of ramp-up.
+                # The spans are of 600 s, in seconds after 30 s of ramp-up.
                 assert during == {"start": "150 s", "end": "180 s"}
                 return fall
             case "rate-return":

@@ -40,7 +40,7 @@ class Load:
         uploads: TCP uploads, all of them CUBIC.
         start: When they begin.
         end: When they stop.
-        seed: Of all that is random.
+        seed: Seed of all that is random.
     """
 
     seconds: int
@@ -57,7 +57,7 @@ class Measured:
     Attributes:
         sent_ns: When each packet of the call was sent, since the run began.
         returned_ns: When it was back; -1 of one that was lost.
-        goodput: Of all uploads between the start, and three seconds for it, and the end; bit/s.
+        goodput: Goodput of all uploads from three seconds after the start to the end; bit/s.
     """
 
     sent_ns: list[int]
@@ -125,7 +125,7 @@ def play(
             for number in range(load.uploads)
         ]
         world.sample(uploads, _SAMPLE_NS)
-        # What was sent at the end comes back, too.
+        # Packets sent at the end come back, too.
         run.run_until("playing", load.seconds + 1)
         sent, _, returned = (column(times) for times in world.probe_records(call))
         received = sum(column(world.samples(upload)["received"]) for upload in uploads)

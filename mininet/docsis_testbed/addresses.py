@@ -24,7 +24,7 @@ def device_address(device: Device, target: str = "embedded") -> str:
     controllers and tests that are not ours, and with BMv2, which knows nothing else.
 
     Args:
-        device: Of the topology.
+        device: Device of the topology.
         target: Name of the switch target.
     """
     if target != "embedded" or device.grpc_port is not None:

@@ -47,7 +47,7 @@ class Order:
         do: Start traffic, end it, or tell what there is.
         modem: Whose host starts something.
         kind: What it starts.
-        id: Of what is ended.
+        id: Id of what is ended.
     """
 
     do: Literal["start", "stop", "list"]

@@ -296,7 +296,7 @@ class SwitchBeside(P4Switch):
     def __init__(self, name: str, *, beside: DocsisSwitch, **params: Any) -> None:
         super().__init__(name, **params)
         self.beside = beside
-        # What it would print is in the program's log.
+        # The program's log has what it would print.
         self.log = beside.log
         beside.joined = self
 

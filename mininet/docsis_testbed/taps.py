@@ -16,8 +16,8 @@ class Taps:
     """Files that the switches of a testbed write; they end at 64 MiB each.
 
     Attributes:
-        captures: Of upstream channels, by their names.
-        traces: Of devices, by their names.
+        captures: Captures of upstream channels, by their names.
+        traces: Traces of devices, by their names.
     """
 
     captures: Mapping[str, Path] = field(default_factory=dict)

@@ -164,7 +164,7 @@ def test_who_dies_is_told_and_started_again(tmp_path: Path) -> None:
         terminal.write("exit\n")
         assert terminal.process.wait(timeout=SECONDS) == 0
     assert left() == []
-    # Of both lives.
+    # The log has both lives.
     log = (folder / "controller.log").read_text()
     assert len(re.findall("^ready", log, re.MULTILINE)) == 2
     assert (folder / f"{cable_modem.name}.log").is_file()

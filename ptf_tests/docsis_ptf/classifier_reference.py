@@ -149,7 +149,7 @@ def _protocol(condition: int | None, protocol: int) -> bool:
 
 
 def _wants(ports: tuple[int, int] | None) -> bool:
-    # What is left out is 0 to 65535.
+    # Ports that are left out are 0 to 65535.
     return ports not in (None, (0, 65535))
 
 

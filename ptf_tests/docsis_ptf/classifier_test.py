@@ -10,7 +10,7 @@ from docsis_ptf.docsis_test import MODEM, NETWORK_MAC, DocsisTest
 from docsis_ptf.entities import Counts, Entry, Group
 from docsis_ptf.frames import mac_bytes
 
-# Of group ids, above those of DocsisTest (which are port numbers).
+# Group ids begin above those of DocsisTest, which are port numbers.
 MODEM_GROUP: Final = 600
 CLASSIFIER: Final = "FrameIngress.classifier.classifier"
 

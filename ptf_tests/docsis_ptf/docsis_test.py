@@ -101,7 +101,7 @@ class DocsisTest(P4RuntimeTest):
 
     def setUp(self) -> None:
         super().setUp()
-        # Where PTF's own helpers look for it.
+        # PTF's own helpers look for it here.
         self.dataplane = ptf.dataplane_instance
         self.egress = Egress(self.dataplane, timeout=self.params.timeout, quiet=QUIET_SECONDS)
         self.rf = self.params.rf_port

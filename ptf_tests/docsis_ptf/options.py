@@ -22,10 +22,10 @@ class Options:
     Attributes:
         target: "embedded", "bmv2", or host:port of a running P4Runtime server.
         tests: The selection (selection.py); all tests by default.
-        ports: Of a running target: the interface at the other end of each port, the first the RF
+        ports: A running target's ports: the interface at the other end of each, the first the RF
             port, then two others.
         device_id, election_id: P4Runtime's.
-        seed: Of the tests' random numbers, and of a switch that takes one.
+        seed: Seed of the tests' random numbers, and of a switch that takes one.
         programs: Folder with {cm,cmts}.json and {cm,cmts}.p4info.txtpb; p4src/build by default.
         shaper: By what the traffic manager is configured (shapers.py).
         timeout: Seconds that an expected event may take.

@@ -41,7 +41,7 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
 
     needs: ClassVar[tuple[str, ...]] = ()
     long: ClassVar[bool] = False
-    # What a test heard that found no target to connect to.
+    # The error of the test that found no target to connect to.
     _gone: ClassVar[str] = ""
     # One case; its parameters are its own.
     doRunTest: Callable[..., None]

@@ -104,7 +104,7 @@ class Renewal:
         """
         at_least = np.append(self.probability[::-1].cumsum()[::-1], 0.0)
         surely = np.ones(self.shortest - 1)
-        # Of k frames without a drop, k = 0 ... longest - 1: the next one is dropped by this.
+        # hazard[k] drops the next frame after k frames without a drop, k = 0 ... longest - 1.
         alive = np.concatenate([surely, at_least[:-1]])
         hazard = np.concatenate([np.zeros(self.shortest - 1), self.probability / at_least[:-1]])
         age = alive / alive.sum()

@@ -27,7 +27,7 @@ class QueueConfig:
 
     Attributes:
         initial_tokens: In the bucket of the sustained rate; None leaves those that are there.
-        queue_limit: Of the traffic manager's own; 0 is its own choice, above any buffer.
+        queue_limit: The traffic manager's own limit; 0 is its own choice, above any buffer.
         sub_queues: Flow queues; 0 is none.
     """
 
@@ -58,7 +58,7 @@ class QueueState:
 
     Attributes:
         config: As the target has it; `initial_tokens` is None.
-        sustained_tokens: Of the bucket of the sustained rate, in millionths of a bit.
+        sustained_tokens: Tokens in the sustained rate's bucket, in millionths of a bit.
         queued: What waits.
         delayed: What a rate made wait.
         dequeued: What left.

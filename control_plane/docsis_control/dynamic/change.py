@@ -61,7 +61,7 @@ class Change:
     Attributes:
         action: What is done.
         kind: To what.
-        reference: Of what is set or deleted; None for one that is added.
+        reference: Reference of what is set or deleted; None for one that is added.
         values: As in the YAML of a configuration file. In what is set, keys that are not
             there stay as they are and null takes a key away. What is added needs no
             reference (the lowest that is free) and, of a service flow, no parameter set
@@ -84,7 +84,7 @@ class Managed:
     """A service flow's queue manager, chosen while it runs.
 
     Attributes:
-        direction: Of the service flow.
+        direction: Direction of the service flow.
         reference: Its Service Flow Reference.
         management: Who decides early drops from now on, with the parameters.
     """

@@ -110,7 +110,7 @@ class DeviceLaw:
         self._tick, self._gap = before._tick, before._gap
         here, there = (np.array(side, np.int64) for side in zip(*kept, strict=True))
         self._acknowledged[here] = before._acknowledged[there]
-        # Where nothing was, anything may be: nobody looks at it.
+        # Columns without a past may have any value: nobody looks at them.
         source: Ints = np.zeros(len(self._flows), np.int64)
         source[here] = there
         self._known[:] = False

@@ -76,7 +76,7 @@ def promised(scheduling: Scheduling, profile: Profile) -> Fraction:
     """Minislots of each MAP, on average, that a service flow has without asking.
 
     Args:
-        scheduling: Of a service flow that `check_flow` accepts.
+        scheduling: Scheduling of a service flow that `check_flow` accepts.
     """
     kind = scheduling.type
     if kind.unsolicited:
@@ -106,7 +106,7 @@ def reserved(rate: int, assumed_packet_size: int, profile: Profile) -> Fraction:
     Args:
         rate: bit/s.
         assumed_packet_size: Bytes that a shorter frame counts for; 0 where the flow has none.
-        profile: Of the channel.
+        profile: Profile of the channel.
     """
     frame = assumed_packet_size or _ASSUMED_FRAME
     return Fraction(

@@ -51,7 +51,7 @@ class UpstreamChannelPlan:
 
     Attributes:
         name: Its name in the topology.
-        number: Of the channel in MAPs, from 1.
+        number: Number of the channel in MAPs, from 1.
         device: Name of the switch whose queues its grants let go.
         port: The port of that switch.
         profile: All of its numbers.

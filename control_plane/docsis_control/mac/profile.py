@@ -129,8 +129,8 @@ class Profile:
         phy: How many of them a burst takes.
         map_minislots: Minislots that a MAP describes.
         stretch: Whether a MAP describes more where a grant does not fit.
-        contention_minislots: Of each MAP, at least.
-        maintenance_minislots: Of each MAP.
+        contention_minislots: Least number of minislots for contention in each MAP.
+        maintenance_minislots: Minislots for maintenance in each MAP.
         request_minislots: That one request takes.
         contention_place: Where contention lies.
         extra_contention: Whether what is left of a MAP is contention, too.

@@ -52,7 +52,7 @@ def flow_settings(flow: ChannelFlow) -> Mapping[str, int]:
         "min_reserved_rate": flow.min_reserved_rate,
         "assumed_packet_size": flow.assumed_packet_size,
     }
-    # What a scheduling type does not use is 0 in a plan. The policy says something as 0.
+    # A plan has 0 for settings that a scheduling type does not use. A policy of 0 has a meaning.
     return {key: value for key, value in given.items() if value or key == "policy"}
 
 

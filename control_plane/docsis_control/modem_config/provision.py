@@ -50,8 +50,8 @@ def provision(
         channel: Stands in where a service flow has no Maximum Sustained Traffic Rate,
             and must hold the minimum reserved rates.
         classes: Those that service flows may name.
-        limits: Of the modem; those of `Limits` unless given.
-        downstream_buffer: Of downstream service flows that say nothing of theirs.
+        limits: Limits of the modem; those of `Limits` unless given.
+        downstream_buffer: Buffer of downstream service flows that have none of their own.
 
     Raises:
         KeyedError: The configuration breaks a rule; the key is from its root.

@@ -79,7 +79,7 @@ def check(
     """All rules that a configuration breaks, in the order of the file's keys.
 
     Args:
-        limits: Of the modem; those of `Limits` unless given.
+        limits: Limits of the modem; those of `Limits` unless given.
         channel: Where it is known, the minimum reserved rates must fit into it.
     """
     limits = limits or Limits()

@@ -140,7 +140,7 @@ def updates_between(
     for key in before.keys() & after.keys():
         if _does_the_same(before[key], after[key]):
             del before[key], after[key]
-    # What is left may still say the same in other words, such as a range over all values.
+    # The remaining entries may still say the same in other words, such as a range over all values.
     gone = {_encoded_key(pipeline, entry): entry for entry in before.values()}
     inserted, modified = [], []
     for entry in after.values():

@@ -49,7 +49,7 @@ class Object:
     """A scalar or a column.
 
     Attributes:
-        name: Of its definition.
+        name: Name of its definition.
         oid: Without the instance.
         syntax: What its values are on the wire.
         most: The largest that its definition permits, where that is less than the syntax's.

@@ -171,7 +171,7 @@ class RegisterAccess:
         self._updates = Updates.joined(updates).of(np.append(by_flow.T, by_flow.size))
         head = p4r.ReadRequest(device_id=device.device_id).SerializeToString()
         self.read_request = bytes(head) + self._block.request
-        # Where each cell's value belongs in an array of `_READ` by service flow.
+        # The place of each cell's value in an array of `_READ` by service flow.
         rows = [_rows(needs(flow)) for flow in self._flows]
         columns = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
         all_rows = np.fromiter(itertools.chain.from_iterable(rows), np.intp)

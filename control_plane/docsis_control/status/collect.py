@@ -74,7 +74,7 @@ class Collector:
     ) -> model.Status:
         known = self._directory
         if known is None or known.deployment is not deployment:
-            # What is configured is looked through once, not each time.
+            # The configuration is looked through once, not each time.
             self._directory = known = directory(deployment)
         devices = self._controller.devices
         columns = {

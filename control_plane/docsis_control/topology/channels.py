@@ -76,7 +76,7 @@ def spread(
     channels with the fewest modems, those that are named counted.
 
     Args:
-        channels: Of the topology, with names of their own.
+        channels: The topology's channels, with names of their own.
         wanted: Each modem's name, and that of its channel or None.
     """
     by_name = {channel.name: channel for channel in channels}

@@ -67,7 +67,7 @@ def load_topology(file: Path | str, tier: str | None = None) -> Topology:
     if tier is not None or not isinstance(named, dict | None):
         data["tier"] = named_tier(document, named, ("tier",) if tier is None else None)
     modems = data.get("modems")
-    # What many modems name is read once.
+    # A file that many modems name is read once.
     loaded: dict[tuple[object, ...], Any] = {}
     for index, modem in enumerate(modems if isinstance(modems, list) else ()):
         if isinstance(modem, dict):

@@ -242,7 +242,7 @@ class UpstreamChannel(Model):
             profile = replace(profile, map_minislots=frames * clock.per_frame)
         timing = profile.timing
         if timing.map_with_previous:
-            # What takes time there are MAPs alone.
+            # Only MAPs take time there.
             length = profile.map_length
             timing = replace(timing, map_ahead=length, ack_before_start=length)
         return replace(profile, timing=timing)

@@ -72,8 +72,8 @@ class Comparison:
         reference: The sample that sets what is right.
         tested: The other one.
         margin: How far apart their means may be; None where the reference has no run.
-        difference: Of the means, tested less reference; None where one of them has no run.
-        interval: Of the difference; None where one sample has fewer than two runs.
+        difference: Difference of the means, tested less reference; None without runs of both.
+        interval: Interval of the difference; None where one sample has fewer than two runs.
         verdict: What follows.
     """
 

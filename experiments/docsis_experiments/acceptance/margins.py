@@ -23,7 +23,7 @@ class Margin:
 
     Attributes:
         absolute: In the quantity's unit.
-        relative: Of the mean on Mininet.
+        relative: Part of the mean on Mininet.
     """
 
     absolute: float = 0.0

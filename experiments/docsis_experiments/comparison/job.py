@@ -47,7 +47,7 @@ def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -
     """Compare results with the first of them, write the folder, print the table.
 
     Args:
-        folders: Of results.
+        folders: Result folders.
         console: Where the table goes.
         results: Folder that gets the comparison's folder.
 

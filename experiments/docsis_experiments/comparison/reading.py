@@ -39,7 +39,7 @@ class Series:
     """A series that is compared: a queue manager under the same conditions.
 
     Attributes:
-        name: Of the manager, and of the conditions where they are varied.
+        name: Name of the manager, and of the conditions where they are varied.
         runs: By seed or repetition: the groups of the traffic.
         seeded: Whether its numbers are seeds of virtual time, so that runs can be paired.
     """
@@ -54,8 +54,8 @@ class Result:
     """A folder of results.
 
     Attributes:
-        name: Of the folder.
-        title: Of the experiment.
+        name: Name of the folder.
+        title: Title of the experiment.
         experiment: Which kind of summary it has.
         series: By their names.
         conditions: What it was made under, in words, by what they are: the topology, the stage ...

@@ -21,8 +21,8 @@ def drawn(plan: Plan, seed: int) -> Plan:
     """The same plan with nothing left to chance.
 
     Args:
-        plan: Of an experiment.
-        seed: Of the run; in Mininet, which of the repetitions it is.
+        plan: Plan of an experiment.
+        seed: Seed of the run; in Mininet, which of the repetitions it is.
     """
     return replace(
         plan,

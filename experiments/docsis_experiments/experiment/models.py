@@ -155,7 +155,7 @@ def check_groups(groups: Sequence[Group], key: str = "") -> None:
     """Whether groups and flows can be told apart, and are not too many.
 
     Args:
-        groups: Of the traffic.
+        groups: Groups of the traffic.
         key: Where they stand, for errors.
 
     Raises:

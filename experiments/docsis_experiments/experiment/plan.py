@@ -61,7 +61,7 @@ class Planned:
     """A flow between hosts.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         flow: What is sent; process ids are 0 until the hosts exist.
         source, destination: Names of the hosts.
         propagation_ms: What the topology adds on its way.
@@ -85,7 +85,7 @@ class PlannedCall:
     """A session of irtt between hosts.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         name: For files.
         source, destination: Names of the hosts.
         port: UDP port of the client.
@@ -109,10 +109,10 @@ class Plan:
         calls: Sent by irtt.
         ramp_up_seconds: Before the measured time, with all traffic.
         measured_seconds: What the results are about.
-        one_in: Of that many packets one is looked at.
+        one_in: One of this many packets is looked at.
         idle_seconds: Before the ramp-up, with calls and requests alone.
-        loads: Of all service flows, by group.
-        users: Of the web.
+        loads: Loads of all service flows, by group.
+        users: Users of the web.
         videos: Those who watch one.
         requests: In turn, over UDP.
         askers: Users who ask a server, in virtual time alone.

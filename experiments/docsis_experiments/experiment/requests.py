@@ -20,7 +20,7 @@ class PlannedRequests:
     """Requests from one host to another.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         name: For files.
         source: Name of the host that asks.
         destination: Name of the host that answers.

@@ -43,7 +43,7 @@ class Check:
         what: What is compared.
         published: In the paper's words.
         expected: By the law; None where only bounds are.
-        measured: Of the pipeline.
+        measured: Measured value of the pipeline.
         low, high: What `measured` may be.
     """
 

@@ -39,7 +39,7 @@ def run(
     Args:
         frames: Through the pipeline for each probability.
         trials: For each number of sessions.
-        seed: Of all that is drawn; equal seeds give equal results.
+        seed: Seed of all that is drawn; equal seeds give equal results.
         console: Where progress and table go.
         results: Folder that gets the run's folder.
 

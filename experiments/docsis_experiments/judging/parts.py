@@ -49,7 +49,7 @@ class Part:
         expectation: What it is a part of.
         what: What is measured, in words.
         run: Label of the run, or what stands for several.
-        unit: Of the values; may be "".
+        unit: Unit of the values; may be "".
         published: What the source says.
         allowed: The same with the tolerance.
         labels: Runs that the number is of.

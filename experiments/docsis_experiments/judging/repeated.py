@@ -50,7 +50,7 @@ class Judged:
         part: One number beside its band.
         numbers: Seeds or repetitions that count, ascending.
         values: What was measured in each of them; NaN where there was nothing.
-        estimate: Of those that are there.
+        estimate: Estimate of those that are there.
         verdict: None where the band is no test.
         why: What there is to say about it, in words; may be "".
     """

@@ -22,7 +22,7 @@ class Distribution:
 
     Attributes:
         runs: How many have one.
-        median: Of each quantile, over the runs.
+        median: Median of each quantile, over the runs.
         kind: What the band is: the 95% intervals of the medians, or what the runs range over.
         low, high: Ends of the band.
     """

@@ -20,7 +20,7 @@ def shares(capacity: float, demands: Sequence[float]) -> list[float]:
     """The max-min shares of a capacity, in the order of the demands.
 
     Args:
-        capacity: Of all flows together, in any unit.
+        capacity: Capacity for all flows together, in any unit.
         demands: What each can use, in the same; infinite where nothing limits it.
     """
     found = [0.0] * len(demands)

@@ -19,9 +19,9 @@ class Scope:
 
     Attributes:
         of: Groups of the traffic, which are taken together.
-        statistic: Of a metric that has a value of each packet or message.
+        statistic: Statistic of a metric that has a value of each packet or message.
         during: Seconds of the measured time; None for all of it.
-        bound_ms: Of a metric that needs a bound; None of the others.
+        bound_ms: Bound of a metric that needs a bound; None of the others.
     """
 
     of: tuple[str, ...]

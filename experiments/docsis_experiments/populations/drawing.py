@@ -45,8 +45,8 @@ class Subscriber:
     """The subscriber of a test.
 
     Attributes:
-        number: Of the test, from 1 up.
-        seed: Of all that is random in it.
+        number: Number of the test, from 1 up.
+        seed: Seed of all that is random in it.
         tier: What the subscriber bought.
         round_trip_ns: Idle, the channel's own part included.
         path_ns: The rest of it: what is between the CMTS and the server, and back.
@@ -70,8 +70,8 @@ def seed_of(seed: int, number: int) -> int:
     """The seed of a test.
 
     Args:
-        seed: Of the population.
-        number: Of the test.
+        seed: Seed of the population.
+        number: Number of the test.
     """
     return seed * SEEDS_APART + number
 
@@ -81,8 +81,8 @@ def subscriber(population: Population, seed: int, number: int) -> Subscriber:
 
     Args:
         population: From which.
-        seed: Of the population, 0 to LARGEST_SEED.
-        number: Of the test, from 1 up.
+        seed: Seed of the population, 0 to LARGEST_SEED.
+        number: Number of the test, from 1 up.
     """
     if not 1 <= number <= MOST_TESTS or not 0 <= seed <= LARGEST_SEED:
         raise ValueError(f"there is no test {number} of a population's seed {seed}")

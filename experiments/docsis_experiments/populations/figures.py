@@ -50,7 +50,7 @@ class Share:
 
     Attributes:
         hits: How many are within.
-        of: Of how many.
+        of: Number of all.
         interval: At 95%, percent; None of too few tests.
     """
 
@@ -109,7 +109,7 @@ def ratio(over: Sequence[ResultOfTest], under: Sequence[ResultOfTest], name: str
     Args:
         over: Tests of one arm.
         under: Tests of the other one.
-        name: Of the value.
+        name: Name of the value.
     """
     others = {test.number: float(getattr(test, VALUES[name])) for test in under}
     pairs = [

@@ -63,8 +63,8 @@ def planned_test(population: Population, arm: Arm, seed: int, number: int) -> Pl
     Args:
         population: Who is tested, and how.
         arm: One of its arms.
-        seed: Of the population.
-        number: Of the test, from 1 up.
+        seed: Seed of the population.
+        number: Number of the test, from 1 up.
     """
     who = subscriber(population, seed, number)
     modem = modem_of(population, arm, who)

@@ -27,7 +27,7 @@ class Order:
         loaded: The experiment and its topology.
         runs: Those of its runs that are made.
         numbers: Seeds, or which repetitions; from 1 up.
-        folder: Of the result; has inputs/topology.yaml, and gets raw files where there are any.
+        folder: Result folder; has inputs/topology.yaml, and gets raw files where there are any.
         show: Told how far it is.
     """
 

@@ -34,7 +34,7 @@ class Column:
 
     Attributes:
         metric: The metric.
-        statistic: Of a metric that has them; None of any other.
+        statistic: Statistic of a metric that has them; None of any other.
         first: Whether it is the first of its metric in the table.
     """
 

@@ -27,7 +27,7 @@ def with_interval(entry: Mapping[str, Any], said: str = "") -> str:
     """A difference with its sign, and its interval where it has one.
 
     Args:
-        entry: Of `differences`.
+        entry: Entry of `differences`.
         said: Reason for no interval that has been told already.
     """
     value = entry["difference"]

@@ -23,7 +23,7 @@ class Reading:
     Attributes:
         name: For people.
         latency_ms: Median one-way latency of the traffic that the sentence is about.
-        goodput_mbps: Of all traffic together; None where none was measured.
+        goodput_mbps: Goodput of all traffic together; None where none was measured.
     """
 
     name: str
@@ -51,7 +51,7 @@ def finding(group: str, readings: Sequence[Reading], goodput: str = "goodput") -
 
     Args:
         group: The traffic whose latency is told.
-        readings: Of each run.
+        readings: Readings of each run.
         goodput: What the goodput is called.
     """
     if not readings:

@@ -185,7 +185,7 @@ def part_figures(judged: Judged) -> dict[str, Any]:
     part = judged.part
     return {
         "hash": part.expectation.hash,
-        # Of an order the name has both runs.
+        # An order's name has both runs.
         "what": f"difference of {part.expectation.quantity.words}"
         if isinstance(part.expectation, Order)
         else part.what,
@@ -289,7 +289,7 @@ def summarise(
         topology: What was built.
         versions: Version by program.
         timers: The machine's own lateness.
-        marks: Of the stage: `stage`, and `jobs` where there are some.
+        marks: Marks of the stage: `stage`, and `jobs` where there are some.
     """
     called = {run.label: run.name for run in scenario.all_runs}
     verdict = together(one.verdict for one in judged)

@@ -116,7 +116,7 @@ def decode(content: bytes, name: str) -> list[Outcome]:
     """The outcomes of a file's content.
 
     Args:
-        content: Of the file.
+        content: Content of the file.
         name: What it is called, for errors.
 
     Raises:

@@ -41,7 +41,7 @@ class Unit:
         scenario: Canonical JSON: with one run, without expectations.
         topology: Canonical JSON, with its tier in place.
         quantities: What is measured beside the usual statistics, each as `Quantity.key`; in order.
-        seed: Of all that is random, 0 to 2^64-1.
+        seed: Seed of all that is random, 0 to 2^64-1.
     """
 
     scenario: str
@@ -62,7 +62,7 @@ class Unit:
         Args:
             loaded: The scenario and its topology.
             run: One of its runs.
-            seed: Of all that is random.
+            seed: Seed of all that is random.
         """
         scenario = loaded.scenario
         alone = {

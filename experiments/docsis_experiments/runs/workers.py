@@ -69,7 +69,7 @@ class Ended(Generic[T]):
     Attributes:
         what: As the job has it.
         words: As the job has them.
-        content: Of the answer; None where it failed.
+        content: Content of the answer; None where it failed.
         failure: Why, as the end of a sentence; "" where it did not.
         processor_seconds: That it took; None where it failed.
     """

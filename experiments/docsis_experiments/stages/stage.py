@@ -44,7 +44,7 @@ class Stage(Protocol):
 
         Args:
             topology: What is to be built.
-            managers: Of the runs.
+            managers: Queue managers of the runs.
             scenario: The traffic.
 
         Raises:

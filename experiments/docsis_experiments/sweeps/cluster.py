@@ -53,7 +53,7 @@ def play_all(
 
     Args:
         units: What is played, in this order as far as possible.
-        access: Of the cluster's scheduler.
+        access: Access to the cluster's scheduler.
         tell: Gets a sentence for each worker that is refused.
         alone_seconds: How long to wait for a worker.
 

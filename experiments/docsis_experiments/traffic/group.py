@@ -96,7 +96,7 @@ class Group(Model):
         """The flows between a pair of hosts: one, or several, each with its part's name.
 
         Args:
-            number: Of the pair, from 0 up to the count.
+            number: Number of the pair, from 0 up to the count.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what it sends")
 

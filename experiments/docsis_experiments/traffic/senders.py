@@ -48,7 +48,7 @@ class TcpTransfers:
     Attributes:
         size: Bytes of a file; 0 for one without an end.
         pause: From the end of a file to the next.
-        congestion_control: Of TCP; the experiment's unless given.
+        congestion_control: Congestion control of TCP; the experiment's unless given.
         kept: All files are on one connection, instead of one each.
         rate: bit/s of payload that the application sends at the most; 0 for no such limit.
     """
@@ -86,13 +86,13 @@ class WebPages:
     Attributes:
         page: Bytes of a page, the HTML included.
         html: Bytes of the HTML.
-        objects: Of a page.
+        objects: Objects of a page.
         variation_permille: Coefficient of variation of their sizes, thousandths.
         origins: Web servers that they are on in turns.
         connections: To one of them at once.
         pause: From the end of a page to the start of the next.
         request: Bytes of a request.
-        congestion_control: Of TCP; the experiment's unless given.
+        congestion_control: Congestion control of TCP; the experiment's unless given.
     """
 
     leaves: ClassVar = frozenset({Trace.PAGES, Trace.GOODPUT})
@@ -119,7 +119,7 @@ class AdaptiveVideo:
         safety_permille: Share of the mean throughput that a rate may have, thousandths.
         samples: Segments that the mean is of, the newest ones.
         request: Bytes of a request.
-        congestion_control: Of TCP; the experiment's unless given.
+        congestion_control: Congestion control of TCP; the experiment's unless given.
     """
 
     leaves: ClassVar = frozenset({Trace.VIDEO, Trace.GOODPUT})
@@ -155,9 +155,9 @@ class TimedPages:
     """Pages over TCP, one after the other: objects asked for one by one, a connection each.
 
     Attributes:
-        objects: Of a page, thousandths.
+        objects: Objects of a page, thousandths.
         gap: From the request for one to that for the next, nanoseconds.
-        segments: Of an object, thousandths.
+        segments: Segments of an object, thousandths.
         segment: Bytes of one; a full segment of the experiment's TCP unless given.
         pause: From the end of a page to the start of the next, nanoseconds.
         connections: At once.

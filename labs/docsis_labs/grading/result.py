@@ -25,8 +25,8 @@ class Judged:
     """A criterion, judged.
 
     Attributes:
-        id: Of the criterion.
-        title: Of the criterion.
+        id: Id of the criterion.
+        title: Title of the criterion.
         points: What was earned.
         of: What could be.
         status: What became of it.

@@ -33,7 +33,7 @@ class Source:
     """A program that is committed.
 
     Attributes:
-        stem: Of the compiled files.
+        stem: Stem of the compiled files.
         path: The P4 file.
     """
 

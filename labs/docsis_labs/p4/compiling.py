@@ -52,7 +52,7 @@ def program(exercise: Exercise, name: str, source: str, sandbox: Sandbox) -> Pro
 
     Args:
         exercise: Its exercise, whose committed programs are looked at first.
-        name: Of the file.
+        name: Name of the file.
         source: What is in it.
         sandbox: Where p4c runs.
 

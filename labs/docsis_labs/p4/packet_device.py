@@ -60,7 +60,7 @@ class PacketDevice:
         Args:
             program: What to load.
             ports: Port numbers.
-            seed: Of what the program draws at random.
+            seed: Seed of what the program draws at random.
         """
         self._program = program
         self._schema = schema_of(program)
@@ -103,7 +103,7 @@ class PacketDevice:
                 of ternary; (low, high) of range. Keys that are left out match anything.
             action: What it does.
             params: The action's parameters.
-            priority: Of ternary and range: the highest wins; from 1.
+            priority: Priority of ternary and range entries: the highest wins; from 1.
         """
         entry = finsy.P4TableEntry(
             table,

@@ -11,7 +11,7 @@ class Program:
     """The output of p4c.
 
     Attributes:
-        name: Of the source, such as "data_path.p4".
+        name: Name of the source, such as "data_path.p4".
         json: The target's configuration.
         p4info: In protobuf's text format.
     """

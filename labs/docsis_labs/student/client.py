@@ -40,7 +40,7 @@ class Student:
 
         Args:
             sandbox: Where.
-            name: Of the file, for messages.
+            name: Name of the file, for messages.
             text: What is in it.
         """
         self._sandbox = sandbox

@@ -29,7 +29,7 @@ async def provision(
 
     Args:
         device: The switch, without a program.
-        schema: Of the program.
+        schema: Schema of the program.
         program: What it is to run.
         network: The exercise's.
 

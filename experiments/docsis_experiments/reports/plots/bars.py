@@ -28,7 +28,7 @@ class Pair:
         label: Below the bars.
         configured: The first bar.
         measured: The second one.
-        interval: Of what was measured; None where there is none.
+        interval: Interval of what was measured; None where there is none.
     """
 
     label: str

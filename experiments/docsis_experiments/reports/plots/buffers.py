@@ -26,7 +26,7 @@ class Point:
 
     Attributes:
         buffer_ms: The size, as a time at the sustained rate.
-        value: Of one run, or the median of many.
+        value: Value of one run, or the median of many.
         low, high: Ends of the interval; the value itself where there is none.
     """
 
@@ -43,7 +43,7 @@ class Manager:
     Attributes:
         name: For people.
         latency, loss: By kind of traffic, from the smallest buffer on.
-        goodput: Of all flows together.
+        goodput: Goodput of all flows together.
     """
 
     name: str

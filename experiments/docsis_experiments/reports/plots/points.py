@@ -18,7 +18,7 @@ def value(point: Mapping[str, Any], group: str, what: str) -> Mapping[str, Any]:
     """A quantity of a point: its median, and `low` and `high` of the interval.
 
     Args:
-        point: Of the summary's `points`.
+        point: Point of the summary's `points`.
         group: Whose latency it is.
         what: One of ROWS; goodput is of all traffic together.
     """

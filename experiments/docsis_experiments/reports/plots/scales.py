@@ -30,7 +30,7 @@ def logarithmic(axis: Any, low: float, high: float, most: int | None = None) -> 
     """Ticks of a logarithmic scale as people write them: 0.5, 1, 2, 5, 10.
 
     Args:
-        axis: Of a panel, which has its limits.
+        axis: Axis of a panel, which has its limits.
         low, high: The limits.
         most: More ticks than these are thinned to powers of ten.
     """

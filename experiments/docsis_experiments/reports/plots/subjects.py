@@ -69,7 +69,7 @@ class Repeated:
 
     Attributes:
         summary: Content of summary.json.
-        outcomes: Of all runs; those that are withheld do not count.
+        outcomes: Outcomes of all runs; those that are withheld do not count.
     """
 
     summary: Summary
@@ -101,8 +101,8 @@ class Populated:
         """A value of each test that has it, by its name among `figures.VALUES`.
 
         Args:
-            arm: Of the tests.
-            name: Of the value.
+            arm: Arm of the tests.
+            name: Name of the value.
             tier: Only this one's subscribers; all unless given.
         """
         chosen = (one for one in self.tests if one.arm == arm and tier in (None, one.tier))

@@ -54,7 +54,7 @@ def distribution(samples: Floats, most: int = COLUMNS) -> tuple[Floats, Floats]:
 
     Args:
         samples: In any order.
-        most: Of more values the rarest, which are the greatest, and others evenly are kept.
+        most: Number of values that are kept: the greatest, which are the rarest, and others evenly.
     """
     ordered = np.sort(samples)
     ranks = np.arange(ordered.size)

@@ -23,7 +23,7 @@ class ChannelsSeen:
     Args:
         address: host:port or unix:PATH of the device's server.
         device_id: P4Runtime's.
-        names: Of service flows.
+        names: Names of service flows.
     """
 
     def __init__(self, address: str, device_id: int, names: Names) -> None:

@@ -49,7 +49,7 @@ class VideoTraffic:
 
     Args:
         session: The switches and hosts.
-        videos: Of the plan, with nothing left to chance.
+        videos: Videos of the plan, with nothing left to chance.
         seconds: Length of the run.
     """
 

@@ -43,8 +43,8 @@ def added_delay(
     """The delay that load adds to the median, milliseconds.
 
     Args:
-        sent, returned: Of a call's packets, nanoseconds; -1 of one that was lost.
-        begin, end: Of the load, nanoseconds.
+        sent, returned: Times of a call's packets, nanoseconds; -1 of one that was lost.
+        begin, end: Begin and end of the load, nanoseconds.
         trips: Makes round trips.
         centre: Instead of the median.
         baseline: "before" the load; "all" packets; "outside" of the load; "none".

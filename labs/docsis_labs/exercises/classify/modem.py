@@ -38,7 +38,7 @@ def classified(text: str) -> Mapping[str, int]:
     The packets arrive one by one at the modem's first host port, and the pipeline's counters tell.
 
     Args:
-        text: Of the student's configuration.
+        text: Text of the student's configuration.
 
     Raises:
         SubmissionError: The modem does not boot with it.

@@ -43,7 +43,7 @@ class Uploads:
     """The measurements from 5 s to 20 s.
 
     Attributes:
-        median_qdelay_ms: Of the probes' latencies, above the least.
+        median_qdelay_ms: Median of the probes' latencies, above the least.
         p99_qdelay_ms: The same.
         share: Payload of the line's rate.
         sent_ms: When each probe was sent.

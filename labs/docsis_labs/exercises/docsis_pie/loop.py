@@ -38,7 +38,7 @@ class Seen:
     """The results of a law.
 
     Attributes:
-        median_ms, p99_ms: Of the queueing delay.
+        median_ms, p99_ms: Median and p99 of the queueing delay.
         goodput: bit/s.
         run: All that was measured.
     """

@@ -26,7 +26,7 @@ class Sender:
     Attributes:
         name: What it stands for.
         flow: Its 5-tuple.
-        length: Of its frames.
+        length: Length of its frames.
         every_us: From frame to frame.
     """
 

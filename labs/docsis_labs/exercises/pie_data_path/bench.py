@@ -40,7 +40,7 @@ class Bench:
 
         Args:
             program: The student's.
-            seed: Of the switch's random numbers.
+            seed: Seed of the switch's random numbers.
             standing: Frames wait in the queue, so that it is not too short for a drop.
         """
         self._device = PacketDevice(program, (_ACCESS, _NETWORK), seed=seed)

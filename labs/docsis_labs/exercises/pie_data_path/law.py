@@ -42,7 +42,7 @@ def read(drops: Iterable[bool], p1: int) -> Reading:
     """Reads decisions about frames of one size, of which the first comes behind a drop.
 
     Args:
-        drops: Of each frame whether it was dropped.
+        drops: For each frame whether it was dropped.
         p1: Its probability, Q4.28.
     """
     early = late = accu_prob = 0

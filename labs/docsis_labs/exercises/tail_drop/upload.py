@@ -24,8 +24,8 @@ class Seen:
     """The results of a buffer.
 
     Attributes:
-        longest_ms: Of the call's packets in the queue.
-        goodput: Of the upload, bit/s.
+        longest_ms: Longest time of the call's packets in the queue.
+        goodput: Goodput of the upload, bit/s.
         run: All that was measured.
     """
 

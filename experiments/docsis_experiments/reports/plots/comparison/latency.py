@@ -30,7 +30,7 @@ class _Picture:
     """The content of one picture.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         series: Its panels.
         results: Its lines; the first is that of all differences.
     """

@@ -37,7 +37,7 @@ class _Panel:
     Attributes:
         channel: The channel.
         maps: Consecutive ones.
-        colours: Of the service flows with the most minislots in them, by SID.
+        colours: Colours of the service flows with the most minislots in them, by SID.
     """
 
     channel: UpstreamChannel
@@ -143,7 +143,7 @@ def _pieces(
     Args:
         panel: The channel.
         one: The MAP.
-        first: Of them, counted from the MAP's first.
+        first: First minislot, counted from the MAP's first.
         minislots: How many.
     """
     of_frame, frame_ms = panel.channel.minislots_per_frame, panel.channel.frame_ps / 1e9

@@ -75,7 +75,7 @@ class Capture:
     Attributes:
         points: The interfaces.
         ports: First and last destination port of the flows.
-        one_in: Of that many packets one; a power of two.
+        one_in: One of this many packets is looked at; a power of two.
     """
 
     points: tuple[Point, ...]
@@ -89,7 +89,7 @@ class Counted:
 
     Attributes:
         packets: That the filter took.
-        lost: Of these, those that a socket had no room for.
+        lost: Packets among these that a socket had no room for.
     """
 
     packets: int

@@ -196,7 +196,7 @@ class Receiver:
     """Counts what arrives of each stream.
 
     Attributes:
-        names: Of the streams, in the order of the counts.
+        names: Names of the streams, in the order of the counts.
     """
 
     def __init__(self, streams: Sequence[Stream]) -> None:

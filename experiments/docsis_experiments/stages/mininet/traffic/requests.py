@@ -136,7 +136,7 @@ def answer(made: socket.socket, length: int) -> None:
 
     Args:
         made: Connected to the client.
-        length: Of a reply, bytes.
+        length: Length of a reply, bytes.
     """
     for _ in range(_TURN):
         try:

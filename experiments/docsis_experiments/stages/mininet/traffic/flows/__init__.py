@@ -62,8 +62,8 @@ class Flow:
         interval: Seconds from the end of a transfer to the next, or from a message or a train of
             datagrams to the next.
         train: Datagrams back to back.
-        congestion_control: Of TCP.
-        source_port: Of the first connection. The next one's is `PORTS_BETWEEN` higher, because a
+        congestion_control: Congestion control of TCP.
+        source_port: Port of the first connection. The next is `PORTS_BETWEEN` higher, as a
             port that was used a moment ago is not free. 0 is any port.
         kept: All transfers are on one connection.
         rate: bit/s of payload that a transfer's application sends at the most; 0 for no limit.

@@ -86,7 +86,7 @@ class Segment:
     """A segment that was asked for; times are of the wall clock, nanoseconds.
 
     Attributes:
-        number: Of the segment, from 0.
+        number: Number of the segment, from 0.
         asked_ns: When it was asked for.
         came_ns: When all of it was there; None where it never was.
         rate: bit/s.

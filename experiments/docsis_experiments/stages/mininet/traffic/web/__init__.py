@@ -31,7 +31,7 @@ class WebServer:
         pid: A process in the namespace.
         address: IPv4 address.
         port: TCP port.
-        congestion_control: Of TCP, for what it sends.
+        congestion_control: Congestion control of TCP, for what it sends.
     """
 
     pid: int
@@ -50,7 +50,7 @@ class WebUser:
         start_ns: When the first page begins, wall clock.
         end_ns: When the user goes; None for never.
         pages: What is loaded.
-        seed: Of the sizes, with the name.
+        seed: Seed of the sizes, with the name.
     """
 
     name: str
