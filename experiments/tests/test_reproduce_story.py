@@ -15,9 +15,9 @@ from docsis_experiments.reproduction.story.__main__ import STORY_FILE, main
 from docsis_experiments.reproduction.story.telling import told
 from docsis_experiments.reproduction.writing import RESULTS_FILE
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import REPOSITORY
+from docsis_testbed.paths import ROOT
 
-PUBLISHED = REPOSITORY / "docs" / "results"
+PUBLISHED = ROOT / "docs" / "results"
 
 
 @pytest.fixture(scope="module")
