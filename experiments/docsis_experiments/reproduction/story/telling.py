@@ -31,7 +31,7 @@ class Story:
 
 @dataclass
 class _Teller:
-    """What the template asks of the results."""
+    """Answers the template's questions about the results."""
 
     rows: Mapping[str, Data]
     figures: Mapping[str, Data]
