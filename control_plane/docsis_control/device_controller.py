@@ -45,7 +45,7 @@ _IN_USE_SECONDS: Final = 3.0
 CLOCK_INTERVAL: Final = 10.0
 """Seconds after which the switch's clock is learned anew."""
 _NO_CHANNELS: Final = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.FAILED_PRECONDITION)
-"""What a switch answers that does not know docsis.mac.v1, or that has no upstream channels."""
+"""Answers of a switch that does not know docsis.mac.v1, or that has no upstream channels."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -68,7 +68,7 @@ class _Session:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a device counted, and its queues, of one moment.
+    """A device's counters and queues at one moment.
 
     Attributes:
         flows: The service flows, in the order of `queues`.
@@ -112,7 +112,7 @@ class DeviceController:
         self.address = self._reach.address
         self._thrift = options.thrift.get(plan.name)
         self._law = DeviceLaw(plan.service_flows)
-        # What the device's pipeline was marked with when all was pushed.
+        # The mark that the device's pipeline got when everything was pushed.
         self._cookie: int | None = None
         self._told_no_traffic_manager = False
         self._session: _Session | None = None
@@ -179,7 +179,7 @@ class DeviceController:
             back_off = min(2 * back_off, _BACK_OFF_LONGEST)
 
     async def observe(self) -> Observed | None:
-        """What the device counted, and its queues, now; None while it does not answer.
+        """Reads the device's counters and queues; None while it does not answer.
 
         Raises:
             P4RuntimeError: The device refused to tell.

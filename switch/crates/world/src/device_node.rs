@@ -49,7 +49,7 @@ enum Process {
 pub struct DeviceNode {
     /// For messages.
     pub name: String,
-    /// Of its name, for the digest.
+    /// The hash of its name, for the digest.
     pub hash: u64,
     /// Its source of events.
     pub source: u32,
