@@ -20,16 +20,14 @@ from docsis_experiments.chaos.faults import (
     Kind,
     Part,
     Rhythm,
-    Span,
     Target,
     alive,
     drawn,
     end_of,
     tally_targets,
-    undisturbed,
 )
 from docsis_experiments.chaos.findings import Findings, Invariant, Report, tally
-from docsis_experiments.chaos.recovery import GRACE_NS, Recovery
+from docsis_experiments.chaos.recovery import Recovery
 
 SWITCH: Final = Target(Part.SWITCH, "cm1")
 HOST: Final = Target(Part.HOST, "cpe1")
@@ -65,14 +63,9 @@ def test_every_kind_of_every_target_comes() -> None:
 
 
 @given(seeds, st.integers(1, 40))
-def test_spans_are_what_faults_leave(seed: int, count: int) -> None:
+def test_lives_are_what_deaths_leave(seed: int, count: int) -> None:
     plan = drawn(POSSIBLE, count, seed)
     end = end_of(plan) + SECOND
-    spans = undisturbed(plan, [CONTROLLER, SWITCH], end)
-    ours = [fault for fault in plan if fault.target in (CONTROLLER, SWITCH)]
-    for moment in range(0, end, end // 200 + 1):
-        faulty = any(fault.start_ns <= moment < fault.end_ns for fault in ours)
-        assert faulty != any(span.start <= moment < span.end for span in spans)
     dead = [fault for fault in plan if fault.target == HOST and fault.kind is Kind.KILL]
     lives = alive(plan, HOST, end)
     assert len(lives) == len(dead) + 1
@@ -152,38 +145,44 @@ def test_books_that_do_not_balance_say_so() -> None:
     )
 
 
-def followed(updates: dict[int, int], spans: list[Span]) -> Recovery:
-    """What comes of looking every 20 ms; `updates` is the last update from a time on."""
-    recovery = Recovery("cm1", spans)
+def followed(updates: set[int], ended: list[int], end: int, *, began: int = -1) -> Recovery:
+    """What comes of looking every 20 ms while a fault begins and others end at some times."""
+    recovery = Recovery("cm1")
+    recovery.began()
     last = None
-    for now in range(0, spans[-1].end + SECOND, SECOND // 50):
-        last = updates.get(now, last)
+    for now in range(0, end, SECOND // 50):
+        if now == began:
+            recovery.began()
+        if now in ended:
+            recovery.ended(now)
+        last = now if now in updates else last
         recovery.look(now, last)
     return recovery
 
 
 def test_control_that_is_back_in_time_is_measured_and_one_that_is_not_is_told() -> None:
-    spans = [Span(0, SECOND), Span(2 * SECOND, 6 * SECOND)]
-    every = range(0, 7 * SECOND, SECOND // 50)
-    working = {now: now for now in every if not SECOND <= now < 2 * SECOND + 100_000_000}
-    good = followed(working, spans)
-    assert list(good.finish()) == []
-    assert good.times_ns == [SECOND // 50, 100_000_000]
+    every = range(0, 5 * SECOND, SECOND // 50)
+    good = followed({now for now in every if now >= 1_100_000_000}, [SECOND], 5 * SECOND)
+    assert list(good.failures()) == []
+    assert good.times_ns == [100_000_000]
+    assert good.settled(5 * SECOND)
 
-    late = {now: now for now in working if not 2 * SECOND <= now < 3 * SECOND + 500_000_000}
-    (words, *more) = followed(late, spans).finish()
-    assert words.startswith("cm1: control is not back 1020 ms after the end of the fault at 2.000")
-    assert not more
+    late = followed({now for now in every if now >= 2_500_000_000}, [SECOND], 5 * SECOND)
+    (words,) = late.failures()
+    assert words == "cm1: control is not back 1020 ms after the end of the fault at 1.000 s"
+    assert late.times_ns == [1_500_000_000]
 
-    stops = {now: now for now in working if now < 4 * SECOND}
-    (words,) = followed(stops, spans).finish()
-    assert words.startswith("cm1: no update for 260 ms without a fault")
+    stops = followed({now for now in every if now < 3 * SECOND}, [SECOND], 5 * SECOND)
+    (words,) = stops.failures()
+    assert words.startswith("cm1: no update for 260 ms")
 
 
 def test_a_fault_that_another_one_follows_soon_is_not_judged() -> None:
-    spans = [Span(0, GRACE_NS // 2), Span(SECOND, SECOND + GRACE_NS)]
-    recovery = followed({0: 1, SECOND: SECOND + 1}, spans)
-    assert len(recovery.times_ns) == 1
+    # The second one begins half a second after the first has ended, and goes on.
+    busy = followed(set(), [SECOND], 5 * SECOND, began=SECOND * 3 // 2)
+    assert list(busy.failures()) == []
+    assert busy.times_ns == []
+    assert not busy.settled(5 * SECOND)
 
 
 def test_a_report_counts_what_did_not_hold_and_names_the_faults() -> None:

@@ -177,18 +177,3 @@ def alive(faults: Iterable[Fault], target: Target, end: int) -> list[Span]:
             spans.append(Span(start, fault.start_ns))
             start = fault.end_ns
     return [*spans, Span(start, end)]
-
-
-def undisturbed(faults: Iterable[Fault], targets: Iterable[Target], end: int) -> list[Span]:
-    """When none of these targets has a fault, up to the end of a run."""
-    wanted = set(targets)
-    spans, free = [], 0
-    for fault in sorted(faults, key=lambda fault: fault.start_ns):
-        if fault.target not in wanted:
-            continue
-        if fault.start_ns > free:
-            spans.append(Span(free, fault.start_ns))
-        free = max(free, fault.end_ns)
-    if end > free:
-        spans.append(Span(free, end))
-    return spans

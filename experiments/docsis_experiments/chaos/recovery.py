@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from docsis_experiments.chaos.faults import SECOND, Span
+from docsis_experiments.chaos.faults import SECOND
 
 GRACE_NS: Final = SECOND
 """Control is to be back so long after the end of the last fault that interrupted it."""
@@ -17,29 +17,38 @@ _STALE_NS: Final = 250_000_000
 
 @dataclass
 class Recovery:
-    """Follows the updates of one device's control loop.
+    """Follows the updates of one device's control loop, and the faults that interrupt it.
 
-    A fault can be judged when no other one follows within the grace.
+    After a fault nothing is judged when another one begins within the grace.
 
     Attributes:
         device: Its name.
-        spans: Times without a fault that interrupts control, in order.
         grace_ns: How long control may take to be back.
         stale_ns: How old the last update may be after that.
-        times_ns: How long it took, for each that was judged.
-        span_start: When the time without faults began that was looked at last.
+        times_ns: How long it took, each time that it was back before another fault began.
+        since_ns: When the last fault that interrupts control ended.
     """
 
     device: str
-    spans: Sequence[Span]
     grace_ns: int = GRACE_NS
     stale_ns: int = _STALE_NS
     times_ns: list[int] = field(default_factory=list)
-    span_start: int = -1
-    _at: int = 0
+    since_ns: int = 0
+    _faults: int = 0
     _back: bool = False
     _failed: bool = False
     _said: list[str] = field(default_factory=list)
+
+    def began(self) -> None:
+        """A fault began that interrupts control."""
+        self._faults += 1
+
+    def ended(self, now_ns: int) -> None:
+        """One ended."""
+        self._faults -= 1
+        if not self._faults:
+            self.since_ns = now_ns
+            self._back = self._failed = False
 
     def look(self, now_ns: int, updated_ns: int | None) -> None:
         """Control was acknowledged last at a time, or never; to be told often.
@@ -48,49 +57,32 @@ class Recovery:
             now_ns: Nanoseconds since the plan's beginning.
             updated_ns: The same of the last update.
         """
-        while self._at < len(self.spans) and now_ns >= self.spans[self._at].end:
-            self._at += 1
-            self._back = self._failed = False
-        if self._at == len(self.spans) or now_ns < self.spans[self._at].start:
+        if self._faults:
             return
-        span = self.spans[self._at]
-        if self.span_start != span.start:
-            self.span_start = span.start
-        if not self._back and updated_ns is not None and updated_ns > span.start:
+        since = self.since_ns
+        if not self._back and updated_ns is not None and updated_ns > since:
             self._back = True
-            if span.end - span.start >= self.grace_ns:
-                self.times_ns.append(updated_ns - span.start)
-                if updated_ns - span.start > self.grace_ns and not self._failed:
-                    self._fail(f"control was back {(updated_ns - span.start) / 1e6:.0f} ms after")
-        age = now_ns - max(span.start, updated_ns or 0)
-        late = now_ns - span.start > self.grace_ns
-        if late and not self._failed:
-            if not self._back:
-                self._fail(f"control is not back {(now_ns - span.start) / 1e6:.0f} ms after")
-            elif age > self.stale_ns:
-                self._fail(f"no update for {age / 1e6:.0f} ms without a fault, last one ended at")
+            self.times_ns.append(updated_ns - since)
+            if updated_ns - since > self.grace_ns and not self._failed:
+                self._fail(f"control was back {(updated_ns - since) / 1e6:.0f} ms after")
+        if self._failed or now_ns - since <= self.grace_ns:
+            return
+        if not self._back:
+            self._fail(f"control is not back {(now_ns - since) / 1e6:.0f} ms after")
+        elif (age := now_ns - max(since, updated_ns or 0)) > self.stale_ns:
+            self._fail(f"no update for {age / 1e6:.0f} ms, and the last fault ended long before:")
 
     def _fail(self, words: str) -> None:
         self._failed = True
-        start = self.span_start / SECOND
-        end = "the end of the fault at " if "after" in words else ""
-        self._said.append(f"{self.device}: {words} {end}{start:.3f} s")
+        self._said.append(
+            f"{self.device}: {words} the end of the fault at {self.since_ns / SECOND:.3f} s"
+        )
 
     def settled(self, now_ns: int) -> bool:
         """Whether control is back, and has had its time for that."""
-        if self._at == len(self.spans):
-            return False
-        span = self.spans[self._at]
-        return span.start + self.grace_ns <= now_ns < span.end and self._back
+        return not self._faults and self._back and now_ns - self.since_ns >= self.grace_ns
 
     def failures(self) -> Iterator[str]:
         """What was late since the last call, in words."""
         said, self._said = self._said, []
         yield from said
-
-    def finish(self) -> Iterator[str]:
-        """What is left to say at the end."""
-        yield from self.failures()
-        judged = [span for span in self.spans if span.end - span.start >= self.grace_ns]
-        if len(self.times_ns) != len(judged):
-            yield f"{self.device}: control came back {len(self.times_ns)} times of {len(judged)}"

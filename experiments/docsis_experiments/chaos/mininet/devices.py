@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from docsis_control.p4rt.device import LocalDevice, completed
 from docsis_control.p4rt.entities import register_entity
@@ -13,11 +13,15 @@ from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.p4rt.visits import Visits
 from docsis_control.plan import DevicePlan
 from docsis_control.tm.client import TrafficManager
+from docsis_control.tm.lateness import METHOD, now_ns, request
 from docsis_experiments.chaos import books
 from docsis_experiments.chaos.buckets import Parameters
 from docsis_experiments.chaos.mininet.sampled import SampledBuckets
 from docsis_experiments.chaos.provisioned import differences
 from docsis_experiments.stages.mininet.counters import CounterQuery
+
+_SECONDS: Final = 2.0
+"""That a switch may take to answer."""
 
 Queue = tuple[int, int]
 """Port and number."""
@@ -36,22 +40,26 @@ class Looked:
         self.samples = 0
         self._pipeline = load_pipeline(role.value)
         self._query = CounterQuery(device_id, role)
-        self._device = LocalDevice(Visits(address), name, device_id)
+        self._device = LocalDevice(Visits(address, _SECONDS), name, device_id)
         self._buckets: dict[Queue, SampledBuckets] = {}
 
     def forget(self) -> None:
         """It was started again."""
         self._buckets.clear()
 
-    def heartbeat_us(self) -> int | None:
-        """When the controller wrote last, on the device's clock; None where nobody tells."""
+    def silence_us(self) -> int | None:
+        """How long ago the controller wrote, on the device's clock; None where nobody tells."""
         entity = register_entity(self._pipeline, "controller_heartbeat", 0)
+        doing, asked = "asking for the time", request(self._device.device_id)
         try:
             (answer,) = completed(self._device.read([entity]))
+            (late,) = completed(self._device.call(doing, METHOD, asked))
         except (ConnectionLost, P4RuntimeError):
             # Not there, or without a pipeline yet.
             return None
-        return int.from_bytes(answer.register_entry.data.bitstring, "big")
+        beat = int.from_bytes(answer.register_entry.data.bitstring, "big")
+        # Before the first update there is none.
+        return now_ns(late) // 1000 - beat if beat else None
 
     def sample(self) -> Iterator[str]:
         """Compares what has left its queues with their buckets; what is broken, in words."""
@@ -87,8 +95,8 @@ class Looked:
         """What does not balance of its service flows, in words; nothing may be on its way."""
         try:
             state = completed(TrafficManager(self._device).state())
-            request = self._query.request([flow.index for flow in plan.service_flows])
-            counts = self._query.counts(completed(self._device.read_raw(request, 5.0)))
+            asked = self._query.request([flow.index for flow in plan.service_flows])
+            counts = self._query.counts(completed(self._device.read_raw(asked, _SECONDS)))
         except (ConnectionLost, P4RuntimeError) as error:
             return [f"{self.name} does not tell what it counted: {error}"]
         queues = {

@@ -8,7 +8,6 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +36,8 @@ from docsis_testbed.session import ControllerProgram
 from docsis_testbed.testbed import root_interfaces, running_testbed
 
 _LOOK_EVERY: Final = 0.05
-_SAMPLE_EVERY: Final = 0.2
+_SAMPLE_EVERY: Final = 4
+"""Looks."""
 _CHANGE_EVERY: Final = 1.0
 _RENEW_EVERY: Final = 1.0
 _TAIL: Final = 3 * SECOND
@@ -136,15 +136,14 @@ class _Played:
         self._plan = plan
         self._seed = seed
         self._progress = progress
-        self._start_ns = round(start_seconds * SECOND)
+        self._start_seconds = start_seconds
         self.findings = Findings(plan)
-        self._end_ns = plans.end_of(plan) + _TAIL + 2 * self._start_ns
+        self._end_ns = plans.end_of(plan) + _TAIL
         self._recovery = {
-            one.name: Recovery(one.name, self._undisturbed(one.name), stale_ns=_STALE_NS)
-            for one in deployment.devices
+            one.name: Recovery(one.name, stale_ns=_STALE_NS) for one in deployment.devices
         }
-        self._heartbeats: dict[str, tuple[int, int]] = {}
-        self._active: set[int] = set()
+        self._busy: dict[Target, int] = {}
+        self._over = threading.Event()
         self._outcomes: Counter[str] = Counter()
         self._wishes = Wishes(seed)
         self._changing: threading.Thread | None = None
@@ -161,16 +160,13 @@ class _Played:
         """Nanoseconds since the plan's beginning."""
         return round(self.system.schedule.now * SECOND)
 
-    def _undisturbed(self, device: str) -> list[plans.Span]:
-        # A program that is started has to be loaded first, which takes as long as it does here.
-        stretched = [
-            replace(fault, length_ns=fault.length_ns + 2 * self._start_ns)
-            if fault.kind is Kind.KILL
-            else fault
-            for fault in self._plan
+    def _interrupted(self, fault: Fault) -> list[Recovery]:
+        """Devices whose control a fault interrupts."""
+        return [
+            recovery
+            for name, recovery in self._recovery.items()
+            if fault.target in (CONTROLLER, Target(Part.SWITCH, name))
         ]
-        targets = (CONTROLLER, Target(Part.SWITCH, device))
-        return plans.undisturbed(stretched, targets, self._end_ns)
 
     def anew(self) -> None:
         """Another controller has begun, which knows the topology alone."""
@@ -188,14 +184,25 @@ class _Played:
         for fault in self._plan:
             self._plan_fault(injector, fault)
         schedule.every(_LOOK_EVERY, self._look)
-        schedule.every(_SAMPLE_EVERY, self._sample)
         schedule.every(_CHANGE_EVERY, self._change)
         schedule.every(_RENEW_EVERY, system.traffic.renew)
+        watchers = [
+            threading.Thread(target=self._watch, args=(name,), daemon=True)
+            for name in self._recovery
+        ]
+        for watcher in watchers:
+            watcher.start()
         schedule.run_until(self._end_ns / SECOND)
-        for recovery in self._recovery.values():
-            self.findings.check(self.now_ns, Invariant.RECOVERY, recovery.finish())
+        # Whatever was put off or takes long to start.
+        deadline = schedule.now + _SETTLE_SECONDS
+        while (self._injected < len(self._plan) or self._busy) and schedule.now < deadline:
+            schedule.run_until(schedule.now + _LOOK_EVERY)
+        schedule.run_until(schedule.now + _TAIL / SECOND)
         if self._changing is not None:
             self._changing.join(_SETTLE_SECONDS)
+        self._over.set()
+        for watcher in watchers:
+            watcher.join(_SETTLE_SECONDS)
         self._provisioned()
         system.traffic.stop()
         self._balance()
@@ -205,45 +212,81 @@ class _Played:
         schedule = self.system.schedule
 
         def begin() -> None:
-            self._active.add(fault.number)
+            if fault.target in self._busy:
+                # What was killed is still being started.
+                schedule.at(schedule.now + _LOOK_EVERY, begin)
+                return
+            with self._lock:
+                self._busy[fault.target] = fault.number
+                for recovery in self._interrupted(fault):
+                    recovery.began()
             end = injector.begin(fault)
             self._injected += 1
             self._progress(f"fault {fault.number} of {len(self._plan)}", schedule.now)
 
             def over() -> None:
                 end()
-                self._active.discard(fault.number)
+                if fault.kind is Kind.KILL and fault.target.has_control:
+                    # The fault is over when what was started again serves.
+                    waiting = threading.Thread(target=self._serve, args=(fault,), daemon=True)
+                    waiting.start()
+                else:
+                    self._ended(fault)
 
-            schedule.at(fault.end_ns / SECOND, over)
+            schedule.at(schedule.now + fault.length_ns / SECOND, over)
 
         schedule.at(fault.start_ns / SECOND, begin)
 
-    def _suffers(self, target: Target) -> bool:
-        """Whether one of a target's faults is under way."""
-        return any(self._plan[number - 1].target == target for number in self._active)
+    def _serve(self, fault: Fault) -> None:
+        try:
+            self.system.wait_ready(fault.target)
+        except TestbedError as error:
+            with self._lock:
+                self.findings.check(self.now_ns, Invariant.RECOVERY, [str(error)])
+        self._ended(fault)
 
-    def _reachable(self, device: str) -> bool:
-        return not self._suffers(Target(Part.SWITCH, device))
+    def _ended(self, fault: Fault) -> None:
+        with self._lock:
+            for recovery in self._interrupted(fault):
+                recovery.ended(self.now_ns)
+            del self._busy[fault.target]
+
+    def _watch(self, name: str) -> None:
+        """Asks a switch again and again when the controller wrote last, and what has left."""
+        looked, recovery = self.system.looked[name], self._recovery[name]
+        before_ns, turn = 0, 0
+        while not self._over.wait(_LOOK_EVERY):
+            if Target(Part.SWITCH, name) in self._busy:
+                continue
+            turn += 1
+            silence = looked.silence_us()
+            said = list(looked.sample()) if turn % _SAMPLE_EVERY == 0 else None
+            now = self.now_ns
+            with self._lock:
+                updated = None
+                if silence is not None:
+                    updated = now - silence * 1000
+                    if updated > recovery.since_ns:
+                        # It wrote between two looks, of which the second may have been late.
+                        updated = max(recovery.since_ns + 1, min(before_ns, updated))
+                recovery.look(now, updated)
+                self.findings.check(now, Invariant.RECOVERY, recovery.failures())
+                if said is not None:
+                    self.findings.check(now, Invariant.BUCKETS, said)
+            before_ns = now
 
     def _look(self) -> None:
-        for name, recovery in self._recovery.items():
-            if self._reachable(name):
-                beat = self.system.looked[name].heartbeat_us()
-                last = self._heartbeats.get(name)
-                if beat and (last is None or beat != last[0]):
-                    self._heartbeats[name] = (beat, self.now_ns)
-            updated = self._heartbeats.get(name)
-            recovery.look(self.now_ns, updated[1] if updated else None)
-            self.findings.check(self.now_ns, Invariant.RECOVERY, recovery.failures())
-        if not self._active and (dead := self.system.dead()):
+        if not self._busy and (dead := self.system.dead()):
             words = [f"{who} has ended by itself" for who in dead]
-            self.findings.check(self.now_ns, Invariant.RECOVERY, words)
+            with self._lock:
+                self.findings.check(self.now_ns, Invariant.RECOVERY, words)
             self.system.start_controller()
         now = self.now_ns
-        settled = all(recovery.settled(now) for recovery in self._recovery.values())
-        span = max(recovery.span_start for recovery in self._recovery.values())
-        if settled and span != self._looked and not self._is_changing and not self._unsure:
-            self._looked = span
+        with self._lock:
+            settled = all(recovery.settled(now) for recovery in self._recovery.values())
+            since = max(recovery.since_ns for recovery in self._recovery.values())
+        if settled and since != self._looked and not self._is_changing:
+            self._looked = since
             self._provisioned()
 
     @property
@@ -258,16 +301,12 @@ class _Played:
         said: list[str] = []
         for plan in deployment.devices:
             said += self.system.looked[plan.name].differences(plan)
-        self.findings.check(self.now_ns, Invariant.PROVISIONING, said)
-
-    def _sample(self) -> None:
-        for name, looked in self.system.looked.items():
-            if self._reachable(name):
-                self.findings.check(self.now_ns, Invariant.BUCKETS, looked.sample())
+        with self._lock:
+            self.findings.check(self.now_ns, Invariant.PROVISIONING, said)
 
     def _change(self) -> None:
         process = self.system.controller_process()
-        if self._is_changing or self._suffers(CONTROLLER) or process is None or self._unsure:
+        if self._is_changing or CONTROLLER in self._busy or process is None or self._unsure:
             self._outcomes["nobody there"] += 1
             return
         with self._lock:
@@ -328,7 +367,7 @@ class _Played:
             notes={
                 "controllers": self._controllers,
                 "grace_ms": GRACE_NS / 1e6,
-                "start_ms": round(self._start_ns / 1e6, 3),
+                "start_ms": round(self._start_seconds * 1e3, 3),
                 "latest_ms": round(self.system.schedule.latest * 1e3, 3),
             },
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from docsis_control.plan import Deployment
 from docsis_control.topology.models import Topology
+from docsis_experiments.chaos.faults import Part, Target
 from docsis_experiments.chaos.mininet.devices import Looked
 from docsis_experiments.chaos.mininet.schedule import Schedule
 from docsis_experiments.chaos.mininet.traffic import Traffic
@@ -86,6 +87,17 @@ class System:
         """Another process, without a pipeline."""
         self.looked[name].forget()
         self.testbed.node(name).start()
+
+    def wait_ready(self, target: Target) -> None:
+        """Until what was started serves.
+
+        Raises:
+            TestbedError: It ended, or takes too long.
+        """
+        if target.part is Part.CONTROLLER:
+            self._controller.wait_ready()
+        else:
+            self.testbed.node(target.name).wait_ready()
 
     def dead(self) -> list[str]:
         """Who has ended, in words."""

@@ -42,17 +42,15 @@ class Traffic:
         number = [one.name for one in topology.hosts].index(host)
         server = topology.servers[number % len(topology.servers)]
         address = str(server.ip.ip)
-        started = []
+        started: list[subprocess.Popen[bytes]] = []
         for way in (("-b", _RATE), ("-u", "-R", "-b", "2M")):
             port = str(_PORTS[(2 * number + len(started) // 2) % len(_PORTS)])
             for node, words in (
                 (server.name, ["iperf3", "-s", "-1", "-p", port]),
+                # One that finds nobody listening yet ends, and is started again.
                 (host, ["iperf3", "-c", address, "-p", port, "-t", _FOR_EVER, *way]),
             ):
                 log = self._folder / f"{node}-{port}.log"
-                if node == host:
-                    # The server has to listen first, and says nothing of it.
-                    words = ["sh", "-c", 'sleep 0.3; exec "$@"', "client", *words]
                 started.append(self._testbed.launch(node, words, log))
         self._running[host] = started
 

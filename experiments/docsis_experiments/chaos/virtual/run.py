@@ -137,13 +137,17 @@ class _Played:
         )
         self.injected = 0
         self.end_ns = plans.end_of(self.plan) + _TAIL
-        self.recovery = {name: Recovery(name, self._undisturbed(name)) for name in self.system.ways}
+        self.recovery = {name: Recovery(name) for name in self.system.ways}
         self._changing: Wish | None = None
         self._ends = False
 
-    def _undisturbed(self, device: str) -> list[plans.Span]:
-        targets = (plans.CONTROLLER, Target(Part.SWITCH, device))
-        return plans.undisturbed(self.plan, targets, self.end_ns)
+    def _interrupted(self, fault: Fault) -> list[Recovery]:
+        """Devices whose control a fault interrupts."""
+        return [
+            recovery
+            for name, recovery in self.recovery.items()
+            if fault.target in (plans.CONTROLLER, Target(Part.SWITCH, name))
+        ]
 
     async def play(self) -> None:
         """From provisioning to the last packet."""
@@ -167,18 +171,21 @@ class _Played:
         await asyncio.sleep((self.end_ns - system.now_ns) / SECOND)
         self._ends = True
         await asyncio.gather(*going)
-        for recovery in self.recovery.values():
-            self.findings.check(system.now_ns, Invariant.RECOVERY, recovery.finish())
         await self._end()
 
     async def _inject(self, injector: Injector, fault: Fault) -> None:
         system = self.system
         await asyncio.sleep((fault.start_ns - system.now_ns) / SECOND)
+        interrupted = self._interrupted(fault)
+        for recovery in interrupted:
+            recovery.began()
         end = injector.begin(fault)
         self.injected += 1
         self.progress(f"fault {fault.number} of {len(self.plan)}", fault.start_ns / SECOND)
         await asyncio.sleep((fault.end_ns - system.now_ns) / SECOND)
         end()
+        for recovery in interrupted:
+            recovery.ended(system.now_ns)
 
     async def _change_for_ever(self) -> None:
         wishes = Wishes(self.seed)
@@ -246,9 +253,9 @@ class _Played:
                 recovery.look(now, system.controlled_ns(name))
                 self.findings.check(now, Invariant.RECOVERY, recovery.failures())
             settled = all(recovery.settled(now) for recovery in self.recovery.values())
-            span = max(recovery.span_start for recovery in self.recovery.values())
-            if settled and span != looked and self._changing is None and system.provisioned:
-                looked = span
+            since = max(recovery.since_ns for recovery in self.recovery.values())
+            if settled and since != looked and self._changing is None and system.provisioned:
+                looked = since
                 await self._check_all()
 
     async def _check_all(self) -> None:
