@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +15,6 @@ from docsis_cli.options import DEFAULT_TOPOLOGY, StageName, TierOption, load
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from docsis_control.topology.models import Topology
     from docsis_experiments.chaos.findings import Report
 
@@ -41,14 +40,30 @@ def chaos(
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write the report there, as JSON."),
     ] = None,
+    logs: Annotated[
+        Path | None,
+        typer.Option(
+            "--logs",
+            metavar="FOLDER",
+            help="Keep there what switches, controllers and hosts print; with --stage mininet.",
+        ),
+    ] = None,
 ) -> None:
     """Kill, stop, cut off and slow controllers, switches, hosts and links, and check invariants.
 
-    Traffic, dynamic service and changes of queue managers go on meanwhile. The exit status is 1
-    where something did not hold.
+    Traffic, dynamic service and changes of queue managers go on meanwhile. Checked are: every
+    packet is counted once; no service flow is above its buckets; devices have what is configured;
+    control is back within a second of a fault's end; nothing is left behind. The exit status is 1
+    where something did not hold, or the run could not be made.
     """
+    if logs is not None and stage is not StageName.MININET:
+        raise TestbedError("--logs: in virtual time no program prints; leave it out")
+    _check_writable(file)
     loaded = load(topology, tier)
-    report = _played(stage)(loaded, faults, seed)
+    if stage is StageName.MININET:
+        report = _in_mininet(loaded, faults, seed, logs)
+    else:
+        report = _in_virtual_time(loaded, faults, seed)
     if file is not None:
         try:
             file.write_text(json.dumps(report.document(), indent=2) + "\n")
@@ -59,10 +74,16 @@ def chaos(
         raise typer.Exit(1)
 
 
-def _played(stage: StageName) -> Callable[[Topology, int, int], Report]:
-    if stage is StageName.MININET:
-        return _in_mininet
-    return _in_virtual_time
+def _check_writable(file: Path | None) -> None:
+    """Refuses a file before a long run that cannot be written behind it."""
+    if file is None:
+        return
+    if file.is_dir():
+        raise TestbedError(f"--json {file}: is a folder; give a file")
+    if not file.parent.is_dir():
+        raise TestbedError(f"--json {file}: there is no folder {file.parent}")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise TestbedError(f"--json {file}: this user may not write there")
 
 
 def _in_virtual_time(topology: Topology, faults: int, seed: int) -> Report:
@@ -80,7 +101,7 @@ def _in_virtual_time(topology: Topology, faults: int, seed: int) -> Report:
         )
 
 
-def _in_mininet(topology: Topology, faults: int, seed: int) -> Report:
+def _in_mininet(topology: Topology, faults: int, seed: int, logs: Path | None) -> Report:
     from docsis_experiments.chaos.mininet.run import run
 
     with _CONSOLE.status("starting") as status:
@@ -89,6 +110,7 @@ def _in_mininet(topology: Topology, faults: int, seed: int) -> Report:
             faults,
             seed,
             progress=lambda phase, at: status.update(f"{phase}, {at:.0f} s"),
+            logs=logs,
         )
 
 
@@ -101,12 +123,19 @@ def _tell(report: Report) -> None:
         f"  {told}",
         f"  changes: {', '.join(f'{what} {count}' for what, count in report.changes.items())}",
     ]
+    late = document["notes"].get("machine_late_ms", {})
     for device, times in document["recoveries_ms"].items():
         if times["count"]:
-            lines.append(
+            told = (
                 f"  control of {device} back after {times['count']} faults: median "
                 f"{times['p50']:.0f} ms, 99% {times['p99']:.0f} ms, at most {times['max']:.0f} ms"
             )
+            if (machine := late.get(device, {})).get("count"):
+                told += (
+                    f"; the machine's own lateness meanwhile: median {machine['p50']:.0f} ms, "
+                    f"at most {machine['max']:.0f} ms"
+                )
+            lines.append(told)
     for name, one in document["invariants"].items():
         verdict = "holds" if not one["failures"] else f"FAILED {one['failures']} times"
         lines.append(f"{name:<13} {verdict:<16} {one['checks']:>7} checks  {one['words']}")

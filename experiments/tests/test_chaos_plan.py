@@ -137,11 +137,11 @@ def test_books_that_do_not_balance_say_so() -> None:
     assert list(books.of_deaths(totals, []))
     counters = dict.fromkeys(("sf_received", *books.FATES), 0)
     counters |= {"sf_received": 9, "sf_forwarded": 5, "sf_drop_aqm": 2}
-    assert list(books.of_service_flow("cm1, 1", counters, 2, 0, 0)) == []
-    (words,) = books.of_service_flow("cm1, 1", counters, 1, 0, 0)
+    assert list(books.of_service_flow("cm1, 1", counters, books.Waiting.exactly(2, 0, 0))) == []
+    (words,) = books.of_service_flow("cm1, 1", counters, books.Waiting.exactly(1, 0, 0))
     assert words == (
-        "cm1, 1 received 9 frames, and 8 have a fate: forwarded 5, drop_aqm 2, queued 1, lost 0, "
-        "suppressed 0"
+        "cm1, 1 received 9 frames, of which 7 have a fate (forwarded 5, drop_aqm 2) and 1 wait or "
+        "were lost in its queue"
     )
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 FATES: Final = (
@@ -54,24 +55,45 @@ def of_deaths(totals: Mapping[str, int], ended: Sequence[Mapping[str, int]]) -> 
         yield f"{totals['lost_inside']} frames died with processes that held {held}"
 
 
-def of_service_flow(
-    name: str, counters: Mapping[str, int], queued: int, lost: int, suppressed: int
-) -> Iterator[str]:
+@dataclass(frozen=True)
+class Waiting:
+    """Frames of a service flow between ingress and egress: in its queue, or lost there.
+
+    Attributes:
+        least: There are at least so many.
+        most: There are at most so many: more than `least` only where frames came and went while
+            somebody asked.
+    """
+
+    least: int
+    most: int
+
+    @classmethod
+    def exactly(cls, queued: int, lost: int, suppressed: int) -> Waiting:
+        """Queued frames, those that the traffic manager lost, and ACKs that it took out."""
+        count = queued + lost + suppressed
+        return cls(count, count)
+
+
+def of_service_flow(name: str, counters: Mapping[str, int], waiting: Waiting) -> Iterator[str]:
     """What the pipeline counted of a service flow.
 
     Args:
         name: Of the service flow, for people.
         counters: Frames by the counter's name, all of one moment.
-        queued: Frames in its queue then.
-        lost: Frames that the traffic manager lost between ingress and egress.
-        suppressed: Acknowledgements that it took out of the queue.
+        waiting: Frames that had no fate yet at that moment.
     """
     received = counters["sf_received"]
     parts = {fate: counters[fate] for fate in FATES}
-    fates = sum(parts.values()) + queued + lost + suppressed
-    if received != fates:
+    fates = sum(parts.values())
+    if not fates + waiting.least <= received <= fates + waiting.most:
         said = ", ".join(f"{fate.removeprefix('sf_')} {n}" for fate, n in parts.items() if n)
+        between = (
+            f"{waiting.least}"
+            if waiting.least == waiting.most
+            else f"{waiting.least} to {waiting.most}"
+        )
         yield (
-            f"{name} received {received} frames, and {fates} have a fate: {said or 'none'}, "
-            f"queued {queued}, lost {lost}, suppressed {suppressed}"
+            f"{name} received {received} frames, of which {fates} have a fate ({said or 'none'}) "
+            f"and {between} wait or were lost in its queue"
         )

@@ -169,7 +169,7 @@ class Report:
                 for found in self.findings.found
             ],
             "recoveries_ms": {
-                device: _summary(times) for device, times in self.recoveries_ms.items()
+                device: summary(times) for device, times in self.recoveries_ms.items()
             },
             "changes": self.changes,
             "packets": self.packets,
@@ -178,7 +178,7 @@ class Report:
         }
 
 
-def _summary(times: list[float]) -> dict[str, float | int]:
+def summary(times: list[float]) -> dict[str, float | int]:
     """Count, median, 99th percentile and maximum."""
     if not times:
         return {"count": 0}

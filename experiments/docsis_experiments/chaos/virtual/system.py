@@ -260,9 +260,9 @@ class System:
             failures += books.of_service_flow(
                 f"{plan.name}, service flow {flow.index}",
                 {name: count.packets for name, count in counts[flow.index].items()},
-                queue.queued.frames,
-                queue.overflow.frames,
-                queue.suppressed.frames,
+                books.Waiting.exactly(
+                    queue.queued.frames, queue.overflow.frames, queue.suppressed.frames
+                ),
             )
         return failures
 
