@@ -273,6 +273,9 @@ class DeviceController:
             if session.loop is not None:
                 session.loop.controlled = self._controlled(session)
             self._changed.set()
+            if session.running.untidy or self._session is not session:
+                # Another session may have begun with the old plan.
+                self._push_again(f"{plan.name} went away while it was changed")
         try:
             # Updates of the law need not wait for it.
             await self._set_queues(session.running)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,11 +23,13 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import load_topology
 from docsis_experiments.chaos import books
 from docsis_experiments.chaos.buckets import PEAK_BURST, Parameters
-from docsis_experiments.chaos.faults import SECOND, Kind, Part, Target
+from docsis_experiments.chaos.faults import CONTROLLER, SECOND, Kind, Part, Target
+from docsis_experiments.chaos.findings import Invariant
 from docsis_experiments.chaos.mininet import changes as changing
 from docsis_experiments.chaos.mininet.changes import Changes, compared
 from docsis_experiments.chaos.mininet.injector import possible
 from docsis_experiments.chaos.mininet.leftovers import left, namespace_of
+from docsis_experiments.chaos.mininet.played import Played
 from docsis_experiments.chaos.mininet.sampled import SampledBuckets
 from docsis_experiments.chaos.mininet.schedule import Schedule
 from docsis_experiments.chaos.mininet.traffic import transfers
@@ -317,3 +320,70 @@ def test_a_thread_that_goes_on_is_told_and_our_own_namespace_is_not_searched() -
     thread.join(SECONDS)
     assert "thread chaos test" in found
     assert not [words for words in found if words.startswith("process")]
+
+
+# --- programs that end by themselves ------------------------------------------------------
+
+
+class Programs:
+    """Stands for the system in Mininet: nothing but who is dead, and who was started again."""
+
+    def __init__(self) -> None:
+        self.topology = load_topology(TOPOLOGIES / "residential.yaml")
+        self.schedule = Schedule()
+        self.looked: dict[str, Any] = {}
+        self.ended: list[Target] = []
+        self.started: list[Target] = []
+        self.anew: Any = None
+
+    def dead(self) -> list[Target]:
+        return list(self.ended)
+
+    def ending(self, target: Target) -> str:
+        return f"{target} was killed by SIGKILL: it said nothing"
+
+    def restart(self, target: Target) -> None:
+        self.started.append(target)
+
+    def wait_serving(self, target: Target) -> None:
+        self.ended.remove(target)
+
+
+def looking_for_ever(played: Played) -> None:
+    for _ in range(1000):
+        played._look()
+        for thread in threading.enumerate():
+            if thread.name.startswith("chaos start of"):
+                thread.join(SECONDS)
+
+
+def test_what_ends_by_itself_is_told_and_only_that_is_started_again() -> None:
+    # A dead switch used to have the controller started again, twenty times a second.
+    programs: Any = Programs()
+    played = Played(programs, residential(), [], 1, lambda phase, at: None)
+    switch = Target(Part.SWITCH, "cm1")
+    programs.ended.append(switch)
+    played._look()
+    for thread in threading.enumerate():
+        if thread.name == "chaos start of switch cm1":
+            thread.join(SECONDS)
+    assert programs.started == [switch]
+    (found,) = played.findings.found
+    assert found.words == "by itself, switch cm1 was killed by SIGKILL: it said nothing"
+    assert found.invariant is Invariant.RECOVERY
+
+
+def test_programs_that_end_again_and_again_end_the_run() -> None:
+    programs: Any = Programs()
+    played = Played(programs, residential(), [], 1, lambda phase, at: None)
+    # It never gets far enough to serve.
+    programs.wait_serving = lambda target: None
+    programs.ended.append(CONTROLLER)
+    with pytest.raises(TestbedError, match="again and again: controller was killed"):
+        looking_for_ever(played)
+    assert len(programs.started) == 10
+
+
+def test_a_name_of_a_target_says_what_it_is() -> None:
+    assert str(CONTROLLER) == "controller"
+    assert str(Target(Part.LINK, "rf")) == "link rf"

@@ -133,6 +133,10 @@ class Connection(Primary):
             if task is not None and task.cancelling():
                 raise
             raise ConnectionLost(f"the connection to {self.place} was closed") from None
+        except grpc.aio.UsageError as error:
+            # What grpc.aio says of a call on a channel that is closed.
+            self.check()
+            raise ConnectionLost(f"the connection to {self.place} failed: {error}") from None
         except grpc.RpcError:
             # If the stream has ended, too, that is the reason.
             self.check()

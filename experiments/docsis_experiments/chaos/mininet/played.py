@@ -230,7 +230,7 @@ class Played:
             if target not in self._busy:
                 self._revive(target)
         settled = all(watch.settled() for watch in self._watches.values())
-        since = max(watch.recovery.since_ns for watch in self._watches.values())
+        since = max((watch.recovery.since_ns for watch in self._watches.values()), default=-1)
         due = since != self._checked or self._changes.unsure
         # No fault begins meanwhile: this thread begins them all.
         if settled and due and not self._changes.going_on:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each fault is in virtual time; docs/chaos.md has the table."""
+"""What each fault is in virtual time; docs/how-to/chaos.md has the table."""
 
 from __future__ import annotations
 
