@@ -24,7 +24,7 @@ from docsis_control.p4rt.errors import (
 )
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.p4rt.primary import Primary
-from docsis_control.plan import DevicePlan, Role, ServiceFlow
+from docsis_control.plan import DevicePlan, ServiceFlow
 from docsis_control.reach import LearningClock, Loop, LoopEntrance, NetworkReach, Reach
 from docsis_control.recording import DeviceRecord
 from docsis_control.running import Controlled, RunningPlan, push
@@ -124,7 +124,7 @@ class DeviceController:
     @property
     def looped(self) -> bool:
         """Whether there is a control loop: to manage queues, or to observe the modems'."""
-        return bool(self.plan.managed_service_flows) or self.plan.role is Role.CABLE_MODEM
+        return self.plan.looped
 
     @property
     def provisioned(self) -> bool:

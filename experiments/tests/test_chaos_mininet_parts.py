@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -347,6 +347,18 @@ class Programs:
 
     def wait_serving(self, target: Target) -> None:
         self.ended.remove(target)
+
+
+def test_a_switch_without_anything_to_manage_has_no_loop_to_wait_for() -> None:
+    # A drop tail that somebody chose at the CMTS used to be taken for control that is not back.
+    played = Played(cast("Any", Programs()), residential(), [], 1, lambda phase, at: None)
+    assert played._looping("cm1")()
+    assert played._looping("cmts1")()
+    topology = load_topology(TOPOLOGIES / "residential.yaml")
+    plain = deploy(topology, Preset.DROP_TAIL, Preset.DROP_TAIL)
+    played = Played(cast("Any", Programs()), plain, [], 1, lambda phase, at: None)
+    assert played._looping("cm1")()
+    assert not played._looping("cmts1")()
 
 
 def looking_for_ever(played: Played) -> None:

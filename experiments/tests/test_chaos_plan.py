@@ -26,7 +26,7 @@ from docsis_experiments.chaos.faults import (
     end_of,
     tally_targets,
 )
-from docsis_experiments.chaos.findings import Findings, Invariant, Report, tally
+from docsis_experiments.chaos.findings import Findings, Invariant, Report, summary, tally
 from docsis_experiments.chaos.recovery import Recovery
 
 SWITCH: Final = Target(Part.SWITCH, "cm1")
@@ -200,3 +200,10 @@ def test_a_report_counts_what_did_not_hold_and_names_the_faults() -> None:
     }  # fmt: skip
     assert document["findings"][0]["during"] == ["fault 1: kill switch cm1 at 1.000 s for 1.000 s"]
     assert document["recoveries_ms"] == {"cm1": {"count": 0}}
+
+
+def test_quantiles_are_times_that_there_were() -> None:
+    assert summary([]) == {"count": 0}
+    assert summary([240.0, 20.0]) == {"count": 2, "p50": 20.0, "p99": 240.0, "max": 240.0}
+    hundred = summary([float(n) for n in range(1, 101)])
+    assert hundred == {"count": 100, "p50": 50.0, "p99": 99.0, "max": 100.0}

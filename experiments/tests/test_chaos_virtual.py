@@ -79,6 +79,27 @@ def test_upstream_channels_are_refused_in_words() -> None:
         played("telephony", 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--json", "nowhere/report.json"), "--json nowhere/report.json: there is no folder"),
+        (("--json", "."), "--json .: is a folder; give a file"),
+        (("--logs", "logs"), "--logs: in virtual time no program prints; leave it out"),
+        (("--seed", str(2**64)), "a seed is a number from 0 to"),
+        (("nothing.yaml",), "nothing.yaml: there is no such file"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_built(
+    arguments: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["chaos", "--faults", "1", *arguments])
+    assert result.exit_code != 0
+    # `docsis_cli.main` puts such an error into one sentence.
+    assert words in f"{result.output}{result.exception}"
+    assert not list(tmp_path.iterdir())
+
+
 def with_faults(name: str, *faults: tuple[Kind, Target, float, float]) -> Report:
     """A run with these faults: what, to what, from when on and for how long, seconds."""
     plan = [

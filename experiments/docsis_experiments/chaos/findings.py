@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -179,13 +180,13 @@ class Report:
 
 
 def summary(times: list[float]) -> dict[str, float | int]:
-    """Count, median, 99th percentile and maximum."""
+    """Count, median, 99th percentile and maximum: those of times that there were."""
     if not times:
         return {"count": 0}
     ordered = sorted(times)
 
     def at(share: float) -> float:
-        return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3)
+        return round(ordered[max(0, math.ceil(share * len(ordered)) - 1)], 3)
 
     return {"count": len(ordered), "p50": at(0.5), "p99": at(0.99), "max": round(ordered[-1], 3)}
 

@@ -59,8 +59,14 @@ class Looked:
         self._buckets = {}
         self._frames = {}
 
-    def updated_ns(self) -> int | None:
-        """When the controller wrote last, by CLOCK_MONOTONIC; None where nobody tells."""
+    def updated_ns(self, *, looped: bool) -> int | None:
+        """When the switch was last under control, by CLOCK_MONOTONIC; None where nobody tells.
+
+        Args:
+            looped: Whether its controller has a control loop, which writes when it last did
+                something. Where there is nothing to manage, a program that is there is enough:
+                one that was started again has none before its controller is back.
+        """
         entity, life = register_entity(self._pipeline, "controller_heartbeat", 0), self._life
         try:
             (answer,) = completed(self._device.read([entity]))
@@ -75,6 +81,8 @@ class Looked:
             return None
         known = self._offset_ns
         self._offset_ns = offset if known is None else min(known, offset)
+        if not looped:
+            return time.monotonic_ns()
         beat = int.from_bytes(answer.register_entry.data.bitstring, "big")
         # Before the first update there is none.
         return beat * 1000 + self._offset_ns if beat else None

@@ -68,6 +68,7 @@ class Played:
                 now_ns=lambda: self.now_ns,
                 plan_ns=self._plan_ns,
                 pids=self._controlling(name),
+                looped=self._looping(name),
                 lock=self._lock,
             )
             for name, looked in system.looked.items()
@@ -90,6 +91,17 @@ class Played:
     def _controlling(self, name: str) -> Callable[[], Iterable[int]]:
         targets = (CONTROLLER, Target(Part.SWITCH, name))
         return lambda: [self._system.process(target).pid for target in targets]
+
+    def _looping(self, name: str) -> Callable[[], bool]:
+        """Whether a switch is known to have a control loop: there may be nothing to manage."""
+
+        def looped() -> bool:
+            plans_of = (one for each in self._changes.possible() for one in each.devices)
+            return not self._changes.going_on and all(
+                one.looped for one in plans_of if one.name == name
+            )
+
+        return looped
 
     def _interrupted(self, target: Target) -> list[Watch]:
         """Switches whose control a fault of a target interrupts."""

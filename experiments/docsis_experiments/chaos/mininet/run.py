@@ -121,5 +121,7 @@ def _folder(logs: Path | None) -> Iterator[Path]:
     try:
         logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise TestbedError(f"{logs}: {error.strerror}") from None
+        raise TestbedError(
+            f"{logs}: the folder for logs cannot be made ({error.strerror})"
+        ) from None
     yield logs.resolve()

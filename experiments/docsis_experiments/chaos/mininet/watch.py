@@ -36,6 +36,7 @@ class Watch:
         now_ns: Callable[[], int],
         plan_ns: Callable[[int], int],
         pids: Callable[[], Iterable[int]],
+        looped: Callable[[], bool],
         lock: threading.Lock,
     ) -> None:
         """For a switch that runs.
@@ -47,6 +48,7 @@ class Watch:
             now_ns: Nanoseconds since the plan's beginning.
             plan_ns: The same of a time of CLOCK_MONOTONIC.
             pids: Processes that take part in its control.
+            looped: Whether it has a control loop now, as far as is known.
             lock: Of recovery and findings.
         """
         self.recovery = recovery
@@ -55,6 +57,7 @@ class Watch:
         self._now_ns = now_ns
         self._plan_ns = plan_ns
         self._pids = pids
+        self._looped = looped
         self._lock = lock
         self._over = threading.Event()
         self._waiting = self._wait_from_now()
@@ -107,7 +110,7 @@ class Watch:
                 self._sample()
 
     def _look(self) -> None:
-        monotonic_ns = self._looked.updated_ns()
+        monotonic_ns = self._looked.updated_ns(looped=self._looped())
         updated = None if monotonic_ns is None else self._plan_ns(monotonic_ns)
         went_on = updated is not None and updated != self._updated
         self._updated = updated

@@ -91,7 +91,7 @@ def play(
     if topology.upstream_channels:
         raise TestbedError(
             f"topology {topology.name} has upstream channels, whose switches cannot be stopped or "
-            "killed in virtual time yet; take one without, or --stage mininet"
+            "killed in virtual time yet; take a topology without"
         )
     with in_words(), _quietly():
         played = _Played(topology, plan, seed, machine, progress)
