@@ -146,6 +146,6 @@ def test_everything_holds_under_a_thousand_faults() -> None:
 # An hour of virtual time: the soak.
 @pytest.mark.long
 def test_everything_holds_for_an_hour_of_faults() -> None:
-    report = played("two-tiers", 2400, 4)
+    report = played("two-tiers", 2800, 4)
     assert report.holds, told(report)
     assert report.seconds >= 3600
