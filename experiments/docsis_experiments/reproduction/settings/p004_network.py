@@ -29,7 +29,7 @@ _CAPS: Final = {"upstream": "256 kbps", "downstream": "2 Mbps"}
 
 @dataclass(frozen=True)
 class Channel:
-    """What differs between the channels of the rows.
+    """The difference between the channels of the rows.
 
     Attributes:
         map_ms: MAP time.
