@@ -34,7 +34,7 @@ def test_it_plays_what_docsis_ns3_played(name: str) -> None:
     ramp_up, measured, others = CASES[name]
     assert (scenario.ramp_up, scenario.measured) == (ramp_up * 10**9, measured * 10**9)
     assert len(plan_for(scenario, topology).flows) == others
-    assert [group.name for group in scenario.traffic][0] == "game"
+    assert scenario.traffic[0].name == "game"
 
     tcp = scenario.tcp
     assert (tcp.profile, tcp.congestion_control, tcp.initial_window) == ("rfc", "reno", 4)
