@@ -53,8 +53,15 @@ def load_topology(file: Path | str, tier: str | None = None) -> Topology:
     Raises:
         ConfigError: With the file, the line and the key.
     """
-    file = Path(file)
-    document = read(file)
+    return topology_of(read(Path(file)), tier)
+
+
+def topology_of(document: Document, tier: str | None = None) -> Topology:
+    """Returns the topology that a document describes; see `load_topology`.
+
+    Raises:
+        ConfigError: With the document, the line and the key.
+    """
     data = plain(document.root)
     assert isinstance(data, dict)
     channels = write_out_channels(document, data)
