@@ -88,7 +88,7 @@ def test_a_file_of_each_run_has_what_the_run_measured(result: Results, tmp_path:
         assert np.nanmean(total) == pytest.approx(run["uploads"]["goodput"], rel=0.03)
         each = [np.array(found["results"][f"TCP upload::{n}"], float) for n in (1, 2)]
         assert total == pytest.approx((each[0] + each[1])[measured], abs=2e-6, nan_ok=True)
-        raw = [one for one in found["raw_values"]["Ping (ms) ICMP"]]
+        raw = found["raw_values"]["Ping (ms) ICMP"]
         began = raw[-1]["t"] - 6
         late = [one["val"] for one in raw if one["t"] >= began]
         assert np.median(late) == pytest.approx(run["game"].latency.median, rel=0.05)

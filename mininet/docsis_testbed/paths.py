@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the testbed's files are, in a clone or where pip installed them.
+"""Paths of the testbed's files, in a clone or where pip installed them.
 
 What runs the switch takes a clone, because switch/ is built there.
 """
@@ -19,10 +19,10 @@ P4_BUILD = P4SRC / "build"
 P4_MANIFEST = P4_BUILD / "manifest.json"
 TEST_PROGRAMS = ROOT / "switch" / "crates" / "v1model" / "tests" / "programs"
 TOPOLOGIES = ROOT / "topologies"
-# Installed packages are no place for results: they go to the folder that the user is in.
+# Installed packages are no place for results, so these go to the current folder.
 RESULTS = Path("results") if INSTALLED else ROOT / "results"
-# Where root's controllers are found, too (docsis_control.local_socket, which takes too long to
-# import for a path); a test holds them together.
+# The same folder as root's controllers have (docsis_control.local_socket, which takes too long to
+# import for a path); a test compares the two.
 RUN_STATE = Path("/run/docsis-p4")
 
 

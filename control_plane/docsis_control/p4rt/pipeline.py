@@ -16,7 +16,7 @@ from google.protobuf import text_format
 from docsis_control.project_files import ROOT
 
 BUILD_FOLDER: Final = ROOT / "p4src" / "build"
-"""Where the project keeps p4c's output."""
+"""The project's folder of p4c's output."""
 
 _MOST_KEPT: Final = 4
 """Programs; a testbed has two."""
