@@ -15,6 +15,7 @@ import numpy.typing as npt
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.comparison import reading
 from docsis_experiments.experiment.managers import name_of_run
+from docsis_experiments.export import flent
 from docsis_experiments.measurement.distribution import distribution
 from docsis_experiments.measurement.intervals import Estimate, estimate
 from docsis_experiments.measurement.metrics import limits_of
@@ -192,6 +193,18 @@ class Results:
     def report(self) -> Path:
         """The page for people, which opens without a network."""
         return self.folder / "report.html"
+
+    def export_flent(self, folder: Path | str) -> tuple[Path, ...]:
+        """Writes a data file of flent for each run, and returns the files.
+
+        Args:
+            folder: Gets the files; made if it is missing.
+
+        Raises:
+            TestbedError: The results have several seeds or repetitions, a file exists already or
+                cannot be written; nothing is left in the folder then.
+        """
+        return flent.export(self.folder, Path(folder)).files
 
 
 def read(folder: Path | str) -> Results:

@@ -3,22 +3,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
+from docsis_experiments.export.series import Floats, Samples
 from docsis_testbed.errors import TestbedError
 
-Floats = npt.NDArray[np.float64]
-
 _MOST_BYTES: Final = 1 << 30
-"""Of a file."""
+"""Bounds a file of samples."""
+
+_MOST_DETAILS: Final = 256 << 20
+"""Bounds details.json, in bytes."""
 
 _MOST_FLOWS: Final = 10_000
 _BYTES: Final = "_bytes"
@@ -26,23 +29,54 @@ _BYTES: Final = "_bytes"
 
 
 @dataclass(frozen=True)
-class Samples:
-    """What was measured of something over time.
+class Details:
+    """What details.json says about an experiment.
 
     Attributes:
-        time_s: When, from the start of the measured time; shape (samples,).
-        value: What; shape (samples,). NaN where nothing was to be measured.
+        started: When the experiment was started.
+        always_downstream: Names of the flows that go downstream in any run: what users of the web,
+            players of videos and those who ask for something receive.
     """
 
-    time_s: Floats
-    value: Floats
+    started: datetime
+    always_downstream: frozenset[str]
+
+    @classmethod
+    def read(cls, result: Path) -> Self:
+        """Reads a folder's details.json.
+
+        Raises:
+            TestbedError: The file cannot be read, or is damaged.
+        """
+        path = result / "details.json"
+        try:
+            with path.open("rb") as file:
+                text = file.read(_MOST_DETAILS + 1)
+            if len(text) > _MOST_DETAILS:
+                raise ValueError("it is too long")
+            content = json.loads(text)
+            return cls(
+                datetime.fromisoformat(content["started"]).astimezone(),
+                frozenset(
+                    str(one["name"])
+                    for plan in content["plans"].values()
+                    for kind in ("users", "videos", "askers")
+                    for one in plan.get(kind, ())
+                ),
+            )
+        except OSError as error:
+            raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
+        except KeyError as error:
+            raise TestbedError(f"{path}: is damaged (it has no {error.args[0]})") from None
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise TestbedError(f"{path}: is damaged ({str(error)[:200]})") from None
 
 
 def received(folder: Path) -> Mapping[str, Samples]:
     """Reads how many bytes each flow had received by when.
 
     Args:
-        folder: Of the run.
+        folder: The run's.
 
     Returns:
         By the flow's name.
@@ -63,21 +97,38 @@ def received(folder: Path) -> Mapping[str, Samples]:
     }
 
 
-def delays(folder: Path, name: str = "packets.csv") -> Mapping[str, Samples]:
-    """Reads how long each packet that was looked at took, milliseconds; NaN where it was lost.
+def delays(folder: Path) -> Mapping[str, Samples]:
+    """Reads the one-way latency less propagation of each sampled packet, milliseconds.
 
     Args:
-        folder: Of the run.
-        name: Of the file: packets.csv, or round-trips.csv, which not every run has.
+        folder: The run's.
 
     Returns:
-        By the group of the traffic, in the order of sending.
+        By the group of the traffic, in the order of sending; NaN where a packet was lost.
 
     Raises:
         TestbedError: The file cannot be read, or is damaged.
     """
-    path = folder / name
-    value = "round_trip_ms" if name == "round-trips.csv" else "one_way_delay_ms"
+    return _by_group(folder / "packets.csv", "one_way_delay_ms")
+
+
+def round_trips(folder: Path) -> Mapping[str, Samples]:
+    """Reads round trips with their propagation, milliseconds; not every run has any.
+
+    Args:
+        folder: The run's.
+
+    Returns:
+        By the group of the traffic, in the order of sending; NaN where nothing came back.
+
+    Raises:
+        TestbedError: The file cannot be read, or is damaged.
+    """
+    path = folder / "round-trips.csv"
+    return _by_group(path, "round_trip_ms") if path.exists() else {}
+
+
+def _by_group(path: Path, value: str) -> Mapping[str, Samples]:
     table = _table(path, {"group": pa.string(), "time_s": pa.float64(), value: pa.float64()})
     try:
         groups = np.asarray(table["group"].to_pylist())
