@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page about licences names every GPL package, and flent is no part of the product."""
+"""The page about licences names every copyleft package, and flent is no part of the product."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def of_the_lock() -> Iterator[tuple[str, str]]:
             yield name, licence(one)
 
 
-def test_the_page_names_every_package_under_the_gpl() -> None:
+def test_the_page_names_every_package_with_copyleft() -> None:
     packages = dict(of_the_lock())
     assert len(packages) > 50
     page = PAGE.read_text("utf-8").lower()

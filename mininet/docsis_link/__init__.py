@@ -50,13 +50,13 @@ class DocsisLink(Link):  # type: ignore[misc]  # Mininet has no types
     Args:
         node1: Host behind the modem: what it sends goes upstream.
         node2: Host on the network side of the CMTS.
-        tier: Service tier: the name of a file, without .yaml, in tiers/ of the folder that you are
-            in or else of the project.
+        tier: Service tier: the name of a file, without .yaml, in tiers/ of the current folder, or
+            else of the project.
         aqm: Queue manager of the upstream service flow: a preset, or a file that ends in .yaml.
-        downstream_aqm: That of the downstream; the tier's unless given.
+        downstream_aqm: Queue manager of the downstream service flow; the tier's unless given.
         round_trip_time: Propagation delay, as in "20 ms"; none unless given.
-        port1, port2, addr1, addr2, intfName1, intfName2: As of any link of Mininet.
-        keys: Whatever else a topology's file may have at its top, such as `upstream_channel`.
+        port1, port2, addr1, addr2, intfName1, intfName2: The same as for any link of Mininet.
+        keys: `channel`, `upstream_channels` and `service_classes`, as in a topology's file.
 
     Raises:
         DocsisLinkError: The link cannot be made, in a sentence; nothing of it is left behind.

@@ -136,13 +136,16 @@ class Server:
 
 @cache
 def shared() -> Server:
-    """The one server of this script."""
+    """Returns the one server of this script."""
     return Server()
 
 
 def _foreign() -> bool:
-    """Whether this Python has not the project's packages."""
-    return find_spec("pydantic") is None or find_spec("docsis_testbed") is None
+    """Returns whether this Python lacks the project's packages, or what they depend on.
+
+    The folder that PYTHONPATH names has docsis_testbed, but not docsis_control.
+    """
+    return find_spec("pydantic") is None or find_spec("docsis_control") is None
 
 
 def _python() -> str:

@@ -34,6 +34,17 @@ from docsis_testbed.supervision import supervised
 MOST_LINKS: Final = 16
 """Links at a time: each has two switches and a controller."""
 
+_DELAY: Final = "round_trip_time"
+_KEYS: Final = ("channel", "upstream_channels", "service_classes", "description")
+"""What a topology's file may have at its top and a link does not set itself."""
+
+_MININET_KEYS: Final = {
+    "bw": "the service tier sets its rate; give tier",
+    "delay": f"give {_DELAY}, which is of both directions together",
+    "max_queue_size": "the queue manager has its buffer; give aqm",
+}
+"""Arguments of Mininet's TCLink, and what stands for them here."""
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -240,6 +251,8 @@ def _topology(number: int, wanted: Wanted) -> Topology:
         TestbedError: What is asked for cannot be.
     """
     near, far = wanted.ends
+    place = Path(f"DocsisLink {near['name']} - {far['name']}")
+    _check_keys(place, wanted.keys)
     delay = {} if wanted.round_trip_time is None else {"round_trip_time": wanted.round_trip_time}
     data = {
         "name": f"link{number}",
@@ -251,11 +264,23 @@ def _topology(number: int, wanted: Wanted) -> Topology:
         "modems": [{"name": f"cm{number}", "hosts": [_host("near", near, "10.0.0.1/30")]}],
         "servers": [{**_host("far", far, "10.0.0.2/30"), **delay}],
     }
-    place = Path(f"DocsisLink {near['name']} - {far['name']}")
     try:
         return topology_of(of_mapping(data, place))
     except ConfigError as error:
-        raise TestbedError(str(error)) from None
+        # The script's words for what is a server's in a topology.
+        raise TestbedError(str(error).replace(f"servers.0.{_DELAY}", _DELAY)) from None
+
+
+def _check_keys(place: Path, keys: Mapping[str, Any]) -> None:
+    """Refuses keys that are no topology's, and those that a link sets itself.
+
+    Raises:
+        TestbedError: There is such a key.
+    """
+    for key in keys:
+        if key not in _KEYS:
+            hint = _MININET_KEYS.get(key, f"there are tier, aqm, {_DELAY} and {', '.join(_KEYS)}")
+            raise TestbedError(f"{place}: {key}: is no argument of a DocsisLink; {hint}")
 
 
 def _host(name: str, end: Mapping[str, Any], ip: str) -> dict[str, Any]:
