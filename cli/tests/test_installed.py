@@ -148,6 +148,15 @@ def test_results_are_compared_and_reported(installed: Installation, results: lis
     assert page.stat().st_size > 10_000
 
 
+def test_results_are_exported_without_flent(
+    installed: Installation, results: list[str], tmp_path: Path
+) -> None:
+    printed = _printed(installed, "export", results[0], "--flent", "--output", str(tmp_path))
+    files = [Path(line) for line in printed.splitlines()]
+    assert files
+    assert all(file.parent == tmp_path and file.is_file() for file in files)
+
+
 def test_a_page_is_written_of_what_is_kept(installed: Installation) -> None:
     _printed(installed, "reproduce", "000-F1a", "--level", "study", "--kept")
     [page] = installed.folder.glob("results/*-reproduce/report.html")
@@ -183,6 +192,7 @@ def test_what_is_missing_is_said_in_a_sentence(
     assert ended.returncode in (1, 2)
     assert all(sentence in ended.stderr for sentence in sentences), ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
+    assert not list(installed.folder.glob("results/*.partial"))
 
 
 # It fetches every package and installs them: minutes.
