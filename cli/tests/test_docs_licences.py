@@ -19,12 +19,10 @@ PRODUCT = ("cli/docsis_cli", "control_plane", "experiments", "labs", "mininet", 
 
 def licence(one: Distribution) -> str:
     """Returns what a package says of its licence, in whichever field it says it."""
-    said = one.metadata
-    text = said.get("License-Expression") or (said.get("License") or "").partition("\n")[0]
-    classifiers = [
-        line for line in said.get_all("Classifier") or () if line.startswith("License ::")
-    ]
-    return " ".join((text, *classifiers))
+    fields = ("License-Expression", "License", "Classifier")
+    words = [text for field in fields for text in one.metadata.get_all(field) or ()]
+    # Some packages have the whole text in the field License: its first line is the name.
+    return " ".join(text.partition("\n")[0] for text in words)
 
 
 def normal(name: str) -> str:
@@ -45,11 +43,11 @@ def test_the_page_names_every_package_with_copyleft() -> None:
     packages = dict(of_the_lock())
     assert len(packages) > 50
     page = PAGE.read_text("utf-8").lower()
-    under_it = [
+    copyleft = [
         name for name, words in packages.items() if re.search(r"GPL|GNU|MPL|Mozilla", words)
     ]
-    assert "scapy" in under_it
-    assert [name for name in under_it if name.lower() not in page] == []
+    assert "scapy" in copyleft
+    assert [name for name in copyleft if name.lower() not in page] == []
 
 
 def imports(path: Path) -> Iterator[str]:

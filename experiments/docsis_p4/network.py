@@ -57,7 +57,7 @@ class Network:
     """
 
     def __init__(self, name: str, *, tier: str | None = None, **keys: Any) -> None:
-        if not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise TestbedError(
                 f'"{name}" is no name for a network; use lower-case letters, digits and hyphens, a '
                 "letter first"
@@ -270,6 +270,11 @@ class Network:
                 running.
             NoVerdict: Time was not right, so that nothing can be said; the results are written.
         """
+        stage = Virtual() if on is None else on
+        if not hasattr(stage, "play"):
+            raise TestbedError(
+                f"on: {on!r} is nowhere to run; give Virtual() or Mininet(), with what they take"
+            )
         with _in_words():
             loaded = self._loaded(
                 _runs(aqm),
@@ -279,7 +284,6 @@ class Network:
                 **({} if idle is None else {"idle": idle}),
                 **keys,
             )
-        stage = Virtual() if on is None else on
         folder = stage.play(loaded, Console(quiet=not show), Path(results))
         return read(folder)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs measured: values with intervals and distributions of latency, by run and traffic."""
+"""Reads what runs measured: values with intervals, and distributions of latency."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Latency:
-    """The distribution of one-way latency, less propagation: what queues add. Milliseconds.
+    """The distribution of one-way latency less propagation, which is what queues add.
 
-    Of several seeds or repetitions every quantile is the median over them: packets of different
+    With several seeds or repetitions each quantile is the median over them; packets of different
     runs are never put together.
 
     Attributes:
-        runs: How many seeds or repetitions it is of.
-        probabilities: Of the quantiles; shape (quantiles,), from 0 to 1.
-        quantiles: Milliseconds; shape (quantiles,).
-        low: Of the band around them, which is the median's 95% interval from ten runs on, and of
-            fewer runs what they range over; shape (quantiles,).
-        high: The band's other end; shape (quantiles,).
+        runs: Number of seeds or repetitions.
+        probabilities: The quantiles' probabilities, from 0 to 1; shape (quantiles,).
+        quantiles: Latency in milliseconds; shape (quantiles,).
+        low: Lower end of a band around the quantiles, milliseconds; shape (quantiles,). The band is
+            the median's 95% interval from ten runs on, and the range of fewer runs.
+        high: Upper end of the band, milliseconds; shape (quantiles,).
     """
 
     runs: int
@@ -79,12 +79,12 @@ class Traffic:
     """A group of traffic in the runs of one queue manager.
 
     Attributes:
-        name: As `add_traffic` was told.
-        by_run: Each metric's value by seed or repetition, such as "goodput" or "latency p99".
+        name: The name that `add_traffic` was given.
+        by_run: Values of metrics, such as "goodput" or "latency p99", by seed or repetition.
     """
 
     name: str
-    by_run: Mapping[int, Mapping[str, float]]
+    by_run: Mapping[int, Mapping[str, float]] = field(repr=False)
     _tables: tuple[Sequence[float], ...] = field(repr=False)
 
     @property
@@ -136,8 +136,8 @@ class Run:
     """A queue manager under the network's traffic.
 
     Attributes:
-        name: Of the queue manager, for people.
-        traffic: By the names of its groups.
+        name: The queue manager's name for people.
+        traffic: Groups of traffic, by their names.
     """
 
     name: str
@@ -154,13 +154,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Results:
-    """What came of running a network.
+    """The results of running a network.
 
     Attributes:
-        folder: Has all that the report is made of: summary.json, raw samples, inputs.
-        title: Of the experiment.
-        conditions: What it was made under, in words, by what they are: the topology, the tier ...
-        runs: By the queue managers' names for people.
+        folder: Folder with all that the report is made of: summary.json, raw samples, inputs.
+        title: The experiment's title.
+        conditions: Circumstances in words, by their kind, such as "topology" and "tier".
+        runs: Each queue manager's run, by the queue manager's name for people.
     """
 
     folder: Path

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import current_process
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -52,6 +54,7 @@ class Virtual:
     jobs: int = 1
 
     def __post_init__(self) -> None:
+        _check_whole(seed=self.seed, seeds=self.seeds, jobs=self.jobs)
         if self.seed is not None and self.seeds is not None:
             raise TestbedError(
                 "seed has no place beside seeds, which are those from 1 up; leave one of the two "
@@ -69,7 +72,8 @@ class Virtual:
         if self.seeds is None:
             from docsis_experiments.repetition import once
 
-            stage = VirtualStage(DEFAULT_SEED if self.seed is None else self.seed)
+            with _told_as_arguments():
+                stage = VirtualStage(DEFAULT_SEED if self.seed is None else self.seed)
             return once.run(loaded, stage=stage, console=console, results=results)
         from docsis_experiments.repetition import job
         from docsis_experiments.repetition.virtual import Seeds
@@ -81,8 +85,9 @@ class Virtual:
                 "seeds are played in processes that import your program; put what runs it behind "
                 'if __name__ == "__main__":'
             )
-        numbers = Seeds.numbers(self.seeds)
-        maker = Seeds(self.jobs, Store(results / "kept"))
+        with _told_as_arguments():
+            numbers = Seeds.numbers(self.seeds)
+            maker = Seeds(self.jobs, Store(results / "kept"))
         return job.run(loaded, maker=maker, numbers=numbers, console=console, results=results)
 
 
@@ -98,6 +103,9 @@ class Mininet:
     repeat: int | None = None
     target: Literal["embedded", "bmv2"] = "embedded"
 
+    def __post_init__(self) -> None:
+        _check_whole(repeat=self.repeat)
+
     def play(self, loaded: Loaded, console: Console, results: Path) -> Path:
         """See `Stage`."""
         from docsis_experiments.stages.mininet.stage import MininetStage
@@ -111,6 +119,27 @@ class Mininet:
         from docsis_experiments.repetition.real_time import Repetitions
         from docsis_experiments.runs.store import Store
 
-        numbers = Repetitions.numbers(self.repeat)
+        with _told_as_arguments():
+            numbers = Repetitions.numbers(self.repeat)
         maker = Repetitions(stage, Store(results / "kept"))
         return job.run(loaded, maker=maker, numbers=numbers, console=console, results=results)
+
+
+def _check_whole(**arguments: int | None) -> None:
+    """Refuses arguments that are no whole numbers.
+
+    Raises:
+        TestbedError: There is such an argument.
+    """
+    for name, value in arguments.items():
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise TestbedError(f"{name}: {value!r} is no whole number; give one")
+
+
+@contextmanager
+def _told_as_arguments() -> Iterator[None]:
+    """Names arguments as a program gives them, where the command line would name its options."""
+    try:
+        yield
+    except TestbedError as error:
+        raise TestbedError(str(error).removeprefix("--")) from None

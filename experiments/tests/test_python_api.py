@@ -131,8 +131,14 @@ REFUSED: list[tuple[Callable[[Network], object], str]] = [
     (lambda net: net.run(direction="sideways"), "network street: direction: "),  # type: ignore[arg-type]
     (lambda net: net.run(colour="red"), "network street: colour: unknown key"),
     (lambda net: net.run(tcp={1j: 2}), "has a value that no file could have"),
-    (lambda net: net.run(on=Virtual(seed=-1)), "a seed is a number from 0 to 2^64-1"),
-    (lambda net: net.run(on=Virtual(seeds=0)), "must be a number from 1 to 10000"),
+    (lambda net: net.run(on=Virtual(seed=-1)), "seed -1: a seed is a number from 0 to 2^64-1"),
+    (lambda net: net.run(on=Virtual(seeds=0)), "seeds 0: must be a number from 1 to 10000"),
+    (lambda net: net.run(on=Virtual(seeds=2, jobs=0)), "jobs 0: must be a number from 1 to 256"),
+    (lambda net: net.run(on=Mininet(repeat=0)), "repeat 0: must be a number from 1 to 1000"),
+    (lambda net: net.run(on=Virtual(seed="a")), "seed: 'a' is no whole number; give one"),  # type: ignore[arg-type]
+    (lambda net: net.run(on=Mininet(repeat=True)), "repeat: True is no whole number"),
+    (lambda net: net.run(on="virtual"), "on: 'virtual' is nowhere to run; give Virtual"),  # type: ignore[arg-type]
+    (lambda _: Network(None), '"None" is no name for a network'),  # type: ignore[arg-type]
 ]
 
 
@@ -145,6 +151,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(
         act(street())
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
+    assert "--" not in str(refused.value)
 
 
 def test_what_files_refuse_is_refused_with_the_same_sentence() -> None:
