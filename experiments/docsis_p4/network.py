@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network that a program builds: modems, hosts, servers and traffic, in the terms of the files.
+"""Builds a network in a program: modems, hosts, servers and traffic.
 
-What `Network` gathers is what topology and scenario files say, and it is checked by what reads
-them: so keys, units and refusals are the same.
+`Network` gathers the keys of topology and scenario files, and the readers of those files check
+them, so units and messages are the same.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Network:
     Args:
         name: Lower-case letters, digits and hyphens, a letter first.
         tier: Service tier of the modems that have none of their own: the name of a file, without
-            .yaml, in tiers/ of the folder that you are in or else of the project.
-        keys: Whatever else a topology's file may have at its top, such as `channel`.
+            .yaml, in tiers/ of the current folder, or else of the project.
+        keys: Further keys at the top of a topology's file, such as `channel`.
 
     Raises:
-        TestbedError: The name is none.
+        TestbedError: The name has other characters.
     """
 
     def __init__(self, name: str, *, tier: str | None = None, **keys: Any) -> None:
@@ -111,12 +111,12 @@ class Network:
         """Adds a cable modem.
 
         Args:
-            name: What no other modem is called.
-            tier: Its service tier; the network's unless given.
-            keys: Whatever else a modem may have in a topology's file, such as `configuration`.
+            name: Name, which no other modem may have.
+            tier: The modem's service tier; the default is the network's.
+            keys: Further keys of a modem in a topology's file, such as `configuration`.
 
         Returns:
-            Its name, for `add_host`.
+            The name, for `add_host`.
 
         Raises:
             TestbedError: There is a modem of that name.
@@ -137,19 +137,20 @@ class Network:
         ip: str | None = None,
         mac: str | None = None,
     ) -> str:
-        """Adds a host behind a modem; the first one brings a modem along where there is none.
+        """Adds a host behind a modem; if there is no modem yet, one is added as well.
 
         Args:
-            name: What no other node is called; at most 10 lower-case letters, digits or hyphens.
-            modem: Which modem; it need not be named where there is one.
-            ip: IPv4 address with its prefix; the next of 10.0.MODEM.0/16 unless given.
-            mac: MAC address; the next of the modem's unless given.
+            name: Name, which no other node may have: 1 to 10 lower-case letters, digits or hyphens,
+                a letter first.
+            modem: Name of the modem; it may be left out if there is only one.
+            ip: IPv4 address with its prefix; the default is the next of 10.0.MODEM.0/16.
+            mac: MAC address; the default is the modem's next.
 
         Returns:
-            Its name.
+            The name.
 
         Raises:
-            TestbedError: There is a node of that name, or no such modem.
+            TestbedError: A node has that name already, or there is no such modem.
         """
         self._check_new(name)
         if not self._modems and modem is None:
@@ -181,16 +182,17 @@ class Network:
         """Adds a host on the network side of the CMTS.
 
         Args:
-            name: What no other node is called; at most 10 lower-case letters, digits or hyphens.
-            round_trip_time: Propagation delay, as in "20 ms"; none unless given.
-            ip: IPv4 address with its prefix; the next of 10.0.0.0/16 unless given.
-            mac: MAC address; the next unless given.
+            name: Name, which no other node may have: 1 to 10 lower-case letters, digits or hyphens,
+                a letter first.
+            round_trip_time: Propagation delay, as in "20 ms"; the default is none.
+            ip: IPv4 address with its prefix; the default is the next of 10.0.0.0/16.
+            mac: MAC address; the default is the next one.
 
         Returns:
-            Its name.
+            The name.
 
         Raises:
-            TestbedError: There is a node of that name.
+            TestbedError: A node has that name already.
         """
         self._check_new(name)
         servers = self._data["servers"]
@@ -215,12 +217,12 @@ class Network:
         """Adds a group of traffic; see docs/scenarios.md for kinds and their keys.
 
         Args:
-            name: What no other group is called.
-            kind: Of traffic, such as "transfer", "voip", "cbr" or "web".
-            keys: Of the kind, such as `hosts`, `servers`, `count` or `rate`.
+            name: Name, which no other group may have.
+            kind: Kind of traffic, such as "transfer", "voip", "cbr" or "web".
+            keys: Keys of that kind, such as `hosts`, `servers`, `count` or `rate`.
 
         Raises:
-            TestbedError: There is a group of that name.
+            TestbedError: A group has that name already.
         """
         if any(group["name"] == name for group in self._traffic):
             raise TestbedError(
@@ -258,12 +260,13 @@ class Network:
             seconds: Length of the measured time, from 1 up.
             ramp_up: Traffic before the measured time, as in "8 s"; "auto" is as long as the
                 bucket's burst and CUBIC need.
-            idle: Calls and requests alone before that, as in "5 s"; none unless given.
+            idle: Time before the ramp-up in which only calls and requests run, as in "5 s"; the
+                default is none.
             direction: Which way the traffic goes.
-            on: `Virtual` or `Mininet`, with what they take; `Virtual()` unless given.
-            results: Folder that gets the results' folder.
+            on: `Virtual(...)` or `Mininet(...)`; the default is `Virtual()`.
+            results: Folder in which a new folder for these results is made.
             show: Print progress and tables, as docsis-p4 does.
-            keys: Whatever else a scenario's file may have at its top, such as `tcp` or `channel`.
+            keys: Further keys at the top of a scenario's file, such as `tcp` or `channel`.
 
         Raises:
             TestbedError: Something is not possible, missing or did not work; nothing is left
@@ -388,7 +391,7 @@ def _manager(one: str | Path | Mapping[str, Any]) -> QueueManagement:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """What is refused is an error of this package, with the same sentence."""
+    """Raises errors of files as an error of this package, with the same sentence."""
     try:
         yield
     except ConfigError as error:

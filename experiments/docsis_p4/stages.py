@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a network is run: in virtual time, or in Mininet."""
+"""Runs a network in virtual time, or in Mininet."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Virtual:
     """Virtual time: modelled hosts, the real pipeline, no root; equal seeds give equal bits.
 
     Attributes:
-        seed: Of one run of each queue manager, 0 to 2^64-1; 1 unless given.
-        seeds: Instead, how many seeds from 1 up to play, which gives intervals.
-        jobs: With `seeds`, how many runs to play at a time, each in a process of its own.
+        seed: Seed of one run of each queue manager, from 0 to 2^64-1; the default is 1.
+        seeds: Number of seeds to play instead, from 1 up, which gives intervals.
+        jobs: Number of runs to play at a time with `seeds`, each in a process of its own.
     """
 
     seed: int | None = None
@@ -96,8 +96,8 @@ class Mininet:
     """Mininet: real hosts with the kernel's TCP, in real time, as root; one run at a time.
 
     Attributes:
-        repeat: How often to make each run, which gives intervals; once unless given.
-        target: The switch.
+        repeat: Number of times to make each run, which gives intervals; the default is once.
+        target: The switch that runs the pipeline: the project's own, or BMv2.
     """
 
     repeat: int | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program that has the links' switches and controllers, from the script's side.
+"""Starts the program that runs the links' switches and controllers, and talks to it.
 
 One program serves all links of a script. It hears requests at its standard input, a line of JSON
 each, and ends with that: however the script ends, nothing of the links is left.
@@ -42,13 +42,13 @@ class Server:
         """Makes a link, and waits until its controller has provisioned both devices.
 
         Args:
-            link: Its ends, and what was asked of it.
+            link: Its ends and arguments.
 
         Returns:
-            Its number, for `remove`.
+            The link's number, for `remove`.
 
         Raises:
-            DocsisLinkError: It cannot be made; nothing of it is left behind.
+            DocsisLinkError: The link cannot be made; nothing of it is left behind.
         """
         try:
             text = json.dumps({"do": "add", **link})
@@ -69,7 +69,7 @@ class Server:
         """Ends a link's switches and controller; with the last link the program ends.
 
         Raises:
-            DocsisLinkError: The program had ended by itself; then nothing is left, either.
+            DocsisLinkError: The program had ended by itself; nothing is left in that case, either.
         """
         if number not in self._links:
             return
@@ -149,10 +149,10 @@ def _foreign() -> bool:
 
 
 def _python() -> str:
-    """The Python with the project's packages: this one, or that of the clone.
+    """Returns the Python with the project's packages: this one, or the clone's.
 
     Raises:
-        DocsisLinkError: There is none.
+        DocsisLinkError: There is no such Python.
     """
     if not _foreign():
         return sys.executable

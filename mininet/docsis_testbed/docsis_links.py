@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links of a modem, a channel and a CMTS between network namespaces of somebody else's hosts."""
+"""Makes links of a modem, a channel and a CMTS between hosts of a user's own Mininet script."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ _MININET_KEYS: Final = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of a link.
+    """The arguments of a link.
 
     Attributes:
-        ends: The host at the modem and the one at the CMTS: its shell's process, the name of its
-            interface, and that interface's MAC address.
-        tier: Service tier, by its name.
+        ends: The host at the modem and the host at the CMTS, each with the process id of its shell
+            ("pid"), and the name and MAC address of its interface ("name", "mac").
+        tier: Name of the service tier.
         aqm: Queue manager of the upstream service flow.
-        downstream_aqm: That of the downstream; None leaves the tier's.
-        round_trip_time: Propagation delay with its unit; None where there is none.
-        keys: Whatever else a topology's file may have at its top.
+        downstream_aqm: Queue manager of the downstream service flow; None leaves the tier's.
+        round_trip_time: Propagation delay with its unit; None adds none.
+        keys: Further keys of a topology's file; see `_KEYS`.
     """
 
     ends: Sequence[Mapping[str, Any]]
@@ -69,12 +69,12 @@ class Wanted:
 
 
 class _Link:
-    """A link that runs, for its controller what a testbed is.
+    """A running link, which its controller treats as a testbed.
 
     Attributes:
-        topology: What it is.
+        topology: The link's topology.
         target: Name of the switch target.
-        logs: Folder of what switches and controller say.
+        logs: Folder for the logs of switches and controller.
     """
 
     target = "embedded"
@@ -185,8 +185,8 @@ class DocsisLinks:
     """All links of a script.
 
     Args:
-        run: What they are of.
-        folder: Gets a folder for the logs of each.
+        run: The run that records their processes and interfaces.
+        folder: Gets a folder of logs for each link.
     """
 
     def __init__(self, run: RunState, folder: Path) -> None:
@@ -206,10 +206,10 @@ class DocsisLinks:
         """Makes a link, and waits until it is provisioned.
 
         Returns:
-            Its number.
+            The link's number.
 
         Raises:
-            TestbedError: It cannot be made; nothing of it is left.
+            TestbedError: The link cannot be made; nothing of it is left.
         """
         if len(self._links) >= MOST_LINKS:
             raise TestbedError(f"there are {MOST_LINKS} DOCSIS links already, and may be no more")
@@ -238,17 +238,17 @@ class DocsisLinks:
         return number
 
     def remove(self, number: int) -> None:
-        """Ends a link; one that is not there has ended."""
+        """Ends a link; a number whose link has ended already is ignored."""
         link = self._links.pop(number, None)
         if link is not None:
             link.end()
 
 
 def _topology(number: int, wanted: Wanted) -> Topology:
-    """The topology of a link: one modem, a host behind it and one behind the CMTS.
+    """Returns the topology of a link: one modem, a host behind it and one behind the CMTS.
 
     Raises:
-        TestbedError: What is asked for cannot be.
+        TestbedError: An argument is wrong.
     """
     near, far = wanted.ends
     place = Path(f"DocsisLink {near['name']} - {far['name']}")
