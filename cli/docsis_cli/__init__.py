@@ -16,6 +16,7 @@ from docsis_cli import (
     accept,
     compare,
     config,
+    export,
     lab,
     live,
     measure,
@@ -46,6 +47,7 @@ for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.
 app.command()(sweep.sweep)
 app.command()(population.population)
 app.command()(compare.compare)
+app.command()(export.export)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)
 app.command()(snmp.snmp)

@@ -119,7 +119,7 @@ def test_help_lists_every_command() -> None:
     result = docsis_p4("--help")
     for command in (
         *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
-        *("accept", "config", "compare", "list", "show", "shares", "sf", "sweep"),
+        *("accept", "config", "compare", "export", "list", "show", "shares", "sf", "sweep"),
     ):
         assert f"  {command} " in result.stdout
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from docsis_control.queue_managers.document import write
 from docsis_control.queue_managers.models import QueueManagement
@@ -33,6 +33,25 @@ _DEATH_SECONDS: Final = 0.5
 """How long after the end of its connections a process may take to have ended."""
 
 
+class Controlled(Protocol):
+    """What the controller needs of what it controls.
+
+    Attributes:
+        topology: What was built.
+        target: Name of the switch target.
+        logs: Folder that gets its log.
+    """
+
+    topology: Topology
+    target: str
+    logs: Path
+
+    def launch_here(
+        self, command: Sequence[str], log: Path, *, append: bool = False
+    ) -> subprocess.Popen[bytes]:
+        """Start a program in this network namespace; see `Testbed.launch_here`."""
+
+
 class ControllerProgram:
     """The controller, which can be started again.
 
@@ -43,7 +62,7 @@ class ControllerProgram:
 
     def __init__(
         self,
-        testbed: Testbed,
+        testbed: Controlled,
         topology_file: Path,
         record: Path,
         *,
@@ -121,13 +140,13 @@ def start_controller(
     return controller.process
 
 
-def _address_arguments(testbed: Testbed) -> Iterator[str]:
+def _address_arguments(testbed: Controlled) -> Iterator[str]:
     """Yields the controller's arguments that tell the switches' addresses."""
     for device in (testbed.topology.cable_modem, testbed.topology.cmts):
         yield from ("--address", f"{device.name}={device_address(device, testbed.target)}")
 
 
-def _thrift_arguments(testbed: Testbed) -> Iterator[str]:
+def _thrift_arguments(testbed: Controlled) -> Iterator[str]:
     """Yields arguments that tell the Thrift addresses of switches without docsis.tm.v1."""
     if testbed.target == "bmv2":
         for device in (testbed.topology.cable_modem, testbed.topology.cmts):

@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mininet.net import Mininet
-
 from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Device, Host, Topology
 from docsis_testbed.addresses import device_address
@@ -22,6 +20,7 @@ from docsis_testbed.endings import errors_of
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
+from docsis_testbed.mininet_package import Mininet
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost, SwitchBeside
 from docsis_testbed.runstate import RunState
 from docsis_testbed.taps import NO_TAPS, Taps

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from importlib import metadata
 
+from docsis_control.project_files import INSTALLED
 from docsis_testbed.paths import P4_MANIFEST, ROOT, switch_binary
 
 _VERSION = re.compile(r"\d+\.\d+[\w.\-+]*")
@@ -57,6 +58,9 @@ def _said(command: Sequence[str]) -> str:
 
 
 def _source() -> str:
+    if INSTALLED:
+        # Whatever repository is around the installed packages, it is not this project's.
+        return "unknown"
     try:
         result = subprocess.run(
             ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
