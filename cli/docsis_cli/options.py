@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from docsis_cli.completion import tiers
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -206,9 +207,50 @@ def maker(
     return Repetitions(played, Store()), numbers
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What the user says of a result beside how it is made.
+
+    Attributes:
+        output: The result's folder, or None for one of results/.
+        note: As the user gave it.
+    """
+
+    output: Path | None = None
+    note: str = ""
+
+    def checked(self) -> Kept:
+        """Returns the same with the note as it is kept.
+
+        Raises:
+            TestbedError: The folder cannot become a result's, or the note is too long.
+        """
+        from docsis_experiments.reports.folder import Destination
+        from docsis_experiments.reports.note import note_from
+
+        Destination(self.output).check()
+        return Kept(self.output, note_from(self.note))
+
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FOLDER",
+        help="New or empty folder for the results; results/TIME-NAME unless given. Without a "
+        "scenario: for the logs of controller and switches, which are lost unless given.",
+    ),
+]
+NoteOption = Annotated[
+    str,
+    typer.Option("--note", metavar="TEXT", help="Keep this text with the results, in the report."),
+]
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
 TierOption = Annotated[
-    str | None, typer.Option("--tier", help="Use this service tier instead of the topology's.")
+    str | None,
+    typer.Option(
+        "--tier", help="Use this service tier instead of the topology's.", autocompletion=tiers
+    ),
 ]
 QUEUE_MANAGER = "PRESET|FILE.yaml"
 """What `management` takes, for help texts."""

@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from docsis_cli import completion
 from docsis_cli import live as live_page
 from docsis_cli.live import LiveOption, LivePortOption
 from docsis_cli.options import (
     DEFAULT_TOPOLOGY,
     QUEUE_MANAGER,
     JobsOption,
+    Kept,
     MetricsPortOption,
+    NoteOption,
     Often,
+    OutputOption,
     RepeatOption,
     SeedOption,
     SeedsOption,
@@ -73,6 +77,8 @@ def demo(
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
+    output: OutputOption = None,
+    note: NoteOption = "",
 ) -> None:
     """Play queue managers under load, one after the other, and write a report."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
@@ -81,7 +87,8 @@ def demo(
             "--live has no place here: virtual time is over in seconds and has no registers that "
             "others could read; leave --virtual out"
         )
-    play = _player(target, often, virtual=virtual, metrics_port=metrics_port)
+    kept = Kept(output, note)
+    play = _player(target, often, virtual=virtual, kept=kept, metrics_port=metrics_port)
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.demo import demo as experiment
@@ -141,10 +148,12 @@ def shares(
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
+    output: OutputOption = None,
+    note: NoteOption = "",
 ) -> None:
     """Load every service flow at once, and fail when one does not get its configured share."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
-    play = _player(target, often, virtual=virtual)
+    play = _player(target, often, virtual=virtual, kept=Kept(output, note))
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
     from docsis_control.modem_config.provisioned import Direction
@@ -169,7 +178,10 @@ def run(
     context: typer.Context,
     scenario: Annotated[
         Path | None,
-        typer.Argument(help="Scenario file (YAML), or the name of one that docsis-p4 list shows."),
+        typer.Argument(
+            help="Scenario file (YAML), or the name of one that docsis-p4 list shows.",
+            autocompletion=completion.scenarios,
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -187,6 +199,7 @@ def run(
             metavar=QUEUE_MANAGER,
             help="Queue manager of the upstream service flows: a file with its parameters, or one "
             f"of {', '.join(Preset)}.",
+            autocompletion=completion.queue_managers,
         ),
     ] = Preset.DOCSIS_PIE.value,
     downstream_aqm: Annotated[
@@ -195,6 +208,7 @@ def run(
             "--downstream-aqm",
             metavar=QUEUE_MANAGER,
             help="Queue manager of the downstream service flows; they keep their own otherwise.",
+            autocompletion=completion.queue_managers,
         ),
     ] = None,
     metrics_port: MetricsPortOption = None,
@@ -237,6 +251,17 @@ def run(
             help="With a scenario: trace the switches' packets, into RUN/DEVICE.txt there.",
         ),
     ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds",
+            min=1,
+            max=3600,
+            help="With a scenario: how long each run is measured, instead of the file's time.",
+        ),
+    ] = None,
+    output: OutputOption = None,
+    note: NoteOption = "",
 ) -> None:
     """Play a scenario beside its published figures, or start the system for you to use."""
     if scenario is not None:
@@ -256,12 +281,25 @@ def run(
             _refuse(context, "pcap", "trace", because="of many seeds nothing but outcomes is kept")
         if repeat is not None:
             _refuse(context, "pcap", "trace", because="each repetition would write the same files")
-        _run_scenario(scenario, target, often, in_virtual_time, only or [], pcap=pcap, trace=trace)
+        play = _player(
+            target,
+            often,
+            virtual=in_virtual_time,
+            kept=Kept(output, note),
+            pcap=pcap,
+            trace=trace,
+        )
+        _run_scenario(scenario, play, only or [], seconds)
         return
     _refuse(context, "only", because="there is no scenario")
     because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
     _refuse(context, "virtual", "stage", "seed", "seeds", "jobs", because=because)
-    _refuse(context, "repeat", "pcap", "trace", because="there is no scenario")
+    _refuse(context, "repeat", "pcap", "trace", "seconds", because="there is no scenario")
+    if output is not None:
+        _refuse(context, "logs", because="--output keeps the logs, too; leave one of the two out")
+    else:
+        _refuse(context, "note", because="nothing is kept of this run; give --output, too")
+    kept = Kept(output, note).checked()
     loaded = load(topology, tier)
     from docsis_testbed import interactive
 
@@ -275,7 +313,8 @@ def run(
         console=_CONSOLE,
         metrics_port=metrics_port,
         restart=restart,
-        logs=logs,
+        logs=logs if output is None else output,
+        note=kept.note,
         beside=partial(live_page.beside_run, console=_CONSOLE, port=live_port if live else None),
     )
 
@@ -289,20 +328,19 @@ def _refuse(context: typer.Context, *names: str, because: str) -> None:
 
 def _run_scenario(
     file: Path,
-    target: Target,
-    often: Often,
-    virtual: bool,
+    play: Callable[[Loaded, Sequence[str]], Path],
     only: list[str],
-    *,
-    pcap: Path | None,
-    trace: Path | None,
+    seconds: float | None,
 ) -> None:
-    play = _player(target, often, virtual=virtual, pcap=pcap, trace=trace)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.loader import load as load_scenario
+    from docsis_experiments.experiment.measured import measured_for
 
     try:
-        loaded = load_scenario(named_or_file(file, "scenarios"))
+        loaded = load_scenario(
+            named_or_file(file, "scenarios"),
+            change=lambda one: one if seconds is None else measured_for(one, seconds),
+        )
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     play(loaded, only)
@@ -313,6 +351,7 @@ def _player(
     often: Often,
     *,
     virtual: bool,
+    kept: Kept,
     metrics_port: int | None = None,
     pcap: Path | None = None,
     trace: Path | None = None,
@@ -322,8 +361,10 @@ def _player(
     It takes the experiment and the labels of the runs to play; without labels it plays all.
 
     Raises:
-        TestbedError: The options contradict each other; nothing heavy has been loaded by then.
+        TestbedError: The options contradict each other, or the results cannot go where they say;
+            nothing heavy has been loaded by then.
     """
+    kept = kept.checked()
     many = maker(target, often, virtual=virtual, metrics_port=metrics_port)
     if many is not None:
         made_by, numbers = many
@@ -331,7 +372,15 @@ def _player(
         def repeatedly(loaded: Loaded, only: Sequence[str]) -> Path:
             from docsis_experiments.repetition import job
 
-            return job.run(loaded, maker=made_by, numbers=numbers, only=only, console=_CONSOLE)
+            return job.run(
+                loaded,
+                maker=made_by,
+                numbers=numbers,
+                only=only,
+                console=_CONSOLE,
+                output=kept.output,
+                note=kept.note,
+            )
 
         return repeatedly
     played = stage_of(
@@ -346,7 +395,14 @@ def _player(
     def once(loaded: Loaded, only: Sequence[str]) -> Path:
         from docsis_experiments.repetition.once import run as run_once
 
-        return run_once(loaded, stage=played, only=only, console=_CONSOLE)
+        return run_once(
+            loaded,
+            stage=played,
+            only=only,
+            console=_CONSOLE,
+            output=kept.output,
+            note=kept.note,
+        )
 
     return once
 

@@ -120,6 +120,7 @@ def test_help_lists_every_command() -> None:
     for command in (
         *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
         *("accept", "config", "compare", "list", "show", "shares", "sf", "sweep"),
+        "completion",
     ):
         assert f"  {command} " in result.stdout
 

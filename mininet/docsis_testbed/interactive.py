@@ -34,6 +34,7 @@ def run(
     metrics_port: int | None = None,
     restart: bool = True,
     logs: Path | None = None,
+    note: str = "",
     beside: Callable[[Testbed], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> None:
     """Build the topology, provision it, and hand over until the user leaves.
@@ -48,6 +49,7 @@ def run(
         restart: Start controller and switches again when they die.
         logs: Folder that keeps what they say, and the controller's record; unless given,
             there is one until the user leaves.
+        note: The user's own, kept as note.txt in that folder; "" for none.
         beside: What else there is while the user is there.
 
     Raises:
@@ -64,6 +66,8 @@ def run(
         preflight.check_all(topology, target)
         topology_file = folder / "topology.yaml"
         write_topology(topology, topology_file)
+        if note:
+            (folder / "note.txt").write_text(f"{note}\n", "utf-8")
         with running_testbed(topology, target=target, run=state, logs=folder) as testbed:
             controller = ControllerProgram(
                 testbed,

@@ -47,6 +47,8 @@ def run(
     only: Sequence[str] = (),
     console: Console,
     results: Path = RESULTS,
+    output: Path | None = None,
+    note: str = "",
 ) -> Path:
     """Run a scenario, write the results, print the tables.
 
@@ -56,6 +58,8 @@ def run(
         only: Labels of runs, or of a grid's managers; all unless given.
         console: Where progress and tables go.
         results: Folder that gets the run's folder.
+        output: The run's folder itself, new or empty, instead of one in `results`.
+        note: What the user wants to remember of it; see `reports.note`.
 
     Returns:
         The run's folder.
@@ -67,6 +71,8 @@ def run(
             written; or something is missing or did not work, and nothing is left behind but the
             folder.
     """
+    destination = run_folder.Destination(output, results)
+    destination.check()
     scenario, topology = loaded.scenario, loaded.topology
     runs = chosen_runs(scenario, only)
     stage.admit(topology, [one.managed.management for one in runs], scenario)
@@ -76,7 +82,7 @@ def run(
     with stage.opened(f"run {scenario.name}", topology):
         # Before anything of ours runs: the machine's own.
         late = stage.timers()
-        folder = run_folder.create_named(scenario.name, results)
+        folder = destination.create(scenario.name)
         (folder / "inputs").mkdir()
         topology_file = folder / "inputs" / "topology.yaml"
         write_topology(topology, topology_file)
@@ -114,6 +120,7 @@ def run(
                 versions=stage.versions(),
                 timers=late,
                 marks=stage.marks,
+                note=note,
             )
             details = {
                 **run_folder.circumstances(started),

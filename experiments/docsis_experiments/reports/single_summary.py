@@ -117,6 +117,7 @@ def summarise(
     versions: Mapping[str, str],
     timers: Mapping[str, Any],
     marks: Mapping[str, Any] | None = None,
+    note: str = "",
 ) -> dict[str, Any]:
     """The whole of summary.json, validated.
 
@@ -130,12 +131,13 @@ def summarise(
         versions: Version by program.
         timers: The machine's own lateness.
         marks: Of the stage: `stage`, and `seed` where there is one.
+        note: The user's own, or "".
     """
     figures: dict[str, Any] = document.rounded(
         {
             "experiment": "scenario",
             "version": document.VERSION,
-            **head(scenario, topology, target=target, versions=versions, timers=timers),
+            **head(scenario, topology, target=target, versions=versions, timers=timers, note=note),
             "passed": passed(records, verdicts),
             "no_verdict": [f"{run.label}: {run.withheld}" for run in records if run.withheld],
             "left_out": list(left_out),
