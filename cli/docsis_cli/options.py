@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docsis_cli.completion import tiers
+from docsis_testbed.captures import MOST_MIB
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from docsis_control.topology.models import Topology
     from docsis_experiments.repetition.making import Maker
     from docsis_experiments.stages.stage import Stage
+    from docsis_experiments.stages.views import Views
 
 
 def named_or_file(argument: Path, sort: str) -> Path:
@@ -86,8 +88,7 @@ def stage(
     virtual: bool,
     seed: int | None,
     metrics_port: int | None = None,
-    pcap: Path | None = None,
-    trace: Path | None = None,
+    views: Views | None = None,
 ) -> Stage:
     """Returns the stage on which the options have the runs played.
 
@@ -96,21 +97,20 @@ def stage(
         virtual: Whether time is virtual.
         seed: Seed of virtual time.
         metrics_port: Port of the controller's metrics, in real time.
-        pcap: Folder that gets captures of upstream channels.
-        trace: Folder that gets traces of switches.
+        views: What runs write so that they can be seen packet by packet.
 
     Raises:
         TestbedError: The options contradict each other, or the virtual world is not built.
     """
-    from docsis_experiments.stages.views import Views
+    from docsis_experiments.stages.views import NO_VIEWS
 
-    views = Views(captures=pcap, traces=trace)
+    seen = NO_VIEWS if views is None else views
     if not virtual:
         if seed is not None:
             raise TestbedError("--seed has no place here: only --virtual time has one")
         from docsis_experiments.stages.mininet.stage import MininetStage
 
-        return MininetStage(target.value, metrics_port, views=views)
+        return MininetStage(target.value, metrics_port, views=seen)
     if target is not Target.EMBEDDED:
         raise TestbedError(
             f"--target {target.value} has no place beside --virtual: {target.value} is a program "
@@ -123,7 +123,7 @@ def stage(
         )
     from docsis_experiments.stages.virtual.stage import DEFAULT_SEED, VirtualStage
 
-    return VirtualStage(DEFAULT_SEED if seed is None else seed, views=views)
+    return VirtualStage(DEFAULT_SEED if seed is None else seed, views=seen)
 
 
 def is_virtual(where: StageName | None, virtual: bool) -> bool:
@@ -244,6 +244,24 @@ OutputOption = Annotated[
 NoteOption = Annotated[
     str,
     typer.Option("--note", metavar="TEXT", help="Keep this text with the results, in the report."),
+]
+PcapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pcap",
+        metavar="WHAT",
+        help="Capture frames: the name of a host, server, switch, interface of a switch or "
+        "upstream channel, or all; repeatable.",
+    ),
+]
+PcapMibOption = Annotated[
+    int,
+    typer.Option(
+        "--pcap-mib",
+        min=1,
+        max=MOST_MIB,
+        help="End the capture of a host, server or interface at this many MiB.",
+    ),
 ]
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
 TierOption = Annotated[

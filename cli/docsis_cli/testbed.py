@@ -24,6 +24,8 @@ from docsis_cli.options import (
     NoteOption,
     Often,
     OutputOption,
+    PcapMibOption,
+    PcapOption,
     RepeatOption,
     SeedOption,
     SeedsOption,
@@ -41,8 +43,9 @@ from docsis_cli.options import (
 )
 from docsis_cli.options import stage as stage_of
 from docsis_control.queue_managers.names import Preset
+from docsis_testbed.captures import DEFAULT_MIB
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.paths import RESULTS, TOPOLOGIES
 
 if TYPE_CHECKING:
     from docsis_experiments.experiment.loader import Loaded
@@ -79,6 +82,8 @@ def demo(
     repeat: RepeatOption = None,
     output: OutputOption = None,
     note: NoteOption = "",
+    pcap: PcapOption = None,
+    pcap_mib: PcapMibOption = DEFAULT_MIB,
 ) -> None:
     """Play queue managers under load, one after the other, and write a report."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
@@ -88,7 +93,15 @@ def demo(
             "others could read; leave --virtual out"
         )
     kept = Kept(output, note)
-    play = _player(target, often, virtual=virtual, kept=kept, metrics_port=metrics_port)
+    play = _player(
+        target,
+        often,
+        virtual=virtual,
+        kept=kept,
+        metrics_port=metrics_port,
+        pcap=pcap or (),
+        pcap_mib=pcap_mib,
+    )
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.demo import demo as experiment
@@ -235,14 +248,8 @@ def run(
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
-    pcap: Annotated[
-        Path | None,
-        typer.Option(
-            "--pcap",
-            metavar="FOLDER",
-            help="With a scenario: capture the upstream channels, into RUN/CHANNEL.pcap there.",
-        ),
-    ] = None,
+    pcap: PcapOption = None,
+    pcap_mib: PcapMibOption = DEFAULT_MIB,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -286,7 +293,8 @@ def run(
             often,
             virtual=in_virtual_time,
             kept=Kept(output, note),
-            pcap=pcap,
+            pcap=pcap or (),
+            pcap_mib=pcap_mib,
             trace=trace,
         )
         _run_scenario(scenario, play, only or [], seconds)
@@ -294,11 +302,12 @@ def run(
     _refuse(context, "only", because="there is no scenario")
     because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
     _refuse(context, "virtual", "stage", "seed", "seeds", "jobs", because=because)
-    _refuse(context, "repeat", "pcap", "trace", "seconds", because="there is no scenario")
+    _refuse(context, "repeat", "trace", "seconds", because="there is no scenario")
     if output is not None:
         _refuse(context, "logs", because="--output keeps the logs, too; leave one of the two out")
     else:
         _refuse(context, "note", because="nothing is kept of this run; give --output, too")
+        _refuse(context, "pcap", because="captures need a folder; give --output, too")
     kept = Kept(output, note).checked()
     loaded = load(topology, tier)
     from docsis_testbed import interactive
@@ -315,6 +324,8 @@ def run(
         restart=restart,
         logs=logs if output is None else output,
         note=kept.note,
+        pcap=pcap or (),
+        pcap_mib=pcap_mib,
         beside=partial(live_page.beside_run, console=_CONSOLE, port=live_port if live else None),
     )
 
@@ -353,7 +364,8 @@ def _player(
     virtual: bool,
     kept: Kept,
     metrics_port: int | None = None,
-    pcap: Path | None = None,
+    pcap: Sequence[str] = (),
+    pcap_mib: int = DEFAULT_MIB,
     trace: Path | None = None,
 ) -> Callable[[Loaded, Sequence[str]], Path]:
     """Returns the function that plays an experiment, once or many times, as the options say.
@@ -367,6 +379,11 @@ def _player(
     kept = kept.checked()
     many = maker(target, often, virtual=virtual, metrics_port=metrics_port)
     if many is not None:
+        if pcap:
+            raise TestbedError(
+                "--pcap has no place beside --seeds or --repeat: captures are of a run that is "
+                "made once; leave one of the two out"
+            )
         made_by, numbers = many
 
         def repeatedly(loaded: Loaded, only: Sequence[str]) -> Path:
@@ -383,13 +400,11 @@ def _player(
             )
 
         return repeatedly
+    from docsis_experiments.stages.views import Views
+
+    views = Views(tuple(pcap), pcap_mib, trace, kept.output or RESULTS)
     played = stage_of(
-        target,
-        virtual=virtual,
-        seed=often.seed,
-        metrics_port=metrics_port,
-        pcap=pcap,
-        trace=trace,
+        target, virtual=virtual, seed=often.seed, metrics_port=metrics_port, views=views
     )
 
     def once(loaded: Loaded, only: Sequence[str]) -> Path:

@@ -23,22 +23,14 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost, SwitchBeside
+from docsis_testbed.ports import switch_interfaces
 from docsis_testbed.runstate import RunState
 from docsis_testbed.taps import NO_TAPS, Taps
 
 
 def root_interfaces(topology: Topology) -> list[str]:
     """Names of the switches' interfaces, which are in the root namespace."""
-    # Upstream channels are in the switches' process, and the RF link with them.
-    rf = () if topology.upstream_channels else (RF_PORT,)
-    names = []
-    for device, near in (
-        (topology.cable_modem, topology.hosts),
-        (topology.cmts, topology.servers),
-    ):
-        ports = (*rf, *HOST_PORTS[: len(near)])
-        names += [f"{device.name}-eth{port}" for port in ports]
-    return names
+    return [interface for _, interface in switch_interfaces(topology)]
 
 
 def recording_of(device: Device, folder: Path) -> Path:

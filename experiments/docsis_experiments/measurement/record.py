@@ -21,6 +21,7 @@ from docsis_experiments.measurement.service_flow_shares import MeasuredShares
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.measurement.viewing import COLUMNS, Viewing
+from docsis_testbed.captures import Capture
 
 Floats = npt.NDArray[np.float64]
 
@@ -198,6 +199,7 @@ class RunRecord:
         acknowledgements: Of each flow of a group: when each left the receiver of the data, and
             how long it was on its way to the sender.
         carried: By the downstream channel, where it has a rate; of virtual time alone.
+        captures: Of frames, where somebody asked for them.
     """
 
     label: str
@@ -233,6 +235,7 @@ class RunRecord:
     unanswered: Mapping[str, Floats] = field(default_factory=dict)
     acknowledgements: Mapping[str, Sequence[Packets]] = field(default_factory=dict)
     carried: Carried | None = None
+    captures: tuple[Capture, ...] = ()
 
     @property
     def name(self) -> str:

@@ -150,6 +150,15 @@ def _tell(figures: dict[str, Any], console: Console) -> None:
     if figures["expectations"]:
         console.print(verdicts_table(figures))
     console.print(timing_words(figures), soft_wrap=True, highlight=False)
+    captures = [one for run in figures["runs"] for one in run.get("captures", ())]
+    if captures:
+        console.print(f"{len(captures)} captures are in runs/.", highlight=False)
+    for one in captures:
+        if one["words"]:
+            console.print(
+                f"{one['file']} {one['words']}.",
+                style="yellow", soft_wrap=True, highlight=False, markup=False,
+            )  # fmt: skip
     if figures["left_out"]:
         console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from docsis_control.topology.models import Topology
-from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.experiment.models import Scenario, slug
 from docsis_experiments.judging.judge import Verdict
 from docsis_experiments.measurement.metric import Metric
 from docsis_experiments.measurement.metrics import METRICS
@@ -20,6 +20,7 @@ from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.reports import document, service_flow_shares, upstream_channels
 from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.head import head
+from docsis_testbed.captures import Capture
 
 
 def figure(metric: Metric, value: float) -> float | int | None:
@@ -69,10 +70,25 @@ def run_figures(scenario: Scenario, run: RunRecord) -> dict[str, Any]:
         "faults": list(run.faults),
         **({"digest": run.digest} if run.digest else {}),
         **(
+            {"captures": [capture_figures(run, one) for one in run.captures]}
+            if run.captures
+            else {}
+        ),
+        **(
             {"upstream_channels": [upstream_channels.figures(one) for one in run.channels]}
             if run.channels
             else {}
         ),
+    }
+
+
+def capture_figures(run: RunRecord, capture: Capture) -> dict[str, Any]:
+    """One entry of a run's `captures`; its file is within the result's folder."""
+    return {
+        "name": capture.name,
+        "file": f"runs/{slug(run.label)}/{capture.file.as_posix()}",
+        "frames": capture.frames,
+        "words": capture.words,
     }
 
 

@@ -45,7 +45,8 @@ from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
 from docsis_experiments.stages.mininet.videos import VideoTraffic
 from docsis_experiments.stages.mininet.web_users import WebTraffic
-from docsis_experiments.stages.views import NO_VIEWS, Views
+from docsis_experiments.stages.views import CAPTURES, NO_VIEWS, Views
+from docsis_testbed.captures import captured
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.progress import Progress
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
@@ -86,7 +87,7 @@ def measure(
         progress: Told how far the run is.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
         recordings: Folder in which the embedded switches record what they are given, or None.
-        views: Captures and traces that the switches write.
+        views: Captures and traces that are written.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -110,19 +111,25 @@ def measure(
                 metrics_port=metrics_port,
                 recordings=recordings,
                 taps=Taps(
-                    views.of_channels(run.label, topology), views.of_devices(run.label, topology)
+                    views.of_channels(folder, topology), views.of_devices(run.label, topology)
                 ),
             )
         )
         if metrics := tcp_metrics(scenario.tcp):
             for node in topology.nodes:
                 session.testbed.node(node.name).set_tcp(metrics)
+        captures = stack.enter_context(
+            captured(session.testbed, views.points(topology), folder / CAPTURES, views.mib)
+        )
         reader = counters(device, QUEUES[scenario.direction], target)
         clocks = lateness_of((topology.cable_modem, topology.cmts), target)
         port = congested(scenario, topology, device, target)
         played = Played(session, plan, scenario, reader, clocks, port, channels_of(topology))
         played.play()
-    return played.record(run, topology, device.name)
+    return replace(
+        played.record(run, topology, device.name),
+        captures=tuple(one.within(folder) for one in captures),
+    )
 
 
 def congested(

@@ -98,7 +98,7 @@ class MininetStage:
         scenario: Scenario,
     ) -> None:
         """See `Stage`."""
-        self._views.check(topology, self.target)
+        self._views.check(topology, self.target, interfaces=True, runs=len(managers))
         preflight.check_channels(self.target, topology)
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)

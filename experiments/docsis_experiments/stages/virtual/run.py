@@ -95,10 +95,13 @@ def measure(
             folder=folder,
             progress=progress,
         ) as play,
-        written(views, play.world, run.label, topology),
+        written(views, play.world, run.label, folder, topology) as captures,
     ):
         played.play(play)
-    return played.record(play, run, topology, folder)
+    return replace(
+        played.record(play, run, topology, folder),
+        captures=tuple(one.within(folder) for one in captures),
+    )
 
 
 def faults_of(world: World, topology: Topology) -> Iterator[str]:
