@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from docsis_experiments.repetition.making import Maker
     from docsis_experiments.stages.stage import Stage
     from docsis_experiments.stages.views import Views
+    from docsis_testbed.own_commands import OwnCommand
 
 
 def named_or_file(argument: Path, sort: str) -> Path:
@@ -89,6 +91,7 @@ def stage(
     seed: int | None,
     metrics_port: int | None = None,
     views: Views | None = None,
+    commands: Sequence[OwnCommand] = (),
 ) -> Stage:
     """Returns the stage on which the options have the runs played.
 
@@ -98,6 +101,7 @@ def stage(
         seed: Seed of virtual time.
         metrics_port: Port of the controller's metrics, in real time.
         views: What runs write so that they can be seen packet by packet.
+        commands: The user's own, in hosts.
 
     Raises:
         TestbedError: The options contradict each other, or the virtual world is not built.
@@ -110,7 +114,7 @@ def stage(
             raise TestbedError("--seed has no place here: only --virtual time has one")
         from docsis_experiments.stages.mininet.stage import MininetStage
 
-        return MininetStage(target.value, metrics_port, views=seen)
+        return MininetStage(target.value, metrics_port, views=seen, commands=commands)
     if target is not Target.EMBEDDED:
         raise TestbedError(
             f"--target {target.value} has no place beside --virtual: {target.value} is a program "
@@ -120,6 +124,11 @@ def stage(
         raise TestbedError(
             "--metrics-port has no place beside --virtual: in virtual time nothing waits until "
             "somebody looks; leave one of the two out"
+        )
+    if commands:
+        raise TestbedError(
+            "--command has no place beside --virtual: the hosts of virtual time run no programs; "
+            "leave one of the two out, or use --traffic"
         )
     from docsis_experiments.stages.virtual.stage import DEFAULT_SEED, VirtualStage
 
@@ -207,6 +216,22 @@ def maker(
     return Repetitions(played, Store()), numbers
 
 
+def own_commands(given: Sequence[str] | None, file: Path | None) -> list[OwnCommand]:
+    """Returns the commands that the options name.
+
+    Raises:
+        TestbedError: One cannot be read.
+    """
+    from docsis_testbed.own_commands import from_argument
+
+    found = [from_argument(text) for text in given or ()]
+    if file is not None:
+        from docsis_testbed.command_files import load_commands
+
+        found += load_commands(file)
+    return found
+
+
 @dataclass(frozen=True)
 class Kept:
     """What the user says of a result beside how it is made.
@@ -244,6 +269,29 @@ OutputOption = Annotated[
 NoteOption = Annotated[
     str,
     typer.Option("--note", metavar="TEXT", help="Keep this text with the results, in the report."),
+]
+TrafficOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--traffic",
+        metavar="FILE.yaml",
+        help="Play the traffic of this file beside the experiment's own.",
+    ),
+]
+CommandOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--command",
+        metavar="HOST=COMMAND",
+        help="In Mininet: run a program in a host or server, without a shell, and keep what it "
+        "prints; repeatable.",
+    ),
+]
+CommandsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--commands", metavar="FILE.yaml", help="In Mininet: run the commands of this file."
+    ),
 ]
 PcapOption = Annotated[
     list[str] | None,

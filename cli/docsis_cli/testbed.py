@@ -18,6 +18,8 @@ from docsis_cli.live import LiveOption, LivePortOption
 from docsis_cli.options import (
     DEFAULT_TOPOLOGY,
     QUEUE_MANAGER,
+    CommandOption,
+    CommandsOption,
     JobsOption,
     Kept,
     MetricsPortOption,
@@ -34,12 +36,14 @@ from docsis_cli.options import (
     TargetOption,
     TierOption,
     TopologyOption,
+    TrafficOption,
     VirtualOption,
     is_virtual,
     load,
     maker,
     management,
     named_or_file,
+    own_commands,
 )
 from docsis_cli.options import stage as stage_of
 from docsis_control.queue_managers.names import Preset
@@ -49,6 +53,7 @@ from docsis_testbed.paths import RESULTS, TOPOLOGIES
 
 if TYPE_CHECKING:
     from docsis_experiments.experiment.loader import Loaded
+    from docsis_testbed.own_commands import OwnCommand
 
 _CONSOLE = Console()
 
@@ -84,6 +89,9 @@ def demo(
     note: NoteOption = "",
     pcap: PcapOption = None,
     pcap_mib: PcapMibOption = DEFAULT_MIB,
+    traffic: TrafficOption = None,
+    command: CommandOption = None,
+    commands: CommandsOption = None,
 ) -> None:
     """Play queue managers under load, one after the other, and write a report."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
@@ -101,13 +109,14 @@ def demo(
         metrics_port=metrics_port,
         pcap=pcap or (),
         pcap_mib=pcap_mib,
+        commands=own_commands(command, commands),
     )
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.demo import demo as experiment
 
     try:
-        loaded = experiment(chosen, aqm or (), seconds)
+        loaded = _beside(experiment(chosen, aqm or (), seconds), traffic)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     if not live:
@@ -267,6 +276,9 @@ def run(
             help="With a scenario: how long each run is measured, instead of the file's time.",
         ),
     ] = None,
+    traffic: TrafficOption = None,
+    command: CommandOption = None,
+    commands: CommandsOption = None,
     output: OutputOption = None,
     note: NoteOption = "",
 ) -> None:
@@ -296,13 +308,14 @@ def run(
             pcap=pcap or (),
             pcap_mib=pcap_mib,
             trace=trace,
+            commands=own_commands(command, commands),
         )
-        _run_scenario(scenario, play, only or [], seconds)
+        _run_scenario(scenario, play, only or [], seconds, traffic)
         return
     _refuse(context, "only", because="there is no scenario")
     because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
     _refuse(context, "virtual", "stage", "seed", "seeds", "jobs", because=because)
-    _refuse(context, "repeat", "trace", "seconds", because="there is no scenario")
+    _refuse(context, "repeat", "trace", "seconds", "traffic", because="there is no scenario")
     if output is not None:
         _refuse(context, "logs", because="--output keeps the logs, too; leave one of the two out")
     else:
@@ -326,6 +339,7 @@ def run(
         note=kept.note,
         pcap=pcap or (),
         pcap_mib=pcap_mib,
+        commands=own_commands(command, commands),
         beside=partial(live_page.beside_run, console=_CONSOLE, port=live_port if live else None),
     )
 
@@ -342,19 +356,30 @@ def _run_scenario(
     play: Callable[[Loaded, Sequence[str]], Path],
     only: list[str],
     seconds: float | None,
+    traffic: Path | None,
 ) -> None:
     from docsis_control.config.errors import ConfigError
+    from docsis_experiments.experiment.altered import measured_for
     from docsis_experiments.experiment.loader import load as load_scenario
-    from docsis_experiments.experiment.measured import measured_for
 
     try:
-        loaded = load_scenario(
+        as_asked = load_scenario(
             named_or_file(file, "scenarios"),
             change=lambda one: one if seconds is None else measured_for(one, seconds),
         )
+        loaded = _beside(as_asked, traffic)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     play(loaded, only)
+
+
+def _beside(loaded: Loaded, traffic: Path | None) -> Loaded:
+    """Returns the experiment with the traffic of a file, if there is one, beside its own."""
+    if traffic is None:
+        return loaded
+    from docsis_experiments.experiment.extra_traffic import with_traffic
+
+    return with_traffic(loaded, traffic)
 
 
 def _player(
@@ -367,6 +392,7 @@ def _player(
     pcap: Sequence[str] = (),
     pcap_mib: int = DEFAULT_MIB,
     trace: Path | None = None,
+    commands: Sequence[OwnCommand] = (),
 ) -> Callable[[Loaded, Sequence[str]], Path]:
     """Returns the function that plays an experiment, once or many times, as the options say.
 
@@ -382,6 +408,11 @@ def _player(
         if pcap:
             raise TestbedError(
                 "--pcap has no place beside --seeds or --repeat: captures are of a run that is "
+                "made once; leave one of the two out"
+            )
+        if commands:
+            raise TestbedError(
+                "--command has no place beside --seeds or --repeat: commands are of a run that is "
                 "made once; leave one of the two out"
             )
         made_by, numbers = many
@@ -404,7 +435,12 @@ def _player(
 
     views = Views(tuple(pcap), pcap_mib, trace, kept.output or RESULTS)
     played = stage_of(
-        target, virtual=virtual, seed=often.seed, metrics_port=metrics_port, views=views
+        target,
+        virtual=virtual,
+        seed=often.seed,
+        metrics_port=metrics_port,
+        views=views,
+        commands=commands,
     )
 
     def once(loaded: Loaded, only: Sequence[str]) -> Path:
@@ -465,10 +501,12 @@ def schema(
     from docsis_control.topology import schema as config
     from docsis_experiments.acceptance import figures as closed_loop
     from docsis_experiments.acceptance.referee import data as referee
+    from docsis_experiments.experiment import extra_traffic
     from docsis_experiments.experiment import schema as scenarios
     from docsis_experiments.populations import schema as populations
     from docsis_experiments.reports import document
     from docsis_experiments.sweeps import schema as sweeps
+    from docsis_testbed import command_files
 
     schemas = {
         **config.json_schemas(),
@@ -476,6 +514,8 @@ def schema(
         "queue-manager": queue_managers.json_schema(),
         "figures": document.schema("figures"),
         "scenario": scenarios.json_schema(),
+        "traffic": extra_traffic.json_schema(),
+        "commands": command_files.json_schema(),
         "sweep": sweeps.json_schema(),
         "sweep-summary": document.schema("sweep"),
         "population": populations.json_schema(),

@@ -72,3 +72,53 @@ def test_without_an_experiment(options: tuple[str, ...], words: str) -> None:
     result = docsis_p4("run", *options)
     assert result.returncode == 1
     assert result.stderr.startswith(f"docsis-p4: {words}")
+
+
+def test_an_experiment_has_the_traffic_of_a_file_beside_its_own(tmp_path: Path) -> None:
+    more = tmp_path / "more.yaml"
+    more.write_text("traffic:\n  - {name: more, kind: cbr, rate: 10 kbps, frame: 125 B}\n")
+    output = tmp_path / "out"
+    result = docsis_p4(
+        *("run", "low-rate", "--virtual", "--seconds", "5", "--only", "docsis-pie"),
+        *("--traffic", more, "--output", output),
+    )
+    assert result.returncode == 0, result.stderr
+    summary = json.loads((output / "summary.json").read_text())
+    [run] = summary["runs"]
+    # Ten packets a second.
+    assert run["groups"]["more"]["packets"] == pytest.approx(50, abs=2)
+    assert "With the traffic of more.yaml beside it" in summary["scale"]
+
+
+@pytest.mark.parametrize("command", [("demo",), ("run", "low-rate")])
+def test_traffic_that_is_not_possible_names_its_line(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    more = tmp_path / "more.yaml"
+    more.write_text("traffic:\n  - {name: more, kind: transfer, hosts: [nobody]}\n")
+    result = docsis_p4(*command, "--virtual", "--traffic", more, "--output", tmp_path / "out")
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"docsis-p4: {more}:2: traffic.0.hosts.0: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--virtual", "--command", "cpe1=true"), "--command has no place beside --virtual"),
+        (("--command", "true"), "--command true: name the host first"),
+        (("--commands", "/none.yaml"), "/none.yaml: there is no such file"),
+        (("--virtual", "--seeds", "2", "--command", "cpe1=true"), "--command has no place beside"),
+        (("--virtual", "--seeds", "2", "--pcap", "cm1"), "--pcap has no place beside --seeds"),
+        (("--virtual", "--pcap", "cpe1"), "--pcap cpe1: virtual time has no interfaces"),
+        (("--virtual", "--pcap", "x"), "--pcap x: topology residential has nothing of that name"),
+    ],
+)
+def test_what_the_demo_cannot_have_beside_it_is_one_sentence(
+    options: tuple[str, ...], words: str
+) -> None:
+    result = docsis_p4("demo", *options)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"docsis-p4: {words}")
+    assert len(result.stderr.splitlines()) == 1

@@ -9,8 +9,8 @@ import pytest
 import scenario_files
 
 from docsis_control.config.errors import ConfigError
+from docsis_experiments.experiment.altered import measured_for
 from docsis_experiments.experiment.loader import Loaded, load
-from docsis_experiments.experiment.measured import measured_for
 
 
 def measured(folder: Path, seconds: float, *changes: tuple[str, str]) -> Loaded:

@@ -15,9 +15,10 @@ from docsis_control.queue_managers.models import QueueManagement
 from docsis_control.queue_managers.presets import name_of
 from docsis_control.topology.document import write_topology
 from docsis_control.topology.models import Topology
-from docsis_testbed import captures, preflight
+from docsis_testbed import captures, own_commands, preflight
 from docsis_testbed.command_line import CommandLine, Terminal
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.own_commands import OwnCommand, commands_running
 from docsis_testbed.runstate import recorded_run
 from docsis_testbed.session import ControllerProgram
 from docsis_testbed.supervision import supervised
@@ -38,6 +39,7 @@ def run(
     note: str = "",
     pcap: Sequence[str] = (),
     pcap_mib: int = captures.DEFAULT_MIB,
+    commands: Sequence[OwnCommand] = (),
     beside: Callable[[Testbed], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> None:
     """Build the topology, provision it, and hand over until the user leaves.
@@ -56,11 +58,14 @@ def run(
         pcap: Names of hosts, servers, switches, interfaces and upstream channels that are captured,
             into captures/ of that folder.
         pcap_mib: Bound of each capture, MiB.
+        commands: The user's own, which start when the system is ready and end when the user leaves;
+            what they print goes into commands/ of that folder.
         beside: What else there is while the user is there.
 
     Raises:
         TestbedError: something is missing or did not work; nothing is left behind.
     """
+    own_commands.check(commands, topology)
     captures.check_names(pcap, topology)
     places = captures.points(pcap, topology)
     if logs is not None:
@@ -120,10 +125,18 @@ def run(
             ]
             with (
                 captures.captured(testbed, places, folder / "captures", pcap_mib) as captured,
+                commands_running(testbed, commands, folder / own_commands.FOLDER) as done,
                 beside(testbed),
                 supervised(programs, terminal.tell, restart=restart),
             ):
                 CommandLine(testbed.net, terminal)
+            for one in done:
+                console.print(
+                    f"{one.command.told}: {one.words}; {one.log}",
+                    soft_wrap=True,
+                    markup=False,
+                    highlight=False,
+                )
             for capture in captured:
                 console.print(
                     f"{capture.file}: {capture.frames} frames"

@@ -68,12 +68,13 @@ def test_a_capture_ends_at_its_bound_and_gives_up_root(tmp_path: Path) -> None:
         }
 
 
-def test_the_system_keeps_captures_logs_and_a_note(tmp_path: Path) -> None:
+def test_the_system_keeps_captures_logs_a_note_and_what_commands_print(tmp_path: Path) -> None:
     output = tmp_path / "mine"
     ended = subprocess.run(
         [
             *(PROGRAM, "run", "--output", output, "--note", "second try\x07"),
             *("--pcap", HOST, "--pcap", PORT),
+            *("--command", f"{SERVER}=sh -c 'ip -o addr show scope global; sleep 1000'"),
         ],
         input=f"{HOST} ping -c 2 -i 0.2 {SERVER}\nexit\n",
         capture_output=True,
@@ -85,6 +86,9 @@ def test_the_system_keeps_captures_logs_and_a_note(tmp_path: Path) -> None:
     assert "2 packets transmitted, 2 received" in ended.stderr
     assert (output / "note.txt").read_text() == "second try\\x07\n"
     assert (output / "controller.log").is_file()
+    log = output / "commands" / f"1-{SERVER}.log"
+    assert f"inet {TOPOLOGY.servers[0].ip} " in log.read_text()
+    assert f"sleep 1000': was ended with the run; {log}\n" in ended.stdout
     for name in (HOST, PORT):
         file = output / "captures" / f"{name}.pcap"
         count = len([frame for frame in rdpcap(str(file)) if ICMP in frame])

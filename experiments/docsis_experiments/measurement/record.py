@@ -22,6 +22,7 @@ from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.measurement.viewing import COLUMNS, Viewing
 from docsis_testbed.captures import Capture
+from docsis_testbed.own_commands import Done
 
 Floats = npt.NDArray[np.float64]
 
@@ -200,6 +201,7 @@ class RunRecord:
             how long it was on its way to the sender.
         carried: By the downstream channel, where it has a rate; of virtual time alone.
         captures: Of frames, where somebody asked for them.
+        commands: What became of the user's own.
     """
 
     label: str
@@ -236,6 +238,7 @@ class RunRecord:
     acknowledgements: Mapping[str, Sequence[Packets]] = field(default_factory=dict)
     carried: Carried | None = None
     captures: tuple[Capture, ...] = ()
+    commands: tuple[Done, ...] = ()
 
     @property
     def name(self) -> str:

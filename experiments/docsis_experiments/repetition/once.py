@@ -150,6 +150,12 @@ def _tell(figures: dict[str, Any], console: Console) -> None:
     if figures["expectations"]:
         console.print(verdicts_table(figures))
     console.print(timing_words(figures), soft_wrap=True, highlight=False)
+    for run in figures["runs"]:
+        for one in run.get("commands", ()):
+            console.print(
+                f"{one['command']}: {one['words']}; {one['log']}",
+                soft_wrap=True, highlight=False, markup=False,
+            )  # fmt: skip
     captures = [one for run in figures["runs"] for one in run.get("captures", ())]
     if captures:
         console.print(f"{len(captures)} captures are in runs/.", highlight=False)

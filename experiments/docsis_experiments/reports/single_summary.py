@@ -21,6 +21,7 @@ from docsis_experiments.reports import document, service_flow_shares, upstream_c
 from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.head import head
 from docsis_testbed.captures import Capture
+from docsis_testbed.own_commands import Done
 
 
 def figure(metric: Metric, value: float) -> float | int | None:
@@ -70,6 +71,11 @@ def run_figures(scenario: Scenario, run: RunRecord) -> dict[str, Any]:
         "faults": list(run.faults),
         **({"digest": run.digest} if run.digest else {}),
         **(
+            {"commands": [command_figures(run, one) for one in run.commands]}
+            if run.commands
+            else {}
+        ),
+        **(
             {"captures": [capture_figures(run, one) for one in run.captures]}
             if run.captures
             else {}
@@ -89,6 +95,16 @@ def capture_figures(run: RunRecord, capture: Capture) -> dict[str, Any]:
         "file": f"runs/{slug(run.label)}/{capture.file.as_posix()}",
         "frames": capture.frames,
         "words": capture.words,
+    }
+
+
+def command_figures(run: RunRecord, done: Done) -> dict[str, Any]:
+    """One entry of a run's `commands`; its log is within the result's folder."""
+    return {
+        "command": done.command.told,
+        "start_s": done.command.start_s,
+        "log": f"runs/{slug(run.label)}/{done.log.as_posix()}",
+        "words": done.words,
     }
 
 

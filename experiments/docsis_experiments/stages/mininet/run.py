@@ -48,6 +48,8 @@ from docsis_experiments.stages.mininet.web_users import WebTraffic
 from docsis_experiments.stages.views import CAPTURES, NO_VIEWS, Views
 from docsis_testbed.captures import captured
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.own_commands import FOLDER as COMMANDS
+from docsis_testbed.own_commands import OwnCommand, commands_running
 from docsis_testbed.progress import Progress
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.runstate import RunState
@@ -72,6 +74,7 @@ def measure(
     metrics_port: int | None = None,
     recordings: Path | None = None,
     views: Views = NO_VIEWS,
+    commands: Sequence[OwnCommand] = (),
 ) -> RunRecord:
     """Build, run the traffic, read what it left, and take everything away.
 
@@ -88,6 +91,7 @@ def measure(
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
         recordings: Folder in which the embedded switches record what they are given, or None.
         views: Captures and traces that are written.
+        commands: The user's own, in hosts, while the run goes on.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -121,6 +125,7 @@ def measure(
         captures = stack.enter_context(
             captured(session.testbed, views.points(topology), folder / CAPTURES, views.mib)
         )
+        done = stack.enter_context(commands_running(session.testbed, commands, folder / COMMANDS))
         reader = counters(device, QUEUES[scenario.direction], target)
         clocks = lateness_of((topology.cable_modem, topology.cmts), target)
         port = congested(scenario, topology, device, target)
@@ -129,6 +134,7 @@ def measure(
     return replace(
         played.record(run, topology, device.name),
         captures=tuple(one.within(folder) for one in captures),
+        commands=tuple(one.within(folder) for one in done),
     )
 
 
