@@ -84,6 +84,10 @@ def add_port(request: Any, port: PortSettings) -> None:
     message = request.ports.add(
         port=port.port,
         receive_delay_ns=port.receive_delay_ns,
+        receive_jitter_ns=port.jitter_ns,
+        transmit_jitter_ns=port.jitter_ns,
+        receive_loss_ppm=port.loss_ppm,
+        transmit_loss_ppm=port.loss_ppm,
         rate=port.rate,
         burst=port.burst,
         loop_back=port.loops_back,

@@ -80,6 +80,8 @@ pub(crate) struct PortCounters {
     pub sent: Traffic,
     pub receive_overflow: Traffic,
     pub transmit_overflow: Traffic,
+    pub receive_lost: Traffic,
+    pub transmit_lost: Traffic,
     pub send_failed: Traffic,
 }
 
@@ -192,6 +194,10 @@ impl fmt::Debug for Device {
     }
 }
 
+/// Make of a device's seed those of its links, which differ from each other and from the programs'.
+const RECEIVE_SALT: u64 = 0x7265_6365_6976_6521;
+const TRANSMIT_SALT: u64 = 0x7472_616e_736d_6974;
+
 impl Device {
     /// A device without ports (but the CPU port, if it has one) and without a pipeline.
     #[must_use]
@@ -204,8 +210,9 @@ impl Device {
             tm: Model::new(config.traffic_manager),
             ports: Vec::new(),
             port_index: Vec::new(),
-            receive_lines: DelayLines::default(),
-            transmit_lines: DelayLines::default(),
+            // Each draws by itself: what is lost one way says nothing of the other.
+            receive_lines: DelayLines::new(config.seed ^ RECEIVE_SALT),
+            transmit_lines: DelayLines::new(config.seed ^ TRANSMIT_SALT),
             packets: Pool::default(),
             buffers: Pool::default(),
             out: Vec::new(),
@@ -415,11 +422,10 @@ impl Device {
             if let Some(index) = self.index(config.port) {
                 let port = &mut self.ports[index as usize];
                 port.loops_back = config.loop_back;
-                let limit = config.effective_delay_limit();
                 self.receive_lines
-                    .configure(port.receive_line, config.receive_delay_ns, limit);
+                    .configure(port.receive_line, config.receive_path());
                 self.transmit_lines
-                    .configure(port.transmit_line, config.transmit_delay_ns, limit);
+                    .configure(port.transmit_line, config.transmit_path());
             }
         }
         Ok(())
@@ -452,6 +458,8 @@ impl Device {
                 sent: port.counters.sent,
                 receive_overflow: port.counters.receive_overflow,
                 transmit_overflow: port.counters.transmit_overflow,
+                receive_lost: port.counters.receive_lost,
+                transmit_lost: port.counters.transmit_lost,
                 send_failed: port.counters.send_failed,
                 queue_overflow,
                 queued,
