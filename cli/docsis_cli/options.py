@@ -46,7 +46,7 @@ class Target(StrEnum):
 
 
 class StageName(StrEnum):
-    """Where an experiment is played."""
+    """The stage on which an experiment is played."""
 
     MININET = "mininet"
     VIRTUAL = "virtual"
@@ -319,7 +319,7 @@ TierOption = Annotated[
     ),
 ]
 QUEUE_MANAGER = "PRESET|FILE.yaml"
-"""What `management` takes, for help texts."""
+"""The metavariable of options that take a queue management."""
 TargetOption = Annotated[
     Target, typer.Option("--target", help="The switch to run: embedded, or bmv2.")
 ]

@@ -156,14 +156,14 @@ def summarise(
     Args:
         scenario: What was run.
         records: In the order in which they ran.
-        verdicts: Of the scenario's expectations.
+        verdicts: Verdicts of the scenario's expectations.
         left_out: Expectations whose runs were not made, in words.
         target: Name of the switch target.
         topology: What was built.
         versions: Version by program.
         timers: The machine's own lateness.
-        marks: Of the stage: `stage`, and `seed` where there is one.
-        note: The user's own, or "".
+        marks: Marks of the stage: `stage`, and `seed` where there is one.
+        note: The user's own note, or "".
     """
     figures: dict[str, Any] = document.rounded(
         {

@@ -97,7 +97,7 @@ NO_VIEWS: Final = Views()
 
 
 def cannot_write(path: Path, error: OSError) -> TestbedError:
-    """What is said of a file or folder that cannot be written."""
+    """Makes the error for a file or folder that cannot be written."""
     return TestbedError(f"{path}: cannot be written ({error}); give another folder")
 
 

@@ -26,7 +26,7 @@ pub struct Budget {
     purpose: Purpose,
     share: usize,
     pool: usize,
-    /// Of the pool.
+    /// Bytes in use of the pool.
     used: AtomicUsize,
 }
 

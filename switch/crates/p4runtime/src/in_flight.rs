@@ -93,7 +93,7 @@ where
 struct Charged {
     body: Body,
     charge: Arc<Mutex<Charge>>,
-    /// Of a stream.
+    /// The messages of a stream.
     messages: Option<Messages>,
 }
 
