@@ -66,6 +66,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 def test_without_a_link_nothing_is_lost(plain: RunRecord, tmp_path: Path) -> None:
     assert delays(plain).size == pytest.approx(PACKETS, abs=2)
     assert not np.isnan(delays(plain)).any()
+    assert plain.links == ()
     nothing = played(tmp_path / "nothing", ", link: {loss: 0 %, jitter: 0 ms}")
     assert nothing.digest == plain.digest
 
@@ -76,11 +77,18 @@ def test_a_link_loses_its_share(end: str, plain: RunRecord, tmp_path: Path) -> N
     links = (loss, "") if end == "host" else ("", loss)
     record = played(tmp_path / "one", *links)
     lost = int(np.isnan(delays(record)).sum())
-    # Of 5,000 draws at 2% the deviation is 9.9.
+    # Of 5,000 draws at 2% the deviation is 9.9; a count 5 of them away has a probability of 1e-6.
     assert lost == pytest.approx(100, abs=50)
     kept = delays(record)[~np.isnan(delays(record))]
     assert np.median(kept) == pytest.approx(np.median(delays(plain)), abs=0.05)
     assert record.faults == ()
+    [link] = record.links
+    assert link.host == ("cpe1" if end == "host" else "server1")
+    used, idle = (link.from_host, link.to_host) if end == "host" else (link.to_host, link.from_host)
+    assert used.frames == pytest.approx(PACKETS, abs=2)
+    # A frame may be lost at the very end of the measured time, and be sent before it.
+    assert used.lost == pytest.approx(lost, abs=1)
+    assert (idle.frames, idle.lost) == (0, 0)
     again, other = played(tmp_path / "again", *links), played(tmp_path / "other", *links, seed=2)
     assert record.digest == again.digest
     assert not np.array_equal(np.isnan(delays(record)), np.isnan(delays(other)))

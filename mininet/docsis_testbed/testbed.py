@@ -47,6 +47,7 @@ class Testbed:
         net: The Mininet object, for its command line.
         recordings: Folder in which the embedded switches record what they are given, or None.
         taps: What the embedded switches write of packets.
+        seed: Seed of what the embedded switches draw: what links lose, and by how much they jitter.
     """
 
     __test__ = False
@@ -60,11 +61,13 @@ class Testbed:
         logs: Path,
         recordings: Path | None = None,
         taps: Taps = NO_TAPS,
+        seed: int = 0,
     ) -> None:
         self.topology = topology
         self.logs = logs
         self.recordings = recordings
         self.taps = taps
+        self.seed = seed
         self._run = run
         self.target = target
         # Mininet would raise system-wide limits that this testbed does not need.
@@ -112,7 +115,11 @@ class Testbed:
             device_id=device.device_id,
             grpc_address=device_address(device, self.target),
             log=self.logs / f"{device.name}.log",
-            extra=(*self._recording(device), *self.taps.arguments(self.topology, device)),
+            extra=(
+                *(("--seed", str(self.seed)) if self.seed else ()),
+                *self._recording(device),
+                *self.taps.arguments(self.topology, device),
+            ),
             **params,
         )
         return switch
@@ -201,9 +208,12 @@ def running_testbed(
     static_arp: bool = False,
     recordings: Path | None = None,
     taps: Taps = NO_TAPS,
+    seed: int = 0,
 ) -> Iterator[Testbed]:
     """A started `Testbed` that is gone at the end of the block, however it ends."""
-    testbed = Testbed(topology, target=target, run=run, logs=logs, recordings=recordings, taps=taps)
+    testbed = Testbed(
+        topology, target=target, run=run, logs=logs, recordings=recordings, taps=taps, seed=seed
+    )
     run.raise_real_time_share()
     try:
         testbed.start(static_arp=static_arp)

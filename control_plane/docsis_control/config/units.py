@@ -30,6 +30,8 @@ _RATE_UNITS: Final = {
 _DURATION_UNITS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _FREQUENCY_UNITS: Final = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _SHARE_UNITS: Final = {"ppm": 1, "%": 10**4}
+_SMALL_SHARE: Final = 100
+"""Smaller shares are written in ppm."""
 _BDP: Final = re.compile(r"(?P<times>\d+(?:\.\d+)?) ?BDP at (?P<round_trip>.+)", re.ASCII)
 _BYTE_UNITS: Final = {"B": 1, "bytes": 1, "KB": 10**3, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -140,8 +142,11 @@ def format_bytes(value: int) -> str:
 
 def format_share(value: int) -> str:
     """Writes millionths the way `parse_share` reads them, without loss."""
+    if 0 < value < _SMALL_SHARE:
+        return f"{value} ppm"
     whole, rest = divmod(value, _SHARE_UNITS["%"])
-    return f"{value} ppm" if rest else f"{whole} %"
+    decimals = f"{rest:04}".rstrip("0")
+    return f"{whole}.{decimals} %" if decimals else f"{whole} %"
 
 
 @dataclass(frozen=True)

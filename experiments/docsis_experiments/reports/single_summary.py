@@ -70,6 +70,7 @@ def run_figures(scenario: Scenario, run: RunRecord) -> dict[str, Any]:
         "timing": run.timing.document(),
         "faults": list(run.faults),
         **({"digest": run.digest} if run.digest else {}),
+        **({"links": [link.figures() for link in run.links]} if run.links else {}),
         **(
             {"commands": [command_figures(run, one) for one in run.commands]}
             if run.commands

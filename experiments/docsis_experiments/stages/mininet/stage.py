@@ -176,6 +176,8 @@ class MininetStage:
             recordings=self._recordings,
             views=self._views,
             commands=self._commands,
+            # For the same reason the links of each repetition lose other frames.
+            seed=self._runs[run.label],
         )
 
     @property

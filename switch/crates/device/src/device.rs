@@ -194,9 +194,9 @@ impl fmt::Debug for Device {
     }
 }
 
-/// Make of a device's seed those of its links, which differ from each other and from the programs'.
-const RECEIVE_SALT: u64 = 0x7265_6365_6976_6521;
-const TRANSMIT_SALT: u64 = 0x7472_616e_736d_6974;
+/// Names the directions of a port's link, for what they draw.
+const TO_SWITCH: u64 = 1;
+const FROM_SWITCH: u64 = 2;
 
 impl Device {
     /// A device without ports (but the CPU port, if it has one) and without a pipeline.
@@ -210,9 +210,8 @@ impl Device {
             tm: Model::new(config.traffic_manager),
             ports: Vec::new(),
             port_index: Vec::new(),
-            // Each draws by itself: what is lost one way says nothing of the other.
-            receive_lines: DelayLines::new(config.seed ^ RECEIVE_SALT),
-            transmit_lines: DelayLines::new(config.seed ^ TRANSMIT_SALT),
+            receive_lines: DelayLines::default(),
+            transmit_lines: DelayLines::default(),
             packets: Pool::default(),
             buffers: Pool::default(),
             out: Vec::new(),
@@ -253,6 +252,9 @@ impl Device {
         }
         self.port_index[number] = self.ports.len() as u32;
         self.tm.add_port(port);
+        // Switches that share a seed lose different frames, and so do a link's two directions.
+        let (seed, device) = (self.config.seed, self.config.device_id);
+        let name = |direction| [device, u64::from(port), direction];
         self.ports.push(Port {
             number: port,
             link: Link {
@@ -262,8 +264,8 @@ impl Device {
                 missed: 0,
             },
             counters: PortCounters::default(),
-            receive_line: self.receive_lines.add(),
-            transmit_line: self.transmit_lines.add(),
+            receive_line: self.receive_lines.add(seed, &name(TO_SWITCH)),
+            transmit_line: self.transmit_lines.add(seed, &name(FROM_SWITCH)),
             loops_back: false,
         });
     }

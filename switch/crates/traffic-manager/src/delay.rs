@@ -28,6 +28,8 @@ struct Line<F> {
     path: Path,
     bytes: u64,
     fifo: VecDeque<(u64, u32, F)>,
+    /// Its own, so that what one link draws depends on no other link's traffic.
+    random: Xoshiro256StarStar,
 }
 
 /// A set of delay lines, addressed by dense indexes.
@@ -39,24 +41,25 @@ pub struct DelayLines<F> {
     lines: Vec<Line<F>>,
     /// Exactly one entry for every line that is not empty: when its head is due.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Drawn from only where a line has jitter or loss, so that other lines' are no reason for
-    /// another draw.
-    random: Xoshiro256StarStar,
 }
 
-impl<F> DelayLines<F> {
-    /// No lines. `seed` determines what they draw.
-    #[must_use]
-    pub fn new(seed: u64) -> Self {
+impl<F> Default for DelayLines<F> {
+    fn default() -> Self {
         Self {
             lines: Vec::new(),
             due: BinaryHeap::new(),
-            random: Xoshiro256StarStar::seed_from_u64(seed),
         }
     }
+}
 
-    /// Adds a line without delay and returns its index.
-    pub fn add(&mut self) -> usize {
+impl<F> DelayLines<F> {
+    /// Adds a line without delay, jitter and loss, and returns its index.
+    ///
+    /// `seed` and `names`, which tell the line from others of that seed, determine what it draws.
+    pub fn add(&mut self, seed: u64, names: &[u64]) -> usize {
+        let seed = names.iter().fold(seed, |seed, name| {
+            Xoshiro256StarStar::seed_from_u64(seed ^ name).next_u64()
+        });
         self.lines.push(Line {
             path: Path {
                 limit: crate::config::DEFAULT_DELAY_LIMIT,
@@ -64,6 +67,7 @@ impl<F> DelayLines<F> {
             },
             bytes: 0,
             fifo: VecDeque::new(),
+            random: Xoshiro256StarStar::seed_from_u64(seed),
         });
         self.lines.len() - 1
     }
@@ -88,13 +92,9 @@ impl<F> DelayLines<F> {
 
     /// Draws whether the link loses the next frame of a line.
     pub fn loses(&mut self, line: usize) -> bool {
-        let loss = u64::from(self.lines[line].path.loss_ppm);
-        loss != 0 && self.below(u64::from(MILLION)) < loss
-    }
-
-    /// A draw from 0 up to `count`, which is not among them. Its bias is `count` in 2^64.
-    fn below(&mut self, count: u64) -> u64 {
-        ((u128::from(self.random.next_u64()) * u128::from(count)) >> 64) as u64
+        let line = &mut self.lines[line];
+        let loss = u64::from(line.path.loss_ppm);
+        loss != 0 && below(&mut line.random, u64::from(MILLION)) < loss
     }
 
     /// True when a frame of `len` bytes still fits.
@@ -107,15 +107,15 @@ impl<F> DelayLines<F> {
 
     /// Puts a frame of `len` bytes, for which there is room, on the line.
     pub fn push(&mut self, now: u64, index: usize, len: usize, frame: F) {
-        let Path { delay, jitter, .. } = self.lines[index].path;
-        let more = match jitter {
-            0 => 0,
-            most => self.below(most + 1),
-        };
         let line = &mut self.lines[index];
+        let more = match line.path.jitter {
+            0 => 0,
+            most => below(&mut line.random, most + 1),
+        };
+        let own = now + line.path.delay + more;
         let at = match line.fifo.back() {
-            Some(&(before, ..)) => before.max(now + delay + more),
-            None => now + delay + more,
+            Some(&(before, ..)) => before.max(own),
+            None => own,
         };
         if line.fifo.is_empty() {
             self.due.push(Reverse((at, index as u32)));
@@ -147,9 +147,15 @@ impl<F> DelayLines<F> {
     }
 }
 
+/// Draws from 0 up to `count`, which is not among them. The bias is below `count` in 2^64.
+fn below(random: &mut Xoshiro256StarStar, count: u64) -> u64 {
+    ((u128::from(random.next_u64()) * u128::from(count)) >> 64) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn after(delay: u64) -> Path {
         Path {
@@ -161,8 +167,8 @@ mod tests {
 
     /// When each of so many frames arrives that are sent at an interval.
     fn arrivals(seed: u64, path: Path, frames: u64, interval: u64) -> Vec<u64> {
-        let mut lines = DelayLines::new(seed);
-        let line = lines.add();
+        let mut lines = DelayLines::default();
+        let line = lines.add(seed, &[]);
         let path = Path {
             limit: u64::MAX,
             ..path
@@ -183,8 +189,8 @@ mod tests {
 
     #[test]
     fn frames_arrive_after_the_delay_and_in_order() {
-        let mut lines = DelayLines::new(1);
-        let (a, b) = (lines.add(), lines.add());
+        let mut lines = DelayLines::default();
+        let (a, b) = (lines.add(1, &[]), lines.add(1, &[]));
         assert!(lines.is_wire(a));
         lines.configure(a, after(100));
         lines.configure(b, after(10));
@@ -207,8 +213,8 @@ mod tests {
 
     #[test]
     fn a_line_holds_its_limit() {
-        let mut lines = DelayLines::new(1);
-        let line = lines.add();
+        let mut lines = DelayLines::default();
+        let line = lines.add(1, &[]);
         lines.configure(
             line,
             Path {
@@ -248,25 +254,60 @@ mod tests {
     }
 
     #[test]
-    fn a_link_loses_its_share() {
+    fn a_link_loses_all_or_nothing_where_that_is_its_share() {
         let path = |loss_ppm| Path {
             loss_ppm,
             ..after(0)
         };
-        let came = arrivals(7, path(20_000), 100_000, 10).len();
-        // Of 100,000 draws at 2% the deviation is 44.
-        assert!(
-            (98_000 - 5 * 44..=98_000 + 5 * 44).contains(&came),
-            "{came}"
-        );
         assert!(arrivals(7, path(MILLION), 1_000, 10).is_empty());
         assert_eq!(arrivals(7, path(0), 1_000, 10).len(), 1_000);
     }
 
+    proptest! {
+        #[test]
+        fn a_link_loses_its_share(seed: u64, loss_ppm in 0..=MILLION) {
+            const FRAMES: u64 = 20_000;
+            let path = Path { loss_ppm, ..after(0) };
+            let lost = FRAMES - arrivals(seed, path, FRAMES, 10).len() as u64;
+            let share = f64::from(loss_ppm) / f64::from(MILLION);
+            let (mean, frames) = (FRAMES as f64 * share, FRAMES as f64);
+            // Bernstein's bound: a binomial count is farther from its mean than `far` with a
+            // probability below 2 * exp(-25), so that no number of cases makes this fail.
+            let (variance, exponent) = (frames * share * (1.0 - share), 25.0);
+            let far = exponent / 3.0
+                + (exponent * exponent / 9.0 + 2.0 * exponent * variance).sqrt();
+            prop_assert!((lost as f64 - mean).abs() <= far, "{} of {}", lost, FRAMES);
+        }
+
+        #[test]
+        fn links_draw_by_themselves(seed: u64, names in prop::collection::vec(any::<u64>(), 3)) {
+            let lost = |other: bool, names: &[u64]| {
+                let mut lines = DelayLines::<()>::default();
+                let line = lines.add(seed, names);
+                let beside = lines.add(seed, &[99]);
+                for one in [line, beside] {
+                    lines.configure(one, Path { loss_ppm: MILLION / 2, ..after(0) });
+                }
+                (0..256)
+                    .map(|_| {
+                        if other {
+                            lines.loses(beside);
+                        }
+                        lines.loses(line)
+                    })
+                    .collect::<Vec<bool>>()
+            };
+            let alone = lost(false, &names);
+            prop_assert_eq!(&alone, &lost(true, &names), "another link's traffic");
+            let another = [names[0], names[1], names[2] ^ 1];
+            prop_assert_ne!(&alone, &lost(false, &another), "another name");
+        }
+    }
+
     #[test]
     fn a_lossy_link_is_no_wire() {
-        let mut lines = DelayLines::<()>::new(1);
-        let line = lines.add();
+        let mut lines = DelayLines::<()>::default();
+        let line = lines.add(1, &[]);
         for (jitter, loss_ppm) in [(1, 0), (0, 1)] {
             lines.configure(
                 line,
