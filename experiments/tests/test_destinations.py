@@ -51,12 +51,15 @@ def a_loop(folder: Path) -> Path:
 
 REFUSED = [
     (full, "is there and not empty; name a new or an empty folder"),
-    (a_file, "is there and not empty"),
+    (a_file, "is no folder; name a new or an empty folder"),
+    (lambda folder: Path("/dev/null"), "is no folder"),
+    # Nobody may make a folder there, root neither.
+    (lambda folder: Path("/proc/x/y"), r"^--output /proc/x/y: nothing can be written there \("),
     (interrupted, "again.partial has what is left of a run that was not completed; delete it"),
     (lambda folder: folder / ("x" * 300), r"cannot be used \(File name too long\)"),
     (lambda folder: Path("/"), "is there and not empty"),
-    (lambda folder: a_file(folder) / "below", "cannot be (used|made)"),
-    (a_loop, "cannot be (used|made)"),
+    (lambda folder: a_file(folder) / "below", "(cannot be used|nothing can be written)"),
+    (a_loop, "(cannot be used|nothing can be written)"),
 ]
 
 

@@ -48,14 +48,18 @@ def create_named(name: str, results: Path = RESULTS) -> Path:
     return folder
 
 
-def _make(folder: Path) -> None:
+def _make(folder: Path, named: str = "") -> None:
+    """Makes a run's folder; `named` is how the user named it, where that is not its path."""
     try:
         folder.mkdir(parents=True)
         (folder / "plots").mkdir()
     except FileExistsError:
         raise
     except OSError as error:
-        raise TestbedError(f"{folder}: cannot be made ({error.strerror})") from None
+        raise TestbedError(
+            f"{named or folder}: nothing can be written there ({error.strerror}); name another "
+            "folder"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,9 @@ class Destination:
         place = f"--output {self.output}"
         try:
             whole = self.output.resolve()
-            if whole.exists() and (not whole.is_dir() or any(whole.iterdir())):
+            if whole.exists() and not whole.is_dir():
+                raise TestbedError(f"{place}: is no folder; name a new or an empty folder")
+            if whole.exists() and any(whole.iterdir()):
                 raise TestbedError(
                     f"{place}: is there and not empty; name a new or an empty folder"
                 )
@@ -112,7 +118,7 @@ class Destination:
         self.check()
         folder = _partial(self.output.resolve())
         try:
-            _make(folder)
+            _make(folder, f"--output {self.output}")
         except FileExistsError:
             raise TestbedError(f"{folder}: was made just now by another run") from None
         return folder
