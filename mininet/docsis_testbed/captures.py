@@ -52,10 +52,11 @@ _USERS: Final = ("tcpdump", "nobody")
 """Users that tcpdump becomes, the first one that there is; Debian's package makes the first."""
 
 _COUNTS: Final = re.compile(
-    r"^(\d+) packets? captured\n(\d+) packets? received by filter\n"
+    r"^(?:\S+: )?(\d+) packets? captured(?:, |\n)(\d+) packets? received by filter(?:, |\n)"
     r"(\d+) packets? dropped by kernel$",
     re.MULTILINE,
 )
+"""On SIGUSR1 tcpdump tells its counts in one line, behind its name, and at its end in three."""
 _FILE_HEADER: Final = 24
 _RECORD: Final = struct.Struct("=IIII")
 """Seconds, nanoseconds, bytes that follow, and bytes of the frame, in the machine's byte order."""
@@ -293,6 +294,8 @@ class _Started:
             ended = f"is not whole: tcpdump {how(status)}, {last_words(self._file)}"
         frames, counts = whole_frames(self._file), progress(self._said())
         lost = None if counts is None else counts.lost
+        if not ended:
+            errors_of(self._file).unlink(missing_ok=True)
         return Capture(self._place.name, self._file, frames, lost, ended)
 
     def _said(self) -> str:

@@ -110,6 +110,16 @@ def test_the_last_counts_are_read() -> None:
     assert captures.progress(first + second) == captures.Counts(8, 8, 1)
 
 
+def test_counts_on_the_way_are_read_as_tcpdump_writes_them() -> None:
+    said = (
+        "tcpdump: listening on cpe1-eth0, link-type EN10MB (Ethernet), snapshot length 262144\n"
+        "tcpdump: 25046 packets captured, 25056 packets received by filter, "
+        "0 packets dropped by kernel\n"
+    )
+    assert captures.progress(said) == captures.Counts(25_046, 25_056, 0)
+    assert captures.progress(said[:-9]) is None
+
+
 def test_a_capture_says_what_is_not_in_it() -> None:
     whole = captures.Capture("cpe1", Path("cpe1.pcap"), 7, 0, "")
     assert whole.words == ""
