@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -257,13 +257,15 @@ class Kept:
         return Kept(self.output, note_from(self.note))
 
 
-OutputOption = Annotated[
+_OUTPUT: Final = "New or empty folder for the results; results/TIME-NAME unless given."
+OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FOLDER", help=_OUTPUT)]
+OutputOrLogsOption = Annotated[
     Path | None,
     typer.Option(
         "--output",
         metavar="FOLDER",
-        help="New or empty folder for the results; results/TIME-NAME unless given. Without a "
-        "scenario: for the logs of controller and switches, which are lost unless given.",
+        help=f"{_OUTPUT} Without a scenario: for the logs of controller and switches, which are "
+        "lost unless given.",
     ),
 ]
 NoteOption = Annotated[

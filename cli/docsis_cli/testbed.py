@@ -26,6 +26,7 @@ from docsis_cli.options import (
     NoteOption,
     Often,
     OutputOption,
+    OutputOrLogsOption,
     PcapMibOption,
     PcapOption,
     RepeatOption,
@@ -279,7 +280,7 @@ def run(
     traffic: TrafficOption = None,
     command: CommandOption = None,
     commands: CommandsOption = None,
-    output: OutputOption = None,
+    output: OutputOrLogsOption = None,
     note: NoteOption = "",
 ) -> None:
     """Play a scenario beside its published figures, or start the system for you to use."""

@@ -42,7 +42,7 @@ LINK = Link(
 
 
 def _status() -> Status:
-    """The document of the other tests, with lateness and a lossy link at one switch, and a channel."""
+    """The document of the other tests; one switch tells lateness, a lossy link and a channel."""
     status = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
     modems, cmts = status.devices
     channel = channel_from(

@@ -145,6 +145,22 @@ def test_links_with_loss_are_in_the_summary_and_on_the_page(
         assert f"<td>{cell}</td>" in row
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            {"loss": "0.5 %"},
+            "the link of cpe1 lost 12 of 2000 frames from it, and 3 of 400 frames to it, with "
+            "0.5 % asked for.",
+        ),
+        ({"jitter": "2 ms"}, "the link of cpe1 made each frame up to 2 ms later."),
+    ],
+)
+def test_what_links_did_is_told_in_words(asked: dict[str, str], words: str) -> None:
+    link = ImpairedLink("cpe1", Link.model_validate(asked), Way(2_000, 12), Way(400, 3))
+    assert once.link_words(link.figures()) == words
+
+
 def test_one_run_says_neither_that_a_value_holds_nor_that_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
