@@ -21,6 +21,9 @@ from docsis_control.config.models import KeyedError
 _MOST_NODES: Final = 300_000
 _DEEPEST: Final = 50
 
+_MOST_BYTES: Final = 4 << 20
+"""The largest file: thirty times the largest of ours."""
+
 _M = TypeVar("_M", bound=BaseModel)
 
 Location = tuple[int | str, ...]
@@ -75,7 +78,11 @@ def read(file: Path) -> Document:
         ConfigError: The file cannot be read, or is not a YAML mapping.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        with file.open("rb") as opened:
+            content = opened.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise ConfigError([Problem(file, 0, "", f"has more than {_MOST_BYTES} bytes")])
+        text = content.decode("utf-8")
     except FileNotFoundError:
         raise ConfigError([Problem(file, 0, "", "there is no such file")]) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -116,7 +123,33 @@ def parse(text: str, file: Path) -> Document:
         raise ConfigError([Problem(file, 1, "", "must be a mapping of keys to values")])
     if not _is_bounded(root):
         raise ConfigError([Problem(file, 0, "", "repeats its aliases without measure")])
-    return Document(file, root)
+    document = Document(file, root)
+    if (place := _half_character(root)) is not None:
+        raise ConfigError(
+            [document.problem(place, "has half of a character, such as \\ud800, which is no text")]
+        )
+    return document
+
+
+def _half_character(root: CommentedMap) -> Location | None:
+    """The place of a text with half of a surrogate pair, if any: YAML's escapes can write one."""
+    nodes: list[tuple[object, Location]] = [(root, ())]
+    while nodes:
+        node, place = nodes.pop()
+        if isinstance(node, Mapping):
+            # A key cannot be printed if it is such a text, so its mapping is named.
+            if any(isinstance(key, str) and not _is_text(key) for key in node):
+                return place
+            nodes.extend((value, (*place, key)) for key, value in node.items())
+        elif isinstance(node, list):
+            nodes.extend((value, (*place, index)) for index, value in enumerate(node))
+        elif isinstance(node, str) and not _is_text(node):
+            return place
+    return None
+
+
+def _is_text(value: str) -> bool:
+    return not any("\ud800" <= one <= "\udfff" for one in value)
 
 
 def _is_bounded(root: CommentedMap) -> bool:
