@@ -310,6 +310,7 @@ def running_session(
     static_arp: bool = False,
     recordings: Path | None = None,
     taps: Taps = NO_TAPS,
+    seed: int = 0,
 ) -> Iterator[Session]:
     """From an empty machine to a provisioned system, and back at the end of the block.
 
@@ -328,6 +329,7 @@ def running_session(
             instead of letting them ask.
         recordings: Folder in which the embedded switches record what they are given, or None.
         taps: What the embedded switches write of packets.
+        seed: Seed of what the embedded switches draw; other targets have none.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -344,6 +346,7 @@ def running_session(
                 static_arp=static_arp,
                 recordings=recordings,
                 taps=taps,
+                seed=seed if target == "embedded" else 0,
             )
         )
         controller = start_controller(
