@@ -15,6 +15,7 @@ from rich.console import Console
 
 from docsis_cli import (
     accept,
+    chaos,
     compare,
     completion,
     config,
@@ -76,6 +77,7 @@ app.command()(sweep.sweep)
 app.command()(population.population)
 app.command()(compare.compare)
 app.command()(export.export)
+app.command()(chaos.chaos)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)
 app.command()(snmp.snmp)

@@ -279,6 +279,11 @@ class DevicePlan:
         """The service flows on which the control law runs."""
         return tuple(flow for flow in self.service_flows if flow.controlled)
 
+    @property
+    def looped(self) -> bool:
+        """Whether there is a control loop: to manage queues, or to observe the modems'."""
+        return bool(self.managed_service_flows) or self.role is Role.CABLE_MODEM
+
 
 @dataclass(frozen=True)
 class ModemPlan:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,8 +69,19 @@ class ControllerProgram:
         upstream: Preset | QueueManagement = Preset.DOCSIS_PIE,
         downstream: Preset | QueueManagement | None = None,
         metrics_port: int | None = None,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
-        """For running switches; see `start_controller`."""
+        """For running switches; see `start_controller`.
+
+        Args:
+            testbed: Running switches.
+            topology_file: The topology as resolved, tier included.
+            record: Folder that gets its statistics and samples at its end.
+            upstream: Queue management of the upstream service flows.
+            downstream: That of the downstream ones; None where they keep what is configured.
+            metrics_port: TCP port on the loopback interface for Prometheus, or None.
+            addresses: Where it finds the switches, by name; where they are unless given.
+        """
         self.process: subprocess.Popen[bytes] | None = None
         self.log = testbed.logs / "controller.log"
         self._log_start = 0
@@ -84,7 +95,7 @@ class ControllerProgram:
             *("--topology", str(topology_file)),
             *managers,
             *("--record", str(record)),
-            *_address_arguments(testbed),
+            *_address_arguments(testbed, addresses or {}),
             *_thrift_arguments(testbed),
             *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
         ]
@@ -140,10 +151,11 @@ def start_controller(
     return controller.process
 
 
-def _address_arguments(testbed: Controlled) -> Iterator[str]:
+def _address_arguments(testbed: Controlled, others: Mapping[str, str]) -> Iterator[str]:
     """Yields the controller's arguments that tell the switches' addresses."""
     for device in (testbed.topology.cable_modem, testbed.topology.cmts):
-        yield from ("--address", f"{device.name}={device_address(device, testbed.target)}")
+        address = others.get(device.name) or device_address(device, testbed.target)
+        yield from ("--address", f"{device.name}={address}")
 
 
 def _thrift_arguments(testbed: Controlled) -> Iterator[str]:

@@ -170,6 +170,9 @@ pub struct Device {
     pub(crate) suppressed: Vec<Queued>,
     pub(crate) counters: DeviceCounters,
     pub(crate) drops: Drops,
+    /// Packets that were taken out of queues without an end of their own: a new pipeline came, or
+    /// their queue was removed.
+    pub(crate) emptied: u64,
     /// Packets that are to go through ingress again.
     pub(crate) again: VecDeque<Returned>,
     /// Packets that have left queues since one of those had its turn.
@@ -221,6 +224,7 @@ impl Device {
             suppressed: Vec::new(),
             counters: DeviceCounters::default(),
             drops: Drops::default(),
+            emptied: 0,
             again: VecDeque::new(),
             dequeues: 0,
             digests: Digests::default(),
@@ -380,8 +384,11 @@ impl Device {
                 self.counters.flushed.add(queue.queued);
             }
         }
-        let packets = &mut self.packets;
-        let mut keep = |packet| surplus.extend(packets.give(packet));
+        let (packets, emptied) = (&mut self.packets, &mut self.emptied);
+        let mut keep = |packet| {
+            *emptied += 1;
+            surplus.extend(packets.give(packet));
+        };
         self.tm
             .flush(now - self.skipped, &mut |queued| keep(queued.packet));
         while let Some(Returned { packet, .. }) = self.again.pop_front() {
@@ -409,9 +416,10 @@ impl Device {
                 format!("port {port}: loop_back: packet-ins and packet-outs have this port");
             return Err(ConfigError::Invalid(words));
         }
-        let packets = &mut self.packets;
+        let (packets, emptied) = (&mut self.packets, &mut self.emptied);
         self.tm
             .configure(now - self.skipped, request, &mut |queued| {
+                *emptied += 1;
                 packets.give(queued.packet);
             })?;
         // Other queues and delay lines hold more or less than those before.

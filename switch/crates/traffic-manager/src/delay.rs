@@ -124,6 +124,12 @@ impl<F> DelayLines<F> {
         line.fifo.push_back((at, len as u32, frame));
     }
 
+    /// Frames on all lines.
+    #[must_use]
+    pub fn frames(&self) -> usize {
+        self.lines.iter().map(|line| line.fifo.len()).sum()
+    }
+
     /// When the next frame arrives.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
