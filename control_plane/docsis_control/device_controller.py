@@ -32,8 +32,9 @@ from docsis_control.state.access import StateAccess
 from docsis_control.state.control_header import ControlHeader
 from docsis_control.state.counters import CounterReadings
 from docsis_control.state.probe import probe_state_access
-from docsis_control.tm.client import QueueCounters, TrafficManager
+from docsis_control.tm.client import Counted, QueueCounters, TrafficManager
 from docsis_control.tm.lateness import Lateness
+from docsis_control.tm.links import LinkCounters
 from docsis_control.turn import Turn
 
 _BACK_OFF_FIRST: Final = 0.05
@@ -75,6 +76,7 @@ class Observed:
         counters: By index of the service flow.
         queues: As the control law sees them.
         traffic: What the traffic manager counted, by port and queue, as far as the target tells.
+        links: What the links of its ports did to frames, by port, as far as the target tells.
         lateness: How late the device ran what was due; None where it does not tell.
     """
 
@@ -82,6 +84,7 @@ class Observed:
     counters: CounterReadings
     queues: Observation
     traffic: Mapping[tuple[int, int], QueueCounters]
+    links: Mapping[int, LinkCounters]
     lateness: Lateness | None
 
 
@@ -190,12 +193,13 @@ class DeviceController:
         try:
             flows, seen = await self._look(session)
             counters = session.running.counters
-            counted: Mapping[tuple[int, int], QueueCounters] = {}
+            counted = Counted({}, {})
             late: Lateness | None = None
             if self.record.traffic_manager:
                 counted = await TrafficManager(session.connection).counted()
                 late = await TrafficManager(session.connection).lateness()
-            return Observed(flows, await counters.read(), seen, counted, late)
+            read = await counters.read()
+            return Observed(flows, read, seen, counted.queues, counted.links, late)
         except ConnectionLost:
             return None
         except P4RuntimeError:

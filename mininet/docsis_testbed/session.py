@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from docsis_control.queue_managers.document import write
 from docsis_control.queue_managers.models import QueueManagement
@@ -33,6 +33,25 @@ _DEATH_SECONDS: Final = 0.5
 """How long after the end of its connections a process may take to have ended."""
 
 
+class Controlled(Protocol):
+    """What the controller needs of what it controls.
+
+    Attributes:
+        topology: What was built.
+        target: Name of the switch target.
+        logs: Folder that gets its log.
+    """
+
+    topology: Topology
+    target: str
+    logs: Path
+
+    def launch_here(
+        self, command: Sequence[str], log: Path, *, append: bool = False
+    ) -> subprocess.Popen[bytes]:
+        """Start a program in this network namespace; see `Testbed.launch_here`."""
+
+
 class ControllerProgram:
     """The controller, which can be started again.
 
@@ -43,7 +62,7 @@ class ControllerProgram:
 
     def __init__(
         self,
-        testbed: Testbed,
+        testbed: Controlled,
         topology_file: Path,
         record: Path,
         *,
@@ -132,14 +151,14 @@ def start_controller(
     return controller.process
 
 
-def _address_arguments(testbed: Testbed, others: Mapping[str, str]) -> Iterator[str]:
+def _address_arguments(testbed: Controlled, others: Mapping[str, str]) -> Iterator[str]:
     """Yields the controller's arguments that tell the switches' addresses."""
     for device in (testbed.topology.cable_modem, testbed.topology.cmts):
         address = others.get(device.name) or device_address(device, testbed.target)
         yield from ("--address", f"{device.name}={address}")
 
 
-def _thrift_arguments(testbed: Testbed) -> Iterator[str]:
+def _thrift_arguments(testbed: Controlled) -> Iterator[str]:
     """Yields arguments that tell the Thrift addresses of switches without docsis.tm.v1."""
     if testbed.target == "bmv2":
         for device in (testbed.topology.cable_modem, testbed.topology.cmts):
@@ -303,6 +322,7 @@ def running_session(
     static_arp: bool = False,
     recordings: Path | None = None,
     taps: Taps = NO_TAPS,
+    seed: int = 0,
 ) -> Iterator[Session]:
     """From an empty machine to a provisioned system, and back at the end of the block.
 
@@ -321,6 +341,7 @@ def running_session(
             instead of letting them ask.
         recordings: Folder in which the embedded switches record what they are given, or None.
         taps: What the embedded switches write of packets.
+        seed: Seed of what the embedded switches draw; other targets have none.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -337,6 +358,7 @@ def running_session(
                 static_arp=static_arp,
                 recordings=recordings,
                 taps=taps,
+                seed=seed if target == "embedded" else 0,
             )
         )
         controller = start_controller(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML files that still know their lines, and errors that name file, line and key."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, TypeVar, get_args
@@ -32,13 +33,22 @@ Location = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed YAML mapping that still knows its lines."""
+    """A parsed YAML mapping that still knows its lines.
+
+    Attributes:
+        file: Where errors say that it is.
+        root: The mapping.
+        has_lines: Whether errors name lines: a mapping that a program made has none.
+    """
 
     file: Path
     root: CommentedMap
+    has_lines: bool = True
 
     def line(self, location: Location) -> int:
-        """The line of a key, or of the nearest thing above it that exists."""
+        """The line of a key, or of the nearest thing above it that exists; 0 without lines."""
+        if not self.has_lines:
+            return 0
         node: object = self.root
         line = int(self.root.lc.line or 0)
         for part in location:
@@ -150,6 +160,26 @@ def _half_character(root: CommentedMap) -> Location | None:
 
 def _is_text(value: str) -> bool:
     return not any("\ud800" <= one <= "\udfff" for one in value)
+
+
+def of_mapping(data: Mapping[str, object], place: Path) -> Document:
+    """Returns what a program made, as if it had been read from a file.
+
+    Args:
+        data: Texts, numbers, truth values, lists and mappings.
+        place: Where errors say that it is; what it names is looked for relative to its folder.
+
+    Raises:
+        ConfigError: There is something else in it.
+    """
+    try:
+        # JSON is YAML, and a value that is neither is told apart here.
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(
+            [Problem(place, 0, "", f"has a value that no file could have: {error}")]
+        ) from None
+    return replace(parse(text, place), has_lines=False)
 
 
 def _is_bounded(root: CommentedMap) -> bool:

@@ -80,6 +80,8 @@ pub(crate) struct PortCounters {
     pub sent: Traffic,
     pub receive_overflow: Traffic,
     pub transmit_overflow: Traffic,
+    pub receive_lost: Traffic,
+    pub transmit_lost: Traffic,
     pub send_failed: Traffic,
 }
 
@@ -195,6 +197,10 @@ impl fmt::Debug for Device {
     }
 }
 
+/// Names the directions of a port's link, for what they draw.
+const TO_SWITCH: u64 = 1;
+const FROM_SWITCH: u64 = 2;
+
 impl Device {
     /// A device without ports (but the CPU port, if it has one) and without a pipeline.
     #[must_use]
@@ -250,6 +256,9 @@ impl Device {
         }
         self.port_index[number] = self.ports.len() as u32;
         self.tm.add_port(port);
+        // Switches that share a seed lose different frames, and so do a link's two directions.
+        let (seed, device) = (self.config.seed, self.config.device_id);
+        let name = |direction| [device, u64::from(port), direction];
         self.ports.push(Port {
             number: port,
             link: Link {
@@ -259,8 +268,8 @@ impl Device {
                 missed: 0,
             },
             counters: PortCounters::default(),
-            receive_line: self.receive_lines.add(),
-            transmit_line: self.transmit_lines.add(),
+            receive_line: self.receive_lines.add(seed, &name(TO_SWITCH)),
+            transmit_line: self.transmit_lines.add(seed, &name(FROM_SWITCH)),
             loops_back: false,
         });
     }
@@ -423,11 +432,10 @@ impl Device {
             if let Some(index) = self.index(config.port) {
                 let port = &mut self.ports[index as usize];
                 port.loops_back = config.loop_back;
-                let limit = config.effective_delay_limit();
                 self.receive_lines
-                    .configure(port.receive_line, config.receive_delay_ns, limit);
+                    .configure(port.receive_line, config.receive_path());
                 self.transmit_lines
-                    .configure(port.transmit_line, config.transmit_delay_ns, limit);
+                    .configure(port.transmit_line, config.transmit_path());
             }
         }
         Ok(())
@@ -460,6 +468,8 @@ impl Device {
                 sent: port.counters.sent,
                 receive_overflow: port.counters.receive_overflow,
                 transmit_overflow: port.counters.transmit_overflow,
+                receive_lost: port.counters.receive_lost,
+                transmit_lost: port.counters.transmit_lost,
                 send_failed: port.counters.send_failed,
                 queue_overflow,
                 queued,
