@@ -32,6 +32,8 @@ pub struct DeviceHandle {
     load: LoadOptions,
     requests: mpsc::Sender<Request>,
     wake: Arc<dyn Fn() + Send + Sync>,
+    /// Wakes the device's own thread.
+    wake_from_afar: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl fmt::Debug for DeviceHandle {
@@ -67,6 +69,17 @@ impl DeviceHandle {
         Self { load, ..self }
     }
 
+    /// Sets what wakes the device's own thread for [`Self::call_from_afar`], before the handle is
+    /// handed on; the `wake` of [`channel`] until set.
+    #[must_use]
+    pub fn with_wake_from_afar(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
+        let wake_from_afar = Arc::new(wake);
+        Self {
+            wake_from_afar,
+            ..self
+        }
+    }
+
     /// Runs `f` on the device's thread, between two packets, with the device's
     /// clock in nanoseconds. Waits while the device's queue of requests is full.
     /// Keep `f` short: packets wait for it.
@@ -78,13 +91,35 @@ impl DeviceHandle {
         R: Send + 'static,
         F: FnOnce(&mut Device, u64) -> R + Send + 'static,
     {
+        self.call_and(&*self.wake, f).await
+    }
+
+    /// As [`Self::call`], for one of many calls that are long together: it runs on the device's own
+    /// thread and never on this one, which may have better to do, or be put aside for others in the
+    /// middle of it while packets wait.
+    ///
+    /// # Errors
+    /// [`DeviceGone`].
+    pub async fn call_from_afar<R, F>(&self, f: F) -> Result<R, DeviceGone>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Device, u64) -> R + Send + 'static,
+    {
+        self.call_and(&*self.wake_from_afar, f).await
+    }
+
+    async fn call_and<R, F>(&self, wake: &(dyn Fn() + Send + Sync), f: F) -> Result<R, DeviceGone>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Device, u64) -> R + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
         let request: Request = Box::new(move |device, now| {
             // Nobody waits any more: the caller was cancelled.
             let _ = reply.send(f(device, now));
         });
         self.requests.send(request).await.map_err(|_| DeviceGone)?;
-        (self.wake)();
+        wake();
         answer.await.map_err(|_| DeviceGone)
     }
 }
@@ -241,12 +276,14 @@ pub fn channel(
     let (requests, queue) = mpsc::channel(REQUESTS);
     let (sender, events) = mpsc::channel(EVENTS);
     let waiting = Arc::new(AtomicUsize::new(0));
+    let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
     let handle = DeviceHandle {
         device_id,
         cpu_port,
         load: LoadOptions::default(),
         requests,
-        wake: Arc::new(wake),
+        wake_from_afar: Arc::clone(&wake),
+        wake,
     };
     (
         handle,

@@ -94,7 +94,7 @@ pub fn meters(schema: &Schema, given: &p4::MeterEntry) -> Result<Query, Failure>
 
 /// Cells of a piece. A register of the control loop's size is one: read as it
 /// was at one moment.
-const CELLS: usize = 4096;
+pub const CELLS: usize = 4096;
 /// Those of a meter, which are larger.
 const METER_CELLS: usize = 1024;
 

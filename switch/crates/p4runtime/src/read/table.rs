@@ -47,6 +47,11 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Whether it is of default entries alone.
+    pub fn is_default(&self) -> bool {
+        self.is_default
+    }
+
     /// The memory that it takes, bytes.
     pub fn bytes(&self) -> usize {
         let matches = self.matches.as_deref().map_or(0, bytes_of::list);

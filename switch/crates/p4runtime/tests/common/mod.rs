@@ -207,7 +207,12 @@ impl Fixture {
             .unzip();
         let handle = served[0].handle.clone();
         let any_port = "127.0.0.1:0".parse().unwrap();
-        let server = Server::bind_with(any_port, served, options).await.unwrap();
+        let options = ServerOptions {
+            // What is long is done on tasks of its own, as in the switch.
+            crew: Some(tokio::runtime::Handle::current()),
+            ..options.clone()
+        };
+        let server = Server::bind_with(any_port, served, &options).await.unwrap();
         let address = server.local_address().tcp().unwrap();
         let (shutdown, stop) = oneshot::channel();
         let server = tokio::spawn(async move {
